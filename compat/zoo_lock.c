@@ -188,9 +188,7 @@ tell (Mutex *mutex, int rc)
   Telling telling = { .mutex = mutex };
   pthread_mutex_lock (&guard);
   while (mutex->telling != NULL && mutex->telling != g_thread_self ())
-    {
-      wait_for_change (G_MAXINT64);
-    }
+    wait_for_change (G_MAXINT64);
   zkr_lock_completion completion = mutex->face != NULL ? mutex->face->completion : NULL;
   void *cbdata = completion != NULL ? mutex->face->cbdata : NULL;
   telling.before = mutex->telling;
@@ -198,9 +196,7 @@ tell (Mutex *mutex, int rc)
   pthread_mutex_unlock (&guard);
   pthread_cleanup_push (end_telling, &telling);
   if (completion != NULL)
-    {
-      completion (rc, cbdata);
-    }
+    completion (rc, cbdata);
   pthread_cleanup_pop (TRUE);
 }
 
@@ -226,22 +222,16 @@ on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
     }
   pthread_mutex_unlock (&guard);
   if (is_lost)
-    {
-      tell_from_library (mutex, 1);
-    }
+    tell_from_library (mutex, 1);
 }
 
 static int
 code_of (const GError *error)
 {
   if (error->domain == CURATOR_ZK_ERROR)
-    {
-      return error->code;
-    }
+    return error->code;
   if (error->domain != CURATOR_ERROR)
-    {
-      return ZSYSTEMERROR;
-    }
+    return ZSYSTEMERROR;
   switch ((CuratorError) error->code)
     {
     case CURATOR_ERROR_INVALID_ARGUMENT:
@@ -322,18 +312,12 @@ forward (zhandle_t *zh, int type, int state, const char *path, void *context)
       g_ptr_array_add (clients, curator_client_ref (share->client));
     }
   if (handle != NULL)
-    {
-      before = handle->before;
-    }
+    before = handle->before;
   pthread_mutex_unlock (&guard);
   for (guint i = 0; i < clients->len; i++)
-    {
-      curator_client_forward_event (g_ptr_array_index (clients, i), zh, type, state, path);
-    }
+    curator_client_forward_event (g_ptr_array_index (clients, i), zh, type, state, path);
   if (before != NULL)
-    {
-      before (zh, type, state, path, context);
-    }
+    before (zh, type, state, path, context);
 }
 
 static Handle *
@@ -378,9 +362,7 @@ client_of (Handle *handle, const struct ACL_vector *acl)
     {
       const Share *share = g_ptr_array_index (handle->shares, i);
       if (g_str_equal (share->acl, text))
-        {
-          return share->client;
-        }
+        return share->client;
     }
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (RETRY_MS);
   g_autoptr (GError) error = NULL;
@@ -406,9 +388,7 @@ withdraw (Mutex *mutex)
 {
   Attempt *attempt = g_steal_pointer (&mutex->attempt);
   if (attempt == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gint64 end = g_get_monotonic_time () + LEAVE_MS * 1000LL;
   attempt->mutex = NULL;
   pthread_mutex_unlock (&guard);
@@ -429,9 +409,7 @@ discard (Mutex *mutex)
   pthread_mutex_lock (&guard);
   withdraw (mutex);
   while (mutex->telling != NULL && mutex->telling != g_thread_self ())
-    {
-      wait_for_change (G_MAXINT64);
-    }
+    wait_for_change (G_MAXINT64);
   CuratorLease *lease = g_steal_pointer (&mutex->lease);
   g_hash_table_remove (faces, mutex->face);
   mutex->face = NULL;
@@ -450,9 +428,7 @@ zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL
   Mutex *earlier = faces != NULL ? g_hash_table_lookup (faces, mutex) : NULL;
   pthread_mutex_unlock (&guard);
   if (earlier != NULL)
-    {
-      discard (earlier);
-    }
+    discard (earlier);
   memset (mutex, 0, sizeof *mutex);
   mutex->zh = zh;
   mutex->path = path;
@@ -460,9 +436,7 @@ zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL
   mutex->completion = completion;
   mutex->cbdata = cbdata;
   if (zh == NULL || path == NULL)
-    {
-      return ZBADARGUMENTS;
-    }
+    return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
   Handle *handle = handle_of (zh);
   CuratorClient *client = client_of (handle, acl);
@@ -495,9 +469,7 @@ static gboolean
 is_held (const Mutex *mutex)
 {
   if (mutex->lease == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const CuratorLeaseState state = curator_lease_get_state (mutex->lease);
   return state == CURATOR_LEASE_HELD || state == CURATOR_LEASE_SUSPECT;
 }
@@ -507,9 +479,7 @@ static int
 check_handle (const Handle *handle)
 {
   if (handle->zh == NULL)
-    {
-      return ZCLOSING;
-    }
+    return ZCLOSING;
   const int state = zoo_state (handle->zh);
   return state == ZOO_EXPIRED_SESSION_STATE ? ZSESSIONEXPIRED
          : state == ZOO_AUTH_FAILED_STATE   ? ZAUTHFAILED
@@ -528,9 +498,7 @@ begin (Mutex *mutex)
   show (mutex, NULL, "", FALSE);
   /* Of an earlier acquisition, but for the last name, which may be shown. */
   if (mutex->names->len > 1)
-    {
-      g_ptr_array_remove_range (mutex->names, 0, mutex->names->len - 1);
-    }
+    g_ptr_array_remove_range (mutex->names, 0, mutex->names->len - 1);
   curator_lock_acquire_async (mutex->lock, CURATOR_WAIT_FOREVER, attempt->cancellable, on_acquired,
                               attempt);
 }
@@ -573,9 +541,7 @@ await_place (Mutex *mutex, Attempt *attempt)
   while (mutex->attempt == attempt && !attempt->is_placed && (now = g_get_monotonic_time ()) < end)
     {
       if (wait_for_change (now + pause_ms * 1000))
-        {
-          continue;
-        }
+        continue;
       pause_ms = MIN (pause_ms * 2, LAST_LOOK_MS);
       pthread_mutex_unlock (&guard);
       look (mutex, attempt, (end - now) / 1000 + 1);
@@ -588,9 +554,7 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
 {
   Mutex *own = mutex->curator;
   if (own == NULL)
-    {
-      return ZBADARGUMENTS;
-    }
+    return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
   own->refs++; /* another thread may end the mutex meanwhile */
   int rc = ZOK;
@@ -599,15 +563,11 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
     {
       lost = g_steal_pointer (&own->lease);
       if (own->attempt == NULL)
-        {
-          begin (own);
-        }
+        begin (own);
       Attempt *attempt = own->attempt;
       attempt->refs++;
       if (g_private_get (&is_telling) == NULL)
-        {
-          await_place (own, attempt);
-        }
+        await_place (own, attempt);
       rc = own->rc;
       attempt_unref (attempt);
     }
@@ -629,9 +589,7 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
 {
   Mutex *own = mutex->curator;
   if (own == NULL)
-    {
-      return ZBADARGUMENTS;
-    }
+    return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
   if (own->lease == NULL && own->attempt == NULL)
     {
@@ -650,13 +608,9 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
   const gboolean is_confirmed = lease == NULL || curator_lease_release (lease, 0, NULL, NULL);
   g_clear_pointer (&lease, curator_lease_unref);
   if (is_told)
-    {
-      drop_mutex (own);
-    }
+    drop_mutex (own);
   else
-    {
-      tell (own, 1);
-    }
+    tell (own, 1);
   return has_left && is_confirmed ? ZOK : ZCONNECTIONLOSS;
 }
 
@@ -667,9 +621,7 @@ zkr_lock_setcallback (zkr_lock_mutex_t *mutex, zkr_lock_completion completion)
   pthread_mutex_lock (&guard);
   mutex->completion = completion;
   if (own != NULL)
-    {
-      own->face->completion = completion;
-    }
+    own->face->completion = completion;
   pthread_mutex_unlock (&guard);
 }
 
@@ -684,9 +636,7 @@ zkr_lock_destroy (zkr_lock_mutex_t *mutex)
 {
   Mutex *own = mutex->curator;
   if (own == NULL)
-    {
-      return ZOK;
-    }
+    return ZOK;
   discard (own);
   memset (mutex, 0, sizeof *mutex);
   return ZOK;
@@ -703,9 +653,7 @@ zkr_lock_isowner (zkr_lock_mutex_t *mutex)
 {
   const Mutex *own = mutex->curator;
   if (own == NULL)
-    {
-      return 0;
-    }
+    return 0;
   pthread_mutex_lock (&guard);
   const gboolean held = is_held (own);
   pthread_mutex_unlock (&guard);

@@ -92,9 +92,7 @@ static const char *
 find_invalid_option (const Options *options)
 {
   if (options->connect == NULL)
-    {
-      return "--connect is missing";
-    }
+    return "--connect is missing";
   if (options->seconds < 1 || options->acquisitions < 0 || options->hold_ms < 0
       || options->think_ms < 0 || options->threads < 1 || options->c_processes < 0
       || options->java_processes < 0 || options->c_processes + options->java_processes < 1)
@@ -102,9 +100,7 @@ find_invalid_option (const Options *options)
       return "a number is out of range";
     }
   if (options->java_processes > 0 && *options->java == '\0')
-    {
-      return "there is no JDK in this build; --java-processes 0 runs without";
-    }
+    return "there is no JDK in this build; --java-processes 0 runs without";
   return NULL;
 }
 
@@ -142,15 +138,11 @@ static void
 finish (Demo *demo)
 {
   if (demo->scene->finishing)
-    {
-      return;
-    }
+    return;
   demo->scene->finishing = TRUE;
   demo->finish_timer = g_timeout_add_seconds (FINISH_SECONDS, on_finish_timeout, demo);
   for (guint i = 0; i < demo->peers->len; i++)
-    {
-      peer_close_stdin (g_ptr_array_index (demo->peers, i));
-    }
+    peer_close_stdin (g_ptr_array_index (demo->peers, i));
 }
 
 static void
@@ -182,9 +174,7 @@ on_line (Peer *peer, const char *line, gpointer user_data)
   const Contender *contender = scene_apply (demo->scene, process, &event);
   begin_if_ready (demo);
   if (contender != NULL && event.type == WORKER_GRANTED && !demo->view.live)
-    {
-      view_log_grant (&demo->view, demo->scene, contender);
-    }
+    view_log_grant (&demo->view, demo->scene, contender);
 }
 
 static void
@@ -193,9 +183,7 @@ on_complaint (Peer *peer, const char *line, gpointer user_data)
   Demo *demo = user_data;
 
   if (demo->complaints->len < MAX_COMPLAINTS)
-    {
-      g_ptr_array_add (demo->complaints, g_strdup_printf ("%s: %s", peer_get_pid (peer), line));
-    }
+    g_ptr_array_add (demo->complaints, g_strdup_printf ("%s: %s", peer_get_pid (peer), line));
 }
 
 static void
@@ -211,13 +199,9 @@ on_exited (Peer *peer, gboolean successfully, gpointer user_data)
       finish (demo);
     }
   for (guint i = 0; i < demo->peers->len; i++)
-    {
-      all_ended = all_ended && !peer_is_running (g_ptr_array_index (demo->peers, i));
-    }
+    all_ended = all_ended && !peer_is_running (g_ptr_array_index (demo->peers, i));
   if (all_ended)
-    {
-      g_main_loop_quit (demo->loop);
-    }
+    g_main_loop_quit (demo->loop);
 }
 
 static gboolean
@@ -227,9 +211,7 @@ on_frame (gpointer data)
   Scene *scene = demo->scene;
 
   if (scene->end_ns != 0 && scene_now_ns () >= scene->end_ns)
-    {
-      finish (demo);
-    }
+    finish (demo);
   if (demo->view.live)
     {
       g_autoptr (GPtrArray) queue = observer_get_queue (demo->observer);
@@ -249,9 +231,7 @@ on_signal (gpointer data)
   demo->scene->interrupted = TRUE;
   finish (demo);
   if (again || demo->scene->per_thread > 0)
-    {
-      g_main_loop_quit (demo->loop);
-    }
+    g_main_loop_quit (demo->loop);
   return G_SOURCE_CONTINUE;
 }
 
@@ -303,13 +283,9 @@ static void
 run (Demo *demo)
 {
   for (int i = 0; i < demo->options->c_processes; i++)
-    {
-      start_process (demo, LANGUAGE_C);
-    }
+    start_process (demo, LANGUAGE_C);
   for (int i = 0; i < demo->options->java_processes; i++)
-    {
-      start_process (demo, LANGUAGE_JAVA);
-    }
+    start_process (demo, LANGUAGE_JAVA);
   demo->observer = observer_new (demo->options->connect, demo->options->path);
   demo->loop = g_main_loop_new (NULL, FALSE);
   g_timeout_add (FRAME_MS, on_frame, demo);
@@ -327,9 +303,7 @@ any_running (Demo *demo)
   for (guint i = 0; i < demo->peers->len; i++)
     {
       if (peer_is_running (g_ptr_array_index (demo->peers, i)))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

@@ -32,9 +32,7 @@ hold_check_add (HoldCheck *check, const HoldRecord *hold)
   guint n = check->holds->len;
 
   if (n > 0 && g_array_index (check->holds, HoldRecord, n - 1).granted_ns > hold->granted_ns)
-    {
-      check->sorted = FALSE;
-    }
+    check->sorted = FALSE;
   g_array_append_val (check->holds, *hold);
   check->judged = FALSE;
 }

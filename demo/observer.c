@@ -53,9 +53,7 @@ read_queue (Observer *observer, zhandle_t *handle)
   struct String_vector children = { 0, NULL };
 
   if (zoo_get_children (handle, observer->path, 0, &children) != ZOK)
-    {
-      return queue;
-    }
+    return queue;
   for (int i = 0; i < children.count; i++)
     {
       g_autofree char *path = g_strconcat (observer->path, "/", children.data[i], NULL);
@@ -103,9 +101,7 @@ observe (gpointer data)
       g_usleep (PERIOD_US);
     }
   if (handle != NULL)
-    {
-      zookeeper_close (handle);
-    }
+    zookeeper_close (handle);
   return NULL;
 }
 

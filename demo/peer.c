@@ -41,9 +41,7 @@ line_read (GObject *source, GAsyncResult *result, gpointer data)
 
   /* Cancelled while the peer is being freed: data is no longer valid. */
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      return;
-    }
+    return;
   Peer *peer = data;
   if (line == NULL)
     {
@@ -70,9 +68,7 @@ process_ended (GObject *source, GAsyncResult *result, gpointer data)
   gboolean successfully = g_subprocess_wait_check_finish (G_SUBPROCESS (source), result, &error);
 
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      return;
-    }
+    return;
   Peer *peer = data;
   peer->waited = TRUE;
   peer->successfully = successfully;
@@ -107,9 +103,7 @@ peer_spawn (char **argv, const PeerListener *listener, gpointer user_data, GErro
   GSubprocess *process = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv, error);
 
   if (process == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   Peer *peer = g_new0 (Peer, 1);
   peer->process = process;
   peer->pid = g_strdup (g_subprocess_get_identifier (process));
@@ -150,9 +144,7 @@ void
 peer_free (Peer *peer)
 {
   if (!peer->waited)
-    {
-      peer_kill (peer);
-    }
+    peer_kill (peer);
   g_cancellable_cancel (peer->cancellable);
   /* Let the cancelled calls finish before the peer is freed. */
   while (g_main_context_iteration (NULL, FALSE))

@@ -21,21 +21,15 @@ parse_fields (char **words, guint n_words, WorkerEvent *event)
   if (n_words > 1)
     {
       if (!g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXUINT, &value, NULL))
-        {
-          return FALSE;
-        }
+        return FALSE;
       event->thread = (guint) value;
       if (!g_ascii_string_to_signed (words[2], 10, 0, G_MAXINT64, &event->time_ns, NULL))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   if (n_words > 3)
     {
       if (!g_ascii_string_to_unsigned (words[4], 10, 1, G_MAXUINT64, &event->token, NULL))
-        {
-          return FALSE;
-        }
+        return FALSE;
       event->text = g_strdup (words[3]);
     }
   return TRUE;

@@ -179,17 +179,11 @@ scene_apply (Scene *scene, Process *process, const WorkerEvent *event)
       return NULL;
     }
   if (event->type == WORKER_QUEUED)
-    {
-      apply_queued (contender, event);
-    }
+    apply_queued (contender, event);
   else if (event->type == WORKER_GRANTED)
-    {
-      apply_granted (scene, contender, event);
-    }
+    apply_granted (scene, contender, event);
   else
-    {
-      apply_released (scene, contender, event);
-    }
+    apply_released (scene, contender, event);
   return contender;
 }
 
@@ -205,9 +199,7 @@ learn_sessions (Scene *scene, GPtrArray *queue)
           Contender *contender = g_ptr_array_index (scene->contenders, j);
 
           if (contender->state == CONTENDER_HOLDS && g_str_equal (contender->node, node->name))
-            {
-              contender->process->session = node->session;
-            }
+            contender->process->session = node->session;
         }
     }
 }
@@ -244,9 +236,7 @@ place_waiters_of (Scene *scene, Process *process, GPtrArray *queue)
 
       /* The queue may be out of date: a granted node belongs to no waiter. */
       if (node->session == process->session && !g_hash_table_contains (scene->granted, node->name))
-        {
-          set_node (g_ptr_array_index (waiters, next++), node->name, node->token);
-        }
+        set_node (g_ptr_array_index (waiters, next++), node->name, node->token);
     }
 }
 
@@ -259,9 +249,7 @@ scene_place_waiters (Scene *scene, GPtrArray *queue)
       Process *process = g_ptr_array_index (scene->processes, i);
 
       if (process->session != 0)
-        {
-          place_waiters_of (scene, process, queue);
-        }
+        place_waiters_of (scene, process, queue);
     }
 }
 
@@ -288,13 +276,9 @@ compare_ranks (gconstpointer a, gconstpointer b)
   guint64 ranks[2] = { rank (left), rank (right) };
 
   if (ranks[0] != ranks[1])
-    {
-      return ranks[0] < ranks[1] ? -1 : 1;
-    }
+    return ranks[0] < ranks[1] ? -1 : 1;
   if (left->state == CONTENDER_WAITS && left->queued_ns != right->queued_ns)
-    {
-      return left->queued_ns < right->queued_ns ? -1 : 1;
-    }
+    return left->queued_ns < right->queued_ns ? -1 : 1;
   return left->index < right->index ? -1 : 1;
 }
 
@@ -304,9 +288,7 @@ scene_ranking (Scene *scene)
   GPtrArray *ranking = g_ptr_array_new ();
 
   for (guint i = 0; i < scene->contenders->len; i++)
-    {
-      g_ptr_array_add (ranking, g_ptr_array_index (scene->contenders, i));
-    }
+    g_ptr_array_add (ranking, g_ptr_array_index (scene->contenders, i));
   g_ptr_array_sort (ranking, compare_ranks);
   return ranking;
 }
@@ -317,9 +299,7 @@ scene_all_began (Scene *scene)
   for (guint i = 0; i < scene->processes->len; i++)
     {
       if (!((Process *) g_ptr_array_index (scene->processes, i))->began)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -330,9 +310,7 @@ scene_all_done (Scene *scene)
   for (guint i = 0; i < scene->processes->len; i++)
     {
       if (!((Process *) g_ptr_array_index (scene->processes, i))->done)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

@@ -30,9 +30,7 @@ put (Frame *frame, Style style, const char *format, ...)
   int space = frame->columns - frame->column;
 
   if (space <= 0 || frame->row >= frame->rows)
-    {
-      return;
-    }
+    return;
   va_start (args, format);
   g_autofree char *whole = g_strdup_vprintf (format, args);
   va_end (args);
@@ -49,9 +47,7 @@ end_row (Frame *frame)
     {
       g_string_append (frame->text, "\033[K");
       if (++frame->row < frame->rows)
-        {
-          g_string_append (frame->text, "\r\n");
-        }
+        g_string_append (frame->text, "\r\n");
     }
   frame->column = 0;
 }
@@ -128,17 +124,11 @@ put_contender (Frame *frame, const Contender *contender, guint place, gint64 now
   const char *sequence = contender->node != NULL ? strrchr (contender->node, '-') : NULL;
 
   if (holds)
-    {
-      put (frame, STYLE_GOOD, " %s HOLDS ", glyph (frame, "●", "*"));
-    }
+    put (frame, STYLE_GOOD, " %s HOLDS ", glyph (frame, "●", "*"));
   else if (contender->state == CONTENDER_WAITS)
-    {
-      put (frame, STYLE_PLAIN, "   %2u.   ", place);
-    }
+    put (frame, STYLE_PLAIN, "   %2u.   ", place);
   else
-    {
-      put (frame, STYLE_DIM, "    -    ");
-    }
+    put (frame, STYLE_DIM, "    -    ");
   put (frame, style, "%-5s", language_name (contender->process->language));
   put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%8s %6u   %-13.4s%-10s  %12s  ",
        contender->process->pid, contender->number, node_id (contender),
@@ -177,9 +167,7 @@ put_queue (Frame *frame, Scene *scene, gint64 now_ns)
       put_contender (frame, contender, place, now_ns);
     }
   if (first->state == CONTENDER_HOLDS)
-    {
-      end_row (frame);
-    }
+    end_row (frame);
 }
 
 typedef enum
@@ -193,9 +181,7 @@ static Cell
 cell_of_hold (gint64 queued_ns, gint64 granted_ns, gint64 released_ns, gint64 at_ns)
 {
   if (at_ns >= granted_ns && at_ns < released_ns)
-    {
-      return CELL_HOLDS;
-    }
+    return CELL_HOLDS;
   return at_ns >= queued_ns && at_ns < granted_ns ? CELL_WAITS : CELL_FREE;
 }
 
@@ -205,13 +191,9 @@ cell_at (const Contender *contender, const HoldRecord *holds, guint n_holds, gin
   Cell cell = CELL_FREE;
 
   if (contender->state == CONTENDER_HOLDS)
-    {
-      cell = cell_of_hold (contender->queued_ns, contender->granted_ns, G_MAXINT64, at_ns);
-    }
+    cell = cell_of_hold (contender->queued_ns, contender->granted_ns, G_MAXINT64, at_ns);
   else if (contender->state == CONTENDER_WAITS)
-    {
-      cell = cell_of_hold (contender->queued_ns, G_MAXINT64, G_MAXINT64, at_ns);
-    }
+    cell = cell_of_hold (contender->queued_ns, G_MAXINT64, G_MAXINT64, at_ns);
   for (guint i = 0; i < n_holds && cell == CELL_FREE; i++)
     {
       if (holds[i].owner == contender->index)
@@ -235,9 +217,7 @@ put_chart (Frame *frame, Scene *scene, gint64 now_ns)
 
   /* Skip holds that ended before the left edge; holds are sorted by their beginning. */
   while (from > 0 && holds[from - 1].released_ns > (right - width) * CHART_CELL_NS)
-    {
-      from--;
-    }
+    from--;
   put (frame, STYLE_DIM, " The last %.0f seconds: a bar is a hold, dots are waiting",
        (double) (width * CHART_CELL_NS) / 1e9);
   end_row (frame);
@@ -302,9 +282,7 @@ write_all (const char *text, gsize length)
       ssize_t written = write (STDOUT_FILENO, text, length);
 
       if (written <= 0)
-        {
-          return;
-        }
+        return;
       text += written;
       length -= (gsize) written;
     }
@@ -316,9 +294,7 @@ view_screen_enter (const View *view)
   static const char enter[] = "\033[?1049h\033[?25l";
 
   if (view->live)
-    {
-      write_all (enter, strlen (enter));
-    }
+    write_all (enter, strlen (enter));
 }
 
 void
@@ -327,9 +303,7 @@ view_screen_leave (const View *view)
   static const char leave[] = "\033[0m\033[?25h\033[?1049l";
 
   if (view->live)
-    {
-      write_all (leave, sizeof leave - 1);
-    }
+    write_all (leave, sizeof leave - 1);
 }
 
 void
@@ -342,9 +316,7 @@ view_screen_draw (const View *view, Scene *scene)
   put_title (&frame, scene, now_ns);
   put_queue (&frame, scene, now_ns);
   if (frame.row + (int) scene->contenders->len + ROWS_AROUND_CHART <= frame.rows)
-    {
-      put_chart (&frame, scene, now_ns);
-    }
+    put_chart (&frame, scene, now_ns);
   put_totals (&frame, scene);
   g_string_append (frame.text, "\033[J");
   write_all (frame.text->str, frame.text->len);

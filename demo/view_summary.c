@@ -50,9 +50,7 @@ collect (Scene *scene, Times times[N_LANGUAGES])
 
       add_time (of->waits, holds[i].queued_ns, holds[i].granted_ns);
       if (i > 0 && holds[i].queued_ns < holds[i - 1].released_ns)
-        {
-          add_time (of->handovers, holds[i - 1].released_ns, holds[i].granted_ns);
-        }
+        add_time (of->handovers, holds[i - 1].released_ns, holds[i].granted_ns);
     }
   for (int i = 0; i < N_LANGUAGES; i++)
     {
@@ -143,9 +141,7 @@ view_summary (const View *view, Scene *scene, GPtrArray *complaints)
       guint threads = threads_of (scene, i);
 
       if (threads > 0)
-        {
-          print_row (view, i, threads, &times[i]);
-        }
+        print_row (view, i, threads, &times[i]);
     }
   g_print ("\n");
   guint failures = print_failures (view, scene) + print_starved (view, scene, times);
@@ -158,9 +154,7 @@ view_summary (const View *view, Scene *scene, GPtrArray *complaints)
   if (!good)
     {
       for (guint i = 0; i < complaints->len; i++)
-        {
-          g_print ("  | %s\n", (const char *) g_ptr_array_index (complaints, i));
-        }
+        g_print ("  | %s\n", (const char *) g_ptr_array_index (complaints, i));
     }
   g_print ("  %s%s%s\n", view_style (view, good ? STYLE_GOOD : STYLE_BAD),
            !good                ? "FAILED"

@@ -72,9 +72,7 @@ take_turn (const Turns *turns, GError **error)
 
   print_event ("QUEUED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
   if (!curator_lock_acquire (work->lock, CURATOR_WAIT_FOREVER, NULL, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   gint64 granted_ns = now_ns ();
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (work->lock);
   print_event ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number,
@@ -89,9 +87,7 @@ static gboolean
 continues (Work *work, int done)
 {
   if (g_atomic_int_get (&work->failed))
-    {
-      return FALSE;
-    }
+    return FALSE;
   return work->acquisitions > 0 ? done < work->acquisitions : !g_atomic_int_get (&work->stopping);
 }
 
@@ -106,13 +102,9 @@ take_turns (gpointer data)
       g_autoptr (GError) error = NULL;
 
       if (!take_turn (turns, &error))
-        {
-          fail (work, error);
-        }
+        fail (work, error);
       else if (work->think_ms > 0)
-        {
-          g_usleep ((gulong) work->think_ms * 1000);
-        }
+        g_usleep ((gulong) work->think_ms * 1000);
     }
   return NULL;
 }
@@ -136,9 +128,7 @@ run_threads (Work *work)
   g_autofree Turns *turns = g_new0 (Turns, work->threads);
 
   if (work->acquisitions == 0)
-    {
-      g_thread_unref (g_thread_new ("stdin", watch_stdin, work));
-    }
+    g_thread_unref (g_thread_new ("stdin", watch_stdin, work));
   for (int i = 0; i < work->threads; i++)
     {
       turns[i].work = work;
@@ -146,9 +136,7 @@ run_threads (Work *work)
       turns[i].thread = g_thread_new ("turns", take_turns, &turns[i]);
     }
   for (int i = 0; i < work->threads; i++)
-    {
-      g_thread_join (turns[i].thread);
-    }
+    g_thread_join (turns[i].thread);
   return !g_atomic_int_get (&work->failed);
 }
 
@@ -207,9 +195,7 @@ main (int argc, char **argv)
   work.hold_ms = take_number (argv[5], 0);
   work.think_ms = argc > 7 ? take_number (argv[7], 0) : 0;
   if (!run (&work, argv))
-    {
-      return EXIT_FAILURE;
-    }
+    return EXIT_FAILURE;
   print_event ("DONE\n");
   return EXIT_SUCCESS;
 }

@@ -40,13 +40,9 @@ private:
   {
     std::cout << latch_.id () << (is_leader ? " leads" : " leads no more") << '\n';
     if (is_leader)
-      {
-        wait ();
-      }
+      wait ();
     else
-      {
-        timer_.cancel ();
-      }
+      timer_.cancel ();
   }
 
   void
@@ -55,9 +51,7 @@ private:
     timer_.expires_after (std::chrono::milliseconds (50));
     timer_.async_wait ([this] (const asio::error_code &cancelled) {
       if (!cancelled)
-        {
-          work ();
-        }
+        work ();
     });
   }
 
@@ -73,13 +67,9 @@ private:
       }
     std::cout << "step " << steps_ << ", token " << leadership->fencing_token () << '\n';
     if (++steps_ < 3)
-      {
-        wait ();
-      }
+      wait ();
     else
-      {
-        busy_.reset ();
-      }
+      busy_.reset ();
   }
 
   std::shared_ptr<asio::io_context> loop_ = std::make_shared<asio::io_context> ();

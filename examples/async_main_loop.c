@@ -44,15 +44,11 @@ main (int argc, char **argv)
   curator_client_set_callback_context (client, g_main_context_default ());
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/async", &error);
   if (lock == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   Program program = { g_main_loop_new (NULL, FALSE), 1 };
   curator_lock_acquire_async (lock, 10000, NULL, on_acquired, &program);
   g_main_loop_run (program.loop);

@@ -31,9 +31,7 @@ request (CURL *curl, const char *url, const char *condition, const char *body, G
       curl_easy_setopt (curl, CURLOPT_CUSTOMREQUEST, "PUT");
     }
   if (curl_easy_perform (curl) == CURLE_OK)
-    {
-      curl_easy_getinfo (curl, CURLINFO_RESPONSE_CODE, &status);
-    }
+    curl_easy_getinfo (curl, CURLINFO_RESPONSE_CODE, &status);
   curl_slist_free_all (headers);
   return status;
 }
@@ -59,9 +57,7 @@ write_fenced (CURL *curl, const char *url, guint64 token, const char *body)
                                    : etag != NULL ? g_strconcat ("If-Match: ", etag->value, NULL)
                                                   : NULL;
       if (condition == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
       status = request (curl, url, condition, object, answer);
     }
   while (status == 412); /* somebody has written since: who was it? */

@@ -40,9 +40,7 @@ static guint64
 take_turn (CuratorLock *lock, GError **error)
 {
   if (!curator_lock_acquire (lock, 10000, NULL, error))
-    {
-      return 0;
-    }
+    return 0;
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   return curator_lock_release (lock, 0, NULL, error) ? token : 0;
@@ -55,16 +53,12 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error->message);
-    }
+    return fail (error->message);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/fencing-sql", NULL);
   guint64 first = take_turn (lock, &error);
   guint64 second = first != 0 ? take_turn (lock, &error) : 0;
   if (second == 0)
-    {
-      return fail (error->message);
-    }
+    return fail (error->message);
 
   sqlite3 *db = NULL;
   gboolean fenced = sqlite3_open (":memory:", &db) == SQLITE_OK

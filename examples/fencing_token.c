@@ -25,9 +25,7 @@ write_fenced (const char *file, guint64 token, const char *text)
   int fd = open (file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   FILE *stream = fd >= 0 && flock (fd, LOCK_EX) == 0 ? fdopen (fd, "r+") : NULL;
   if (stream == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   guint64 highest = 0;
   gboolean accepted = fscanf (stream, "%" G_GUINT64_FORMAT, &highest) != 1 || highest <= token;
   if (accepted)
@@ -54,24 +52,18 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autofree char *directory = g_dir_make_tmp ("fencing-XXXXXX", &error);
   g_autofree char *file = directory != NULL ? g_build_filename (directory, "state", NULL) : NULL;
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/fencing", NULL);
   if (file == NULL || !curator_lock_acquire (lock, 10000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   guint64 first = token_of (lock);
   curator_lock_release (lock, 0, NULL, NULL);
   /* The first holder is suspended here, and a second one acquires the lock. */
   if (!curator_lock_acquire (lock, 10000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   guint64 second = token_of (lock);
 
   gboolean fenced = write_fenced (file, second, "by the second holder");

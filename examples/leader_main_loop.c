@@ -51,21 +51,15 @@ main (int argc, char **argv)
   curator_client_set_callback_context (client, g_main_context_default ());
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (
       client, "/examples/leader-latch", argc > 2 ? argv[2] : "example", &error);
   if (latch == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   curator_leader_latch_add_listener (latch, on_change, NULL, NULL);
   if (!curator_leader_latch_start (latch, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   Program program = { g_main_loop_new (NULL, FALSE), latch, 0 };
   g_timeout_add (50, work, &program);
   g_main_loop_run (program.loop);

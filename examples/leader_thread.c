@@ -26,9 +26,7 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
     {
       /* A step takes at most a second; it must not begin with less time left. */
       if (curator_lease_get_remaining_ms (lease) < 1000)
-        {
-          break;
-        }
+        break;
       g_usleep (100 * 1000);
       g_print ("step %d\n", step);
     }
@@ -42,22 +40,16 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (GCancellable) done = g_cancellable_new ();
   g_autoptr (CuratorLeaderSelector) selector = curator_leader_selector_new (
       client, "/examples/leader-selector", lead, g_object_ref (done), g_object_unref, &error);
   if (selector == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   curator_leader_selector_set_id (selector, argc > 2 ? argv[2] : "example");
   if (!curator_leader_selector_start (selector, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   GPollFD leadership_over;
   if (g_cancellable_make_pollfd (done, &leadership_over))
     {

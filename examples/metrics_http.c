@@ -24,9 +24,7 @@ read_request (GInputStream *in)
       char part[1024];
       const gssize n = g_input_stream_read (in, part, sizeof part, NULL, NULL);
       if (n <= 0)
-        {
-          return NULL;
-        }
+        return NULL;
       g_string_append_len (request, part, n);
     }
   return g_strdup (request->str);
@@ -41,9 +39,7 @@ on_request (GThreadedSocketService *service, GSocketConnection *connection, GObj
   g_socket_set_timeout (g_socket_connection_get_socket (connection), PATIENCE_S);
   g_autofree char *request = read_request (g_io_stream_get_input_stream (G_IO_STREAM (connection)));
   if (request == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gboolean found = g_str_has_prefix (request, "GET /metrics ");
   g_autofree char *body =
       found ? curator_client_format_metrics (client) : g_strdup ("Not here: /metrics\n");
@@ -100,9 +96,7 @@ main (int argc, char **argv)
   const guint16 port = listen_on (service, argc > 2 ? (guint16) atoi (argv[2]) : 0, &error);
 
   if (lock != NULL && port != 0 && curator_client_start (client, &error))
-    {
-      lease = curator_lock_acquire_lease (lock, 10000, NULL, &error);
-    }
+    lease = curator_lock_acquire_lease (lock, 10000, NULL, &error);
   if (lease == NULL)
     {
       g_printerr ("metrics_http: %s\n", error->message);

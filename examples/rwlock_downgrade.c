@@ -20,23 +20,17 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorRwLock) pair =
       curator_rw_lock_new (client, "/examples/config", NULL, 0, &error);
   if (pair == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   CuratorLock *writer = curator_rw_lock_write_lock (pair);
   CuratorLock *reader = curator_rw_lock_read_lock (pair);
 
   if (!curator_lock_acquire (writer, 10000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   g_print ("writing alone\n");
   /* The holder of the write lock acquires the read lock at once. An upgrade fails: UNSUPPORTED. */
   if (!curator_lock_acquire (reader, 10000, NULL, &error)

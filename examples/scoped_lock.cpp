@@ -27,14 +27,10 @@ try
                 << '\n';
     }
     if (const std::shared_lock reading (table, 5s); reading)
-      {
-        std::cout << "reading, with others\n";
-      }
+      std::cout << "reading, with others\n";
     curator::semaphore slots (client, "/examples/cpp/slots", 2);
     if (const auto slot = slots.try_acquire_for (5s))
-      {
-        std::cout << "a slot for " << slot->remaining ().count () << " ms at least\n";
-      }
+      std::cout << "a slot for " << slot->remaining ().count () << " ms at least\n";
     return 0;
   }
 catch (const curator::error &error)

@@ -19,24 +19,18 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new (client, "/examples/semaphore", 3, &error);
   g_autoptr (CuratorLease) one =
       semaphore != NULL ? curator_semaphore_acquire (semaphore, 10000, NULL, &error) : NULL;
   if (one == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   /* Acquires both or none. */
   g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 10000, NULL, &error);
   if (two == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   g_autoptr (CuratorLease) fourth = curator_semaphore_acquire (semaphore, 0, NULL, &error);
   g_print ("three leases held, a fourth: %s\n", fourth != NULL ? "GRANTED" : error->message);
   g_clear_error (&error);

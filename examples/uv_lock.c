@@ -23,9 +23,7 @@ on_result (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer
 {
   Program *program = user_data;
   if (lease == NULL)
-    {
-      g_printerr ("uv_lock: %s\n", error->message);
-    }
+    g_printerr ("uv_lock: %s\n", error->message);
   program->lease = lease;
   uv_async_send (&program->acquired);
 }
@@ -66,9 +64,7 @@ on_acquired (uv_async_t *handle)
   Program *program = handle->data;
   uv_close ((uv_handle_t *) &program->acquired, NULL);
   if (program->lease == NULL)
-    {
-      return;
-    }
+    return;
   g_print ("held: %s\n", curator_lease_get_node_path (program->lease));
   program->ended.data = program->work.data = program;
   uv_poll_init (handle->loop, &program->ended, curator_lease_get_fd (program->lease));

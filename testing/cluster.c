@@ -20,9 +20,7 @@ CuratorTestCluster *
 curator_test_cluster_new (GError **error)
 {
   if (!testing_check_machine (error))
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorTestCluster *cluster = g_new0 (CuratorTestCluster, 1);
   keeper_run (start, cluster);
   if (cluster->zk == NULL)
@@ -94,9 +92,7 @@ curator_test_cluster_restart (CuratorTestCluster *cluster, int i, GError **error
   cluster->done = FALSE;
   keeper_run (relaunch_member, cluster);
   if (!cluster->done)
-    {
-      testing_fail (error, "The ZooKeeper server could not be started again");
-    }
+    testing_fail (error, "The ZooKeeper server could not be started again");
   return cluster->done;
 }
 
@@ -106,9 +102,7 @@ curator_test_cluster_wait (CuratorTestCluster *cluster, GError **error)
   g_return_val_if_fail (cluster != NULL, FALSE);
   const gboolean whole = zk_ensemble_wait_whole (cluster->zk, TESTING_START_MS);
   if (!whole)
-    {
-      testing_fail (error, "The ZooKeeper servers are not all part of one ensemble after a minute");
-    }
+    testing_fail (error, "The ZooKeeper servers are not all part of one ensemble after a minute");
   return whole;
 }
 

@@ -14,9 +14,7 @@ testing_check_machine (GError **error)
     }
   g_autofree char *missing = zk_server_missing ();
   if (missing != NULL)
-    {
-      g_set_error_literal (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_MISSING, missing);
-    }
+    g_set_error_literal (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_MISSING, missing);
   return missing == NULL;
 }
 

@@ -18,9 +18,7 @@ keep (void *unused)
   for (;;)
     {
       while (job == NULL)
-        {
-          pthread_cond_wait (&changed, &mutex);
-        }
+        pthread_cond_wait (&changed, &mutex);
       job (job_data);
       job = NULL;
       pthread_cond_broadcast (&changed);
@@ -70,9 +68,7 @@ keeper_run (KeeperWork work, gpointer data)
   job = work;
   pthread_cond_broadcast (&changed);
   while (job != NULL)
-    {
-      pthread_cond_wait (&changed, &mutex);
-    }
+    pthread_cond_wait (&changed, &mutex);
   pthread_mutex_unlock (&mutex);
   pthread_mutex_unlock (&turn);
 }

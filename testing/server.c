@@ -19,9 +19,7 @@ CuratorTestServer *
 curator_test_server_new (GError **error)
 {
   if (!testing_check_machine (error))
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorTestServer *server = g_new0 (CuratorTestServer, 1);
   keeper_run (start, server);
   if (server->zk == NULL)

@@ -49,9 +49,7 @@ wait_for_answer (Bare *bare)
 {
   pthread_mutex_lock (&bare->mutex);
   while (bare->answers == 0)
-    {
-      pthread_cond_wait (&bare->cond, &bare->mutex);
-    }
+    pthread_cond_wait (&bare->cond, &bare->mutex);
   bare->answers--;
   pthread_mutex_unlock (&bare->mutex);
 }
@@ -94,13 +92,9 @@ front_gone (Bare *bare)
 {
   g_clear_pointer (&bare->front, g_free);
   if (bare->is_next)
-    {
-      answer (bare);
-    }
+    answer (bare);
   else
-    {
-      list (bare);
-    }
+    list (bare);
 }
 
 static void
@@ -115,17 +109,11 @@ on_event (zhandle_t *handle, int type, int state, const char *path, void *contex
 {
   Bare *bare = context;
   if (type != ZOO_DELETED_EVENT)
-    {
-      return;
-    }
+    return;
   if (g_strcmp0 (path, bare->front) == 0)
-    {
-      front_gone (bare);
-    }
+    front_gone (bare);
   else if (g_strcmp0 (path, bare->further) == 0)
-    {
-      further_gone (bare);
-    }
+    further_gone (bare);
 }
 
 static void
@@ -133,9 +121,7 @@ on_front_read (int rc, const char *value, int length, const struct Stat *stat, c
 {
   check (rc == ZNONODE ? ZOK : rc, "get");
   if (rc == ZNONODE)
-    {
-      front_gone ((Bare *) data);
-    }
+    front_gone ((Bare *) data);
 }
 
 static void
@@ -143,9 +129,7 @@ on_further_read (int rc, const char *value, int length, const struct Stat *stat,
 {
   check (rc == ZNONODE ? ZOK : rc, "get");
   if (rc == ZNONODE)
-    {
-      further_gone ((Bare *) data);
-    }
+    further_gone ((Bare *) data);
 }
 
 static void
@@ -182,9 +166,7 @@ on_listed (int rc, const struct String_vector *children, const void *data)
       const gint64 number = number_of (children->data[i]);
       const int place = number > numbers[0] ? 0 : 1;
       if (number >= own)
-        {
-          continue;
-        }
+        continue;
       n_before++;
       if (place == 0)
         {
@@ -205,9 +187,7 @@ on_listed (int rc, const struct String_vector *children, const void *data)
   bare->is_next = n_before == 1;
   watch (bare, &bare->front, before[0], on_front_read);
   if (n_before > 1)
-    {
-      watch (bare, &bare->further, before[1], on_further_read);
-    }
+    watch (bare, &bare->further, before[1], on_further_read);
 }
 
 static void
@@ -263,9 +243,7 @@ bare_new (const char *server, const char *path, gboolean is_semaphore, gboolean 
   zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
   bare->handle = zookeeper_init (server, on_session, SESSION_MS, NULL, bare, 0);
   if (bare->handle == NULL)
-    {
-      peer_die (server, NULL);
-    }
+    peer_die (server, NULL);
   zoo_set_servers_resolution_delay (bare->handle, -1);
   wait_for_answer (bare);
   return bare;
@@ -312,18 +290,14 @@ bare_release (Bare *bare)
 {
   delete_node (bare, bare->node, bare->async ? on_left_behind : on_deleted);
   if (!bare->async)
-    {
-      wait_for_answer (bare);
-    }
+    wait_for_answer (bare);
 }
 
 static void
 one_less (Bare *bare)
 {
   if (--bare->left == 0)
-    {
-      answer (bare);
-    }
+    answer (bare);
 }
 
 static void
@@ -347,9 +321,7 @@ bare_queue (Bare *bare, guint n)
 {
   bare->left = n;
   for (guint i = 0; i < n; i++)
-    {
-      create (bare, on_queued);
-    }
+    create (bare, on_queued);
   wait_for_answer (bare);
 }
 
@@ -358,9 +330,7 @@ bare_drain (Bare *bare)
 {
   bare->left = bare->queue->len;
   for (guint i = 0; i < bare->queue->len; i++)
-    {
-      delete_node (bare, bare->queue->pdata[i], on_drained);
-    }
+    delete_node (bare, bare->queue->pdata[i], on_drained);
   wait_for_answer (bare);
 }
 

@@ -87,9 +87,7 @@ send_all (BareSocket *bare)
       const ssize_t n =
           send (bare->fd, bare->out->data + done, bare->out->len - done, MSG_NOSIGNAL);
       if (n <= 0)
-        {
-          peer_die ("send", NULL);
-        }
+        peer_die ("send", NULL);
       done += (guint) n;
     }
   g_byte_array_set_size (bare->out, 0);
@@ -103,9 +101,7 @@ receive_exactly (BareSocket *bare, guint length)
     {
       const ssize_t n = recv (bare->fd, bare->in->data + done, length - done, 0);
       if (n <= 0)
-        {
-          peer_die ("receive", NULL);
-        }
+        peer_die ("receive", NULL);
       done += (guint) n;
     }
 }
@@ -131,9 +127,7 @@ receive_reply (BareSocket *bare)
 {
   receive_frame (bare);
   if (int_at (bare, HEADER - sizeof (gint32)) != 0)
-    {
-      peer_die ("a request failed", NULL);
-    }
+    peer_die ("a request failed", NULL);
 }
 
 static void
@@ -213,18 +207,14 @@ bare_socket_acquire (BareSocket *bare)
   put_list (bare);
   send_all (bare);
   for (; bare->n_ahead > 0; bare->n_ahead--)
-    {
-      receive_reply (bare);
-    }
+    receive_reply (bare);
   receive_reply (bare);
   g_free (bare->node);
   bare->node = g_strndup ((const char *) bare->in->data + HEADER + sizeof (gint32),
                           (gsize) int_at (bare, HEADER));
   receive_reply (bare);
   if (int_at (bare, HEADER) != 1)
-    {
-      peer_die ("there is another contender", NULL);
-    }
+    peer_die ("there is another contender", NULL);
 }
 
 void

@@ -30,9 +30,7 @@ contend (void *data)
           me->ops++;
         }
       if (me->hold_us > 0)
-        {
-          g_usleep (me->hold_us);
-        }
+        g_usleep (me->hold_us);
       recipe_release (&me->recipe);
       me->total++;
     }
@@ -53,9 +51,7 @@ contender_init (Contender *me, const Request *request, int i)
   gpointer value;
   g_hash_table_iter_init (&iter, request->values);
   while (g_hash_table_iter_next (&iter, &key, &value))
-    {
-      g_hash_table_insert (values, key, value);
-    }
+    g_hash_table_insert (values, key, value);
   g_hash_table_insert (values, (gpointer) "path", path);
   if (g_strcmp0 (g_hash_table_lookup (values, "recipe"), "rw") == 0)
     {

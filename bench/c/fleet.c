@@ -19,9 +19,7 @@ fleet_lock (Fleet *fleet, CuratorClient *client, const char *path)
   g_autoptr (GError) error = NULL;
   CuratorLock *lock = curator_mutex_new (client, path, &error);
   if (lock == NULL)
-    {
-      peer_die (path, error);
-    }
+    peer_die (path, error);
   g_ptr_array_add (fleet->locks, lock);
   return lock;
 }
@@ -33,9 +31,7 @@ fleet_hold (Fleet *fleet, CuratorClient *client, const char *path)
   CuratorLease *lease = curator_lock_acquire_lease (fleet_lock (fleet, client, path),
                                                     CURATOR_WAIT_FOREVER, NULL, &error);
   if (lease == NULL)
-    {
-      peer_die ("hold", error);
-    }
+    peer_die ("hold", error);
   g_ptr_array_add (fleet->leases, lease);
 }
 
@@ -58,9 +54,7 @@ wait_in_line (const Request *request, Fleet *fleet, int session)
 {
   const char *path = request_text (request, "path");
   if (session == 0)
-    {
-      fleet_hold (fleet, peer_session (request, "observe", 0), path);
-    }
+    fleet_hold (fleet, peer_session (request, "observe", 0), path);
   curator_lock_acquire_async (fleet_lock (fleet, peer_session (request, "server", session), path),
                               CURATOR_WAIT_FOREVER, NULL, on_turn, NULL);
   peer_await_queue (request, "mutex", session + 2);
@@ -80,13 +74,9 @@ verb_fleet (const Request *request)
     {
       peer_session (request, "server", i);
       if (g_str_equal (role, "hold"))
-        {
-          hold_all (request, &fleet, i);
-        }
+        hold_all (request, &fleet, i);
       else if (g_str_equal (role, "wait"))
-        {
-          wait_in_line (request, &fleet, i);
-        }
+        wait_in_line (request, &fleet, i);
     }
   peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
                      curator_client_get_session_timeout (peer_session (request, "server", 0)));

@@ -40,9 +40,7 @@ print_counts (Proxy *proxy)
   printf ("ok to_server=%" G_GUINT64_FORMAT " to_client=%" G_GUINT64_FORMAT, bytes.to_server,
           bytes.to_client);
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      printf (" %s=%d", kinds[i].name, proxy_count (proxy, kinds[i].type));
-    }
+    printf (" %s=%d", kinds[i].name, proxy_count (proxy, kinds[i].type));
   putchar ('\n');
 }
 
@@ -108,9 +106,7 @@ main (int argc, char **argv)
   static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", NULL };
   char line[256];
   if (argc == 2 && g_str_equal (argv[1], "ensemble"))
-    {
-      return host_ensemble ();
-    }
+    return host_ensemble ();
   const gboolean secured = argc == 2 && g_str_equal (argv[1], "secured");
   const ZkServerSetup setup = { .tick_ms = TICK_MS,
                                 .java_options = java,
@@ -133,9 +129,7 @@ main (int argc, char **argv)
   putchar ('\n');
   fflush (stdout);
   while (fgets (line, sizeof line, stdin) != NULL)
-    {
-      obey (proxy, line);
-    }
+    obey (proxy, line);
   proxy_free (proxy);
   zk_server_stop (server);
   return 0;

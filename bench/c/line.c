@@ -41,9 +41,7 @@ group_parse (const char *text)
 {
   const char *colon = strchr (text, ':');
   if (colon == NULL)
-    {
-      peer_die (text, NULL);
-    }
+    peer_die (text, NULL);
   return (Group){ g_strndup (text, (gsize) (colon - text)), atoi (colon + 1) };
 }
 
@@ -59,9 +57,7 @@ queue_group (const Request *request, const Group *group, Party *parties, int fir
                    request_text (request, "path"), request_flag (request, "async"));
       pthread_create (&party->thread, NULL, take_part, party);
       if (request_flag (request, "in_turn"))
-        {
-          peer_await_queue (request, group->recipe, in_front + i + 1);
-        }
+        peer_await_queue (request, group->recipe, in_front + i + 1);
     }
   peer_await_queue (request, group->recipe, in_front + group->n);
 }
@@ -110,9 +106,7 @@ verb_line (const Request *request)
   const gint64 began = peer_now_ns ();
   recipe_release (&holder);
   if (request_flag (request, "stepwise"))
-    {
-      one_at_a_time (parties, n);
-    }
+    one_at_a_time (parties, n);
   for (int i = 0; i < n; i++)
     {
       pthread_join (parties[i].thread, NULL);

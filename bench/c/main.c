@@ -49,9 +49,7 @@ main (void)
   char line[4096];
   peer_init ();
   while (fgets (line, sizeof line, stdin) != NULL)
-    {
-      obey (line);
-    }
+    obey (line);
   peer_clear ();
   return 0;
 }

@@ -28,9 +28,7 @@ static void
 make_names (void)
 {
   for (guint i = 0; i < LONGEST; i++)
-    {
-      names[i] = g_strdup_printf (NAME "%010u", i * 389 % LONGEST);
-    }
+    names[i] = g_strdup_printf (NAME "%010u", i * 389 % LONGEST);
 }
 
 static const char *
@@ -69,9 +67,7 @@ parse_name (int calls)
     {
       const char *at = curator_queue_standard_key (names[i % 64], "lock-");
       if (!curator_queue_parse_number (at, &number))
-        {
-          abort ();
-        }
+        abort ();
     }
 }
 
@@ -81,9 +77,7 @@ validate_path (int calls)
   for (int i = 0; i < calls; i++)
     {
       if (!curator_path_validate ("/services/billing/locks/nightly", NULL))
-        {
-          abort ();
-        }
+        abort ();
     }
 }
 
@@ -100,9 +94,7 @@ predicate_64 (int calls)
   for (int i = 0; i < calls; i++)
     {
       if (curator_judge (internals, 1, own, &queue).kind != VERDICT_WAIT)
-        {
-          abort ();
-        }
+        abort ();
     }
 }
 
@@ -131,9 +123,7 @@ dispatch (int calls)
       curator_dispatch_step (client, CURATOR_LANE_CALLS);
     }
   if (counter != calls)
-    {
-      abort ();
-    }
+    abort ();
   curator_client_unref (client);
   sim_world_free (world);
 }
@@ -193,9 +183,7 @@ play_holder (SimActorFunc act, int calls)
   curator_client_unref (holder.client);
   sim_world_free (world);
   if (!holder.done)
-    {
-      abort ();
-    }
+    abort ();
 }
 
 static void

@@ -47,9 +47,7 @@ peer_ready_steady (const char *format, ...)
   print_line ("ready ", format, arguments);
   va_end (arguments);
   if (fgets (line, sizeof line, stdin) == NULL || !g_str_equal (line, "go\n"))
-    {
-      peer_die ("no go", NULL);
-    }
+    peer_die ("no go", NULL);
 }
 
 gint64
@@ -86,9 +84,7 @@ secure (CuratorClient *client, const Request *request)
           curator_client_set_sasl_digest (client, "alice", "correct horse battery staple", &error);
     }
   if (!fine)
-    {
-      peer_die (security, error);
-    }
+    peer_die (security, error);
 }
 
 CuratorClient *
@@ -106,13 +102,9 @@ peer_start_session (const Request *request, const char *server_key, int i)
       client = curator_client_new (server, NULL);
       curator_client_set_session_timeout (client, timeout_ms);
       if (request_flag (request, "security"))
-        {
-          secure (client, request);
-        }
+        secure (client, request);
       if (!curator_client_start (client, &error))
-        {
-          peer_die (server, error);
-        }
+        peer_die (server, error);
       g_hash_table_insert (sessions, g_steal_pointer (&key), client);
     }
   return client;
@@ -124,9 +116,7 @@ peer_session (const Request *request, const char *server_key, int i)
   CuratorClient *client = peer_start_session (request, server_key, i);
   g_autoptr (GError) error = NULL;
   if (!curator_client_block_until_connected (client, CONNECT_MS, NULL, &error))
-    {
-      peer_die (request_text (request, server_key), error);
-    }
+    peer_die (request_text (request, server_key), error);
   return client;
 }
 
@@ -135,9 +125,7 @@ request_text (const Request *request, const char *key)
 {
   const char *value = g_hash_table_lookup (request->values, key);
   if (value == NULL)
-    {
-      peer_die (key, NULL);
-    }
+    peer_die (key, NULL);
   return value;
 }
 

@@ -7,9 +7,7 @@ static void
 demand (gboolean went_well, const char *what, const GError *error)
 {
   if (!went_well)
-    {
-      peer_die (what, error);
-    }
+    peer_die (what, error);
 }
 
 static CuratorLock *
@@ -17,9 +15,7 @@ multi_lock_new (CuratorClient *client, const char *path, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; i < MEMBERS; i++)
-    {
-      g_ptr_array_add (paths, g_strdup_printf ("%s/%d", path, i));
-    }
+    g_ptr_array_add (paths, g_strdup_printf ("%s/%d", path, i));
   g_ptr_array_add (paths, NULL);
   return curator_multi_lock_new_for_paths (client, (const char *const *) paths->pdata, error);
 }
@@ -124,13 +120,9 @@ static void
 recipe_release_async (Recipe *recipe)
 {
   if (recipe->semaphore != NULL)
-    {
-      g_clear_pointer (&recipe->lease, curator_lease_unref);
-    }
+    g_clear_pointer (&recipe->lease, curator_lease_unref);
   else
-    {
-      curator_lock_release_async (recipe->lock, NULL, NULL);
-    }
+    curator_lock_release_async (recipe->lock, NULL, NULL);
 }
 
 void
@@ -179,9 +171,7 @@ peer_await_nodes (CuratorLock *lock, int n)
       g_autoptr (GError) error = NULL;
       g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
       if (nodes == NULL)
-        {
-          peer_die ("participants", error);
-        }
+        peer_die ("participants", error);
       g_usleep (found >= 0 ? 10000 : 0);
       found = (int) g_strv_length (nodes);
     }

@@ -13,9 +13,7 @@ void
 samples_add (Samples *samples, gint64 ns)
 {
   if (samples->ns->len < ENOUGH)
-    {
-      g_array_append_val (samples->ns, ns);
-    }
+    g_array_append_val (samples->ns, ns);
 }
 
 void

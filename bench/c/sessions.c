@@ -11,9 +11,7 @@ static void
 on_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
   if (lease == NULL)
-    {
-      peer_die ("grant", error);
-    }
+    peer_die ("grant", error);
   g_atomic_int_inc (&granted);
 }
 
@@ -21,9 +19,7 @@ static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
-    {
-      g_atomic_int_inc (&interrupted);
-    }
+    g_atomic_int_inc (&interrupted);
 }
 
 /* All connect at the same time. */
@@ -36,9 +32,7 @@ connect_all (const Request *request, int first, int n)
                                          NULL);
     }
   for (int i = first; i < first + n; i++)
-    {
-      peer_session (request, "server", i);
-    }
+    peer_session (request, "server", i);
 }
 
 /* Returns when all nodes exist and the first of each queue has its grant. The locks stay. */
@@ -52,20 +46,14 @@ queue_all (const Request *request, int first, int n, int queue)
       g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i / queue);
       CuratorLock *lock = curator_mutex_new (peer_session (request, "server", i), path, &error);
       if (lock == NULL)
-        {
-          peer_die (path, error);
-        }
+        peer_die (path, error);
       g_ptr_array_add (locks, lock);
       curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_grant, NULL);
     }
   for (int i = 0; i < n; i += queue)
-    {
-      peer_await_nodes (g_ptr_array_index (locks, i), queue);
-    }
+    peer_await_nodes (g_ptr_array_index (locks, i), queue);
   while (g_atomic_int_get (&granted) < n / queue)
-    {
-      g_usleep (10000);
-    }
+    g_usleep (10000);
 }
 
 /* sessions server= path= first= n= [queue=] session_ms=: ready timeout_ms=; ok granted= interrupted=
@@ -79,9 +67,7 @@ verb_sessions (const Request *request)
   const int n = (int) request_number (request, "n");
   connect_all (request, first, n);
   if (request_flag (request, "queue"))
-    {
-      queue_all (request, first, n, (int) request_number (request, "queue"));
-    }
+    queue_all (request, first, n, (int) request_number (request, "queue"));
   g_atomic_int_set (&interrupted, 0);
   peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
                      curator_client_get_session_timeout (peer_session (request, "server", first)));

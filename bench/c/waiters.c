@@ -31,9 +31,7 @@ latch_down (Latch *latch)
 {
   pthread_mutex_lock (&latch->mutex);
   if (--latch->left == 0)
-    {
-      pthread_cond_signal (&latch->changed);
-    }
+    pthread_cond_signal (&latch->changed);
   pthread_mutex_unlock (&latch->mutex);
 }
 
@@ -43,9 +41,7 @@ latch_finish (Latch *latch)
 {
   pthread_mutex_lock (&latch->mutex);
   while (latch->left > 0)
-    {
-      pthread_cond_wait (&latch->changed, &latch->mutex);
-    }
+    pthread_cond_wait (&latch->changed, &latch->mutex);
   pthread_mutex_unlock (&latch->mutex);
   pthread_cond_destroy (&latch->changed);
   pthread_mutex_destroy (&latch->mutex);
@@ -57,9 +53,7 @@ resident_bytes (void)
   long pages = 0;
   FILE *file = fopen ("/proc/self/statm", "re");
   if (file == NULL || fscanf (file, "%*s %ld", &pages) != 1)
-    {
-      peer_die ("/proc/self/statm", NULL);
-    }
+    peer_die ("/proc/self/statm", NULL);
   fclose (file);
   return pages * sysconf (_SC_PAGESIZE);
 }
@@ -70,9 +64,7 @@ size_behind (const char *text, const char *tag)
   const char *at = strstr (text, tag);
   const char *size = at != NULL ? strstr (at, "size=\"") : NULL;
   if (size == NULL)
-    {
-      peer_die (tag, NULL);
-    }
+    peer_die (tag, NULL);
   return g_ascii_strtoll (size + strlen ("size=\""), NULL, 10);
 }
 
@@ -84,15 +76,11 @@ allocated_bytes (void)
   gsize length = 0;
   FILE *stream = open_memstream (&text, &length);
   if (stream == NULL || malloc_info (0, stream) != 0)
-    {
-      peer_die ("malloc_info", NULL);
-    }
+    peer_die ("malloc_info", NULL);
   fclose (stream);
   const char *last = g_strrstr (text, "</heap>");
   if (last == NULL)
-    {
-      peer_die (text, NULL);
-    }
+    peer_die (text, NULL);
   const gint64 bytes = size_behind (last, "<system type=\"current\"")
                        + size_behind (last, "type=\"mmap\"") - size_behind (last, "type=\"fast\"")
                        - size_behind (last, "type=\"rest\"");
@@ -104,9 +92,7 @@ static void
 on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer latch)
 {
   if (lease == NULL)
-    {
-      peer_die ("a waiter", error);
-    }
+    peer_die ("a waiter", error);
   curator_lease_unref (lease);
   latch_down (latch);
 }
@@ -164,9 +150,7 @@ verb_waiters (const Request *request)
   const gint64 resident = resident_bytes ();
   const gint64 allocated = allocated_bytes ();
   for (int i = 0; i < n; i++)
-    {
-      curator_lock_acquire_async (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
-    }
+    curator_lock_acquire_async (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
   peer_await_queue (request, "mutex", n + 1);
   peer_ready_steady ("n=%d", n);
   const gint64 bytes = (allocated_bytes () - allocated) / n;
@@ -197,9 +181,7 @@ on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer d
 {
   Chain *chain = data;
   if (lease == NULL)
-    {
-      peer_die ("a chain", error);
-    }
+    peer_die ("a chain", error);
   curator_lease_unref (lease);
   if (g_atomic_int_get (chain->stop))
     {
@@ -229,9 +211,7 @@ verb_paths (const Request *request)
       g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
       CuratorLock *lock = curator_mutex_new (client, path, &error);
       if (lock == NULL)
-        {
-          peer_die (path, error);
-        }
+        peer_die (path, error);
       chains[i] = (Chain){ lock, &stop, &ops, &latch };
       curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
     }
@@ -241,9 +221,7 @@ verb_paths (const Request *request)
   latch_finish (&latch);
   peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT, ops, ns);
   for (int i = 0; i < n; i++)
-    {
-      curator_lock_unref (chains[i].lock);
-    }
+    curator_lock_unref (chains[i].lock);
 }
 
 /* idle server= path= n=: ok bytes= (allocated for a lock that was never acquired) */
@@ -261,9 +239,7 @@ verb_idle (const Request *request)
     }
   const gint64 bytes = allocated_bytes () - before;
   for (int i = 0; i < n; i++)
-    {
-      curator_lock_unref (locks[i]);
-    }
+    curator_lock_unref (locks[i]);
   peer_reply ("ops=%d bytes=%" G_GINT64_FORMAT, n, bytes / n);
 }
 
@@ -285,9 +261,7 @@ verb_reentrant (const Request *request)
     }
   const gint64 ns = peer_now_ns () - began;
   if (!went_well)
-    {
-      peer_die ("re-entry", NULL);
-    }
+    peer_die ("re-entry", NULL);
   recipe_release (&recipe);
   recipe_clear (&recipe);
   peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT, ops, ns);

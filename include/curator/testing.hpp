@@ -66,9 +66,7 @@ public:
   check (T result) const
   {
     if (error_ != nullptr)
-      {
-        throw test_error (error_);
-      }
+      throw test_error (error_);
     return result;
   }
 

@@ -17,15 +17,11 @@ gboolean
 curator_alarm_open (CuratorAlarm *alarm)
 {
   if (alarm->timer_fd >= 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   alarm->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   alarm->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (alarm->timer_fd >= 0 && alarm->wake_fd >= 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   curator_alarm_close (alarm);
   return FALSE;
 }
@@ -34,13 +30,9 @@ void
 curator_alarm_close (CuratorAlarm *alarm)
 {
   if (alarm->timer_fd >= 0)
-    {
-      close (alarm->timer_fd);
-    }
+    close (alarm->timer_fd);
   if (alarm->wake_fd >= 0)
-    {
-      close (alarm->wake_fd);
-    }
+    close (alarm->wake_fd);
   alarm->timer_fd = -1;
   alarm->wake_fd = -1;
 }
@@ -67,9 +59,7 @@ curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us)
       when.it_value.tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000;
     }
   if (alarm->timer_fd >= 0)
-    {
-      timerfd_settime (alarm->timer_fd, 0, &when, NULL);
-    }
+    timerfd_settime (alarm->timer_fd, 0, &when, NULL);
 }
 
 void
@@ -80,9 +70,7 @@ curator_alarm_wait (CuratorAlarm *alarm)
 
   poll (fds, G_N_ELEMENTS (fds), -1);
   if (fds[0].revents != 0)
-    {
-      drain (alarm->wake_fd);
-    }
+    drain (alarm->wake_fd);
 }
 
 void

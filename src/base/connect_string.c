@@ -43,15 +43,11 @@ is_ipv6 (const char *text)
   const char *zone = text + strlen (without_zone);
 
   if (*zone == '%' && (zone[1] == '\0' || strlen (zone) > 16))
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (const char *c = *zone == '%' ? zone + 1 : zone; *c != '\0'; c++)
     {
       if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return inet_pton (AF_INET6, without_zone, &address) == 1;
 }
@@ -62,9 +58,7 @@ is_label (const char *label, gsize length)
   for (gsize i = 0; i < length; i++)
     {
       if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
 }
@@ -83,9 +77,7 @@ is_name (const char *name)
       gsize length = strcspn (label, ".");
 
       if (!is_label (label, length))
-        {
-          return FALSE;
-        }
+        return FALSE;
       numeric = strspn (label, "0123456789") == length;
       label += length + (label[length] == '.' ? 1 : 0);
     }
@@ -99,9 +91,7 @@ parse_port (const char *text, guint16 *port)
   guint64 value = 0;
 
   if (!g_ascii_isdigit (*text) || !g_ascii_string_to_unsigned (text, 10, 1, 65535, &value, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   *port = (guint16) value;
   return TRUE;
 }
@@ -113,18 +103,12 @@ parse_bracketed (const char *text, CuratorHostPort *server)
   const char *end = strchr (text, ']');
 
   if (end == NULL)
-    {
-      return "the closing bracket is missing";
-    }
+    return "the closing bracket is missing";
   server->host = g_strndup (text + 1, (gsize) (end - text - 1));
   if (!is_ipv6 (server->host))
-    {
-      return "the brackets do not contain an IPv6 address";
-    }
+    return "the brackets do not contain an IPv6 address";
   if (end[1] == '\0')
-    {
-      return NULL;
-    }
+    return NULL;
   return end[1] == ':' && parse_port (end + 2, &server->port)
              ? NULL
              : "the port must be a number from 1 to 65535";
@@ -137,26 +121,16 @@ parse_server (const char *text, CuratorHostPort *server)
   const char *colon = strrchr (text, ':');
 
   if (*text == '\0')
-    {
-      return "a server is missing before or after a comma";
-    }
+    return "a server is missing before or after a comma";
   if (*text == '[')
-    {
-      return parse_bracketed (text, server);
-    }
+    return parse_bracketed (text, server);
   if (colon != NULL && colon[1] == '\0')
-    {
-      return "the port is missing after the colon; no scheme but " TLS_PREFIX " is known";
-    }
+    return "the port is missing after the colon; no scheme but " TLS_PREFIX " is known";
   server->host = colon != NULL ? g_strndup (text, (gsize) (colon - text)) : g_strdup (text);
   if (strchr (server->host, ':') != NULL)
-    {
-      return "write an IPv6 address as [address]:port";
-    }
+    return "write an IPv6 address as [address]:port";
   if (!is_name (server->host))
-    {
-      return "the host is neither a name nor an address";
-    }
+    return "the host is neither a name nor an address";
   return colon == NULL || parse_port (colon + 1, &server->port)
              ? NULL
              : "the port must be a number from 1 to 65535";
@@ -200,9 +174,7 @@ parse_servers (const char *list, CuratorConnectString *parsed, GError **error)
         }
       server->has_port = server->port != 0;
       if (!server->has_port)
-        {
-          server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
-        }
+        server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
     }
   return TRUE;
 }
@@ -219,9 +191,7 @@ length_of_list (const char *connect_string)
       at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
       at += strcspn (at, ",/");
       if (*at != ',')
-        {
-          return (gsize) (at - connect_string);
-        }
+        return (gsize) (at - connect_string);
       at++;
     }
 }
@@ -241,9 +211,7 @@ curator_connect_string_parse (const char *connect_string, GError **error)
 
   parsed->hosts = g_ptr_array_new_with_free_func (host_port_free);
   if (!parse_servers (list, parsed, error))
-    {
-      return NULL;
-    }
+    return NULL;
   if (*chroot != '\0' && strcmp (chroot, "/") != 0)
     {
       if (!curator_path_validate (chroot, error))

@@ -30,9 +30,7 @@ static char *
 host_of (const char *text)
 {
   if (*text == '[')
-    {
-      return g_strndup (text + 1, strcspn (text + 1, "]"));
-    }
+    return g_strndup (text + 1, strcspn (text + 1, "]"));
   return g_strndup (text, strcspn (text, ":|"));
 }
 
@@ -68,9 +66,7 @@ choose (char **parts, const char *server, int secure_port)
   Place place = place_of (clear, server);
 
   if (secure_port == 0)
-    {
-      return place;
-    }
+    return place;
   if (parts[1] != NULL && parts[2] != NULL)
     {
       place_clear (&place);
@@ -94,9 +90,7 @@ entry_of (const char *line, int secure_port)
   g_autofree char *server = host_of (parts[0]);
   g_auto (Place) place = choose (parts, server, secure_port);
   if (place.port == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   const gboolean is_ipv6 = strchr (place.host, ':') != NULL;
   g_autofree char *entry = g_strdup_printf (is_ipv6 ? "[%s]:%s" : "%s:%s", place.host, place.port);
   g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (entry, NULL);
@@ -109,9 +103,7 @@ static void
 add_line (GString *list, char separator, const char *text)
 {
   if (list->len > 0)
-    {
-      g_string_append_c (list, separator);
-    }
+    g_string_append_c (list, separator);
   g_string_append (list, text);
 }
 
@@ -134,9 +126,7 @@ curator_ensemble_config_parse (const char *text, gsize length, int secure_port, 
     {
       const char *equals = strchr (g_strstrip (*line), '=');
       if (equals == NULL || !g_str_has_prefix (*line, "server."))
-        {
-          continue;
-        }
+        continue;
       g_autofree char *entry = entry_of (equals + 1, secure_port);
       add_line (entry != NULL ? list : others, entry != NULL ? ',' : '\n',
                 entry != NULL ? entry : *line);

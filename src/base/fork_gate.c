@@ -45,9 +45,7 @@ static Counter *
 own_counter (void)
 {
   if (G_UNLIKELY (number == 0))
-    {
-      number = atomic_fetch_add (&last_number, 1) + 1;
-    }
+    number = atomic_fetch_add (&last_number, 1) + 1;
   return &inside[number % N_COUNTERS];
 }
 
@@ -59,9 +57,7 @@ try_enter (void)
 
   atomic_fetch_add (&counter->n, 1);
   if (G_LIKELY (!atomic_load (&is_closed)))
-    {
-      return TRUE;
-    }
+    return TRUE;
   atomic_fetch_sub (&counter->n, 1);
   return FALSE;
 }
@@ -78,9 +74,7 @@ static void
 begin_passage (void)
 {
   if (depth++ == 0 && suspended == 0)
-    {
-      pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
-    }
+    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
 }
 
 void
@@ -90,9 +84,7 @@ curator_gate_leave (void)
     {
       atomic_fetch_sub (&own_counter ()->n, 1);
       if (suspended == 0)
-        {
-          pthread_setcancelstate (cancel_state, NULL);
-        }
+        pthread_setcancelstate (cancel_state, NULL);
     }
 }
 
@@ -105,9 +97,7 @@ enter_to_end (void)
   while (depth == 0 && !try_enter ())
     {
       if (waited_us >= PATIENCE_US)
-        {
-          return;
-        }
+        return;
       g_usleep (LONGEST_US);
       waited_us += LONGEST_US;
     }
@@ -128,9 +118,7 @@ void
 curator_gate_enter (void)
 {
   while (depth == 0 && !try_enter ())
-    {
-      wait_for_fork ();
-    }
+    wait_for_fork ();
   begin_passage ();
   if (G_UNLIKELY (!is_watched))
     {
@@ -189,9 +177,7 @@ count_others (void)
   guint n = 0;
 
   for (guint i = 0; i < N_COUNTERS; i++)
-    {
-      n += atomic_load (&inside[i].n);
-    }
+    n += atomic_load (&inside[i].n);
   return depth > 0 ? n - 1 : n;
 }
 
@@ -212,9 +198,7 @@ before_fork (void)
   atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
   begin_passage ();
   for (guint i = 0; i < n_hooks; i++)
-    {
-      hooks[i].before ();
-    }
+    hooks[i].before ();
 }
 
 static void
@@ -229,9 +213,7 @@ static void
 in_parent (void)
 {
   for (guint i = n_hooks; i > 0; i--)
-    {
-      hooks[i - 1].in_parent ();
-    }
+    hooks[i - 1].in_parent ();
   open_gate ();
 }
 
@@ -240,14 +222,10 @@ static void
 in_child (void)
 {
   for (guint i = 0; i < N_COUNTERS; i++)
-    {
-      atomic_store (&inside[i].n, 0);
-    }
+    atomic_store (&inside[i].n, 0);
   atomic_store (&own_counter ()->n, 1);
   for (guint i = n_hooks; i > 0; i--)
-    {
-      hooks[i - 1].in_child ();
-    }
+    hooks[i - 1].in_child ();
   open_gate ();
 }
 

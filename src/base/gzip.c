@@ -31,9 +31,7 @@ convert (GConverter *converter, const guint8 *data, gsize length, gsize limit)
       result = g_converter_convert (converter, data, length, part, sizeof part,
                                     G_CONVERTER_INPUT_AT_END, &n_read, &n_written, NULL);
       if (result == G_CONVERTER_ERROR || n_written > limit - whole->len)
-        {
-          return NULL;
-        }
+        return NULL;
       g_byte_array_append (whole, part, (guint) n_written);
       data += n_read;
       length -= n_read;
@@ -55,9 +53,7 @@ GBytes *
 curator_gunzip (const void *data, gsize length, gsize limit)
 {
   if (!curator_is_gzip (data, length))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autoptr (GZlibDecompressor) decompressor =
       g_zlib_decompressor_new (G_ZLIB_COMPRESSOR_FORMAT_GZIP);
   return convert (G_CONVERTER (decompressor), data, length, limit);

@@ -10,9 +10,7 @@ guint
 curator_scale_bucket (const CuratorScale *scale, gint64 duration_us)
 {
   if (duration_us < scale->first_us)
-    {
-      return 0;
-    }
+    return 0;
   /* gulong may have 32 bits. */
   const gint64 most = G_GINT64_CONSTANT (1) << 31;
   const gulong multiple = (gulong) MIN (duration_us / scale->first_us, most);

@@ -128,9 +128,7 @@ curator_lease_note_proof (CuratorLeaseEvidence *evidence, const CuratorLeaseTerm
 {
   /* A slow answer may have been committed by a leader that paused just before it expires us. */
   if (now_us - sent_us > prompt_us (terms) || sent_us <= evidence->proof_us)
-    {
-      return false;
-    }
+    return false;
   int64_t known_us = evidence->known_us;
   /*@ loop invariant 0 <= i <= CURATOR_N_MARKS && i <= evidence->n_marks;
       loop invariant rises: is_moment (known_us) && known_us >= evidence->known_us;
@@ -146,9 +144,7 @@ curator_lease_note_proof (CuratorLeaseEvidence *evidence, const CuratorLeaseTerm
   for (unsigned i = 0; i < n_marks (evidence); i++)
     {
       if (evidence->marks[i].answered_us <= sent_us - telling_us (terms))
-        {
-          known_us = most (known_us, evidence->marks[i].sent_us);
-        }
+        known_us = most (known_us, evidence->marks[i].sent_us);
     }
   evidence->known_us = known_us;
   evidence->proof_us = sent_us;
@@ -165,9 +161,7 @@ int64_t
 curator_lease_deadline (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms)
 {
   if (evidence->proof_us == 0)
-    {
-      return 0;
-    }
+    return 0;
   const int64_t by_proof = evidence->proof_us + usable_us (terms);
   const int64_t by_leader =
       evidence->known_us + terms->session_us - terms->session_us / DRIFT_SHARE;
@@ -236,9 +230,7 @@ curator_lease_until_told (const CuratorLeaseEvidence *evidence, const CuratorLea
   for (unsigned i = 0; i < n_marks (evidence); i++)
     {
       if (evidence->marks[i].sent_us > evidence->known_us)
-        {
-          first = least (first, evidence->marks[i].answered_us + telling_us (terms));
-        }
+        first = least (first, evidence->marks[i].answered_us + telling_us (terms));
     }
   return most (first - now_us, 0) + 1000;
 }

@@ -137,13 +137,9 @@ ask (GPtrArray *addresses, const char *host, guint16 port, int flags)
   curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   curator_gate_resume (depth);
   for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
-    {
-      add_once (addresses, next);
-    }
+    add_once (addresses, next);
   if (found != NULL)
-    {
-      freeaddrinfo (found);
-    }
+    freeaddrinfo (found);
   return failed;
 }
 
@@ -156,9 +152,7 @@ curator_lookup (const char *host, guint16 port, int *failed)
   /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no others. */
   *failed = ask (addresses, host, port, AI_ADDRCONFIG | AI_IDN);
   if (*failed != 0 && *failed != EAI_AGAIN)
-    {
-      *failed = ask (addresses, host, port, 0);
-    }
+    *failed = ask (addresses, host, port, 0);
   return addresses;
 }
 

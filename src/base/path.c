@@ -30,19 +30,13 @@ static const char *
 fault_of_part (const char *part, gsize length)
 {
   if (length == 0)
-    {
-      return "one of its parts is empty";
-    }
+    return "one of its parts is empty";
   if (length <= 2 && strncmp (part, "..", length) == 0)
-    {
-      return "one of its parts is relative (. or ..)";
-    }
+    return "one of its parts is relative (. or ..)";
   for (const char *c = part; c < part + length; c = g_utf8_next_char (c))
     {
       if (is_forbidden (g_utf8_get_char (c)))
-        {
-          return fault_of_character (g_utf8_get_char (c));
-        }
+        return fault_of_character (g_utf8_get_char (c));
     }
   return NULL;
 }
@@ -58,9 +52,7 @@ fault_of_parts (const char *path)
       const char *fault = fault_of_part (part, length);
 
       if (fault != NULL || part[length] == '\0')
-        {
-          return fault;
-        }
+        return fault;
       part += length + 1;
     }
 }
@@ -69,30 +61,18 @@ static const char *
 fault_of_path (const char *path)
 {
   if (*path != '/')
-    {
-      return "it does not start with a slash";
-    }
+    return "it does not start with a slash";
   if (path[1] == '\0')
-    {
-      return "the root cannot be a lock";
-    }
+    return "the root cannot be a lock";
   gsize length = strlen (path);
   if (length > CURATOR_PATH_MAX_LENGTH)
-    {
-      return "it is longer than 1024 bytes";
-    }
+    return "it is longer than 1024 bytes";
   if (path[length - 1] == '/')
-    {
-      return "it ends with a slash";
-    }
+    return "it ends with a slash";
   if (!g_utf8_validate (path, (gssize) length, NULL))
-    {
-      return "it is not valid UTF-8";
-    }
+    return "it is not valid UTF-8";
   if (g_str_has_prefix (path, "/zookeeper") && (path[10] == '\0' || path[10] == '/'))
-    {
-      return "/zookeeper is reserved for the server";
-    }
+    return "/zookeeper is reserved for the server";
   return fault_of_parts (path);
 }
 
@@ -110,9 +90,7 @@ static gboolean
 report_fault (const char *what, const char *name, const char *fault, GError **error)
 {
   if (fault == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_autofree char *shown = shorten_and_escape (name);
   g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "invalid %s \"%s\": %s", what,
                shown, fault);
@@ -130,9 +108,7 @@ gboolean
 curator_namespace_validate (const char *namespace_, GError **error)
 {
   if (namespace_ == NULL || *namespace_ == '\0')
-    {
-      return report_fault ("namespace", "", "it is empty", error);
-    }
+    return report_fault ("namespace", "", "it is empty", error);
   g_autofree char *path = g_strconcat ("/", namespace_, NULL);
 
   return report_fault ("namespace", namespace_, fault_of_path (path), error);
@@ -143,14 +119,10 @@ static const char *
 trim_slashes (const char *text, gboolean leading, gsize *length)
 {
   if (leading && *text == '/')
-    {
-      text++;
-    }
+    text++;
   *length = strlen (text);
   if (*length > 0 && text[*length - 1] == '/')
-    {
-      (*length)--;
-    }
+    (*length)--;
   return text;
 }
 
@@ -210,9 +182,7 @@ char *
 curator_path_escape (const char *name)
 {
   if (name == NULL)
-    {
-      return g_strdup ("(null)");
-    }
+    return g_strdup ("(null)");
   GString *shown = g_string_sized_new (strlen (name));
 
   for (const char *c = name; *c != '\0';)
@@ -227,9 +197,7 @@ curator_path_escape (const char *name)
           c = next;
         }
       for (; c < next; c++)
-        {
-          g_string_append_printf (shown, "\\x%02x", (guchar) *c);
-        }
+        g_string_append_printf (shown, "\\x%02x", (guchar) *c);
     }
   return g_string_free (shown, FALSE);
 }

@@ -35,9 +35,7 @@ curator_refs_try_inc (CuratorRefs *refs)
 {
   gint count = g_atomic_int_get (refs);
   while (count > 0 && !g_atomic_int_compare_and_exchange (refs, count, count + 1))
-    {
-      count = g_atomic_int_get (refs);
-    }
+    count = g_atomic_int_get (refs);
   return count > 0;
 }
 

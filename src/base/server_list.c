@@ -52,15 +52,11 @@ join_vectors (char **first, char **second)
   g_autoptr (GPtrArray) all = g_ptr_array_new ();
 
   for (char **one = first; one != NULL && *one != NULL; one++)
-    {
-      g_ptr_array_add (all, g_strdup (*one));
-    }
+    g_ptr_array_add (all, g_strdup (*one));
   for (char **one = second; one != NULL && *one != NULL; one++)
     {
       if (!g_ptr_array_find_with_equal_func (all, *one, g_str_equal, NULL))
-        {
-          g_ptr_array_add (all, g_strdup (*one));
-        }
+        g_ptr_array_add (all, g_strdup (*one));
     }
   g_ptr_array_add (all, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&all), FALSE);
@@ -92,9 +88,7 @@ find (GPtrArray *servers, const char *host)
     {
       const CuratorServer *server = servers->pdata[i];
       if (g_str_equal (server->host, host))
-        {
-          return server;
-        }
+        return server;
     }
   return NULL;
 }
@@ -142,9 +136,7 @@ curator_servers_equal (GPtrArray *servers, GPtrArray *others)
   gboolean equal = servers->len == others->len;
 
   for (guint i = 0; equal && i < servers->len; i++)
-    {
-      equal = server_equal (servers->pdata[i], others->pdata[i]);
-    }
+    equal = server_equal (servers->pdata[i], others->pdata[i]);
   return equal;
 }
 
@@ -154,9 +146,7 @@ curator_servers_have_names (GPtrArray *servers)
   for (guint i = 0; i < servers->len; i++)
     {
       if (!((const CuratorServer *) servers->pdata[i])->is_numeric)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -167,9 +157,7 @@ curator_server_resolved (CuratorServer *server, char **addresses, char *why)
   g_free (server->why);
   server->why = why;
   if (addresses == NULL)
-    {
-      return;
-    }
+    return;
   if (server->addresses == NULL
       || same_words ((const char *const *) addresses, (const char *const *) server->addresses))
     {
@@ -209,13 +197,9 @@ curator_servers_join (GPtrArray *servers)
       add_all (all, server->addresses, server->port);
     }
   if (all->len == 0)
-    {
-      return NULL;
-    }
+    return NULL;
   if (all->len % 2 == 0)
-    {
-      g_ptr_array_add (all, g_strdup (all->pdata[0]));
-    }
+    g_ptr_array_add (all, g_strdup (all->pdata[0]));
   g_ptr_array_add (all, NULL);
   return g_strjoinv (",", (char **) all->pdata);
 }
@@ -227,9 +211,7 @@ curator_servers_dup_why (GPtrArray *servers)
     {
       const CuratorServer *server = servers->pdata[i];
       if (server->why != NULL)
-        {
-          return g_strdup_printf ("%s: %s", server->host, server->why);
-        }
+        return g_strdup_printf ("%s: %s", server->host, server->why);
     }
   return g_strdup ("no answer to the look-up of the host names");
 }

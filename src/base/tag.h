@@ -76,15 +76,11 @@ static inline gboolean
 curator_is_array_of (const GPtrArray *array, CuratorTag tag)
 {
   if (array == NULL || !curator_is_foreign (array))
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (guint i = 0; i < array->len; i++)
     {
       if (!curator_has_tag (array->pdata[i], tag))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

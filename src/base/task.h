@@ -37,9 +37,7 @@ curator_task_free (gpointer data)
 {
   CuratorTask *task = data;
   if (task->destroy != NULL)
-    {
-      task->destroy (task->data);
-    }
+    task->destroy (task->data);
   g_free (task);
 }
 
@@ -48,7 +46,5 @@ static inline void
 curator_tasks_forget (GQueue *tasks)
 {
   while (!g_queue_is_empty (tasks))
-    {
-      g_free (g_queue_pop_head (tasks));
-    }
+    g_free (g_queue_pop_head (tasks));
 }

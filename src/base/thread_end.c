@@ -47,13 +47,9 @@ take_turn (void *data)
 {
   begin (NULL);
   if (++end.turn < LAST_TURN)
-    {
-      pthread_setspecific (key, data);
-    }
+    pthread_setspecific (key, data);
   else if (end.has_begun)
-    {
-      end.is_over ();
-    }
+    end.is_over ();
 }
 
 static void
@@ -66,14 +62,10 @@ void
 curator_thread_end_watch (void (*begins) (void), void (*is_over) (void))
 {
   if (getpid () == gettid ())
-    {
-      return;
-    }
+    return;
   pthread_once (&once, create_key);
   end.begins = begins;
   end.is_over = is_over;
   if (pthread_setspecific (key, &end) == 0 && __cxa_thread_atexit_impl != NULL)
-    {
-      __cxa_thread_atexit_impl (begin, NULL, &once);
-    }
+    __cxa_thread_atexit_impl (begin, NULL, &once);
 }

@@ -43,9 +43,7 @@ guint64
 curator_thread_id (void)
 {
   if (G_UNLIKELY (thread_id == 0))
-    {
-      thread_id = ++last_thread_id;
-    }
+    thread_id = ++last_thread_id;
   return thread_id;
 }
 
@@ -82,9 +80,7 @@ curator_threads_probe (guint n, pid_t *newest)
     }
   pthread_mutex_unlock (&probe.gate);
   while (started > 0)
-    {
-      pthread_join (threads[--started], NULL);
-    }
+    pthread_join (threads[--started], NULL);
   pthread_mutex_destroy (&probe.gate);
   *newest = probe.newest;
   return failed;

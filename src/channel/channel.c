@@ -50,9 +50,7 @@ is_ours (CuratorChannel *channel, const CuratorConnectFrame *frame)
   const CuratorLinkContext *context = &channel->context;
 
   if (frame->session_id == 0)
-    {
-      return curator_passwords_equal (frame->password, channel->secret);
-    }
+    return curator_passwords_equal (frame->password, channel->secret);
   return frame->session_id == context->session_id
          && curator_passwords_equal (frame->password, context->password);
 }
@@ -70,9 +68,7 @@ on_request (int fd, guint8 *bytes, gsize size, gpointer data)
       return FALSE;
     }
   if (frame.session_id == 0)
-    {
-      curator_frame_clear_password (bytes);
-    }
+    curator_frame_clear_password (bytes);
   explicit_bzero (&frame, sizeof frame);
   /* libzookeeper has one connection at a time: it has left the other one. */
   curator_link_free (channel->link);
@@ -84,9 +80,7 @@ static int
 milliseconds_until (gint64 us)
 {
   if (us == G_MAXINT64)
-    {
-      return -1;
-    }
+    return -1;
   return (int) CLAMP ((us - g_get_monotonic_time () + 999) / 1000, 0, G_MAXINT);
 }
 
@@ -101,24 +95,16 @@ wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_
   fds[0] = (struct pollfd){ .fd = channel->context.wake_fd, .events = POLLIN };
   curator_loopback_prepare (channel->loopback, fds + 1, &loopback_us);
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
-    {
-      fds[1 + CURATOR_LOOPBACK_FDS + i] = (struct pollfd){ .fd = -1 };
-    }
+    fds[1 + CURATOR_LOOPBACK_FDS + i] = (struct pollfd){ .fd = -1 };
   if (channel->link != NULL)
-    {
-      curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
-    }
+    curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
   if (poll (fds, N_FDS, milliseconds_until (MIN (MIN (link_us, loopback_us), stop_at_us))) < 0)
     {
       for (int i = 0; i < N_FDS; i++)
-        {
-          fds[i].revents = 0;
-        }
+        fds[i].revents = 0;
     }
   if (fds[0].revents != 0)
-    {
-      eventfd_read (channel->context.wake_fd, &ignored);
-    }
+    eventfd_read (channel->context.wake_fd, &ignored);
 }
 
 /* Transfer full. An open connection is left alone unless it may have to end. */
@@ -143,17 +129,11 @@ change_servers (CuratorChannel *channel)
   g_autoptr (GPtrArray) next = take_next (channel);
 
   if (next == NULL)
-    {
-      return;
-    }
+    return;
   if (channel->link == NULL)
-    {
-      curator_endpoints_update (channel->context.endpoints, next);
-    }
+    curator_endpoints_update (channel->context.endpoints, next);
   else if (!curator_link_change_servers (channel->link, next))
-    {
-      g_clear_pointer (&channel->link, curator_link_free);
-    }
+    g_clear_pointer (&channel->link, curator_link_free);
 }
 
 static void *
@@ -170,9 +150,7 @@ run (void *data)
       wait_for_events (channel, fds, stop_at_us);
       CURATOR_INSIDE_GATE;
       if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
-        {
-          stop_at_us = g_get_monotonic_time () + STOP_US;
-        }
+        stop_at_us = g_get_monotonic_time () + STOP_US;
       if (channel->link != NULL
           && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
         {
@@ -194,9 +172,7 @@ channel_free (CuratorChannel *channel)
   g_clear_pointer (&channel->next, g_ptr_array_unref);
   pthread_mutex_destroy (&channel->mutex);
   if (channel->context.wake_fd >= 0)
-    {
-      close (channel->context.wake_fd);
-    }
+    close (channel->context.wake_fd);
   g_free (channel->hosts);
   explicit_bzero (channel, sizeof *channel);
   g_free (channel);
@@ -207,9 +183,7 @@ list_of_copies (guint16 port)
 {
   GString *hosts = g_string_new (NULL);
   for (int i = 0; i < N_COPIES; i++)
-    {
-      g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
-    }
+    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
   return g_string_free (hosts, FALSE);
 }
 
@@ -230,9 +204,7 @@ curator_channel_open (const CuratorChannelSetup *setup)
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
   int failed = channel->loopback == NULL ? errno : 0;
   if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
-    {
-      failed = errno;
-    }
+    failed = errno;
   if (failed == 0)
     {
       channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));

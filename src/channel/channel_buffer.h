@@ -30,9 +30,7 @@ curator_buffer_consume (CuratorBuffer *buffer, gsize n)
 {
   buffer->start += n;
   if (buffer->start == buffer->end)
-    {
-      buffer->start = buffer->end = 0;
-    }
+    buffer->start = buffer->end = 0;
 }
 
 /* The free space at the end, which is made contiguous. */

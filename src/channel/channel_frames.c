@@ -36,14 +36,10 @@ gssize
 curator_frame_size (const guint8 *bytes, gsize n, gsize max)
 {
   if (n < 4)
-    {
-      return 0;
-    }
+    return 0;
   const gint32 length = read_int (bytes);
   if (length < 0 || (gsize) length + 4 > max)
-    {
-      return -1;
-    }
+    return -1;
   return (gsize) length + 4 <= n ? (gssize) length + 4 : 0;
 }
 
@@ -72,9 +68,7 @@ gboolean
 curator_frame_read_response (const guint8 *frame, gsize size, CuratorConnectFrame *response)
 {
   if (size > RESPONSE_READONLY + 1 || (size > RESPONSE_READONLY && frame[RESPONSE_READONLY] != 0))
-    {
-      return FALSE;
-    }
+    return FALSE;
   return read_connect (frame, size, RESPONSE_TIMEOUT, RESPONSE_SESSION, RESPONSE_PASSWORD,
                        response);
 }
@@ -83,19 +77,13 @@ gboolean
 curator_frame_read_sasl_reply (const guint8 *frame, gsize size, CuratorSaslReply *reply)
 {
   if (size < REPLY_TOKEN)
-    {
-      return FALSE;
-    }
+    return FALSE;
   *reply = (CuratorSaslReply){ .error = read_int (frame + REPLY_ERROR) };
   if (reply->error != 0 || size < REPLY_TOKEN + 4)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gint32 length = read_int (frame + REPLY_TOKEN);
   if (length > 0 && (gsize) length > size - REPLY_TOKEN - 4)
-    {
-      return FALSE;
-    }
+    return FALSE;
   reply->token = frame + REPLY_TOKEN + 4;
   reply->length = (gsize) MAX (length, 0); /* -1: null */
   return TRUE;
@@ -117,9 +105,7 @@ curator_frame_write_sasl (gint32 xid, const guint8 *token, gsize length)
 
   g_byte_array_append (frame, (const guint8 *) head, sizeof head);
   if (length > 0)
-    {
-      g_byte_array_append (frame, token, (guint) length);
-    }
+    g_byte_array_append (frame, token, (guint) length);
   return frame;
 }
 
@@ -128,8 +114,6 @@ curator_passwords_equal (const guint8 *a, const guint8 *b)
 {
   guint8 difference = 0;
   for (gsize i = 0; i < CURATOR_PASSWORD_LENGTH; i++)
-    {
-      difference |= a[i] ^ b[i];
-    }
+    difference |= a[i] ^ b[i];
   return difference == 0;
 }

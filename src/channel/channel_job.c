@@ -28,9 +28,7 @@ job_unref (CuratorJob *job)
     {
       job->destroy (job->data);
       if (job->wake_fd >= 0)
-        {
-          close (job->wake_fd);
-        }
+        close (job->wake_fd);
       g_free (job);
     }
 }

@@ -41,9 +41,7 @@ void
 curator_link_free (CuratorLink *link)
 {
   if (link == NULL)
-    {
-      return;
-    }
+    return;
   CuratorLinkContext *context = link->context;
   context->n_rounds += link->state >= CURATOR_LINK_OPEN && !link->is_answered ? 1 : 0;
   curator_link_drop_server (link);
@@ -66,9 +64,7 @@ server_events (CuratorLink *link)
   short events = curator_stream_events (link->stream);
 
   if (link->state == CURATOR_LINK_CONNECTING)
-    {
-      return events;
-    }
+    return events;
   /* A reply to a frame that is not written yet is not read. */
   if (link->job != NULL || link->step_is_due || link->out != NULL
       || curator_buffer_room (&link->to_client) == 0)
@@ -76,9 +72,7 @@ server_events (CuratorLink *link)
       events &= ~POLLIN;
     }
   if (link->out != NULL || curator_buffer_length (&link->to_server) > 0)
-    {
-      events |= POLLOUT;
-    }
+    events |= POLLOUT;
   return events;
 }
 
@@ -88,13 +82,9 @@ client_events (CuratorLink *link)
   short events = 0;
 
   if (link->state < CURATOR_LINK_SERVER_LOST && curator_buffer_room (&link->to_server) > 0)
-    {
-      events |= POLLIN;
-    }
+    events |= POLLIN;
   if (link->state >= CURATOR_LINK_OPEN && curator_buffer_length (&link->to_client) > 0)
-    {
-      events |= POLLOUT;
-    }
+    events |= POLLOUT;
   return events;
 }
 
@@ -129,9 +119,7 @@ curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_F
   if (link->state < CURATOR_LINK_OPEN)
     {
       if (!curator_link_pump_early (link, fds[0].revents))
-        {
-          return FALSE;
-        }
+        return FALSE;
       curator_link_step_server (link);
       return TRUE;
     }

@@ -23,16 +23,12 @@ add_to_head (CuratorPingScan *scan, guint8 byte)
 {
   scan->head[scan->n_head++] = byte;
   if (scan->n_head < 4)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gint32 length = read_int (scan->head);
   scan->is_broken = length < 0;
   /* A frame may be shorter than an xid. */
   if (scan->is_broken || scan->n_head < 4 + MIN ((guint) length, 4))
-    {
-      return FALSE;
-    }
+    return FALSE;
   scan->n_rest = (guint32) MAX (length - 4, 0);
   scan->n_head = 0;
   return length >= 4 && read_int (scan->head + 4) == PING_XID;
@@ -54,13 +50,9 @@ curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
     {
       const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, n) : 1;
       if (scan->n_rest > 0)
-        {
-          scan->n_rest -= (guint32) step;
-        }
+        scan->n_rest -= (guint32) step;
       else if (add_to_head (scan, *bytes))
-        {
-          found++;
-        }
+        found++;
       bytes += step;
       n -= step;
     }
@@ -73,9 +65,7 @@ curator_pings_note_requests (CuratorPings *pings, const guint8 *bytes, gsize n, 
   const guint sent = curator_ping_scan (&pings->to_server, bytes, n);
 
   if (sent > 0 && pings->n_open == 0)
-    {
-      pings->sent_us = now_us;
-    }
+    pings->sent_us = now_us;
   pings->n_open += sent;
 }
 

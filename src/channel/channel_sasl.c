@@ -106,9 +106,7 @@ static void
 init_library (void)
 {
   if (sasl_global_listmech () == NULL)
-    {
-      sasl_set_mutex (mutex_new, mutex_lock, mutex_unlock, mutex_free);
-    }
+    sasl_set_mutex (mutex_new, mutex_lock, mutex_unlock, mutex_free);
   library_result = sasl_client_init (NULL);
 }
 
@@ -125,9 +123,7 @@ give_name (void *context, int id, const char **result, unsigned *length)
 
   *result = id == SASL_CB_AUTHNAME && sasl->settings->user != NULL ? sasl->settings->user : "";
   if (length != NULL)
-    {
-      *length = (unsigned) strlen (*result);
-    }
+    *length = (unsigned) strlen (*result);
   return SASL_OK;
 }
 
@@ -205,14 +201,10 @@ curator_sasl_unref (gpointer data)
   CuratorSasl *sasl = data;
 
   if (!curator_refs_dec (&sasl->refs))
-    {
-      return;
-    }
+    return;
   sasl_dispose (&sasl->connection);
   if (sasl->secret != NULL)
-    {
-      explicit_bzero (sasl->secret->data, sasl->secret->len);
-    }
+    explicit_bzero (sasl->secret->data, sasl->secret->len);
   g_free (sasl->secret);
   g_free (sasl->host);
   g_clear_pointer (&sasl->challenge, g_bytes_unref);
@@ -238,9 +230,7 @@ open_connection (CuratorSasl *sasl)
 
   pthread_once (&library_once, init_library);
   if (library_result != SASL_OK)
-    {
-      return library_result;
-    }
+    return library_result;
   const int rc = sasl_client_new (
       settings->service, settings->server_name != NULL ? settings->server_name : sasl->host, NULL,
       NULL, sasl->callbacks, 0, &sasl->connection);
@@ -304,9 +294,7 @@ curator_sasl_step (gpointer data)
     }
   sasl->is_complete = rc == SASL_OK;
   if (length > 0 || !sasl->is_complete)
-    {
-      sasl->response = g_bytes_new (out, length);
-    }
+    sasl->response = g_bytes_new (out, length);
 }
 
 const GError *

@@ -30,9 +30,7 @@ start_connect (const CuratorAddress *address)
       socket (address->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
 
   if (fd < 0)
-    {
-      return -1;
-    }
+    return -1;
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (connect (fd, (const struct sockaddr *) &address->name, address->length) != 0
       && errno != EINPROGRESS)
@@ -61,9 +59,7 @@ curator_stream_open (const CuratorAddress *address, const char *host,
     {
       stream->tls = curator_tls_session_new (stream->fd, host, credentials, verify, error);
       if (stream->tls == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
     }
   return g_steal_pointer (&stream);
 }
@@ -72,9 +68,7 @@ void
 curator_stream_close (CuratorStream *stream)
 {
   if (stream == NULL)
-    {
-      return;
-    }
+    return;
   curator_tls_session_free (stream->tls);
   if (stream->fd >= 0)
     {
@@ -100,9 +94,7 @@ short
 curator_stream_events (CuratorStream *stream)
 {
   if (!stream->is_connected)
-    {
-      return POLLOUT;
-    }
+    return POLLOUT;
   return stream->tls != NULL && curator_tls_session_wants_write (stream->tls) ? POLLOUT : POLLIN;
 }
 
@@ -120,9 +112,7 @@ finish_connect (CuratorStream *stream, GError **error)
   socklen_t length = sizeof failed;
 
   if (poll (&writable, 1, 0) == 0)
-    {
-      return CURATOR_STREAM_AGAIN;
-    }
+    return CURATOR_STREAM_AGAIN;
   getsockopt (stream->fd, SOL_SOCKET, SO_ERROR, &failed, &length);
   if (failed != 0)
     {
@@ -140,9 +130,7 @@ curator_stream_establish (CuratorStream *stream, GError **error)
       stream->is_connected ? CURATOR_STREAM_DONE : finish_connect (stream, error);
 
   if (connected != CURATOR_STREAM_DONE || stream->tls == NULL)
-    {
-      return connected;
-    }
+    return connected;
   const int rc = curator_tls_session_shake (stream->tls, error);
   return rc > 0 ? CURATOR_STREAM_DONE : rc == 0 ? CURATOR_STREAM_AGAIN : CURATOR_STREAM_FAILED;
 }
@@ -151,13 +139,9 @@ static gssize
 result_of (gssize n, const char *what, GError **error)
 {
   if (n >= 0)
-    {
-      return n;
-    }
+    return n;
   if (errno == EAGAIN || errno == EINTR)
-    {
-      return 0;
-    }
+    return 0;
   curator_channel_set_errno (error, what, errno);
   return -1;
 }
@@ -166,9 +150,7 @@ gssize
 curator_stream_read (CuratorStream *stream, guint8 *bytes, gsize n, GError **error)
 {
   if (stream->tls != NULL)
-    {
-      return curator_tls_session_read (stream->tls, bytes, n, error);
-    }
+    return curator_tls_session_read (stream->tls, bytes, n, error);
   const gssize got = recv (stream->fd, bytes, n, 0);
   if (got == 0)
     {
@@ -183,9 +165,7 @@ gssize
 curator_stream_write (CuratorStream *stream, const guint8 *bytes, gsize n, GError **error)
 {
   if (stream->tls != NULL)
-    {
-      return curator_tls_session_write (stream->tls, bytes, n, error);
-    }
+    return curator_tls_session_write (stream->tls, bytes, n, error);
   return result_of (send (stream->fd, bytes, n, MSG_NOSIGNAL), "cannot write", error);
 }
 
@@ -193,8 +173,6 @@ void
 curator_stream_finish (CuratorStream *stream)
 {
   if (stream->is_connected && stream->tls != NULL)
-    {
-      curator_tls_session_finish (stream->tls);
-    }
+    curator_tls_session_finish (stream->tls);
   shutdown (stream->fd, SHUT_WR);
 }

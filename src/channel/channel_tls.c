@@ -77,17 +77,11 @@ objection_to (const gnutls_datum_t *der, gboolean is_server, const char *host)
   const int rc = gnutls_x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
   const int kind = rc == 0 ? gnutls_x509_crt_get_pk_algorithm (certificate, &bits) : rc;
   if (kind < 0)
-    {
-      why = gnutls_strerror (kind);
-    }
+    why = gnutls_strerror (kind);
   else if (gnutls_pk_bits_to_sec_param ((gnutls_pk_algorithm_t) kind, bits) < MIN_STRENGTH)
-    {
-      why = "A key is too short.";
-    }
+    why = "A key is too short.";
   else if (is_server && !has_name (certificate) && !has_address (certificate, host))
-    {
-      why = "It has no alternative name.";
-    }
+    why = "It has no alternative name.";
   gnutls_x509_crt_deinit (certificate);
   return why;
 }
@@ -114,9 +108,7 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
       why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
     }
   for (unsigned i = 0; i < n && why == NULL; i++)
-    {
-      why = objection_to (&shown[i], i == 0, tls->host);
-    }
+    why = objection_to (&shown[i], i == 0, tls->host);
   char *refusal = why != NULL ? g_strdup_printf ("the certificate of the server is not valid for "
                                                  "\"%s\": %s",
                                                  tls->host, why)
@@ -148,16 +140,12 @@ pull (gnutls_transport_ptr_t data, void *bytes, size_t n)
   CuratorTlsSession *tls = data;
 
   if (tls->ahead_start == tls->ahead_end && n >= AHEAD_SIZE)
-    {
-      return recv (tls->fd, bytes, n, 0);
-    }
+    return recv (tls->fd, bytes, n, 0);
   if (tls->ahead_start == tls->ahead_end)
     {
       const ssize_t got = recv (tls->fd, tls->ahead, AHEAD_SIZE, 0);
       if (got <= 0)
-        {
-          return got;
-        }
+        return got;
       tls->ahead_start = 0;
       tls->ahead_end = (gsize) got;
     }
@@ -187,9 +175,7 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   gnutls_credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
                           curator_tls_credentials_get (credentials));
   if (!g_hostname_is_ip_address (host))
-    {
-      gnutls_server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
-    }
+    gnutls_server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
   if (verify)
     {
       gnutls_session_set_ptr (tls->session, tls);
@@ -249,9 +235,7 @@ is_of_certificate (gnutls_alert_description_t alert)
   for (gsize i = 0; i < G_N_ELEMENTS (alerts); i++)
     {
       if (alert == alerts[i])
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -311,9 +295,7 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
       return 1;
     }
   if (is_again (rc))
-    {
-      return 0;
-    }
+    return 0;
   set_failure (tls, rc, error);
   return -1;
 }
@@ -330,9 +312,7 @@ curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError
       return rc;
     }
   if (is_again (rc))
-    {
-      return 0;
-    }
+    return 0;
   set_failure (tls, rc == 0 ? GNUTLS_E_PREMATURE_TERMINATION : rc, error);
   return -1;
 }
@@ -347,13 +327,9 @@ curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n,
 
   tls->unfinished = is_again (rc) ? wanted : 0;
   if (rc >= 0)
-    {
-      return rc;
-    }
+    return rc;
   if (is_again (rc))
-    {
-      return 0;
-    }
+    return 0;
   set_failure (tls, rc, error);
   return -1;
 }
@@ -362,9 +338,7 @@ void
 curator_tls_session_finish (CuratorTlsSession *tls)
 {
   if (tls->is_established)
-    {
-      gnutls_bye (tls->session, GNUTLS_SHUT_WR);
-    }
+    gnutls_bye (tls->session, GNUTLS_SHUT_WR);
 }
 
 #else

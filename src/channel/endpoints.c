@@ -50,9 +50,7 @@ take_addresses (CuratorEndpoints *endpoints)
       g_autoptr (GPtrArray) found = curator_lookup_digits (*number, server->port);
       g_ptr_array_set_free_func (found, NULL);
       for (guint i = 0; i < found->len; i++)
-        {
-          g_ptr_array_add (endpoints->addresses, found->pdata[i]);
-        }
+        g_ptr_array_add (endpoints->addresses, found->pdata[i]);
     }
   shuffle (endpoints->addresses);
 }
@@ -119,9 +117,7 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
   set_servers (endpoints, servers);
   const gboolean stays = address != NULL && go_to (endpoints, host, &before);
   if (stays)
-    {
-      endpoints->n_tried = n_tried;
-    }
+    endpoints->n_tried = n_tried;
   g_ptr_array_unref (old);
   return stays;
 }

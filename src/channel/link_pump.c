@@ -46,13 +46,9 @@ read_client (CuratorLink *link)
   const gssize got = room > 0 ? recv (link->client_fd, buffer->bytes + buffer->end, room, 0) : 1;
 
   if (room == 0)
-    {
-      return 0;
-    }
+    return 0;
   if (got <= 0)
-    {
-      return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
-    }
+    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
   curator_pings_note_requests (&link->pings, buffer->bytes + buffer->end, (gsize) got,
                                boottime_us ());
   buffer->end += (gsize) got;
@@ -66,9 +62,7 @@ note_answers (CuratorLink *link, const guint8 *bytes, gsize n)
 {
   const gint64 sent_us = curator_pings_note_answers (&link->pings, bytes, n);
   if (sent_us != 0)
-    {
-      link->context->pinged (sent_us, boottime_us (), link->context->data);
-    }
+    link->context->pinged (sent_us, boottime_us (), link->context->data);
 }
 
 static gboolean
@@ -80,9 +74,7 @@ write_client (CuratorLink *link)
       n > 0 ? send (link->client_fd, curator_buffer_data (buffer), n, MSG_NOSIGNAL) : 0;
 
   if (sent < 0)
-    {
-      return errno == EAGAIN || errno == EINTR;
-    }
+    return errno == EAGAIN || errno == EINTR;
   note_answers (link, curator_buffer_data (buffer), (gsize) sent);
   curator_buffer_consume (buffer, (gsize) sent);
   return TRUE;
@@ -149,9 +141,7 @@ pump_open (CuratorLink *link, short client_events, short server_events)
   if (!has_server)
     {
       if (!link->is_answered)
-        {
-          curator_link_report_loss (link, error);
-        }
+        curator_link_report_loss (link, error);
       curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
     }
   else if (!has_client || !write_client (link))
@@ -171,9 +161,7 @@ static gboolean
 pump_client_gone (CuratorLink *link)
 {
   if (!write_server (link, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (curator_buffer_length (&link->to_server) == 0)
     {
       link->state = CURATOR_LINK_FINISHED;
@@ -194,20 +182,12 @@ gboolean
 curator_link_pump (CuratorLink *link, short client_events, short server_events)
 {
   if (g_get_monotonic_time () >= link->deadline_us)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (link->state == CURATOR_LINK_OPEN)
-    {
-      pump_open (link, client_events, server_events);
-    }
+    pump_open (link, client_events, server_events);
   if (link->state == CURATOR_LINK_CLIENT_GONE && !pump_client_gone (link))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (link->state == CURATOR_LINK_FINISHED)
-    {
-      return pump_finished (link);
-    }
+    return pump_finished (link);
   return link->state != CURATOR_LINK_SERVER_LOST || pump_server_lost (link);
 }

@@ -20,9 +20,7 @@ static void
 drop_out (CuratorLink *link)
 {
   if (link->out != NULL)
-    {
-      explicit_bzero (link->out->data, link->out->len);
-    }
+    explicit_bzero (link->out->data, link->out->len);
   g_clear_pointer (&link->out, g_byte_array_unref);
 }
 
@@ -98,9 +96,7 @@ curator_link_try_server (CuratorLink *link)
   link->deadline_us = g_get_monotonic_time ()
                       + curator_endpoints_patience_us (context->endpoints, link->timeout_ms);
   if (tls != NULL && !tls->verify)
-    {
-      context->warned ("TLS without verification: the server may be anyone", context->data);
-    }
+    context->warned ("TLS without verification: the server may be anyone", context->data);
   if (address == NULL)
     {
       g_set_error_literal (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
@@ -113,9 +109,7 @@ curator_link_try_server (CuratorLink *link)
           context->credentials, tls != NULL && tls->verify, &error);
     }
   if (link->stream == NULL)
-    {
-      fail_over (link, error);
-    }
+    fail_over (link, error);
 }
 /* NOLINTEND(misc-no-recursion) */
 
@@ -126,9 +120,7 @@ curator_link_change_servers (CuratorLink *link, GPtrArray *servers)
   const gboolean stays = curator_endpoints_update (endpoints, servers);
 
   if (link->state >= CURATOR_LINK_OPEN)
-    {
-      return stays;
-    }
+    return stays;
   if (link->state == CURATOR_LINK_PAUSED ? link->deadline_us != CURATOR_NO_TIME : !stays)
     {
       curator_link_drop_server (link);
@@ -146,9 +138,7 @@ flush_out (CuratorLink *link)
   g_autoptr (GError) error = NULL;
 
   if (link->out == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gssize sent = curator_stream_write (link->stream, link->out->data + link->out_sent,
                                             link->out->len - link->out_sent, &error);
   if (sent < 0)
@@ -158,9 +148,7 @@ flush_out (CuratorLink *link)
     }
   link->out_sent += (guint) sent;
   if (link->out_sent < link->out->len)
-    {
-      return FALSE;
-    }
+    return FALSE;
   drop_out (link);
   return TRUE;
 }
@@ -218,9 +206,7 @@ consume_answer (CuratorLink *link, gsize size)
 {
   curator_buffer_consume (&link->to_client, size);
   if (curator_buffer_length (&link->to_client) == 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT,
                   "the server has sent more than the answer to a request");
   return FALSE;
@@ -259,9 +245,7 @@ step_sasl (CuratorLink *link)
 
   link->step_is_due = !curator_sasl_begin_step (link->sasl);
   if (link->step_is_due)
-    {
-      return;
-    }
+    return;
   link->job = curator_job_start (curator_sasl_step, curator_sasl_ref (link->sasl),
                                  curator_sasl_unref, link->context->wake_fd, &error);
   if (link->job == NULL)
@@ -312,16 +296,12 @@ on_asked (CuratorLink *link)
   CuratorConnectFrame response;
 
   if (!flush_out (link) || !fill (link))
-    {
-      return;
-    }
+    return;
   const guint8 *bytes = curator_buffer_data (&link->to_client);
   const gssize size = curator_frame_size (bytes, curator_buffer_length (&link->to_client),
                                           CURATOR_CONNECT_FRAME_MAX);
   if (size == 0)
-    {
-      return;
-    }
+    return;
   if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response))
     {
       fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
@@ -330,9 +310,7 @@ on_asked (CuratorLink *link)
   memcpy (link->response, bytes, (gsize) size);
   link->response_size = (gsize) size;
   if (consume_answer (link, (gsize) size))
-    {
-      on_response (link, response.session_id, response.timeout_ms);
-    }
+    on_response (link, response.session_id, response.timeout_ms);
   explicit_bzero (&response, sizeof response);
 }
 
@@ -379,9 +357,7 @@ on_sasl (CuratorLink *link)
   if (link->job != NULL)
     {
       if (curator_job_result (link->job) != NULL)
-        {
-          on_sasl_step_done (link);
-        }
+        on_sasl_step_done (link);
       return;
     }
   if (link->step_is_due)
@@ -390,16 +366,12 @@ on_sasl (CuratorLink *link)
       return;
     }
   if (!flush_out (link) || !fill (link))
-    {
-      return;
-    }
+    return;
   const guint8 *bytes = curator_buffer_data (&link->to_client);
   const gssize size =
       curator_frame_size (bytes, curator_buffer_length (&link->to_client), CURATOR_SASL_FRAME_MAX);
   if (size == 0)
-    {
-      return;
-    }
+    return;
   if (size < 0 || !curator_frame_read_sasl_reply (bytes, (gsize) size, &reply))
     {
       fail_over_with (link, CURATOR_CONNECT_ERROR_SASL, "the answer is not one of ZooKeeper");
@@ -413,9 +385,7 @@ on_sasl (CuratorLink *link)
       const gboolean is_complete = curator_sasl_is_complete (link->sasl);
       curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
       if (consume_answer (link, (gsize) size))
-        {
-          (is_complete ? open_link : step_sasl) (link);
-        }
+        (is_complete ? open_link : step_sasl) (link);
     }
 }
 
@@ -457,11 +427,7 @@ curator_link_step_server (CuratorLink *link)
   };
 
   if (g_get_monotonic_time () >= link->deadline_us)
-    {
-      on_late (link);
-    }
+    on_late (link);
   else if (link->state != CURATOR_LINK_PAUSED)
-    {
-      steps[link->state](link);
-    }
+    steps[link->state](link);
 }

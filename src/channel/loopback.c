@@ -47,9 +47,7 @@ curator_loopback_open (void)
     {
       const int failed = errno;
       if (fd >= 0)
-        {
-          close (fd);
-        }
+        close (fd);
       errno = failed;
       return NULL;
     }
@@ -57,9 +55,7 @@ curator_loopback_open (void)
   loopback->fd = fd;
   loopback->port = ntohs (name.sin_port);
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      loopback->guests[i].fd = -1;
-    }
+    loopback->guests[i].fd = -1;
   return loopback;
 }
 
@@ -85,13 +81,9 @@ void
 curator_loopback_close (CuratorLoopback *loopback)
 {
   if (loopback == NULL)
-    {
-      return;
-    }
+    return;
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      dismiss (&loopback->guests[i]);
-    }
+    dismiss (&loopback->guests[i]);
   /* A forked child has the descriptor, too; this ends the port there. */
   shutdown (loopback->fd, SHUT_RDWR);
   close (loopback->fd);
@@ -117,9 +109,7 @@ curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_L
       const Guest *guest = &loopback->guests[i];
       fds[1 + i] = (struct pollfd){ .fd = guest->fd, .events = POLLIN };
       if (guest->fd >= 0)
-        {
-          *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
-        }
+        *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
     }
 }
 
@@ -133,9 +123,7 @@ make_room (CuratorLoopback *loopback)
     {
       Guest *guest = &loopback->guests[i];
       if (guest->fd < 0)
-        {
-          return guest;
-        }
+        return guest;
       oldest = guest->since_us < oldest->since_us ? guest : oldest;
     }
   dismiss (oldest);
@@ -151,9 +139,7 @@ accept_guest (CuratorLoopback *loopback)
   if (fd < 0)
     {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        {
-          loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
-        }
+        loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
       return;
     }
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -168,9 +154,7 @@ listen_to (Guest *guest, CuratorLoopbackFunc on_frame, gpointer data)
   const gssize got = recv (guest->fd, guest->bytes + guest->n, sizeof guest->bytes - guest->n, 0);
 
   if (got < 0 && (errno == EAGAIN || errno == EINTR))
-    {
-      return;
-    }
+    return;
   guest->n += (gsize) MAX (got, 0);
   const gssize size = curator_frame_size (guest->bytes, guest->n, sizeof guest->bytes);
   /* Nothing may follow before the answer. */
@@ -195,16 +179,10 @@ curator_loopback_dispatch (CuratorLoopback *loopback, const struct pollfd fds[CU
     {
       Guest *guest = &loopback->guests[i];
       if (guest->fd >= 0 && fds[1 + i].revents != 0)
-        {
-          listen_to (guest, on_frame, data);
-        }
+        listen_to (guest, on_frame, data);
       else if (guest->fd >= 0 && now_us >= guest->since_us + SILENCE_US)
-        {
-          dismiss (guest);
-        }
+        dismiss (guest);
     }
   if (fds[0].revents != 0)
-    {
-      accept_guest (loopback);
-    }
+    accept_guest (loopback);
 }

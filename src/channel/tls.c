@@ -42,9 +42,7 @@ void
 curator_wipe_string (char **secret)
 {
   if (*secret != NULL)
-    {
-      explicit_bzero (*secret, strlen (*secret));
-    }
+    explicit_bzero (*secret, strlen (*secret));
   g_clear_pointer (secret, g_free);
 }
 
@@ -87,9 +85,7 @@ curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
   g_autofree char *path = absolute (pem);
 
   if (!curator_tls_check_ca (path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_free (tls->ca_file);
   tls->ca_file = g_steal_pointer (&path);
   return TRUE;
@@ -103,9 +99,7 @@ curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
   g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
 
   if (path != NULL && !curator_tls_check_crl (path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_free (tls->crl_file);
   tls->crl_file = g_steal_pointer (&path);
   return TRUE;
@@ -117,9 +111,7 @@ take_certificate (CuratorTls *tls, CuratorTls *candidate, GError **error)
 {
   CURATOR_INSIDE_GATE;
   if (!curator_tls_check_certificate (candidate, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   clear_certificate (tls);
   tls->certificate = g_steal_pointer (&candidate->certificate);
   tls->key = g_steal_pointer (&candidate->key);

@@ -51,13 +51,9 @@ static const char *
 objection_to (const struct stat *found)
 {
   if (found->st_uid != geteuid () && found->st_uid != 0)
-    {
-      return "it holds a private key and belongs to another user";
-    }
+    return "it holds a private key and belongs to another user";
   if ((found->st_mode & (found->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG)) != 0)
-    {
-      return "it holds a private key and other users can read or write it";
-    }
+    return "it holds a private key and other users can read or write it";
   return NULL;
 }
 
@@ -81,9 +77,7 @@ static void
 wipe (gnutls_datum_t *content)
 {
   if (content->data != NULL)
-    {
-      explicit_bzero (content->data, content->size);
-    }
+    explicit_bzero (content->data, content->size);
   g_free (content->data);
 }
 
@@ -98,9 +92,7 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
     {
       const int failed = errno;
       if (fd >= 0)
-        {
-          close (fd);
-        }
+        close (fd);
       return refuse (error, path, g_strerror (failed));
     }
   const char *objection = !S_ISREG (found.st_mode) ? "it is not a file"
@@ -128,9 +120,7 @@ static gboolean
 load_crl (gnutls_certificate_credentials_t into, const char *path, GError **error)
 {
   if (path == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const int n = gnutls_certificate_set_x509_crl_file (into, path, GNUTLS_X509_FMT_PEM);
   return n > 0 || refuse (error, path, n == 0 ? "no list in it" : gnutls_strerror (n));
 }
@@ -202,9 +192,7 @@ static gboolean
 load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, GError **error)
 {
   if (tls->certificate == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (tls->is_token
       && !(g_str_has_prefix (tls->certificate, "pkcs11:")
            && g_str_has_prefix (tls->key, "pkcs11:")))
@@ -304,9 +292,7 @@ are_current (const CuratorTlsCredentials *credentials)
 
   stamp_files (credentials->tls, now);
   for (int i = 0; i < N_FILES; i++)
-    {
-      equal = equal && stamps_equal (&now[i], &credentials->stamps[i]);
-    }
+    equal = equal && stamps_equal (&now[i], &credentials->stamps[i]);
   return equal;
 }
 
@@ -315,9 +301,7 @@ curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const Cura
                                  GError **error)
 {
   if (*credentials != NULL && are_current (*credentials))
-    {
-      return TRUE;
-    }
+    return TRUE;
   CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
   if (fresh != NULL)
     {

@@ -39,9 +39,7 @@ free_now (void *data)
   curator_dispatch_free (client->dispatch);
   curator_gate_leave ();
   if (client->ops->free != NULL)
-    {
-      client->ops->free (client->ops);
-    }
+    client->ops->free (client->ops);
   pthread_cond_destroy (&client->changed);
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
@@ -124,9 +122,7 @@ close_client (CuratorClient *client, gboolean may_wait)
       curator_client_lock (client);
     }
   if (may_wait)
-    {
-      curator_dispatch_join (client);
-    }
+    curator_dispatch_join (client);
   curator_client_unlock (client);
 }
 
@@ -136,9 +132,7 @@ curator_client_unref (CuratorClient *client)
   g_return_if_fail (CURATOR_IS_CLIENT (client));
   /* The child of a fork has none of our threads, and closing would end the parent's session. */
   if (client->fork_generation != curator_fork_generation ())
-    {
-      return;
-    }
+    return;
   if (curator_refs_dec (&client->refs))
     {
       /* A thread that serves a client must not wait: two of them could wait for each other. */
@@ -161,16 +155,12 @@ curator_client_start (CuratorClient *client, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
   if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (client);
   const gboolean latent = check_latent (client, error);
   curator_client_unlock (client);
   if (!latent || !curator_settings_prepare (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
 
   curator_client_lock (client);
   const gboolean started = check_latent (client, error) && curator_dispatch_start (client, error);
@@ -189,7 +179,5 @@ curator_client_close (CuratorClient *client)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (curator_client_check_forked (client, NULL))
-    {
-      close_client (client, TRUE);
-    }
+    close_client (client, TRUE);
 }

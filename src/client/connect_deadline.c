@@ -51,9 +51,7 @@ curator_connect_deadline_start (CuratorSession *session)
 {
   session->attempts_ended = 0;
   if (session->client->ops->end_attempt != NULL && session->attempt_timer == NULL)
-    {
-      check_later (session);
-    }
+    check_later (session);
 }
 
 void

@@ -57,9 +57,7 @@ has_server (GPtrArray *servers, const CuratorHostPort *host)
     {
       const CuratorServer *server = servers->pdata[i];
       if (server->port == host->port && g_str_equal (server->host, host->host))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -70,9 +68,7 @@ is_known (CuratorClient *client, GPtrArray *hosts)
   gboolean all = hosts->len == client->known->len;
 
   for (guint i = 0; all && i < hosts->len; i++)
-    {
-      all = has_server (client->known, hosts->pdata[i]);
-    }
+    all = has_server (client->known, hosts->pdata[i]);
   return all;
 }
 

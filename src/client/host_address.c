@@ -40,16 +40,12 @@ host_address (void)
   struct addrinfo *found = NULL;
 
   if (gethostname (name, sizeof name - 1) != 0)
-    {
-      return NULL;
-    }
+    return NULL;
   curator_lookup_enter (CURATOR_LOOKUP_BY_US);
   const int failed = getaddrinfo (name, NULL, &hints, &found);
   curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   if (failed != 0)
-    {
-      return NULL;
-    }
+    return NULL;
   getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
   freeaddrinfo (found);
   CURATOR_INSIDE_GATE;
@@ -78,9 +74,7 @@ look_up (void *data)
   store (client, address);
   client->opening.address_pending = FALSE;
   if (job->found != NULL)
-    {
-      job->found (client);
-    }
+    job->found (client);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
   curator_thread_restore_role (before);
@@ -93,9 +87,7 @@ void
 curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClient *client))
 {
   if (!client->settings.wants_address)
-    {
-      return;
-    }
+    return;
   if (!client->ops->threads)
     {
       store (client, host_address ());

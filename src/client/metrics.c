@@ -85,9 +85,7 @@ copy_figures (CuratorClient *client, Figures *figures)
       figures->in_flight = session->in_flight.length + session->backlog.length;
       figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
       if (curator_session_holds (session))
-        {
-          figures->margin_ms = curator_lease_clock_remaining_ms (session);
-        }
+        figures->margin_ms = curator_lease_clock_remaining_ms (session);
     }
 }
 
@@ -104,9 +102,7 @@ append_head (GString *text, const char *name, const char *type, const char *unit
 {
   g_string_append_printf (text, "# TYPE curator_%s %s\n", name, type);
   if (unit != NULL)
-    {
-      g_string_append_printf (text, "# UNIT curator_%s %s\n", name, unit);
-    }
+    g_string_append_printf (text, "# UNIT curator_%s %s\n", name, unit);
   g_string_append_printf (text, "# HELP curator_%s %s\n", name, help);
 }
 
@@ -117,9 +113,7 @@ append_counters (GString *text, const Figures *figures)
     {
       const CounterRow *row = &counter_rows[i];
       if (row->help != NULL)
-        {
-          append_head (text, row->name, "counter", NULL, row->help);
-        }
+        append_head (text, row->name, "counter", NULL, row->help);
       g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
                               row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
                               row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
@@ -151,9 +145,7 @@ n_holds (const Figures *figures)
 {
   guint64 n = figures->stats.counters[CURATOR_COUNTER_GRANTS];
   for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
-    {
-      n -= figures->stats.counters[i];
-    }
+    n -= figures->stats.counters[i];
   return n;
 }
 
@@ -216,9 +208,7 @@ curator_client_format_metrics (CuratorClient *client)
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   if (!curator_client_check_forked (client, NULL))
-    {
-      return NULL;
-    }
+    return NULL;
   curator_client_lock (client);
   copy_figures (client, &figures);
   curator_client_unlock (client);
@@ -228,9 +218,7 @@ curator_client_format_metrics (CuratorClient *client)
   append_gauges (text, &figures);
   append_state (text, &figures);
   for (int i = 0; i < CURATOR_N_DURATIONS; i++)
-    {
-      append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);
-    }
+    append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);
   g_string_append (text, "# EOF\n");
   return g_string_free (text, FALSE);
 }

@@ -15,9 +15,7 @@ static gboolean
 check_settable (CuratorClient *client, gboolean is_built_in, const char *what, GError **error)
 {
   if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (client->ops->is_shared)
     {
@@ -32,9 +30,7 @@ curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_clear_pointer (&client->settings.tls, curator_tls_unref);
   client->settings.tls = curator_tls_copy (tls);
   return TRUE;

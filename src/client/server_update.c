@@ -45,14 +45,10 @@ curator_server_update_parse (CuratorClient *client, const char *connect_string, 
       return NULL;
     }
   if (!curator_features_check_connect_string (connect_string, error))
-    {
-      return NULL;
-    }
+    return NULL;
   parsed = curator_connect_string_parse (connect_string, error);
   if (parsed == NULL || !check_same (client, parsed, error))
-    {
-      return NULL;
-    }
+    return NULL;
   curator_settings_give_ports (client, parsed);
   return g_steal_pointer (&parsed);
 }
@@ -76,21 +72,15 @@ curator_client_update_servers (CuratorClient *client, const char *connect_string
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && connect_string != NULL, error, FALSE);
   if (!curator_client_check_usable (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (CuratorConnectString) parsed =
       curator_server_update_parse (client, connect_string, error);
   if (parsed == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (client);
   const gboolean running = curator_client_is_running (client);
   if (running)
-    {
-      curator_server_update_apply (client, parsed->hosts, connect_string);
-    }
+    curator_server_update_apply (client, parsed->hosts, connect_string);
   curator_client_unlock (client);
   return running || curator_client_check_usable (client, error);
 }

@@ -57,17 +57,13 @@ curator_session_close_handle (gpointer data)
   CuratorClient *client = session->client;
 
   if (session->handle != NULL)
-    {
-      client->ops->close (client->ops, session->handle);
-    }
+    client->ops->close (client->ops, session->handle);
   curator_client_lock (client);
   session->handle = NULL;
   curator_request_free_all (session);
   client->sessions_open--;
   if (!curator_client_is_running (client))
-    {
-      curator_dispatch_stop (client);
-    }
+    curator_dispatch_stop (client);
   client->ops->wake (client->ops, &client->changed);
   curator_client_unlock (client);
   curator_session_unref (session);
@@ -142,9 +138,7 @@ start_cleanup (CuratorSession *session)
   notify_end (session);
   curator_watches_remove_all (session);
   if (session->in_flight.length == 0)
-    {
-      on_drained (session);
-    }
+    on_drained (session);
 }
 
 /* Waits for requests in flight, for a limited time. If a handle is closed before their replies
@@ -177,9 +171,7 @@ curator_session_close_all (CuratorClient *client)
     }
   curator_reaper_close (client->reaper);
   if (session == NULL)
-    {
-      return;
-    }
+    return;
   const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
   client->session = NULL;
   curator_session_tear_down (session);

@@ -62,9 +62,7 @@ on_patience_over (gpointer data)
 
   session->seeking.timer = NULL;
   if (are_known (session->client))
-    {
-      open_now (session);
-    }
+    open_now (session);
 }
 
 static CURATOR_LOCKED void
@@ -73,9 +71,7 @@ find_now (CuratorSession *session)
   CuratorClient *client = session->client;
 
   if (client->known != NULL)
-    {
-      curator_resolve_start (client, on_names_found);
-    }
+    curator_resolve_start (client, on_names_found);
   if (client->known == NULL || !curator_resolve_is_busy (client))
     {
       open_now (session);
@@ -141,19 +137,13 @@ tell_handle (CuratorSession *session)
                              || (client->leaves_others && !curator_resolve_is_busy (client));
 
   if (session->handle == NULL || ops->set_servers == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GPtrArray) servers = wanted_servers (session);
   g_autofree char *addresses = curator_servers_join (servers);
   if (addresses == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (curator_connection_error_moved (client, addresses))
-    {
-      curator_info ("the servers are now at %s", addresses);
-    }
+    curator_info ("the servers are now at %s", addresses);
   const gboolean is_done = ops->set_servers (ops, session->handle, servers, addresses, may_leave);
   client->leaves_others &= !(is_done && may_leave);
   return !is_done;
@@ -208,9 +198,7 @@ on_names_found (CuratorClient *client)
   CuratorSession *session = client->session;
 
   if (session == NULL)
-    {
-      return;
-    }
+    return;
   if (session->handle != NULL)
     {
       tick_later (session, tell_handle (session));

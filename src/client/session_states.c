@@ -92,13 +92,9 @@ on_never_connected (gpointer data)
   CuratorSession *session = data;
   session->loss_timer = NULL;
   if (!session->client->state_posted)
-    {
-      curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
-    }
+    curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   if (curator_session_servers_are_sought (session))
-    {
-      curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
-    }
+    curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
   curator_connection_error_warn (session->client);
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
 }
@@ -147,9 +143,7 @@ curator_session_die (CuratorSession *session, int rc)
   CuratorClient *client = session->client;
 
   if (session->state == CURATOR_SESSION_DEAD)
-    {
-      return;
-    }
+    return;
   client->opening.open_failures = has_lasted (session) ? 0 : client->opening.open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
@@ -166,9 +160,7 @@ curator_session_die (CuratorSession *session, int rc)
   curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
   if (rc == ZAUTHFAILED)
-    {
-      curator_client_cancel_ops (client, rc);
-    }
+    curator_client_cancel_ops (client, rc);
   curator_dispatch_session_work (client, curator_session_close_handle, session);
 }
 
@@ -179,9 +171,7 @@ notify_hooks (CuratorSession *session)
     {
       CuratorSessionHook *hook = link->data;
       if (hook->connected != NULL)
-        {
-          hook->connected (hook);
-        }
+        hook->connected (hook);
     }
 }
 
@@ -235,17 +225,13 @@ static CURATOR_LOCKED void
 on_disconnected (CuratorSession *session)
 {
   if (session->state != CURATOR_SESSION_CONNECTED)
-    {
-      return;
-    }
+    return;
   session->state = CURATOR_SESSION_DISCONNECTED;
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_connect_deadline_start (session);
   /* After LOST comes RECONNECTED, as in Curator. */
   if (!curator_lease_clock_has_lapsed (session))
-    {
-      curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
-    }
+    curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
   curator_connection_error_down (session->client);
   curator_session_servers_follow (session);
   curator_heartbeat_suspended (session);
@@ -288,17 +274,11 @@ on_event (int type, int state, const char *path, gpointer context)
   if (session->state != CURATOR_SESSION_DEAD)
     {
       if (type == ZOO_SESSION_EVENT && session->cleaning_up)
-        {
-          curator_session_cleanup_event (session, state);
-        }
+        curator_session_cleanup_event (session, state);
       else if (type == ZOO_SESSION_EVENT)
-        {
-          on_session_event (session, state);
-        }
+        on_session_event (session, state);
       else
-        {
-          curator_watches_event (session, type, path);
-        }
+        curator_watches_event (session, type, path);
     }
   curator_client_unlock (client);
   curator_thread_restore_role (before);
@@ -352,9 +332,7 @@ opened (CuratorSession *session, char *addresses)
   curator_connection_error_opened (client, addresses, NULL);
   add_auths (session);
   if (client->ops->report_pings != NULL)
-    {
-      client->ops->report_pings (client->ops, session->handle, on_pinged);
-    }
+    client->ops->report_pings (client->ops, session->handle, on_pinged);
   curator_session_servers_follow (session);
 }
 
@@ -375,20 +353,14 @@ open_handle (gpointer data)
         {
           /* The program's handle may have connected long ago. */
           if (!client->ops->is_shared)
-            {
-              curator_lease_clock_connecting (session);
-            }
+            curator_lease_clock_connecting (session);
           session->handle = client->ops->open (
               client->ops, addresses, client->settings.session_timeout_ms, on_event, session);
         }
       if (session->handle == NULL)
-        {
-          open_failed (session, why_not_open (client, errno));
-        }
+        open_failed (session, why_not_open (client, errno));
       else
-        {
-          opened (session, addresses);
-        }
+        opened (session, addresses);
     }
   curator_client_unlock (client);
   curator_session_unref (session);

@@ -37,9 +37,7 @@ free_auth (gpointer data)
   /* Do not leave credentials in freed memory. */
   gpointer bytes = (gpointer) g_bytes_get_data (auth->auth, &length);
   if (bytes != NULL)
-    {
-      explicit_bzero (bytes, length);
-    }
+    explicit_bzero (bytes, length);
   g_bytes_unref (auth->auth);
   g_free (auth->scheme);
   g_free (auth);
@@ -77,9 +75,7 @@ curator_settings_clear (CuratorClient *client)
   curator_gate_leave ();
   g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
   if (client->settings.trace_destroy != NULL)
-    {
-      client->settings.trace_destroy (client->settings.trace_data);
-    }
+    client->settings.trace_destroy (client->settings.trace_data);
 }
 
 gboolean
@@ -138,14 +134,10 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
   if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_free (client->settings.namespace_);
   client->settings.namespace_ =
       namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
@@ -169,9 +161,7 @@ is_acl (const struct ACL_vector *acl)
 {
   gboolean is_whole = acl->count == 0 || (acl->count > 0 && acl->data != NULL);
   for (int i = 0; is_whole && i < acl->count; i++)
-    {
-      is_whole = acl->data[i].id.scheme != NULL && acl->data[i].id.id != NULL;
-    }
+    is_whole = acl->data[i].id.scheme != NULL && acl->data[i].id.id != NULL;
   return is_whole;
 }
 
@@ -183,9 +173,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
   deallocate_ACL_vector (&client->settings.acl);
   client->settings.acl = (struct ACL_vector){ 0 };
   if (acl == NULL || acl->count == 0)
-    {
-      return;
-    }
+    return;
   allocate_ACL_vector (&client->settings.acl, acl->count);
   for (int i = 0; i < acl->count; i++)
     {
@@ -233,9 +221,7 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   if (client->settings.trace_destroy != NULL)
-    {
-      client->settings.trace_destroy (client->settings.trace_data);
-    }
+    client->settings.trace_destroy (client->settings.trace_data);
   client->settings.trace = func;
   client->settings.trace_data = user_data;
   client->settings.trace_destroy = destroy;
@@ -248,9 +234,7 @@ check_features (CuratorClient *client, GError **error)
     {
       const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
       if (!curator_features_check_auth_scheme (auth->scheme, error))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return client->ops->is_shared
          || curator_features_check_connect_string (client->connect_string, error);
@@ -299,9 +283,7 @@ check_times (const CuratorSettings *settings, GError **error)
   const char *bad = out_of_range_time (settings);
 
   if (settings->session_timeout_ms == 0)
-    {
-      return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
-    }
+    return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
   return bad == NULL || refuse_time (bad, 1, G_MAXINT32, error);
 }
 
@@ -321,13 +303,9 @@ prepare_servers (CuratorClient *client, GError **error)
   curator_not_shared ();
   client->settings.servers = curator_connect_string_parse (client->connect_string, error);
   if (client->settings.servers == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (client->settings.servers->is_tls && client->settings.tls == NULL)
-    {
-      client->settings.tls = curator_tls_new ();
-    }
+    client->settings.tls = curator_tls_new ();
   curator_settings_give_ports (client, client->settings.servers);
   g_clear_pointer (&client->known, g_ptr_array_unref);
   if ((client->settings.tls != NULL || client->settings.sasl != NULL)
@@ -350,17 +328,13 @@ curator_settings_prepare (CuratorClient *client, GError **error)
     }
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (client->default_data == NULL)
     {
       client->default_data = curator_host_name ();
       client->settings.wants_address = TRUE;
     }
   if (client->settings.acl.count == 0)
-    {
-      curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
-    }
+    curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
   return TRUE;
 }

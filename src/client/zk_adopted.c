@@ -86,9 +86,7 @@ end_delivery (Handle *handle)
 {
   pthread_mutex_lock (&mutex);
   if (--handle->delivering == 0)
-    {
-      pthread_cond_broadcast (&delivered);
-    }
+    pthread_cond_broadcast (&delivered);
   pthread_mutex_unlock (&mutex);
 }
 
@@ -115,18 +113,14 @@ static void
 on_watch_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
   if (type != ZOO_SESSION_EVENT && type != ZOO_NOTWATCHING_EVENT)
-    {
-      deliver_event (GPOINTER_TO_SIZE (context), type, state, path);
-    }
+    deliver_event (GPOINTER_TO_SIZE (context), type, state, path);
 }
 
 static void
 call_free (Call *call)
 {
   if (call->ticket.ops_free != NULL)
-    {
-      call->ticket.ops_free (call->ticket.ops_data);
-    }
+    call->ticket.ops_free (call->ticket.ops_data);
   g_free (call);
 }
 
@@ -141,9 +135,7 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   Handle *handle = call->handle;
   g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
   if (caller != NULL)
-    {
-      handle->delivering++;
-    }
+    handle->delivering++;
   pthread_mutex_unlock (&mutex);
   if (caller != NULL)
     {
@@ -192,9 +184,7 @@ on_probed (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   const gboolean has_connected = handle->has_connected;
   pthread_mutex_unlock (&mutex);
   if (!has_connected && (rc == ZOK || rc == ZNONODE || rc == ZNOAUTH))
-    {
-      deliver_event (handle->id, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "");
-    }
+    deliver_event (handle->id, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, "");
 }
 
 static CuratorZkHandle *
@@ -222,9 +212,7 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   handle->id = ++last_id;
   handle->base.watch_context = GSIZE_TO_POINTER (handle->id);
   if (handles == NULL)
-    {
-      handles = g_hash_table_new (NULL, NULL);
-    }
+    handles = g_hash_table_new (NULL, NULL);
   g_hash_table_insert (handles, GSIZE_TO_POINTER (handle->id), handle);
   pthread_mutex_unlock (&mutex);
   if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK)
@@ -253,9 +241,7 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
       g_queue_push_tail_link (&orphans, link);
     }
   while (handle->delivering > 0)
-    {
-      curator_gate_cond_wait (&delivered, &mutex, NULL);
-    }
+    curator_gate_cond_wait (&delivered, &mutex, NULL);
   pthread_mutex_unlock (&mutex);
   g_free (handle);
 }
@@ -303,9 +289,7 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
   gsize id = 0;
 
   if (type != ZOO_SESSION_EVENT || !curator_client_check_forked (client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (client);
   Adopted *adopted = (Adopted *) client->ops;
   if (zh != NULL && zh == adopted->zh)
@@ -313,24 +297,18 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
       const gboolean is_over = state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE;
       adopted->zh = is_over ? NULL : zh;
       if (client->session != NULL && client->session->handle != NULL)
-        {
-          id = ((Handle *) client->session->handle)->id;
-        }
+        id = ((Handle *) client->session->handle)->id;
     }
   curator_client_unlock (client);
   if (id != 0)
-    {
-      deliver_event (id, type, state, path);
-    }
+    deliver_event (id, type, state, path);
 }
 
 static CURATOR_LOCKED gboolean
 check_can_adopt (CuratorClient *client, GError **error)
 {
   if (client->life == CURATOR_LIFE_STOPPED)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
   if (client->auth_failed)
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
@@ -347,9 +325,7 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
   Adopted *adopted = (Adopted *) client->ops;
 
   if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (!client->ops->is_shared)
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -362,9 +338,7 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
       CuratorSession *session = client->session;
       adopted->zh = zh;
       if (session != NULL && session->handle != NULL)
-        {
-          curator_session_die (session, ZSESSIONEXPIRED);
-        }
+        curator_session_die (session, ZSESSIONEXPIRED);
       /* A pause is for the handle before. */
       curator_session_servers_hurry (client);
     }

@@ -31,9 +31,7 @@ curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_o
 {
   CuratorAsync *async = g_new (CuratorAsync, 1);
   if (client != NULL)
-    {
-      curator_client_memory_ref (client);
-    }
+    curator_client_memory_ref (client);
   *async = (CuratorAsync){ .client = client,
                            .owner = owner,
                            .unref_owner = unref_owner,
@@ -50,9 +48,7 @@ deliver (gpointer data)
 {
   CuratorAsync *async = data;
   if (async->handler != 0)
-    {
-      g_cancellable_disconnect (async->cancellable, async->handler);
-    }
+    g_cancellable_disconnect (async->cancellable, async->handler);
   async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
                   async->user_data);
 }
@@ -84,9 +80,7 @@ finish_part (CuratorAsync *async)
   CuratorClient *client = async->client;
 
   if (!g_atomic_int_dec_and_test (&async->pending))
-    {
-      return;
-    }
+    return;
   /* The callback may run, and free async and client, before curator_client_unlock() returns. */
   curator_client_memory_ref (client);
   curator_client_lock (client);
@@ -174,9 +168,7 @@ curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeou
                      GCancellable *cancellable, GError **error)
 {
   if (!curator_check_call (client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   *limits = (CuratorLimits){ .client = client,
                              .deadline_us = curator_call_deadline (client, timeout_ms),
                              .cancellable = cancellable };

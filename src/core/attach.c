@@ -17,9 +17,7 @@ curator_attached (CuratorAttachment **attached, const CuratorAttachmentType *typ
   CuratorAttachment *one = *attached;
 
   while (one != NULL && one->type != type)
-    {
-      one = one->next;
-    }
+    one = one->next;
   if (one == NULL)
     {
       one = g_malloc0 (sizeof *one + type->size);

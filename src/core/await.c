@@ -55,13 +55,9 @@ seat_new (void)
   curator_refs_init (&seat->refs);
   pthread_mutex_init (&seat->mutex, NULL);
   if (g_atomic_int_add (&n_seats, 1) < MANY_SEATS)
-    {
-      pthread_cond_init (&seat->cond, NULL);
-    }
+    pthread_cond_init (&seat->cond, NULL);
   else
-    {
-      curator_cond_init_one_of_many (&seat->cond);
-    }
+    curator_cond_init_one_of_many (&seat->cond);
   return seat;
 }
 
@@ -119,9 +115,7 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
   while (!await->done)
-    {
-      await->ops->wait (await->ops, &seat->cond, &seat->mutex);
-    }
+    await->ops->wait (await->ops, &seat->cond, &seat->mutex);
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
   if (await->error != NULL)
@@ -130,9 +124,7 @@ curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
       return FALSE;
     }
   if (result != NULL)
-    {
-      *result = await->result;
-    }
+    *result = await->result;
   return TRUE;
 }
 
@@ -144,9 +136,7 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
   const gboolean succeeded = curator_await_finish (await, result, error);
 
   if (handler != 0)
-    {
-      g_cancellable_disconnect (cancellable, handler);
-    }
+    g_cancellable_disconnect (cancellable, handler);
   curator_op_unref (op);
   return succeeded;
 }

@@ -87,9 +87,7 @@ parse (const char *line, char **address, Failure *failure)
   const char *end = text != NULL ? strstr (text, "): ") : NULL;
 
   if (end == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   socket += strlen ("Socket ");
   const gboolean is_enclosed = *socket == '[' && code[-1] == ']';
   socket += is_enclosed ? 1 : 0;
@@ -109,17 +107,13 @@ curator_connect_failures_note (const char *line, gint64 now_us)
   char *address = NULL;
 
   if (!parse (line, &address, &parsed))
-    {
-      return;
-    }
+    return;
   Failure *failure = g_new (Failure, 1);
   *failure = parsed;
   pthread_once (&once, create_table);
   lock_table ();
   if (g_hash_table_size (failures) >= MAX_ADDRESSES)
-    {
-      g_hash_table_remove_all (failures);
-    }
+    g_hash_table_remove_all (failures);
   g_hash_table_replace (failures, address, failure);
   unlock_table ();
 }
@@ -148,9 +142,7 @@ is_repeated (char **addresses, guint i)
 {
   gboolean repeated = FALSE;
   for (guint k = 0; k < i && !repeated; k++)
-    {
-      repeated = g_str_equal (addresses[k], addresses[i]);
-    }
+    repeated = g_str_equal (addresses[k], addresses[i]);
   return repeated;
 }
 
@@ -166,14 +158,10 @@ curator_connect_failures_error (const char *addresses, gint64 since_us, gboolean
   for (guint i = 0; each[i] != NULL; i++)
     {
       if (!is_repeated (each, i) && n_different++ < MAX_SHOWN)
-        {
-          describe_one (text, each[i], since_us, &newest);
-        }
+        describe_one (text, each[i], since_us, &newest);
     }
   if (n_different > MAX_SHOWN)
-    {
-      g_string_append_printf (text, " and %u more", n_different - MAX_SHOWN);
-    }
+    g_string_append_printf (text, " and %u more", n_different - MAX_SHOWN);
   *known = newest.at_us > 0;
   return g_error_new_literal (CURATOR_CONNECT_ERROR, newest.code, text->str);
 }

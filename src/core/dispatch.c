@@ -309,13 +309,9 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
   curator_alarm_set (alarm, delay_us);
   curator_client_unlock (client);
   if (is_open)
-    {
-      curator_alarm_wait (alarm);
-    }
+    curator_alarm_wait (alarm);
   else
-    {
-      g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
-    }
+    g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
   curator_client_lock (client);
 }
 
@@ -355,9 +351,7 @@ lane_ended (void *data)
   client->dispatch->n_running--;
   client->dispatch->running[start->lane] = FALSE;
   if (!may_end (client, start->lane))
-    {
-      start_lane (client, start->lane, NULL);
-    }
+    start_lane (client, start->lane, NULL);
   pthread_cond_broadcast (&client->changed);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
@@ -424,18 +418,14 @@ curator_dispatch_expect (CuratorClient *client, CuratorLane lane, CuratorExpecte
 {
   client->dispatch->expected[lane] = MAX (client->dispatch->expected[lane], what);
   if (client->dispatch->running[CURATOR_LANE_TIMERS])
-    {
-      start_expected (client, NULL);
-    }
+    start_expected (client, NULL);
 }
 
 gboolean
 curator_dispatch_start (CuratorClient *client, GError **error)
 {
   if (!client->ops->threads || start_expected (client, error))
-    {
-      return TRUE;
-    }
+    return TRUE;
   curator_dispatch_stop (client);
   return FALSE;
 }
@@ -445,9 +435,7 @@ curator_dispatch_stop (CuratorClient *client)
 {
   client->dispatch->stopping = TRUE;
   for (int lane = 0; lane < CURATOR_N_LANES; lane++)
-    {
-      pthread_cond_broadcast (&client->dispatch->work_added[lane]);
-    }
+    pthread_cond_broadcast (&client->dispatch->work_added[lane]);
   curator_alarm_wake (&client->dispatch->alarm);
 }
 

@@ -54,9 +54,7 @@ curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCall
   listener->user_data = user_data;
   listener->destroy = destroy;
   if (listeners->all == NULL)
-    {
-      listeners->all = g_ptr_array_new_with_free_func (listener_unref);
-    }
+    listeners->all = g_ptr_array_new_with_free_func (listener_unref);
   g_ptr_array_add (listeners->all, listener);
   curator_dispatch_expect (client,
                            listeners->on_state_lane ? CURATOR_LANE_STATES : CURATOR_LANE_CALLS,
@@ -84,9 +82,7 @@ notification_free (gpointer data)
   Notification *notification = data;
   listener_unref (notification->listener);
   if (notification->unref_subject != NULL)
-    {
-      notification->unref_subject (notification->subject);
-    }
+    notification->unref_subject (notification->subject);
   curator_client_memory_unref (notification->client);
   g_free (notification);
 }
@@ -100,9 +96,7 @@ curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClien
   for (guint i = first; i < curator_listeners_count (listeners); i++)
     {
       if (ref_subject != NULL && ref_subject (subject) == NULL)
-        {
-          return;
-        }
+        return;
       Notification *notification = g_new (Notification, 1);
       *notification = (Notification){ .client = client,
                                       .listener = g_ptr_array_index (listeners->all, i),
@@ -123,9 +117,7 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
   CuratorListener *found = NULL;
 
   if (!curator_client_check_forked (client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (client);
   for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++)
     {
@@ -148,9 +140,7 @@ curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client
   curator_client_lock (client);
   GPtrArray *all = g_steal_pointer (&listeners->all);
   for (guint i = 0; silently && all != NULL && i < all->len; i++)
-    {
-      ((CuratorListener *) g_ptr_array_index (all, i))->removed = TRUE;
-    }
+    ((CuratorListener *) g_ptr_array_index (all, i))->removed = TRUE;
   curator_client_unlock (client);
   g_clear_pointer (&all, g_ptr_array_unref);
 }

@@ -41,13 +41,9 @@ log_or_defer (GLogLevelFlags level, const char *source, char *text)
 
   *message = (Message){ level, source, text };
   if (client != NULL)
-    {
-      curator_client_after_unlock (client, write_message, message);
-    }
+    curator_client_after_unlock (client, write_message, message);
   else
-    {
-      write_message (message);
-    }
+    write_message (message);
 }
 
 /* A line reads "date:pid(thread):ZOO_LEVEL@function@line: text". The level is always INFO: what the

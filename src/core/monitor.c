@@ -33,9 +33,7 @@ void
 curator_client_memory_unref (CuratorClient *client)
 {
   if (curator_refs_dec (&client->memory))
-    {
-      client->free (client);
-    }
+    client->free (client);
 }
 
 CuratorClient *
@@ -65,9 +63,7 @@ curator_client_unlock (CuratorClient *client)
   pthread_mutex_unlock (&client->mutex);
 
   if (first.func != NULL)
-    {
-      first.func (first.data);
-    }
+    first.func (first.data);
   while (after != NULL)
     {
       CuratorAfter *next = after->next;
@@ -90,13 +86,9 @@ curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer d
   CuratorAfter *after = g_new (CuratorAfter, 1);
   *after = (CuratorAfter){ .run = run };
   if (client->unlock.head == NULL)
-    {
-      client->unlock.head = after;
-    }
+    client->unlock.head = after;
   else
-    {
-      client->unlock.tail->next = after;
-    }
+    client->unlock.tail->next = after;
   client->unlock.tail = after;
 }
 
@@ -116,9 +108,7 @@ static gboolean
 check_life (CuratorLife life, GError **error)
 {
   if (life == CURATOR_LIFE_STARTED)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gboolean latent = life == CURATOR_LIFE_LATENT;
   g_set_error_literal (error, CURATOR_ERROR,
                        latent ? CURATOR_ERROR_NOT_STARTED : CURATOR_ERROR_CLOSED,
@@ -130,9 +120,7 @@ gboolean
 curator_client_check_usable (CuratorClient *client, GError **error)
 {
   if (!curator_client_check_forked (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   return check_life ((CuratorLife) g_atomic_int_get (&client->life), error);
 }
 

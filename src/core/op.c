@@ -39,18 +39,12 @@ void
 curator_op_unref (CuratorOp *op)
 {
   if (!curator_refs_dec (&op->refs))
-    {
-      return;
-    }
+    return;
   CURATOR_INSIDE_GATE;
   if (op->klass->finalize != NULL)
-    {
-      op->klass->finalize (op);
-    }
+    op->klass->finalize (op);
   if (op->result != NULL && op->klass->free_result != NULL)
-    {
-      op->klass->free_result (op->result);
-    }
+    op->klass->free_result (op->result);
   g_clear_error (&op->error);
   curator_client_memory_unref (op->client);
   g_free (op);
@@ -66,9 +60,7 @@ on_deadline (gpointer data)
           ? op->klass->timed_out (op)
           : g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed");
   if (reason != NULL)
-    {
-      op->klass->cancel (op, reason);
-    }
+    op->klass->cancel (op, reason);
 }
 
 gboolean
@@ -92,9 +84,7 @@ curator_op_begin (CuratorOp *op)
       return FALSE;
     }
   if (op->deadline_us != G_MAXINT64)
-    {
-      op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
-    }
+    op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
   return TRUE;
 }
 
@@ -136,9 +126,7 @@ curator_op_cancel (CuratorOp *op, GError *reason)
 {
   curator_client_lock (op->client);
   if (!op->finished)
-    {
-      op->klass->cancel (op, g_steal_pointer (&reason));
-    }
+    op->klass->cancel (op, g_steal_pointer (&reason));
   curator_client_unlock (op->client);
   g_clear_error (&reason);
 }

@@ -29,9 +29,7 @@ GBytes *
 curator_payload_pack (const CuratorClient *client, GBytes *plain)
 {
   if (plain == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   return client->settings.compression ? curator_gzip (plain) : g_bytes_ref (plain);
 }
 

@@ -69,9 +69,7 @@ curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
 
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (values != NULL || n == 0), 0);
   if (n == 0)
-    {
-      return CURATOR_N_COUNTERS;
-    }
+    return CURATOR_N_COUNTERS;
   if (curator_client_check_forked (client, NULL))
     {
       curator_client_lock (client);
@@ -111,9 +109,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
                gint64 session_id)
 {
   if (client->settings.trace == NULL)
-    {
-      return;
-    }
+    return;
   CuratorTraceEvent *event = g_new (CuratorTraceEvent, 1);
   event->tag = CURATOR_TAG_TRACE_EVENT;
   curator_client_memory_ref (client);

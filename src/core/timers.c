@@ -11,18 +11,14 @@ void
 curator_timers_init (CuratorTimers *timers)
 {
   for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    {
-      timers->queues[clock] = g_sequence_new (g_free);
-    }
+    timers->queues[clock] = g_sequence_new (g_free);
 }
 
 void
 curator_timers_clear (CuratorTimers *timers)
 {
   for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    {
-      g_sequence_free (timers->queues[clock]);
-    }
+    g_sequence_free (timers->queues[clock]);
 }
 
 static int
@@ -31,9 +27,7 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
   const CuratorTimer *x = a;
   const CuratorTimer *y = b;
   if (x->when_us != y->when_us)
-    {
-      return x->when_us < y->when_us ? -1 : 1;
-    }
+    return x->when_us < y->when_us ? -1 : 1;
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
@@ -80,9 +74,7 @@ gint64
 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
 {
   if (clock == CURATOR_CLOCK_RUNNING)
-    {
-      return when_us;
-    }
+    return when_us;
   const gint64 now = curator_client_now_us (client);
   return now + (when_us - curator_client_boottime_us (client));
 }

@@ -18,9 +18,7 @@ void
 curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpointer data)
 {
   if (destroy == NULL)
-    {
-      return;
-    }
+    return;
   if (!curator_thread_role ().is_ours)
     {
       CURATOR_INSIDE_GATE;

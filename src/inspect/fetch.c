@@ -58,9 +58,7 @@ take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZk
 {
   fetched->rc = rc;
   if (rc != ZOK)
-    {
-      return;
-    }
+    return;
   if (fetch->kind == CURATOR_FETCH_DATA)
     {
       g_autoptr (GBytes) read =
@@ -71,9 +69,7 @@ take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZk
     }
   fetched->children = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; reply->children != NULL && i < reply->children->count; i++)
-    {
-      g_ptr_array_add (fetched->children, g_strdup (reply->children->data[i]));
-    }
+    g_ptr_array_add (fetched->children, g_strdup (reply->children->data[i]));
 }
 
 static CURATOR_LOCKED void
@@ -129,14 +125,10 @@ send_more (Fetch *fetch)
     {
       const guint i = fetch->next++;
       if (!fetch->slots[i].answered)
-        {
-          send_one (fetch, i);
-        }
+        send_one (fetch, i);
     }
   if (fetch->in_flight > 0)
-    {
-      return;
-    }
+    return;
   if (curator_zk_is_retryable (fetch->failure))
     {
       curator_retry_loop_again (&fetch->loop, fetch->failure);
@@ -178,9 +170,7 @@ fetch_cancel (CuratorOp *op, GError *reason)
 
   curator_retry_loop_stop (&fetch->loop);
   for (guint i = 0; i < fetch->paths->len; i++)
-    {
-      g_clear_pointer (&fetch->slots[i].request, curator_request_forget);
-    }
+    g_clear_pointer (&fetch->slots[i].request, curator_request_forget);
   curator_op_finish (op, NULL, reason);
 }
 
@@ -217,9 +207,7 @@ copy_paths (GPtrArray *paths)
 {
   GPtrArray *copy = g_ptr_array_new_full (paths->len, g_free);
   for (guint i = 0; i < paths->len; i++)
-    {
-      g_ptr_array_add (copy, g_strdup (g_ptr_array_index (paths, i)));
-    }
+    g_ptr_array_add (copy, g_strdup (g_ptr_array_index (paths, i)));
   return copy;
 }
 
@@ -235,13 +223,9 @@ curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *pa
   gpointer result = NULL;
 
   if (!curator_client_check_usable (client, error))
-    {
-      return NULL;
-    }
+    return NULL;
   if (paths->len == 0)
-    {
-      return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
-    }
+    return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
   curator_await_init (&await, client);
   Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, limits->deadline_us,
                                    curator_await_done, &await);

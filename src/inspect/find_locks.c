@@ -87,23 +87,15 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
     {
       const char *name = g_ptr_array_index (children, i);
       if (is_queue_node (name))
-        {
-          has_lock_nodes = TRUE;
-        }
+        has_lock_nodes = TRUE;
       /* Only /zookeeper is the server's. */
       if (!is_lock_node (name) && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
-        {
-          g_ptr_array_add (walk->next, curator_path_join (path, name));
-        }
+        g_ptr_array_add (walk->next, curator_path_join (path, name));
     }
   if (is_semaphore_part (path, children))
-    {
-      g_hash_table_add (walk->found, curator_path_parent (path));
-    }
+    g_hash_table_add (walk->found, curator_path_parent (path));
   else if (has_lock_nodes)
-    {
-      g_hash_table_add (walk->found, g_strdup (path));
-    }
+    g_hash_table_add (walk->found, g_strdup (path));
 }
 
 /* Only the root of a chroot can be missing. */
@@ -113,9 +105,7 @@ is_missing_chroot (Walk *walk, const char *path, int rc, GError **error)
   g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, rc);
 
   if (missing == NULL || strcmp (path, walk->client->settings.servers->chroot) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_propagate_error (error, g_steal_pointer (&missing));
   return TRUE;
 }
@@ -138,9 +128,7 @@ visit_known (Walk *walk)
           continue;
         }
       if (walk->keeps)
-        {
-          curator_listing_begin (walk->client, path);
-        }
+        curator_listing_begin (walk->client, path);
       g_ptr_array_add (unknown, g_strdup (path));
     }
   curator_client_unlock (walk->client);
@@ -171,25 +159,17 @@ walk_level (Walk *walk, GError **error)
   g_autoptr (GPtrArray) unknown = visit_known (walk);
   g_autoptr (GArray) listed = curator_fetch (&walk->limits, CURATOR_FETCH_CHILDREN, unknown, error);
   if (listed == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (guint i = 0; i < listed->len; i++)
     {
       const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
       const char *path = g_ptr_array_index (unknown, i);
       if (fetched->rc == ZOK)
-        {
-          visit_listed (walk, path, fetched->children);
-        }
+        visit_listed (walk, path, fetched->children);
       else if (is_missing_chroot (walk, path, fetched->rc, error))
-        {
-          return FALSE;
-        }
+        return FALSE;
       else if (fetched->rc != ZNONODE)
-        {
-          walk->complete = FALSE;
-        }
+        walk->complete = FALSE;
     }
   walk->is_first = FALSE;
   return TRUE;
@@ -215,9 +195,7 @@ walk_result (Walk *walk)
   while (g_hash_table_iter_next (&iter, &path, NULL))
     {
       if (!is_turns_of_found (walk, path))
-        {
-          g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
-        }
+        g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
     }
   g_ptr_array_sort (paths, curator_compare_strings);
   g_ptr_array_add (paths, NULL);
@@ -231,9 +209,7 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
   CuratorClient *client = limits->client;
 
   if ((path == NULL || strcmp (path, "/") != 0) && !curator_path_validate (path, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_auto (Walk) walk = { .client = client,
                          .digests = digests,
                          .limits = *limits,
@@ -248,18 +224,14 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
   while (walk.level->len > 0)
     {
       if (!walk_level (&walk, error))
-        {
-          return NULL;
-        }
+        return NULL;
       GPtrArray *done = walk.level;
       walk.level = walk.next;
       walk.next = done;
       g_ptr_array_set_size (walk.next, 0);
     }
   if (complete != NULL)
-    {
-      *complete = walk.complete;
-    }
+    *complete = walk.complete;
   return walk_result (&walk);
 }
 

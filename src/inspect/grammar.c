@@ -58,19 +58,13 @@ curator_grammar_kind (const char *const *children, gsize n)
   const gsize n_latch = curator_grammar_count (children, n, curator_grammar_latch_key);
 
   if (n_latch > MAX (n_mutex, n_rw))
-    {
-      return CURATOR_LOCK_KIND_LEADER_LATCH;
-    }
+    return CURATOR_LOCK_KIND_LEADER_LATCH;
   if (n_mutex > 0 || n_rw > 0)
-    {
-      return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;
-    }
+    return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;
   for (gsize i = 0; i < n; i++)
     {
       if (strcmp (children[i], CURATOR_LEASES_NAME) == 0)
-        {
-          return CURATOR_LOCK_KIND_SEMAPHORE;
-        }
+        return CURATOR_LOCK_KIND_SEMAPHORE;
     }
   return CURATOR_LOCK_KIND_NONE;
 }
@@ -85,9 +79,7 @@ curator_grammar_digest (const GPtrArray *names)
     {
       guint64 hash = G_GUINT64_CONSTANT (0xcbf29ce484222325);
       for (const char *c = g_ptr_array_index (names, i); *c != '\0'; c++)
-        {
-          hash = (hash ^ (guint8) *c) * G_GUINT64_CONSTANT (0x100000001b3);
-        }
+        hash = (hash ^ (guint8) *c) * G_GUINT64_CONSTANT (0x100000001b3);
       sum += hash;
     }
   return sum;

@@ -38,9 +38,7 @@ static gboolean
 check_rc (int rc, const CuratorLimits *limits, const char *path, GError **error)
 {
   if (rc == ZOK || rc == ZNONODE)
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_propagate_error (error, curator_error_from_zk (
                                 rc, "inspecting", curator_client_user_path (limits->client, path)));
   return FALSE;
@@ -64,9 +62,7 @@ folder_read (Folder *folder, const CuratorLimits *limits, GError **error)
       listed != NULL ? curator_fetch (limits, CURATOR_FETCH_DATA, paths, error) : NULL;
 
   if (read == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const CuratorFetched *children = &g_array_index (listed, CuratorFetched, 0);
   const CuratorFetched *data = &g_array_index (read, CuratorFetched, 0);
   if (!check_rc (children->rc, limits, folder->path, error)
@@ -89,16 +85,12 @@ add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQ
   g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
 
   for (gsize i = 0; i < queue->n_names; i++)
-    {
-      g_hash_table_add (ours, queue->names[i]);
-    }
+    g_hash_table_add (ours, queue->names[i]);
   for (guint i = 0; i < folder->children->len; i++)
     {
       const char *name = g_ptr_array_index (folder->children, i);
       if (!g_hash_table_contains (ours, name))
-        {
-          g_ptr_array_add (inspection->foreign, g_strdup (name));
-        }
+        g_ptr_array_add (inspection->foreign, g_strdup (name));
     }
 }
 
@@ -121,9 +113,7 @@ kind_of_node (CuratorParticipantKind kind, const char *name)
 {
   const gboolean is_rw = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
   if (!is_rw)
-    {
-      return kind;
-    }
+    return kind;
   return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
 }
 
@@ -136,9 +126,7 @@ add_nodes (CuratorInspection *inspection, const CuratorLimits *limits, const Fol
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
 
   if (!folder->exists)
-    {
-      return TRUE;
-    }
+    return TRUE;
   curator_queue_init (&queue, (const char *const *) folder->children->pdata, folder->children->len,
                       key, NULL);
   inspection->digest += curator_grammar_digest (folder->children);
@@ -147,21 +135,15 @@ add_nodes (CuratorInspection *inspection, const CuratorLimits *limits, const Fol
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
   add_foreign (inspection, folder, &queue);
   for (gsize i = 0; i < queue.n_names; i++)
-    {
-      g_ptr_array_add (paths, curator_path_join (folder->path, queue.names[i]));
-    }
+    g_ptr_array_add (paths, curator_path_join (folder->path, queue.names[i]));
   g_autoptr (GArray) nodes = curator_fetch (limits, CURATOR_FETCH_DATA, paths, error);
   if (nodes == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (guint i = 0; i < nodes->len; i++)
     {
       const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
       if (fetched->rc == ZNONODE)
-        {
-          continue;
-        }
+        continue;
       CuratorParticipant *participant =
           curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
       participant->node_path =
@@ -180,16 +162,12 @@ holds_by_order (const CuratorInspection *inspection, guint i)
   const CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
 
   if (i == 0 || one->kind != CURATOR_PARTICIPANT_READ)
-    {
-      return i == 0;
-    }
+    return i == 0;
   for (guint k = 0; k < i; k++)
     {
       const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
       if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -213,9 +191,7 @@ first_turn (const CuratorInspection *inspection)
     {
       const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
       if (participant->kind == CURATOR_PARTICIPANT_TURN)
-        {
-          return participant;
-        }
+        return participant;
     }
   return NULL;
 }
@@ -263,9 +239,7 @@ inspect_semaphore (CuratorInspection *inspection, const CuratorLimits *limits, c
     {
       const char *name = g_ptr_array_index (top->children, i);
       if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-        {
-          g_ptr_array_add (inspection->foreign, g_strdup (name));
-        }
+        g_ptr_array_add (inspection->foreign, g_strdup (name));
     }
   /* Turns are read after leases: a contender without a turn has its leases by then. */
   if (!folder_read (&leases, limits, error) || !folder_read (&turns, limits, error)
@@ -309,9 +283,7 @@ curator_inspect_within (const CuratorLimits *limits, const char *path, GError **
   g_auto (Folder) top = { .path = curator_client_full_path (limits->client, path) };
 
   if (!folder_read (&top, limits, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autoptr (CuratorInspection) inspection = curator_inspection_new (path);
   inspection->kind = top.exists ? curator_grammar_kind ((const char *const *) top.children->pdata,
                                                         top.children->len)

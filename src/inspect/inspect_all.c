@@ -89,9 +89,7 @@ curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previou
   g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   gboolean is_complete = TRUE;
   g_autoptr (GHashTable) digests = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_auto (GStrv) paths =
@@ -100,24 +98,16 @@ curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previou
   g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (unref_inspection);
 
   if (paths == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   for (char **one = paths; *one != NULL; one++)
     {
       CuratorInspection *old = g_hash_table_lookup (known, *one);
       if (old != NULL && is_current (client, old, digests))
-        {
-          g_ptr_array_add (all, curator_inspection_ref (old));
-        }
+        g_ptr_array_add (all, curator_inspection_ref (old));
       else if (!add_inspection (all, &limits, *one, &is_complete, error))
-        {
-          return NULL;
-        }
+        return NULL;
     }
   if (complete != NULL)
-    {
-      *complete = is_complete;
-    }
+    *complete = is_complete;
   return g_steal_pointer (&all);
 }

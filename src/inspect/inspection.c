@@ -100,9 +100,7 @@ curator_inspection_get_counter_used (const CuratorInspection *inspection)
 {
   g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
   if (inspection->is_exhausted)
-    {
-      return 1;
-    }
+    return 1;
   return CLAMP ((double) inspection->next_number / (double) G_MAXINT32, 0, 1);
 }
 

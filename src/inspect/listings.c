@@ -85,9 +85,7 @@ find (CuratorClient *client, const char *path)
 
   /* The watch of an ended session says nothing. */
   if (listing != NULL && listing->watch != NULL && curator_watch_get_path (listing->watch) == NULL)
-    {
-      unwatch (listing);
-    }
+    unwatch (listing);
   return listing;
 }
 
@@ -106,14 +104,10 @@ on_sweep_due (gpointer data)
   while (g_hash_table_iter_next (&iter, NULL, &listing))
     {
       if (((Listing *) listing)->used_us < before_us)
-        {
-          g_hash_table_iter_remove (&iter);
-        }
+        g_hash_table_iter_remove (&iter);
     }
   if (g_hash_table_size (listings->by_path) > 0)
-    {
-      listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
-    }
+    listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
 }
 
 static CURATOR_LOCKED Listing *
@@ -122,14 +116,10 @@ find_or_add (CuratorClient *client, const char *path)
   Listing *listing = find (client, path);
 
   if (listing != NULL)
-    {
-      return listing;
-    }
+    return listing;
   Listings *listings = listings_of (client);
   if (listings->timer == NULL)
-    {
-      listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
-    }
+    listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
   listing = g_new0 (Listing, 1);
   g_hash_table_insert (listings->by_path, g_strdup (path), listing);
   return listing;
@@ -141,9 +131,7 @@ copy_of (const struct String_vector *names)
   GPtrArray *children = g_ptr_array_new_full ((guint) names->count, g_free);
 
   for (int i = 0; i < names->count; i++)
-    {
-      g_ptr_array_add (children, g_strdup (names->data[i]));
-    }
+    g_ptr_array_add (children, g_strdup (names->data[i]));
   return children;
 }
 
@@ -170,9 +158,7 @@ curator_listing_dup (CuratorClient *client, const char *path)
   Listing *listing = find (client, path);
 
   if (listing == NULL || listing->children == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   listing->used_us = client->ops->monotonic_us (client->ops);
   return g_ptr_array_ref (listing->children);
 }
@@ -192,9 +178,7 @@ curator_listing_end (CuratorClient *client, const char *path, GPtrArray *childre
   Listing *listing = find (client, path);
 
   if (listing == NULL)
-    {
-      return;
-    }
+    return;
   const guint64 digest = curator_grammar_digest (children);
   const gboolean is_same = listing->has_digest && listing->digest == digest;
   listing->has_digest = TRUE;

@@ -31,22 +31,16 @@ curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *parti
     }
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *path = curator_client_full_path (client, participant->node_path);
   g_autoptr (GPtrArray) paths = g_ptr_array_new ();
   g_ptr_array_add (paths, path);
   g_autoptr (GArray) read = curator_fetch (&limits, CURATOR_FETCH_DATA, paths, error);
   if (read == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const CuratorFetched *now = &g_array_index (read, CuratorFetched, 0);
   if (!is_unchanged (participant, now))
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
       curator_call (&limits, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);

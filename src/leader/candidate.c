@@ -54,13 +54,9 @@ static CURATOR_LOCKED void
 note_failure (CuratorCandidate *candidate, const GError *error)
 {
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
-    {
-      return;
-    }
+    return;
   if (candidate->failure == NULL)
-    {
-      curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
-    }
+    curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
   g_clear_error (&candidate->failure);
   candidate->failure = g_error_copy (error);
 }
@@ -157,16 +153,12 @@ curator_candidate_withdraw (CuratorCandidate *candidate)
 
   curator_timer_cancel (client, &candidate->timer);
   if (candidate->op != NULL)
-    {
-      curator_client_after_unlock (client, cancel_op, g_steal_pointer (&candidate->op));
-    }
+    curator_client_after_unlock (client, cancel_op, g_steal_pointer (&candidate->op));
 }
 
 void
 curator_candidate_step_down (CuratorCandidate *candidate)
 {
   if (candidate->lease != NULL)
-    {
-      end_lease (candidate->internals->client, g_steal_pointer (&candidate->lease));
-    }
+    end_lease (candidate->internals->client, g_steal_pointer (&candidate->lease));
 }

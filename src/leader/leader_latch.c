@@ -98,34 +98,26 @@ static CURATOR_LOCKED void
 finish_waits (CuratorLeaderLatch *latch, gboolean lead)
 {
   while (latch->waits.head != NULL)
-    {
-      finish_wait (latch->waits.head->data, lead ? NULL : closed_error ());
-    }
+    finish_wait (latch->waits.head->data, lead ? NULL : closed_error ());
 }
 
 static CURATOR_LOCKED void
 set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
 {
   if (latch->is_leader == is_leader)
-    {
-      return;
-    }
+    return;
   latch->is_leader = is_leader;
   curator_listeners_notify (&latch->listeners, 0, latch->client, call_listener, latch, ref_latch,
                             memory_unref, is_leader);
   if (is_leader)
-    {
-      finish_waits (latch, TRUE);
-    }
+    finish_waits (latch, TRUE);
 }
 
 static CURATOR_LOCKED void
 queue_again (CuratorLeaderLatch *latch, gint64 delay_us)
 {
   if (latch->life == CURATOR_LIFE_STARTED && curator_client_is_running (latch->client))
-    {
-      curator_candidate_queue (&latch->candidate, delay_us);
-    }
+    curator_candidate_queue (&latch->candidate, delay_us);
 }
 
 static CURATOR_LOCKED void
@@ -205,13 +197,9 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
 {
   g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   if (!curator_client_check_forked (latch->client, NULL))
-    {
-      return;
-    }
+    return;
   if (curator_refs_dec (&latch->refs))
-    {
-      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
-    }
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
   memory_unref (latch);
 }
 
@@ -223,9 +211,7 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
 {
   g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   if (!curator_client_check_forked (latch->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (latch->client);
   const gboolean latent = latch->life == CURATOR_LIFE_LATENT;
   latch->until_lost = latent ? until_lost : latch->until_lost;
@@ -251,9 +237,7 @@ curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEADER_LATCH (latch), error, FALSE);
   if (!curator_client_check_usable (latch->client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (latch->client);
   const gboolean latent = check_latent (latch, error);
   if (latent)
@@ -327,9 +311,7 @@ curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCance
   CuratorAwait await;
 
   if (!curator_check_call (latch->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_await_init (&await, latch->client);
   CuratorOp *op = begin_wait (latch, timeout_ms, &await);
   return curator_await_op (&await, op, cancellable, NULL, error);
@@ -394,13 +376,9 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
   CuratorClient *client = latch->client;
 
   if (!curator_client_check_forked (client, NULL))
-    {
-      return;
-    }
+    return;
   if (mode == CURATOR_LEADER_LATCH_SILENT)
-    {
-      curator_listeners_remove_all (&latch->listeners, client, TRUE);
-    }
+    curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
   latch->life = CURATOR_LIFE_STOPPED;
   curator_candidate_withdraw (&latch->candidate);

@@ -64,9 +64,7 @@ memory_unref (gpointer data)
   CuratorLeaderSelector *selector = data;
 
   if (!curator_refs_dec (&selector->memory))
-    {
-      return;
-    }
+    return;
   curator_candidate_clear (&selector->candidate);
   curator_user_data_destroy (selector->client, selector->destroy, selector->user_data);
   curator_client_unref (selector->client);
@@ -98,9 +96,7 @@ on_changed (gpointer owner, CuratorLeaseState state)
   CuratorLeaderSelector *selector = owner;
 
   if (state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !selector->until_lost))
-    {
-      curator_dispatch_cancel (selector->client, selector->cancellable);
-    }
+    curator_dispatch_cancel (selector->client, selector->cancellable);
 }
 
 /* The delete of the old node is sent before the create of the next. */
@@ -204,9 +200,7 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && take_leadership != NULL, error, NULL);
   if (!curator_lock_check_path (client, path, error))
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorLeaderSelector *selector = g_new0 (CuratorLeaderSelector, 1);
   selector->tag = CURATOR_TAG_LEADER_SELECTOR;
   curator_refs_init (&selector->refs);
@@ -234,13 +228,9 @@ curator_leader_selector_unref (CuratorLeaderSelector *selector)
 {
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return;
-    }
+    return;
   if (curator_refs_dec (&selector->refs))
-    {
-      curator_leader_selector_close (selector);
-    }
+    curator_leader_selector_close (selector);
   memory_unref (selector);
 }
 
@@ -268,9 +258,7 @@ curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gbool
 {
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (selector->client);
   selector->auto_requeue = auto_requeue;
   curator_client_unlock (selector->client);
@@ -281,9 +269,7 @@ curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolea
 {
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (selector->client);
   selector->until_lost = until_lost;
   curator_client_unlock (selector->client);
@@ -316,9 +302,7 @@ curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
     {
       selector->life = CURATOR_LIFE_STARTED;
       if (*selector->id != '\0')
-        {
-          selector->candidate.payload = g_bytes_new (selector->id, strlen (selector->id));
-        }
+        selector->candidate.payload = g_bytes_new (selector->id, strlen (selector->id));
       curator_candidate_queue (&selector->candidate, 0);
     }
   curator_client_unlock (client);
@@ -332,17 +316,13 @@ curator_leader_selector_requeue (CuratorLeaderSelector *selector)
   CuratorClient *client = selector->client;
 
   if (!curator_client_check_usable (client, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (client);
   const gboolean is_out = selector->life == CURATOR_LIFE_STARTED
                           && curator_client_is_running (client) && selector->cancellable == NULL
                           && !curator_candidate_is_queued (&selector->candidate);
   if (is_out)
-    {
-      curator_candidate_queue (&selector->candidate, 0);
-    }
+    curator_candidate_queue (&selector->candidate, 0);
   curator_client_unlock (client);
   return is_out;
 }
@@ -359,9 +339,7 @@ curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *selector)
 {
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (selector->client);
   g_autoptr (GCancellable) cancellable = dup_cancellable (selector);
   curator_client_unlock (selector->client);
@@ -373,9 +351,7 @@ curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (selector->client);
   CuratorLease *lease = selector->candidate.lease;
   const gboolean leads = lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
@@ -405,9 +381,7 @@ curator_leader_selector_close (CuratorLeaderSelector *selector)
 {
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (selector->client);
   selector->life = CURATOR_LIFE_STOPPED;
   curator_candidate_withdraw (&selector->candidate);

@@ -69,9 +69,7 @@ add_participant (GPtrArray *participants, const CuratorLimits *limits, const cha
       return TRUE;
     }
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_propagate_error (error, g_steal_pointer (&local));
   return FALSE;
 }
@@ -83,21 +81,15 @@ read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
 {
   CuratorLimits limits;
   if (!curator_limits_init (&limits, internals->client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autoptr (GPtrArray) participants = g_ptr_array_new_with_free_func (unref_participant);
   g_auto (GStrv) paths = curator_lock_internals_participants (internals, &limits, NULL, error);
   if (paths == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   for (char **path = paths; *path != NULL && participants->len < most; path++)
     {
       if (!add_participant (participants, &limits, *path, error))
-        {
-          return NULL;
-        }
+        return NULL;
     }
   return g_steal_pointer (&participants);
 }
@@ -116,8 +108,6 @@ curator_participants_read_leader (CuratorLockInternals *internals, gint64 timeou
   g_autoptr (GPtrArray) first = read_first (internals, 1, timeout_ms, cancellable, error);
 
   if (first == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0)) : NULL;
 }

@@ -74,9 +74,7 @@ on_not_created (CuratorOwnNode *node, int rc)
   else
     {
       if (curator_own_node_may_exist (node))
-        {
-          curator_attempt_set_state (attempt, ATTEMPT_FINDING);
-        }
+        curator_attempt_set_state (attempt, ATTEMPT_FINDING);
       curator_attempt_step_failed (attempt, rc, "creating a node in");
     }
 }
@@ -172,13 +170,9 @@ on_ahead_left (CuratorQueueSlot *slot, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
   if (released)
-    {
-      curator_attempt_grant (attempt);
-    }
+    curator_attempt_grant (attempt);
   else
-    {
-      curator_attempt_wait_for (attempt, leaf);
-    }
+    curator_attempt_wait_for (attempt, leaf);
 }
 
 static const CuratorQueueSlotClass slot_class = { on_ahead_left, on_ahead_held };
@@ -217,9 +211,7 @@ on_list_early (CuratorFront *front)
 {
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
   if (attempt->state == ATTEMPT_WAITING)
-    {
-      curator_attempt_list (attempt);
-    }
+    curator_attempt_list (attempt);
 }
 
 static CURATOR_LOCKED void
@@ -293,9 +285,7 @@ share_hold_number (Attempt *attempt)
 {
   CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
   if (hold != NULL)
-    {
-      curator_lease_share_number (hold, attempt->local_queue);
-    }
+    curator_lease_share_number (hold, attempt->local_queue);
 }
 
 static CURATOR_LOCKED void
@@ -305,17 +295,13 @@ create_node (gpointer data)
 
   adopt_session (attempt);
   if (curator_attempt_lost_required_hold (attempt))
-    {
-      return;
-    }
+    return;
   share_hold_number (attempt);
   attempt->create_number = curator_local_queue_note_create (attempt->local_queue);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   curator_own_node_create (&attempt->own);
   if (lists_after_create (attempt) && !comes_back (attempt))
-    {
-      curator_attempt_list (attempt);
-    }
+    curator_attempt_list (attempt);
 }
 
 static CURATOR_LOCKED void
@@ -430,9 +416,7 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAt
   CuratorAttemptSpec described = *spec;
 
   if (spec->request == NULL && internals->driver->funcs.creates_the_lock != NULL)
-    {
-      described.request = curator_node_request_ask (internals);
-    }
+    described.request = curator_node_request_ask (internals);
   return CURATOR_WITH_MUTEX (internals->client,
                              curator_lock_internals_attempt_locked (internals, &described));
 }
@@ -442,9 +426,7 @@ curator_lock_internals_list (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
   if (!op->finished && attempt->state == ATTEMPT_CREATING && attempt->listing.listing == NULL)
-    {
-      curator_attempt_list (attempt);
-    }
+    curator_attempt_list (attempt);
 }
 
 void
@@ -456,8 +438,6 @@ curator_lock_internals_recheck (CuratorLockInternals *internals)
       Attempt *attempt = link->data;
       next = link->next;
       if (attempt->state == ATTEMPT_WAITING)
-        {
-          curator_attempt_enter (attempt, ATTEMPT_LISTING);
-        }
+        curator_attempt_enter (attempt, ATTEMPT_LISTING);
     }
 }

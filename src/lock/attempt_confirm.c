@@ -36,9 +36,7 @@ finish_granted (Attempt *attempt)
   CuratorSession *session = curator_attempt_session (attempt);
 
   if (curator_attempt_lost_required_hold (attempt))
-    {
-      return;
-    }
+    return;
   const gint64 now =
       curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
@@ -48,9 +46,7 @@ finish_granted (Attempt *attempt)
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)
-    {
-      attempt->granted (g_steal_pointer (&lease), attempt->op.data);
-    }
+    attempt->granted (g_steal_pointer (&lease), attempt->op.data);
   curator_attempt_finish (attempt, lease, NULL);
 }
 

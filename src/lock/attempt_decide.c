@@ -18,9 +18,7 @@ curator_attempt_list (gpointer data)
 {
   Attempt *attempt = data;
   if (attempt->listing.listing != NULL)
-    {
-      return;
-    }
+    return;
   curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
 }
 
@@ -132,9 +130,7 @@ ask_user_driver (gpointer data)
 
   curator_client_lock (attempt->op.client);
   if (question->number == attempt->question)
-    {
-      curator_attempt_apply_verdict (attempt, &verdict);
-    }
+    curator_attempt_apply_verdict (attempt, &verdict);
   curator_client_unlock (attempt->op.client);
   CURATOR_INSIDE_GATE;
   g_free (question->own);
@@ -156,9 +152,7 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
   question->own = g_strdup (curator_path_leaf (curator_attempt_node (attempt)));
   question->children = g_ptr_array_new_full ((guint) children->count, g_free);
   for (int i = 0; i < children->count; i++)
-    {
-      g_ptr_array_add (question->children, g_strdup (children->data[i]));
-    }
+    g_ptr_array_add (question->children, g_strdup (children->data[i]));
   curator_dispatch_question (attempt->op.client, ask_user_driver, question);
 }
 
@@ -179,13 +173,9 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
   attempt->only_litter =
       !attempt->contender_shown && curator_verdict_is_for_litter (&verdict, internals, own, queue);
   if (queue->other_recipe != NULL)
-    {
-      curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
-    }
+    curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
   if (curator_own_node_has_neighbours (&attempt->own))
-    {
-      curator_local_queue_note_known (attempt->local_queue, internals->lock_name, queue, own);
-    }
+    curator_local_queue_note_known (attempt->local_queue, internals->lock_name, queue, own);
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 
@@ -202,11 +192,7 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedLis
       return;
     }
   if (rc == ZOK || rc == ZNONODE)
-    {
-      curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
-    }
+    curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
   else if (attempt->state == ATTEMPT_LISTING)
-    {
-      curator_attempt_step_failed (attempt, rc, "listing");
-    }
+    curator_attempt_step_failed (attempt, rc, "listing");
 }

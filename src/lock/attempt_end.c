@@ -53,21 +53,15 @@ void
 curator_attempt_set_state (Attempt *attempt, AttemptState state)
 {
   if (attempt->state == state)
-    {
-      return;
-    }
+    return;
   g_assert ((rows[attempt->state].next & (1U << state)) != 0);
   curator_debug ("attempt on %s: %s -> %s", attempt->internals->base, rows[attempt->state].name,
                  rows[state].name);
   attempt->state = state;
   if (rows[state].is_passive)
-    {
-      curator_retry_loop_stop (&attempt->tries);
-    }
+    curator_retry_loop_stop (&attempt->tries);
   if (rows[state].is_later)
-    {
-      curator_attempt_not_first (attempt);
-    }
+    curator_attempt_not_first (attempt);
 }
 
 void
@@ -75,18 +69,14 @@ curator_attempt_not_first (Attempt *attempt)
 {
   CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
   if (hook != NULL)
-    {
-      hook->not_first (hook);
-    }
+    hook->not_first (hook);
 }
 
 void
 curator_attempt_enter (Attempt *attempt, AttemptState state)
 {
   if (state != ATTEMPT_LISTING)
-    {
-      curator_listing_leave (&attempt->listing);
-    }
+    curator_listing_leave (&attempt->listing);
   curator_attempt_set_state (attempt, state);
   curator_retry_loop_begin (&attempt->tries);
 }
@@ -119,9 +109,7 @@ curator_attempt_reset (Attempt *attempt)
   attempt->question++;
   curator_retry_loop_stop (&attempt->tries);
   if (attempt->restarts != NULL)
-    {
-      curator_retry_loop_stop (attempt->restarts);
-    }
+    curator_retry_loop_stop (attempt->restarts);
   curator_listing_leave (&attempt->listing);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_front_stop (&attempt->front);
@@ -147,9 +135,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
       curator_count_waiting (client, -1);
     }
   if (granted)
-    {
-      curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
-    }
+    curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
   curator_trace (client, kind, path, took_us,
                  curator_attempt_session (attempt) != NULL ? curator_attempt_session (attempt)->id
                                                            : 0);
@@ -177,9 +163,7 @@ on_node_deleted (const GError *error, gpointer data)
   Attempt *attempt = data;
   curator_client_lock (attempt->op.client);
   if (attempt->state == ATTEMPT_DELETING)
-    {
-      finish_failed (attempt);
-    }
+    finish_failed (attempt);
   curator_client_unlock (attempt->op.client);
   curator_op_unref (&attempt->op);
 }
@@ -228,9 +212,7 @@ curator_lock_internals_withdraw (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
   if (op->finished || attempt->state == ATTEMPT_DELETING)
-    {
-      return;
-    }
+    return;
   curator_count_waiting (op->client, attempt->counted_as_waiter ? -1 : 0);
   attempt->withdrawn = TRUE;
   curator_attempt_reset (attempt);
@@ -246,9 +228,7 @@ fail_zk (Attempt *attempt, int rc, const char *what)
                                          curator_lock_internals_shown (attempt->internals),
                                          attempt->op.begun_us);
   if (rc == ZNOAUTH)
-    {
-      g_prefix_error (&error, "the ACL does not grant %s: ", creates ? "CREATE" : "READ");
-    }
+    g_prefix_error (&error, "the ACL does not grant %s: ", creates ? "CREATE" : "READ");
   curator_attempt_fail (attempt, error);
 }
 

@@ -58,9 +58,7 @@ curator_batch_report_one (const GError *error, gpointer data)
 
   pthread_mutex_lock (&report->mutex);
   if (error != NULL)
-    {
-      add_error (report, error);
-    }
+    add_error (report, error);
   const gboolean last = --report->pending == 0;
   pthread_mutex_unlock (&report->mutex);
   if (last)

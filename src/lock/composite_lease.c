@@ -22,18 +22,12 @@ composite_get_state (CuratorLease *lease)
       const CuratorLeaseState state =
           curator_lease_get_state (g_ptr_array_index (lease->members, i));
       if (state == CURATOR_LEASE_RELEASED)
-        {
-          n_released++;
-        }
+        n_released++;
       else
-        {
-          worst = MAX (worst, state);
-        }
+        worst = MAX (worst, state);
     }
   if (n_released > 0 && !g_atomic_int_get (&lease->is_ending))
-    {
-      worst = MAX (worst, CURATOR_LEASE_SUSPECT);
-    }
+    worst = MAX (worst, CURATOR_LEASE_SUSPECT);
   return n_released == lease->members->len ? CURATOR_LEASE_RELEASED : worst;
 }
 
@@ -42,9 +36,7 @@ composite_get_remaining_ms (CuratorLease *lease)
 {
   gint64 least = G_MAXINT64;
   for (guint i = 0; i < lease->members->len; i++)
-    {
-      least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
-    }
+    least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
   return least;
 }
 
@@ -65,9 +57,7 @@ static CURATOR_LOCKED void
 composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 {
   if (curator_lease_try_ref (lease) != NULL)
-    {
-      curator_client_after_unlock (member->client, update, lease);
-    }
+    curator_client_after_unlock (member->client, update, lease);
 }
 
 /* Ends the leases from first to end, which are of one client. */
@@ -92,9 +82,7 @@ release_of_client (CuratorBatchReport *report, gint64 timeout_ms, GPtrArray *lea
   curator_reaper_send_gathered (client->reaper);
   curator_client_unlock (client);
   for (guint i = 0; report != NULL && i < n_over; i++)
-    {
-      curator_batch_report_one (NULL, report);
-    }
+    curator_batch_report_one (NULL, report);
 }
 
 void
@@ -123,9 +111,7 @@ composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone do
   g_atomic_int_set (&lease->is_ending, TRUE);
   g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
   for (guint i = lease->members->len; i-- > 0;)
-    {
-      g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
-    }
+    g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
   curator_leases_release (reversed, timeout_ms, report);
 }
 

@@ -19,9 +19,7 @@ driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNot
   driver->tag = CURATOR_TAG_LOCK_DRIVER;
   curator_refs_init (&driver->refs);
   if (funcs != NULL)
-    {
-      driver->funcs = *funcs;
-    }
+    driver->funcs = *funcs;
   driver->user_data = user_data;
   driver->destroy = destroy;
   return driver;
@@ -68,9 +66,7 @@ curator_lock_driver_unref (CuratorLockDriver *driver)
   if (curator_refs_dec (&driver->refs))
     {
       if (driver->destroy != NULL)
-        {
-          driver->destroy (driver->user_data);
-        }
+        driver->destroy (driver->user_data);
       curator_tag_clear (driver);
       g_free (driver);
     }
@@ -87,9 +83,7 @@ const char *
 curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
 {
   if (driver->funcs.fix_for_sorting != NULL)
-    {
-      return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
-    }
+    return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
   return curator_queue_standard_key (name, lock_name);
 }
 

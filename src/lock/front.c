@@ -64,9 +64,7 @@ static CURATOR_LOCKED void
 forget_look (CuratorFront *front)
 {
   if (curator_own_node_path (front->own) != NULL)
-    {
-      g_clear_pointer (curator_own_node_in_flight (front->own), curator_request_forget);
-    }
+    g_clear_pointer (curator_own_node_in_flight (front->own), curator_request_forget);
   front->is_unseen = FALSE;
 }
 
@@ -206,13 +204,9 @@ static CURATOR_LOCKED CuratorFrontState
 state_by (const CuratorFront *front, const CuratorFrontView *view)
 {
   if (view->first == NULL)
-    {
-      return CURATOR_FRONT_PARENT;
-    }
+    return CURATOR_FRONT_PARENT;
   if (view->is_last && !is_ours (front, front->first))
-    {
-      return CURATOR_FRONT_LAST;
-    }
+    return CURATOR_FRONT_LAST;
   return view->is_all && front->second != NULL && !is_ours (front, front->first)
                  && !is_ours (front, front->second)
              ? CURATOR_FRONT_FEW
@@ -227,9 +221,7 @@ curator_front_wait (CuratorFront *front, const CuratorFrontView *view, CuratorWa
   forget_look (front);
   forget_known (front);
   if (!watch_first (front, view->first, need))
-    {
-      return FALSE;
-    }
+    return FALSE;
   watch_second (front, view->second);
   forget_rest (front);
   set_state (front, state_by (front, view));
@@ -238,9 +230,7 @@ curator_front_wait (CuratorFront *front, const CuratorFrontView *view, CuratorWa
     {
       front->rest = g_steal_pointer (&rest);
       if (view->is_long && front->rest == NULL)
-        {
-          look_at_own_node (front);
-        }
+        look_at_own_node (front);
     }
   return TRUE;
 }
@@ -262,13 +252,9 @@ watch_rest (CuratorFront *front, const GPtrArray *names)
       CuratorWatch *watch =
           watch_node (front, g_ptr_array_index (names, i), CURATOR_WATCH_OPTIONAL);
       if (watch != NULL)
-        {
-          g_ptr_array_add (front->rest_watches, watch);
-        }
+        g_ptr_array_add (front->rest_watches, watch);
       if (watch == NULL || is_ours (front, watch))
-        {
-          set_state (front, CURATOR_FRONT_FAR);
-        }
+        set_state (front, CURATOR_FRONT_FAR);
     }
 }
 
@@ -280,13 +266,9 @@ go_on (CuratorFront *front)
   g_autoptr (GPtrArray) names = g_steal_pointer (&front->rest);
 
   if (names != NULL)
-    {
-      watch_rest (front, names);
-    }
+    watch_rest (front, names);
   if (!front->has_looked && !is_looking (front))
-    {
-      look_at_own_node (front);
-    }
+    look_at_own_node (front);
   front->has_looked = TRUE;
   curator_stake_set_near (curator_own_node_stake (front->own), TRUE);
   if (front->state == CURATOR_FRONT_FEW
@@ -420,13 +402,9 @@ static CURATOR_LOCKED void
 on_first_armed (CuratorFront *front, const CuratorZkReply *reply)
 {
   if (front->state == CURATOR_FRONT_PARENT)
-    {
-      front->klass->list (front, reply != NULL ? reply->children : NULL);
-    }
+    front->klass->list (front, reply != NULL ? reply->children : NULL);
   else if (front->state == CURATOR_FRONT_RETURN)
-    {
-      note_known (front, front->is_placed, TRUE);
-    }
+    note_known (front, front->is_placed, TRUE);
 }
 
 /* The watch on a known node is optional until our node waits behind it. */
@@ -447,25 +425,15 @@ static CURATOR_LOCKED void
 on_further_ended (CuratorFront *front, CuratorWatch *watch, CuratorWatchEvent event)
 {
   if (watch == front->second)
-    {
-      curator_watch_release (g_steal_pointer (&front->second));
-    }
+    curator_watch_release (g_steal_pointer (&front->second));
   else
-    {
-      g_ptr_array_remove (front->rest_watches, watch);
-    }
+    g_ptr_array_remove (front->rest_watches, watch);
   if (event == CURATOR_WATCH_FAILED && front->state == CURATOR_FRONT_FEW)
-    {
-      set_state (front, CURATOR_FRONT_FAR);
-    }
+    set_state (front, CURATOR_FRONT_FAR);
   else if (front->state == CURATOR_FRONT_FEW)
-    {
-      go_on (front);
-    }
+    go_on (front);
   else if (event == CURATOR_WATCH_GONE && front->state == CURATOR_FRONT_FAR)
-    {
-      front->klass->list_early (front);
-    }
+    front->klass->list_early (front);
 }
 
 /* A change of data is ignored. A change of children is followed by ARMED with the new ones. */

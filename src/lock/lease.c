@@ -49,18 +49,14 @@ make_readable (CuratorLease *lease)
 {
   const guint64 one = 1;
   if (lease->fd >= 0 && write (lease->fd, &one, sizeof one) < 0)
-    {
-      curator_warn ("cannot write a lease's descriptor: %s", g_strerror (errno));
-    }
+    curator_warn ("cannot write a lease's descriptor: %s", g_strerror (errno));
 }
 
 static CURATOR_LOCKED void
 cancel_later (CuratorLease *lease)
 {
   if (lease->cancellable != NULL)
-    {
-      curator_dispatch_cancel (lease->client, lease->cancellable);
-    }
+    curator_dispatch_cancel (lease->client, lease->cancellable);
 }
 
 /* The last reference is being dropped. */
@@ -76,9 +72,7 @@ void
 curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
 {
   if (lease->state == state || curator_lease_is_over (lease->state))
-    {
-      return;
-    }
+    return;
   curator_debug ("lease %s: %s -> %s", lease->path != NULL ? lease->path : "of a multi-lock",
                  curator_lease_state_to_string (lease->state),
                  curator_lease_state_to_string (state));
@@ -97,9 +91,7 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
       composite->klass->on_member_changed (composite, lease);
     }
   if (lease->follower != NULL)
-    {
-      lease->follower->changed (lease->follower, state);
-    }
+    lease->follower->changed (lease->follower, state);
 }
 
 void
@@ -117,18 +109,14 @@ curator_lease_unref (CuratorLease *lease)
   CuratorClient *client = lease->client;
 
   if (client->fork_generation != curator_fork_generation () || !curator_refs_dec (&lease->refs))
-    {
-      return;
-    }
+    return;
   CURATOR_INSIDE_GATE;
   lease->klass->finalize (lease);
   cancel_at_last (lease);
   curator_not_shared ();
   curator_listeners_clear (&lease->listeners);
   if (lease->fd >= 0)
-    {
-      close (lease->fd);
-    }
+    close (lease->fd);
   g_clear_object (&lease->cancellable);
   g_free (lease->path);
   curator_tag_clear (lease);
@@ -222,9 +210,7 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
                              "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
     }
   if (!curator_client_check_forked (lease->client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (!lease->klass->extend (lease, at_least_ms))
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
@@ -238,17 +224,13 @@ curator_lease_get_fd (CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), -1);
   if (!curator_client_check_forked (lease->client, NULL))
-    {
-      return -1;
-    }
+    return -1;
   curator_client_lock (lease->client);
   if (lease->fd < 0)
     {
       lease->fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
       if (curator_lease_is_over (lease->klass->state_now (lease)))
-        {
-          make_readable (lease);
-        }
+        make_readable (lease);
     }
   const int fd = lease->fd;
   curator_client_unlock (lease->client);
@@ -260,9 +242,7 @@ curator_lease_get_cancellable (CuratorLease *lease)
 {
   g_return_val_if_fail (CURATOR_IS_LEASE (lease), NULL);
   if (!curator_client_check_forked (lease->client, NULL))
-    {
-      return curator_forks_cancelled ();
-    }
+    return curator_forks_cancelled ();
   curator_client_lock (lease->client);
   if (lease->cancellable == NULL)
     {
@@ -273,9 +253,7 @@ curator_lease_get_cancellable (CuratorLease *lease)
   curator_client_unlock (lease->client);
   /* By the clock, which may be ahead of the notification. */
   if (curator_lease_is_over (lease->klass->get_state (lease)))
-    {
-      g_cancellable_cancel (cancellable);
-    }
+    g_cancellable_cancel (cancellable);
   return cancellable;
 }
 
@@ -287,9 +265,7 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
   CuratorClient *client = lease->client;
 
   if (!curator_client_check_forked (client, NULL))
-    {
-      return 0;
-    }
+    return 0;
   curator_client_lock (client);
   const guint id =
       curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
@@ -320,15 +296,11 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
   CuratorLimits limits;
 
   if (!curator_limits_init (&limits, first->client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autoptr (CuratorCallResult) result =
       curator_call (&limits, CURATOR_CALL_GET, first->path, NULL, 0, NULL, &local);
   if (result != NULL)
-    {
-      return g_steal_pointer (&result->data);
-    }
+    return g_steal_pointer (&result->data);
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",

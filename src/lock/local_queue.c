@@ -95,9 +95,7 @@ queues_of (CuratorSession *session)
   LocalQueues *queues = curator_attached (&session->attached, &type);
 
   if (queues->by_path == NULL)
-    {
-      queues->by_path = g_hash_table_new (g_str_hash, g_str_equal);
-    }
+    queues->by_path = g_hash_table_new (g_str_hash, g_str_equal);
   return queues;
 }
 
@@ -171,9 +169,7 @@ void
 curator_local_queue_leave (CuratorLocalQueue *local)
 {
   if (--local->users > 0)
-    {
-      return;
-    }
+    return;
   g_assert (local->last == NULL && local->listing == NULL);
   if (local->known != NULL && curator_session_is_current (local->session))
     {
@@ -223,13 +219,9 @@ curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
   local->guess.n_behind = (guint) n_behind;
   set_known (&local->known, kind, queue, (gsize) index, CURATOR_RETURN_PLACES);
   if (index < CURATOR_RETURN_PLACES)
-    {
-      set_known (&local->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
-    }
+    set_known (&local->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
   else
-    {
-      g_clear_pointer (&local->farther, curator_known_node_free);
-    }
+    g_clear_pointer (&local->farther, curator_known_node_free);
 }
 
 CuratorKnownNode *
@@ -312,9 +304,7 @@ curator_queue_slot_take (CuratorQueueSlot *slot, CuratorLocalQueue *local, const
 
   /* A node that was found after an unknown outcome may be in front of later ones. */
   if (last != NULL && last->number >= number)
-    {
-      return;
-    }
+    return;
   slot->local = local;
   slot->kind = kind;
   slot->number = number;
@@ -331,9 +321,7 @@ void
 curator_queue_slot_move (CuratorQueueSlot *from, CuratorQueueSlot *to)
 {
   if (from->local == NULL)
-    {
-      return;
-    }
+    return;
   g_assert (from->ahead == NULL);
   *to = *from;
   to->is_held = TRUE;
@@ -343,9 +331,7 @@ curator_queue_slot_move (CuratorQueueSlot *from, CuratorQueueSlot *to)
       to->behind->klass->ahead_held (to->behind);
     }
   if (to->local->last == from)
-    {
-      to->local->last = to;
-    }
+    to->local->last = to;
   *from = (CuratorQueueSlot){ .klass = from->klass };
 }
 
@@ -357,28 +343,18 @@ curator_queue_slot_leave (CuratorQueueSlot *slot, gboolean released, const char 
   CuratorQueueSlot *behind = slot->behind;
 
   if (local == NULL)
-    {
-      return;
-    }
+    return;
   released = released && !slot->number_is_shared;
   *slot = (CuratorQueueSlot){ .klass = slot->klass };
   if (local->last == slot)
-    {
-      local->last = ahead;
-    }
+    local->last = ahead;
   if (ahead != NULL)
-    {
-      ahead->behind = behind;
-    }
+    ahead->behind = behind;
   if (behind != NULL)
-    {
-      behind->ahead = ahead;
-    }
+    behind->ahead = ahead;
   /* No node can come between the neighbours of one that leaves the middle. */
   if (behind != NULL && ahead == NULL && curator_session_is_current (local->session))
-    {
-      behind->klass->ahead_left (behind, released, leaf);
-    }
+    behind->klass->ahead_left (behind, released, leaf);
   curator_local_queue_leave (local);
 }
 
@@ -405,9 +381,7 @@ next_user (CuratorListing *listing)
 {
   GList *link = g_queue_pop_head_link (&listing->users);
   if (link == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorListingUser *user = link->data;
   user->listing = NULL;
   return user;
@@ -417,9 +391,7 @@ static CURATOR_LOCKED void
 forget_listing (CuratorListing *listing)
 {
   if (listing->local->listing == listing)
-    {
-      listing->local->listing = NULL;
-    }
+    listing->local->listing = NULL;
 }
 
 static CURATOR_LOCKED void
@@ -438,9 +410,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
-    {
-      user->listed (rc, reply, &list, user->data);
-    }
+    user->listed (rc, reply, &list, user->data);
   curator_queue_clear (&list.queue);
   g_free (listing);
 }
@@ -470,9 +440,7 @@ curator_listing_leave (CuratorListingUser *user)
   CuratorListing *listing = user->listing;
 
   if (listing == NULL)
-    {
-      return;
-    }
+    return;
   user->listing = NULL;
   g_queue_unlink (&listing->users, &user->link);
   /* While the answer is handed out, the request is NULL and the listing is in use. */

@@ -75,13 +75,9 @@ curator_lock_unref (CuratorLock *lock)
     }
   CURATOR_INSIDE_GATE;
   if (lock->free_owner != NULL)
-    {
-      lock->free_owner (lock->owner);
-    }
+    lock->free_owner (lock->owner);
   else
-    {
-      curator_lock_destroy (lock);
-    }
+    curator_lock_destroy (lock);
 }
 
 gboolean
@@ -106,9 +102,7 @@ curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone do
 
   curator_client_lock (client);
   if (curator_op_begin (op))
-    {
-      curator_op_finish (op, NULL, g_steal_pointer (&error));
-    }
+    curator_op_finish (op, NULL, g_steal_pointer (&error));
   curator_client_unlock (client);
   g_clear_error (&error);
   return op;
@@ -125,9 +119,7 @@ gboolean
 curator_lock_check_path (CuratorClient *client, const char *path, GError **error)
 {
   if (!curator_client_check_forked (client, error) || !curator_path_validate (path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -155,9 +147,7 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
   CuratorAwait await;
 
   if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local))
     {
       if (local != NULL)
@@ -168,9 +158,7 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
       return TRUE;
     }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_await_init (&await, lock->client);
   CuratorOp *op = start_acquire (lock, owner, timeout_ms, curator_await_done, &await);
   const gboolean acquired = curator_await_op (&await, op, cancellable, NULL, error);
@@ -183,9 +171,7 @@ curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
                       GError **error)
 {
   if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_enter (lock)))
-    {
-      return TRUE;
-    }
+    return TRUE;
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, FALSE);
   return acquire_first (lock, timeout_ms, cancellable, error);
 }
@@ -204,9 +190,7 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
       return NULL;
     }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   curator_await_init (&await, lock->client);
   CuratorOp *op = start_acquire (lock, 0, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
@@ -249,17 +233,11 @@ G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   if (!curator_check_timeout (timeout_ms, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (lock->client == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (!curator_client_check_forked (lock->client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   CuratorConfirmation *confirmation = curator_confirmation_new (lock->client);
   GError *refused = NULL;
   if (!lock->klass->release (lock, curator_thread_id (), timeout_ms, curator_confirmation_done,
@@ -297,9 +275,7 @@ release_without_callback (CuratorLock *lock)
 {
   g_autoptr (GError) ignored = NULL;
   if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
-    {
-      lock->klass->release (lock, curator_thread_id (), 0, NULL, NULL, &ignored);
-    }
+    lock->klass->release (lock, curator_thread_id (), 0, NULL, NULL, &ignored);
 }
 
 void
@@ -377,9 +353,7 @@ curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
   g_return_if_fail (CURATOR_IS_LOCK (lock));
   g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
   if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
-    {
-      lock->klass->set_max_hold (lock, max_hold_ms);
-    }
+    lock->klass->set_max_hold (lock, max_hold_ms);
 }
 
 gboolean

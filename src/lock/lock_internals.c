@@ -48,13 +48,9 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
   if (curator_refs_dec (&internals->refs))
     {
       if (internals->driver->is_builtin)
-        {
-          curator_lock_driver_unref (internals->driver);
-        }
+        curator_lock_driver_unref (internals->driver);
       else
-        {
-          curator_user_data_destroy (internals->client, unref_driver, internals->driver);
-        }
+        curator_user_data_destroy (internals->client, unref_driver, internals->driver);
       g_clear_pointer (&internals->data, g_bytes_unref);
       g_free (internals->base);
       g_free (internals->shown);
@@ -87,9 +83,7 @@ curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
   GHashTable **warned = curator_attached (&client->attached, &warned_of);
 
   if (*warned == NULL)
-    {
-      *warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-    }
+    *warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   if (g_hash_table_add (*warned, g_strdup (path)))
     {
       curator_warn ("%s is also used by %s: they do not exclude each other",
@@ -119,9 +113,7 @@ curator_lock_internals_timed_out (const CuratorLockInternals *internals, const C
   const char *path = curator_lock_internals_shown (internals);
 
   if (!is_contended && !(op->contender_was_shown && curator_client_is_connected (client)))
-    {
-      return curator_unanswered_error (client, "acquiring", path, op->begun_us);
-    }
+    return curator_unanswered_error (client, "acquiring", path, op->begun_us);
   g_autofree char *shown = curator_path_escape (path);
   g_autofree char *outage = curator_connection_error_suffix (client);
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
@@ -163,9 +155,7 @@ curator_lock_internals_participants (CuratorLockInternals *internals, const Cura
   for (gsize i = 0; i < queue.n_names; i++)
     {
       if (accept == NULL || accept (queue.names[i]))
-        {
-          g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
-        }
+        g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
     }
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);

@@ -62,19 +62,13 @@ static CURATOR_LOCKED void
 lose (CuratorLease *lease, CuratorCounter reason)
 {
   if (curator_lease_is_over (lease->state))
-    {
-      return;
-    }
+    return;
   curator_lease_set_state (lease, CURATOR_LEASE_LOST);
   note_end (lease, CURATOR_TRACE_LOST, reason);
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
-    {
-      delete_node_later (lease);
-    }
+    delete_node_later (lease);
   else
-    {
-      delete_node (lease, G_MAXINT64, NULL, NULL);
-    }
+    delete_node (lease, G_MAXINT64, NULL, NULL);
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -91,9 +85,7 @@ static CURATOR_LOCKED CuratorLeaseState
 node_state_now (CuratorLease *lease)
 {
   if (curator_lease_is_over (lease->state))
-    {
-      return lease->state;
-    }
+    return lease->state;
   if (lease->is_ephemeral && curator_lease_clock_remaining_ms (lease->session) == 0)
     {
       lose (lease, CURATOR_COUNTER_LOST_CLOCK);
@@ -113,9 +105,7 @@ wait_for_end (CuratorLease *lease)
 {
   const gint64 ends_us = atomic_load (&lease->ends_us);
   if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
-    {
-      lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, on_end_due, lease);
-    }
+    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, on_end_due, lease);
 }
 
 /* It may have been extended in the meantime. */
@@ -146,9 +136,7 @@ node_extend (CuratorLease *lease, gint64 at_least_ms)
   gint64 ends_us = atomic_load (&lease->ends_us);
   const gint64 wanted_us = moment_after (client, at_least_ms);
   if (!curator_lease_is_over (node_state_now (lease)) && wanted_us > ends_us)
-    {
-      atomic_compare_exchange_strong (&lease->ends_us, &ends_us, wanted_us);
-    }
+    atomic_compare_exchange_strong (&lease->ends_us, &ends_us, wanted_us);
   const gboolean is_held = !curator_lease_is_over (node_state_now (lease));
   curator_client_unlock (client);
   return is_held;
@@ -173,17 +161,11 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
   if (state != CURATOR_LEASE_LOST)
-    {
-      curator_lease_set_state (lease, state);
-    }
+    curator_lease_set_state (lease, state);
   else if (stake->loss == CURATOR_COUNTER_LOST_DELETED)
-    {
-      on_node_gone (lease);
-    }
+    on_node_gone (lease);
   else
-    {
-      lose (lease, stake->loss);
-    }
+    lose (lease, stake->loss);
 }
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
@@ -250,9 +232,7 @@ gboolean
 curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
 {
   if (curator_lease_is_over (node_state_now (lease)))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   delete_node (lease, patience_us, done, data);
@@ -266,9 +246,7 @@ static gint64
 time_left_ms (CuratorLease *lease)
 {
   if (curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)))
-    {
-      return 0;
-    }
+    return 0;
   const gint64 left_ms =
       lease->is_ephemeral ? curator_lease_clock_remaining_ms (lease->session) : G_MAXINT64;
   return MIN (left_ms, curator_deadline_remaining_ms (&lease->ends_us, lease->client));
@@ -378,9 +356,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   curator_queue_slot_move (node->slot, &lease->slot);
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
-    {
-      curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-    }
+    curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
   watch_own_node (lease, node->own_watch);
   wait_for_end (lease);
   return lease;
@@ -390,7 +366,5 @@ void
 curator_lease_share_number (CuratorLease *lease, CuratorLocalQueue *local)
 {
   if (lease->slot.local == local)
-    {
-      lease->slot.number_is_shared = TRUE;
-    }
+    lease->slot.number_is_shared = TRUE;
 }

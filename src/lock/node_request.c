@@ -64,9 +64,7 @@ curator_node_request_ask (CuratorLockInternals *internals)
   driver->funcs.creates_the_lock (driver, request, driver->user_data);
   request->protected_ = request->protected_ && request->is_sequential;
   if (!request->protected_ && !request->is_ephemeral && request->data == NULL)
-    {
-      request->has_guid = TRUE;
-    }
+    request->has_guid = TRUE;
   return request;
 }
 

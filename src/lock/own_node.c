@@ -38,9 +38,7 @@ void
 curator_own_node_clear (CuratorOwnNode *node)
 {
   if (node->request != curator_node_request_default ())
-    {
-      curator_node_request_free (node->request);
-    }
+    curator_node_request_free (node->request);
 }
 
 gint64
@@ -95,9 +93,7 @@ static CURATOR_LOCKED void
 renew_guid (CuratorOwnNode *node)
 {
   if (node->request->has_guid)
-    {
-      curator_node_request_new_guid (node->request, node->internals->client);
-    }
+    curator_node_request_new_guid (node->request, node->internals->client);
 }
 
 /* For too large a payload the server closes the connection, and again for each retry. */
@@ -397,19 +393,13 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   curator_stake_unregister (&node->stake);
   g_clear_pointer (&node->own_watch, curator_own_watch_free);
   if (node->is_creating)
-    {
-      curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
-    }
+    curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
   else if (node->path != NULL)
-    {
-      delete_node (node);
-    }
+    delete_node (node);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
   if (node->may_exist)
-    {
-      curator_reaper_delete_unknown (client, &unknown);
-    }
+    curator_reaper_delete_unknown (client, &unknown);
   node->may_exist = FALSE;
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
@@ -441,7 +431,5 @@ curator_own_node_forget_data (CuratorOwnNode *node)
   g_clear_pointer (&node->payload, g_bytes_unref);
   /* The default request, without data, is shared by all clients. */
   if (node->request->data != NULL)
-    {
-      g_clear_pointer (&node->request->data, g_bytes_unref);
-    }
+    g_clear_pointer (&node->request->data, g_bytes_unref);
 }

@@ -58,9 +58,7 @@ report_gone (CuratorOwnWatch *own)
 {
   g_clear_pointer (&own->watch, curator_watch_release);
   if (own->on_gone != NULL)
-    {
-      own->on_gone (own->data);
-    }
+    own->on_gone (own->data);
 }
 
 /* What was read: our node, or one that has taken its place. */
@@ -68,13 +66,9 @@ static CURATOR_LOCKED void
 check_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
 {
   if (own->czxid != 0 && reply->stat != NULL && reply->stat->czxid != own->czxid)
-    {
-      report_gone (own);
-    }
+    report_gone (own);
   else if (reply->stat != NULL && reply->data_length >= 0)
-    {
-      check_payload (own, reply->data, reply->data_length, reply->stat);
-    }
+    check_payload (own, reply->data, reply->data_length, reply->stat);
 }
 
 static CURATOR_LOCKED void
@@ -83,9 +77,7 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorOwnWatch *own = data;
   own->read = NULL;
   if (rc == ZOK)
-    {
-      check_node (own, reply);
-    }
+    check_node (own, reply);
 }
 
 static CURATOR_LOCKED void
@@ -124,9 +116,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
     case CURATOR_WATCH_FAILED:
       g_clear_pointer (&own->watch, curator_watch_release);
       if (event == CURATOR_WATCH_GONE)
-        {
-          report_gone (own);
-        }
+        report_gone (own);
       break;
     default:
       g_assert_not_reached ();
@@ -145,9 +135,7 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
   own->watch =
       curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)
-    {
-      g_clear_pointer (&own, own_free);
-    }
+    g_clear_pointer (&own, own_free);
   return own;
 }
 
@@ -163,9 +151,7 @@ curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
 {
   own->lease = lease;
   if (own->is_report_due)
-    {
-      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
-    }
+    own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
 
 void
@@ -179,8 +165,6 @@ void
 curator_own_watch_abandon (CuratorOwnWatch *own)
 {
   if (own->watch != NULL)
-    {
-      curator_watch_abandon (g_steal_pointer (&own->watch));
-    }
+    curator_watch_abandon (g_steal_pointer (&own->watch));
   own_free (own);
 }

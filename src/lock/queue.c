@@ -47,17 +47,13 @@ compare_entries (const void *a, const void *b)
   if (left->number != right->number)
     {
       if (left->number >= 0 && right->number >= 0)
-        {
-          return left->number < right->number ? -1 : 1;
-        }
+        return left->number < right->number ? -1 : 1;
       return strcmp (left->key, right->key);
     }
   gboolean left_writes = key_follows (left, CURATOR_WRITE_NAME);
   gboolean right_writes = key_follows (right, CURATOR_WRITE_NAME);
   if (left_writes != right_writes)
-    {
-      return left_writes ? -1 : 1;
-    }
+    return left_writes ? -1 : 1;
   return strcmp (left->name, right->name);
 }
 
@@ -99,13 +95,9 @@ curator_queue_parse_number (const char *key, gint64 *number)
       && (negative ? (n == 9 && value > 0) || (n == 10 && *digits != '0') : n == 10);
   value = negative ? -value : value;
   if (!well_formed || value < G_MININT32 || value > G_MAXINT32)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (number != NULL)
-    {
-      *number = value;
-    }
+    *number = value;
   return TRUE;
 }
 
@@ -123,9 +115,7 @@ ends_with_number (const char *name, gsize length, const char *lock_name, gsize l
   for (gsize i = length - N_DIGITS; i < length; i++)
     {
       if (!is_digit (name[i]))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -138,9 +128,7 @@ curator_queue_standard_key (const char *name, const char *lock_name)
   const gsize lock_length = strlen (lock_name);
 
   if (ends_with_number (name, length, lock_name, lock_length))
-    {
-      return name + length - N_DIGITS;
-    }
+    return name + length - N_DIGITS;
   const char *found = lock_length > 0 ? g_strrstr (name, lock_name) : NULL;
   return found != NULL ? found + lock_length : name;
 }
@@ -161,9 +149,7 @@ curator_queue_recipe_of (const char *name)
     {
       const char *key = curator_queue_standard_key (name, kinds[i].name);
       if (key != name && curator_queue_parse_number (key, NULL))
-        {
-          return kinds[i].recipe;
-        }
+        return kinds[i].recipe;
     }
   return strcmp (name, CURATOR_LEASES_NAME) == 0 ? "a semaphore" : NULL;
 }
@@ -189,9 +175,7 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
           continue;
         }
       if (entry.number < 0 || entry.number > CURATOR_QUEUE_LAST_NUMBER)
-        {
-          queue->exhausted = TRUE;
-        }
+        queue->exhausted = TRUE;
       entries[n++] = entry;
     }
   return n;
@@ -206,27 +190,21 @@ order_by_place (Entry *entries, gsize n)
   gint64 most = -1;
 
   if (n < 2)
-    {
-      return TRUE;
-    }
+    return TRUE;
   for (gsize i = 0; i < n; i++)
     {
       least = MIN (least, entries[i].number);
       most = MAX (most, entries[i].number);
     }
   if (least < 0 || most - least >= MAX_SPREAD * (gint64) n)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gsize n_places = (gsize) (most - least) + 1;
   g_autofree Entry *places = g_new0 (Entry, n_places);
   for (gsize i = 0; i < n; i++)
     {
       Entry *place = &places[entries[i].number - least];
       if (place->name != NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
       *place = entries[i];
     }
   for (gsize i = 0; i < n_places; i++)
@@ -254,18 +232,14 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
 
   *queue = (CuratorQueue){ 0 };
   if (n_children == 0)
-    {
-      return;
-    }
+    return;
   Entry few[ENTRIES_ON_STACK];
   g_autofree Entry *many = n_children > ENTRIES_ON_STACK ? g_new (Entry, n_children) : NULL;
   Entry *entries = many != NULL ? many : few;
   gsize n = collect_entries (queue, entries, children, n_children, key, user_data);
 
   if (!order_by_place (entries, n))
-    {
-      qsort (entries, n, sizeof *entries, compare_entries);
-    }
+    qsort (entries, n, sizeof *entries, compare_entries);
   allocate (queue, n);
   queue->n_names = n;
   for (gsize i = 0; i < n; i++)
@@ -341,13 +315,9 @@ lower_bound (const CuratorQueue *queue, gint64 number)
     {
       const gsize middle = low + (high - low) / 2;
       if (queue->numbers[middle] < number)
-        {
-          low = middle + 1;
-        }
+        low = middle + 1;
       else
-        {
-          high = middle;
-        }
+        high = middle;
     }
   return low;
 }
@@ -366,9 +336,7 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
        i < queue->n_names && (!rises || queue->numbers[i] == number); i++)
     {
       if (strcmp (queue->names[i], name) == 0)
-        {
-          return (gssize) i;
-        }
+        return (gssize) i;
     }
   return -1;
 }

@@ -34,9 +34,7 @@ static inline gboolean
 curator_reentry_enter (const CuratorLock *lock)
 {
   if (!curator_reentry_is_last (lock) || !curator_lease_is_provable (curator_last_hold.lease))
-    {
-      return FALSE;
-    }
+    return FALSE;
   ++*curator_last_hold.count;
   return TRUE;
 }
@@ -46,9 +44,7 @@ static inline gboolean
 curator_reentry_leave (const CuratorLock *lock)
 {
   if (!curator_reentry_is_last (lock) || *curator_last_hold.count <= 1)
-    {
-      return FALSE;
-    }
+    return FALSE;
   --*curator_last_hold.count;
   return TRUE;
 }
@@ -71,7 +67,5 @@ static inline void
 curator_reentry_forget (const CuratorLock *lock)
 {
   if (curator_last_hold.serial == lock->serial)
-    {
-      curator_last_hold.serial = 0;
-    }
+    curator_last_hold.serial = 0;
 }

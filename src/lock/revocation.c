@@ -65,13 +65,9 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
   CuratorRevocable *revocable = internals->revocable;
 
   if (revocable != NULL && revocable->spec.only_holds && hold == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (revocable == NULL || !curator_refs_try_inc (revocable->spec.owner_refs))
-    {
-      return TRUE;
-    }
+    return TRUE;
   Request *request = g_new (Request, 1);
   curator_client_memory_ref (internals->client);
   request->client = internals->client;
@@ -142,9 +138,7 @@ curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint6
     }
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
   if (!check_lock_node (&limits, path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GBytes) payload =
       g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
   g_autoptr (GError) local = NULL;

@@ -37,9 +37,7 @@ apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals,
   const CuratorLockDriver *driver = internals->driver;
 
   if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
-    {
-      return;
-    }
+    return;
   verdict->is_long = queue->n_names >= internals->client->settings.long_queue;
   const gboolean is_front = g_str_equal (verdict->watch, queue->names[index - max_leases]);
   verdict->is_next = is_front && index == max_leases;
@@ -69,9 +67,7 @@ curator_verdict_copy_rest (const CuratorVerdict *verdict)
       verdict->n_rest > 0 ? g_ptr_array_new_full ((guint) verdict->n_rest, g_free) : NULL;
 
   for (gsize i = 0; i < verdict->n_rest; i++)
-    {
-      g_ptr_array_add (rest, g_strdup (verdict->rest[i]));
-    }
+    g_ptr_array_add (rest, g_strdup (verdict->rest[i]));
   return rest;
 }
 
@@ -140,9 +136,7 @@ is_child (const GPtrArray *children, const char *name)
   for (guint i = 0; i < children->len; i++)
     {
       if (g_str_equal (g_ptr_array_index (children, i), name))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -156,9 +150,7 @@ curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const ch
   const gboolean numbered = curator_queue_index_of (queue, own) >= 0;
 
   if (numbered || (sequential && queue->exhausted) || !is_child (children, own))
-    {
-      return curator_judge (internals, max_leases, own, queue);
-    }
+    return curator_judge (internals, max_leases, own, queue);
   if (sequential)
     {
       const CuratorVerdict verdict = { .kind = VERDICT_UNNUMBERED };
@@ -190,9 +182,7 @@ curator_verdict_is_for_litter (const CuratorVerdict *verdict, CuratorLockInterna
   for (gsize i = 0; i < queue->n_names; i++)
     {
       if (!is_litter (internals, queue->names[i]))
-        {
-          g_ptr_array_add (others, queue->names[i]);
-        }
+        g_ptr_array_add (others, queue->names[i]);
     }
   g_auto (CuratorQueue) rest = { 0 };
   curator_queue_init (&rest, (const char *const *) others->pdata, others->len,

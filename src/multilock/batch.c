@@ -88,13 +88,9 @@ leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *report, GP
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
   if (lease != NULL)
-    {
-      g_ptr_array_add (leases, lease);
-    }
+    g_ptr_array_add (leases, lease);
   else if (report != NULL)
-    {
-      curator_batch_report_one (error, report);
-    }
+    curator_batch_report_one (error, report);
 }
 
 static void
@@ -147,9 +143,7 @@ may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable 
                                     ? member->klass->get_queue (member)
                                     : NULL;
   if (queue == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   /* A hold of the owner's is entered again, without a node. */
   return (owner != 0 && member->klass->is_owned (member, owner))
          || (is_probably_free (client, queue->base) && g_hash_table_add (bases, queue->base));
@@ -189,15 +183,11 @@ give_back (CuratorBatch *batch)
           g_ptr_array_add (members, member_of (batch, i));
         }
       if (entry->lease != NULL)
-        {
-          g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
-        }
+        g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
     }
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)
-    {
-      curator_batch_release (members, members->len, batch->spec.owner, 0, NULL);
-    }
+    curator_batch_release (members, members->len, batch->spec.owner, 0, NULL);
   curator_leases_release (leases, 0, NULL);
 }
 
@@ -207,9 +197,7 @@ has_op_behind_cut (const CuratorBatch *batch)
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     {
       if (batch->entries[i].op != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -221,9 +209,7 @@ withdraw_ops (CuratorBatch *batch)
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     {
       if (batch->entries[i].op != NULL)
-        {
-          curator_lock_internals_withdraw (batch->entries[i].op);
-        }
+        curator_lock_internals_withdraw (batch->entries[i].op);
     }
   curator_reaper_send_gathered (batch->client->reaper);
 }
@@ -233,9 +219,7 @@ withdraw_behind_cut (CuratorBatch *batch)
 {
   curator_client_lock (batch->client);
   if (has_op_behind_cut (batch))
-    {
-      withdraw_ops (batch);
-    }
+    withdraw_ops (batch);
   curator_client_unlock (batch->client);
   give_back (batch);
 }
@@ -302,9 +286,7 @@ end_entry (Entry *entry, CuratorLease *lease, const GError *error, gboolean was_
   entry->error = error != NULL ? g_error_copy (error) : NULL;
   CuratorOp *op = g_steal_pointer (&entry->op);
   if (error != NULL)
-    {
-      set_cut (batch, entry->index);
-    }
+    set_cut (batch, entry->index);
   curator_client_unlock (batch->client);
   g_clear_pointer (&op, curator_op_unref);
   give_back (batch);
@@ -329,13 +311,9 @@ follow_op (Entry *entry, CuratorOp *op)
   curator_client_lock (batch->client);
   curator_op_continue (op, batch->spec.begun_us, batch->spec.contender_was_shown);
   if (entry->state == ENTRY_RUNNING)
-    {
-      entry->op = g_steal_pointer (&op);
-    }
+    entry->op = g_steal_pointer (&op);
   if (entry->op != NULL && entry->index > batch->cut)
-    {
-      curator_lock_internals_withdraw (entry->op);
-    }
+    curator_lock_internals_withdraw (entry->op);
   curator_client_unlock (batch->client);
   g_clear_pointer (&op, curator_op_unref);
 }
@@ -381,9 +359,7 @@ list_all (CuratorBatch *batch)
   for (guint i = 0; batch->spec.n > 1 && i < batch->spec.n; i++)
     {
       if (batch->entries[i].op != NULL)
-        {
-          curator_lock_internals_list (batch->entries[i].op);
-        }
+        curator_lock_internals_list (batch->entries[i].op);
     }
   curator_client_unlock (batch->client);
 }

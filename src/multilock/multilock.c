@@ -70,9 +70,7 @@ roll_back (Chain *chain)
     {
       g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
       for (guint i = chain->leases->len; i-- > 0;)
-        {
-          g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
-        }
+        g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
       curator_leases_release (reversed, 0, NULL);
     }
   g_ptr_array_set_size (chain->leases, 0);
@@ -173,20 +171,14 @@ on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean 
   CuratorBatch *ended = g_steal_pointer (&chain->current);
   chain->n_done++;
   if (error != NULL && chain->failure == NULL)
-    {
-      chain->failure = g_error_copy (error);
-    }
+    chain->failure = g_error_copy (error);
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
   g_clear_pointer (&ended, curator_batch_unref);
   if (failed)
-    {
-      chain_fail (chain);
-    }
+    chain_fail (chain);
   else
-    {
-      chain_next (chain);
-    }
+    chain_next (chain);
   curator_op_unref (&chain->op);
 }
 
@@ -198,9 +190,7 @@ are_all_held (Chain *chain)
     {
       CuratorLease *lease = g_ptr_array_index (chain->leases, i);
       if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -214,22 +204,14 @@ chain_succeed (Chain *chain)
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
   if (!failed && chain->owner == 0)
-    {
-      whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
-    }
+    whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
   if (!failed)
-    {
-      curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
-    }
+    curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
   curator_client_unlock (client);
   if (whole != NULL)
-    {
-      curator_composite_follow_members (whole);
-    }
+    curator_composite_follow_members (whole);
   if (failed)
-    {
-      chain_fail (chain);
-    }
+    chain_fail (chain);
 }
 
 /* All members again, within the same deadline; a single try fails. */
@@ -248,13 +230,9 @@ chain_start_over (Chain *chain)
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
   if (failed)
-    {
-      chain_fail (chain);
-    }
+    chain_fail (chain);
   else
-    {
-      chain_next (chain);
-    }
+    chain_next (chain);
 }
 
 /* The next member, or several. Once two batches were cut off by contenders, they only get in the way. */
@@ -273,9 +251,7 @@ start_batch (Chain *chain)
                             .done = on_batch_done,
                             .data = chain };
   if (!alone)
-    {
-      spec.n = curator_batch_length (spec.members, spec.first, spec.owner);
-    }
+    spec.n = curator_batch_length (spec.members, spec.first, spec.owner);
   chain->n_taken += spec.n > 1 ? 1 : 0;
   return curator_batch_start (&spec);
 }
@@ -302,22 +278,16 @@ chain_next (Chain *chain)
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
   if (curator_lock_moves (member_at (chain->multi, chain->n_held), client, chain_go_on, chain))
-    {
-      return;
-    }
+    return;
   curator_op_ref (&chain->op);
   CuratorBatch *batch = start_batch (chain);
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
   if (!failed && chain->n_done == n_done)
-    {
-      chain->current = g_steal_pointer (&batch);
-    }
+    chain->current = g_steal_pointer (&batch);
   curator_client_unlock (client);
   if (batch != NULL && failed)
-    {
-      curator_batch_cancel (batch, given_up_error ());
-    }
+    curator_batch_cancel (batch, given_up_error ());
   g_clear_pointer (&batch, curator_batch_unref);
   curator_op_unref (&chain->op);
 }
@@ -332,9 +302,7 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   CuratorClient *client = lock->client;
 
   if (multi_of (lock)->members->len == 0)
-    {
-      return curator_lock_finished_op (client, curator_lock_no_lease_error (), done, data);
-    }
+    return curator_lock_finished_op (client, curator_lock_no_lease_error (), done, data);
   Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, done, data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
@@ -349,9 +317,7 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   const gboolean begun = curator_op_begin (&chain->op);
   curator_client_unlock (client);
   if (begun)
-    {
-      chain_next (chain);
-    }
+    chain_next (chain);
   curator_op_unref (&chain->op);
   return &chain->op;
 }
@@ -379,9 +345,7 @@ multi_is_acquired (CuratorLock *lock)
   GPtrArray *members = multi_of (lock)->members;
   gboolean all = TRUE;
   for (guint i = 0; all && i < members->len; i++)
-    {
-      all = curator_lock_is_acquired_in_this_process (g_ptr_array_index (members, i));
-    }
+    all = curator_lock_is_acquired_in_this_process (g_ptr_array_index (members, i));
   return all;
 }
 
@@ -410,17 +374,13 @@ multi_dup_lease (CuratorLock *lock, guint64 owner)
       CuratorLock *member = g_ptr_array_index (members, i);
       CuratorLease *lease = member->klass->dup_lease (member, owner);
       if (lease == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
       g_ptr_array_add (leases, lease);
     }
   CuratorLease *whole =
       leases->len > 0 ? curator_lease_new_composite (g_steal_pointer (&leases)) : NULL;
   if (whole != NULL)
-    {
-      curator_composite_follow_members (whole);
-    }
+    curator_composite_follow_members (whole);
   return whole;
 }
 
@@ -464,9 +424,7 @@ add_member (GPtrArray *members, CuratorLock *lock)
     }
   GPtrArray *inner = multi_of (lock)->members;
   for (guint i = 0; i < inner->len; i++)
-    {
-      g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
-    }
+    g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
 }
 
 CuratorLock *

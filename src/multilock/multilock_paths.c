@@ -33,9 +33,7 @@ curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *path
         }
       CuratorLock *lock = curator_mutex_new (client, paths[i], error);
       if (lock == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
       g_ptr_array_add (locks, lock);
     }
   return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
@@ -50,9 +48,7 @@ curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *cons
   g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
 
   for (gsize i = 0; paths[i] != NULL; i++)
-    {
-      g_ptr_array_add (sorted, (gpointer) paths[i]);
-    }
+    g_ptr_array_add (sorted, (gpointer) paths[i]);
   g_ptr_array_sort (sorted, curator_compare_strings);
   g_ptr_array_add (sorted, NULL);
   return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);

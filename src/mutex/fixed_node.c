@@ -32,9 +32,7 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, node_path, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autofree char *parent = curator_path_parent (node_path);
   CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, curator_standard_predicate);
   CuratorLockInternals *internals =

@@ -75,9 +75,7 @@ static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
   if (mutex->lock_data == NULL)
-    {
-      mutex->lock_data = new_table (mutex);
-    }
+    mutex->lock_data = new_table (mutex);
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
 
@@ -85,14 +83,10 @@ static CURATOR_LOCKED void
 drop_empty_table (CuratorMutex *mutex)
 {
   if (g_hash_table_size (mutex->lock_data) > 0)
-    {
-      return;
-    }
+    return;
   GHashTable **spare = curator_attached (&mutex->lock.client->attached, &spare_table);
   if (*spare == NULL)
-    {
-      *spare = g_steal_pointer (&mutex->lock_data);
-    }
+    *spare = g_steal_pointer (&mutex->lock_data);
   g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
 }
 
@@ -137,9 +131,7 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
       hold->count++;
       /* A multi-lock may enter for a thread that waits. */
       if (owner == curator_thread_id ())
-        {
-          curator_reentry_remember (lock, &hold->count, hold->lease);
-        }
+        curator_reentry_remember (lock, &hold->count, hold->lease);
     }
   curator_client_unlock (lock->client);
   if (lost)
@@ -162,9 +154,7 @@ start_attempt (CuratorLock *lock, guint64 owner, CuratorAttemptSpec spec)
     {
       request = mutex->kind->new_request (mutex, owner, &error);
       if (request == NULL)
-        {
-          return curator_lock_finished_op (lock->client, error, spec.done, spec.data);
-        }
+        return curator_lock_finished_op (lock->client, error, spec.done, spec.data);
     }
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
@@ -274,13 +264,9 @@ mutex_leave (CuratorLock *lock, guint64 owner, GError **error)
     }
   curator_client_unlock (lock->client);
   if (hold == NULL)
-    {
-      set_not_owner (mutex, error);
-    }
+    set_not_owner (mutex, error);
   if (lease != NULL)
-    {
-      free_lock_data (hold);
-    }
+    free_lock_data (hold);
   return lease;
 }
 
@@ -297,9 +283,7 @@ mutex_is_acquired (CuratorLock *lock)
     {
       g_hash_table_iter_init (&iter, mutex->lock_data);
       while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
-        {
-          acquired = !is_over (hold);
-        }
+        acquired = !is_over (hold);
     }
   curator_client_unlock (lock->client);
   return acquired;
@@ -430,9 +414,7 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   CURATOR_CHECK_CALL (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), error, NULL);
   if (!curator_lock_check_path (client, path, error) || !check_lock_name (lock_name, error))
-    {
-      return NULL;
-    }
+    return NULL;
   if (max_leases < 1 || max_leases > G_MAXINT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,

@@ -70,9 +70,7 @@ curator_batch_delete_leave (CuratorBatchedNode *member)
     {
       take_out (batch, index);
       if (batch->n_members == 0)
-        {
-          batch_free (batch);
-        }
+        batch_free (batch);
     }
 }
 
@@ -86,13 +84,9 @@ on_all_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
     {
       CuratorBatchedNode *member = take_out (batch, i);
       if (member != NULL && rc != ZOK && curator_zk_is_refusal (rc))
-        {
-          member->alone (member);
-        }
+        member->alone (member);
       else if (member != NULL)
-        {
-          member->answered (member, rc);
-        }
+        member->answered (member, rc);
     }
   batch_free (batch);
 }

@@ -57,9 +57,7 @@ result_new (const CuratorClient *client, const CuratorZkReply *reply)
     {
       result->children = g_ptr_array_new_with_free_func (g_free);
       for (int i = 0; i < reply->children->count; i++)
-        {
-          g_ptr_array_add (result->children, g_strdup (reply->children->data[i]));
-        }
+        g_ptr_array_add (result->children, g_strdup (reply->children->data[i]));
     }
   return result;
 }
@@ -211,9 +209,7 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
   gpointer result = NULL;
 
   if (!curator_client_check_usable (client, error))
-    {
-      return NULL;
-    }
+    return NULL;
   curator_await_init (&await, client);
   Call *call = curator_op_alloc (sizeof *call, &klass, client, limits->deadline_us,
                                  curator_await_done, &await);
@@ -233,9 +229,7 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
       curator_await_op (&await, &call->op, limits->cancellable, &result, error);
   curator_not_shared (); /* the call has ended */
   if (ambiguous != NULL)
-    {
-      *ambiguous = call->ambiguous;
-    }
+    *ambiguous = call->ambiguous;
   curator_op_unref (&call->op);
   return succeeded ? result : NULL;
 }

@@ -20,18 +20,14 @@ confirmation_unref (gpointer data)
 {
   CuratorConfirmation *confirmation = data;
   if (curator_refs_dec (&confirmation->refs))
-    {
-      g_free (confirmation);
-    }
+    g_free (confirmation);
 }
 
 static void
 end (CuratorConfirmation *confirmation, const GError *error)
 {
   if (g_atomic_int_compare_and_exchange (&confirmation->has_ended, FALSE, TRUE))
-    {
-      curator_await_signal (&confirmation->await, NULL, error);
-    }
+    curator_await_signal (&confirmation->await, NULL, error);
 }
 
 CuratorConfirmation *
@@ -81,9 +77,7 @@ curator_confirmation_await (CuratorConfirmation *confirmation, GCancellable *can
     }
   const gboolean confirmed = curator_await_finish (&confirmation->await, NULL, error);
   if (handler != 0)
-    {
-      g_cancellable_disconnect (cancellable, handler);
-    }
+    g_cancellable_disconnect (cancellable, handler);
   confirmation_unref (confirmation);
   return confirmed;
 }

@@ -52,9 +52,7 @@ GError *
 curator_parents_chroot_error (CuratorClient *client, int rc)
 {
   if (rc != ZNONODE || chroot_length (client) == 0)
-    {
-      return NULL;
-    }
+    return NULL;
   return g_error_new (CURATOR_ZK_ERROR, ZNONODE,
                       "the chroot %s of the connect string does not exist: create it first",
                       client->settings.servers->chroot);
@@ -75,9 +73,7 @@ on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   if (rc == ZNONODE)
-    {
-      up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
-    }
+    up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
   if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client))
     {
       parents->length = (gsize) (up - parents->path);

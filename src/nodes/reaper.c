@@ -69,9 +69,7 @@ curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struc
               && (item->czxid == 0 || item->czxid == stat->czxid)
               && (item->payload == NULL || g_bytes_equal (item->payload, payload)));
       if (!is_search && may_match && g_str_equal (item->path, path))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -148,9 +146,7 @@ static CURATOR_LOCKED void
 item_refused (CuratorReaperItem *item, int rc, GError *error)
 {
   if (!item->is_refused)
-    {
-      curator_warn ("cannot delete a node: %s", error->message);
-    }
+    curator_warn ("cannot delete a node: %s", error->message);
   report_result (item, error);
   if (rc != ZNOAUTH)
     {
@@ -232,9 +228,7 @@ is_ours (const CuratorReaperItem *item, const CuratorZkReply *reply)
 {
   const gint64 session_id = item->client->session->id;
   if (item->is_unique)
-    {
-      return reply->stat->ephemeralOwner == item->owner;
-    }
+    return reply->stat->ephemeralOwner == item->owner;
   return (item->owner == 0 || item->owner == session_id)
          && (item->czxid != 0 || !curator_session_has_stake (item->client->session, item->path))
          && reply->stat->ephemeralOwner == item->owner
@@ -250,9 +244,7 @@ is_being_deleted (const CuratorReaperItem *item)
     {
       const CuratorReaperItem *other = link->data;
       if (other->deleting && g_str_equal (other->path, item->path))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -402,13 +394,9 @@ curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorRe
       return;
     }
   if (done != NULL && timeout_us < G_MAXINT64 - now)
-    {
-      item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
-    }
+    item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
   if (!joins_batch (item))
-    {
-      item_try (item);
-    }
+    item_try (item);
 }
 
 void
@@ -456,9 +444,7 @@ curator_reaper_connected (CuratorReaper *reaper)
       next = link->next;
       /* After a failure the pause still applies: the request may have cost the connection. */
       if (item->request == NULL && item->pause == NULL && item->batched.batch == NULL)
-        {
-          item_try (item);
-        }
+        item_try (item);
     }
 }
 

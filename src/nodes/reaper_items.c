@@ -84,9 +84,7 @@ will_delete (const CuratorReaperItem *item, const char *path)
   const gsize length = strlen (item->path);
 
   if (item->prefix == NULL)
-    {
-      return item->is_unique && g_str_equal (item->path, path);
-    }
+    return item->is_unique && g_str_equal (item->path, path);
   return strncmp (path, item->path, length) == 0 && path[length] == '/'
          && g_str_has_prefix (path + length + 1, item->prefix);
 }
@@ -96,8 +94,6 @@ curator_reaper_will_delete (CuratorReaper *reaper, const char *path)
 {
   GList *link = reaper->items.head;
   while (link != NULL && !will_delete (link->data, path))
-    {
-      link = link->next;
-    }
+    link = link->next;
   return link != NULL;
 }

@@ -21,9 +21,7 @@ curator_uuid_new (CuratorZkOps *ops)
   for (gsize i = 0; i < sizeof bytes; i++)
     {
       if (i == 4 || i == 6 || i == 8 || i == 10)
-        {
-          *to++ = '-';
-        }
+        *to++ = '-';
       *to++ = hex[bytes[i] >> 4];
       *to++ = hex[bytes[i] & 0x0f];
     }

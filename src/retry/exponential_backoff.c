@@ -51,9 +51,7 @@ allow_with_backoff (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpoi
   Backoff *backoff = user_data;
 
   if (retry_count >= backoff->max_retries)
-    {
-      return FALSE;
-    }
+    return FALSE;
   gint64 factor = random_bits (backoff, retry_count + 1);
   factor = MAX (factor, 1);
   *sleep_ms = MIN (backoff->max_sleep_ms, backoff->base_sleep_ms * factor);
@@ -92,9 +90,7 @@ curator_retry_policy_seed (CuratorRetryPolicy *policy, guint32 seed)
 {
   g_return_val_if_fail (policy != NULL, FALSE);
   if (policy->func != allow_with_backoff)
-    {
-      return FALSE;
-    }
+    return FALSE;
   Backoff *backoff = policy->user_data;
   pthread_mutex_lock (&backoff->mutex);
   g_rand_set_seed (backoff->rand, seed);

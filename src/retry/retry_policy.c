@@ -43,9 +43,7 @@ curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count,
   gboolean allowed = policy->func (retry_count, MAX (elapsed_ms, 0), &sleep, policy->user_data);
 
   if (sleep_ms != NULL)
-    {
-      *sleep_ms = MAX (sleep, 0);
-    }
+    *sleep_ms = MAX (sleep, 0);
   return allowed ? TRUE : FALSE;
 }
 
@@ -58,9 +56,7 @@ curator_retry_policy_unref (CuratorRetryPolicy *policy)
   if (curator_refs_dec (&policy->refs))
     {
       if (policy->destroy != NULL)
-        {
-          policy->destroy (policy->user_data);
-        }
+        policy->destroy (policy->user_data);
       curator_tag_clear (policy);
       g_free (policy);
     }

@@ -29,9 +29,7 @@ allow_n_times (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer 
   const Sleeping *sleeping = user_data;
 
   if (retry_count >= sleeping->n)
-    {
-      return FALSE;
-    }
+    return FALSE;
   *sleep_ms = sleeping->sleep_ms;
   return TRUE;
 }

@@ -81,9 +81,7 @@ new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
   CuratorNodeRequest *request = curator_node_request_new (CURATOR_READ_NAME);
 
   if (write_hold == NULL)
-    {
-      return request;
-    }
+    return request;
   if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST)
     {
       g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
@@ -147,9 +145,7 @@ check_arguments (CuratorClient *client, const char *path, const void *data, gsiz
                  GError **error)
 {
   if (!curator_lock_check_path (client, path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (is_read_node (path) || is_write_node (path))
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -178,9 +174,7 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   CURATOR_INSIDE_GATE;
   if (!check_arguments (client, path, data, length, error))
-    {
-      return NULL;
-    }
+    return NULL;
   g_autoptr (GBytes) payload = data != NULL ? g_bytes_new (data, length) : NULL;
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
   rw_lock->tag = CURATOR_TAG_RW_LOCK;

@@ -40,9 +40,7 @@ static CuratorSemaphore *
 semaphore_new (CuratorClient *client, const char *path, int max_leases, GError **error)
 {
   if (!curator_lock_check_path (client, path, error))
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
@@ -87,9 +85,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
     }
   CuratorSemaphore *semaphore = semaphore_new (client, path, 0, error);
   if (semaphore == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   semaphore->count = curator_shared_count_ref (count);
   semaphore->count_hook.changed = on_count_changed;
   curator_shared_count_add_hook (count, &semaphore->count_hook);
@@ -126,9 +122,7 @@ curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), 0);
   if (!curator_client_check_forked (semaphore->client, NULL))
-    {
-      return 0;
-    }
+    return 0;
   curator_client_lock (semaphore->client);
   const int max_leases = semaphore->leases->max_leases;
   curator_client_unlock (semaphore->client);
@@ -140,9 +134,7 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
   if (!curator_client_check_forked (semaphore->client, NULL))
-    {
-      return;
-    }
+    return;
   GBytes *bytes = data != NULL ? curator_payload_new (data, length) : NULL;
   curator_client_lock (semaphore->client);
   GBytes *before = semaphore->node_data;
@@ -158,13 +150,9 @@ start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *report
   g_autoptr (GError) error = NULL;
 
   if (curator_client_check_forked (curator_lease_get_client (lease), &error))
-    {
-      curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, report);
-    }
+    curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, report);
   else
-    {
-      curator_batch_report_one (error, report);
-    }
+    curator_batch_report_one (error, report);
 }
 
 gboolean
@@ -184,9 +172,7 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
   CuratorBatchReport *report =
       curator_batch_report_new (leases->len, curator_confirmation_done, confirmation);
   for (guint i = 0; i < leases->len; i++)
-    {
-      start_return (g_ptr_array_index (leases, i), timeout_ms, report);
-    }
+    start_return (g_ptr_array_index (leases, i), timeout_ms, report);
   return curator_confirmation_await (confirmation, cancellable, error);
 }
 
@@ -218,9 +204,7 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
 {
   CURATOR_CHECK_CALL (CURATOR_IS_SEMAPHORE (semaphore), error, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (listener == NULL)
     {
       curator_revocation_clear (semaphore->leases);

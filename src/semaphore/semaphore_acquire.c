@@ -80,9 +80,7 @@ on_path_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
       const char *name = reply->children->data[i];
       const char *recipe = curator_queue_recipe_of (name);
       if (recipe != NULL && strcmp (name, CURATOR_LEASES_NAME) != 0)
-        {
-          curator_lock_internals_warn_of_mix (turns->client, path, recipe);
-        }
+        curator_lock_internals_warn_of_mix (turns->client, path, recipe);
     }
   curator_client_after_unlock (turns->client, unref_internals, turns);
 }
@@ -129,14 +127,10 @@ release_all (Acquire *acquire)
   GPtrArray *leases = g_steal_pointer (&acquire->leases);
 
   if (acquire->turn != NULL)
-    {
-      g_ptr_array_insert (leases, 0, steal_turn (acquire));
-    }
+    g_ptr_array_insert (leases, 0, steal_turn (acquire));
   /* The leases go first, so that the next holder of the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
-    {
-      curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
-    }
+    curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
   /* Dropping them takes the client's mutex. */
   curator_client_after_unlock (client, unref_leases, leases);
   acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
@@ -150,15 +144,11 @@ acquire_fail (Acquire *acquire, GError *error)
 
   curator_retry_loop_stop (&acquire->restarts);
   if (current != NULL && !current->finished)
-    {
-      current->klass->cancel (current, g_error_copy (error));
-    }
+    current->klass->cancel (current, g_error_copy (error));
   release_all (acquire);
   curator_op_finish (&acquire->op, NULL, error);
   if (current != NULL)
-    {
-      curator_client_after_unlock (acquire->op.client, unref_op, current);
-    }
+    curator_client_after_unlock (acquire->op.client, unref_op, current);
 }
 
 /* The turn is lost: starts over, as often as the retry policy allows. */
@@ -202,13 +192,9 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
   else if (error != NULL)
     {
       if (!is_turn && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-        {
-          acquire_restart (acquire);
-        }
+        acquire_restart (acquire);
       else
-        {
-          acquire_fail (acquire, g_error_copy (error));
-        }
+        acquire_fail (acquire, g_error_copy (error));
     }
   else if (is_turn)
     {
@@ -312,9 +298,7 @@ acquire_timed_out (CuratorOp *op)
       curator_op_continue (current, op->begun_us, op->contender_was_shown);
       g_autoptr (GError) error = current->klass->timed_out (current);
       if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-        {
-          return g_steal_pointer (&error);
-        }
+        return g_steal_pointer (&error);
     }
   return curator_lock_internals_timed_out (acquire->semaphore->leases, op, FALSE);
 }
@@ -364,9 +348,7 @@ check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancell
                              n);
     }
   if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
     {

@@ -57,9 +57,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
     {
       curator_client_lock (mutex->lock.client);
       if (mutex->lease == NULL)
-        {
-          mutex->lease = g_steal_pointer (&lease);
-        }
+        mutex->lease = g_steal_pointer (&lease);
       curator_client_unlock (mutex->lock.client);
       if (lease != NULL)
         {
@@ -83,9 +81,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
       mutex->lease != NULL && curator_lease_state_now (mutex->lease) >= CURATOR_LEASE_LOST;
   curator_client_unlock (lock->client);
   if (owner != 0 && lost)
-    {
-      return curator_lock_finished_op (lock->client, lost_error (), done, data);
-    }
+    return curator_lock_finished_op (lock->client, lost_error (), done, data);
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
   pending->owner = owner;
@@ -175,9 +171,7 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);
 
   if (semaphore == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   SemaphoreMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->semaphore = semaphore;
   return &mutex->lock;

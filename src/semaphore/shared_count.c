@@ -19,9 +19,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error))
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
   count->tag = CURATOR_TAG_SHARED_COUNT;
   curator_refs_init (&count->refs);
@@ -41,9 +39,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
 {
   g_return_if_fail (CURATOR_IS_SHARED_COUNT (count));
   if (!curator_client_check_forked (count->client, NULL) || !curator_refs_dec (&count->refs))
-    {
-      return;
-    }
+    return;
   curator_shared_count_close (count);
   curator_listeners_clear (&count->listeners);
   curator_client_unref (count->client);
@@ -59,9 +55,7 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   g_autoptr (CuratorCallResult) result =
       curator_call (limits, CURATOR_CALL_GET, count->path, NULL, 0, NULL, error);
   if (result == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   gsize length;
   const char *data = g_bytes_get_data (result->data, &length);
   gint32 value;
@@ -85,9 +79,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GError) local = NULL;
   g_autoptr (GBytes) seed = curator_count_encode (count->seed);
   g_autoptr (CuratorCallResult) created =
@@ -99,9 +91,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
       return FALSE;
     }
   if (!read_now (count, &limits, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (count->client);
   count->started = TRUE;
   curator_shared_count_follow (count);
@@ -121,19 +111,13 @@ curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *val
 {
   g_return_val_if_fail (CURATOR_IS_SHARED_COUNT (count), FALSE);
   if (!curator_client_check_forked (count->client, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (count->client);
   const gboolean known = count->known;
   if (known && value != NULL)
-    {
-      *value = count->value;
-    }
+    *value = count->value;
   if (known && version != NULL)
-    {
-      *version = count->version;
-    }
+    *version = count->version;
   curator_client_unlock (count->client);
   return known;
 }
@@ -180,9 +164,7 @@ curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint64 timeou
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (CuratorCallResult) result = write_now (count, &limits, value, -1, NULL, error);
   return result != NULL;
 }
@@ -202,9 +184,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
                              "version -1 would overwrite the count whatever its version is");
     }
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GError) local = NULL;
   gboolean repeated = FALSE;
   g_autoptr (CuratorCallResult) result =
@@ -216,9 +196,7 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
       return FALSE;
     }
   if (result == NULL && !read_now (count, &limits, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   /* A repeated write may have failed because its first try succeeded. */
   gint32 now_value = 0;
   gint32 now_version = 0;
@@ -254,9 +232,7 @@ curator_shared_count_close (CuratorSharedCount *count)
 {
   g_return_if_fail (CURATOR_IS_SHARED_COUNT (count));
   if (!curator_client_check_forked (count->client, NULL))
-    {
-      return;
-    }
+    return;
   curator_client_lock (count->client);
   curator_shared_count_unfollow (count);
   curator_client_unlock (count->client);

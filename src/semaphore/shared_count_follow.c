@@ -36,9 +36,7 @@ curator_count_decode (const char *data, gsize length, gint32 *value)
       data = plain != NULL ? g_bytes_get_data (plain, &length) : NULL;
     }
   if (data == NULL || length < sizeof wire)
-    {
-      return FALSE;
-    }
+    return FALSE;
   memcpy (&wire, data, sizeof wire);
   *value = (gint32) GUINT32_FROM_BE (wire);
   return TRUE;
@@ -69,9 +67,7 @@ void
 curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
 {
   if (count->known && mzxid < count->mzxid)
-    {
-      return;
-    }
+    return;
   const gboolean changed = value != count->value;
   const gboolean written = count->known && mzxid > count->mzxid;
   count->known = TRUE;
@@ -84,9 +80,7 @@ curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 vers
       hook->changed (hook, value);
     }
   if (changed || written)
-    {
-      notify_listeners (count);
-    }
+    notify_listeners (count);
 }
 
 /* A node without a readable count is read again and again, and warned of once. */
@@ -117,9 +111,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       store_reply (count, reply);
       if (count->notify_again)
-        {
-          notify_listeners (count);
-        }
+        notify_listeners (count);
     }
 }
 
@@ -192,9 +184,7 @@ curator_shared_count_follow (CuratorSharedCount *count)
   CuratorSession *session = count->client->session;
 
   if (!count->started || session == NULL || count->watch != NULL)
-    {
-      return;
-    }
+    return;
   count->session_hook.died = on_session_died;
   count->session_hook.connected = on_reconnected;
   curator_session_add_hook (session, &count->session_hook);

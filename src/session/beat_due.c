@@ -86,15 +86,11 @@ gint64
 curator_beat_next_due_us (const CuratorSession *session)
 {
   if (curator_session_holds (session))
-    {
-      return held_due_us (session);
-    }
+    return held_due_us (session);
   gint64 due =
       session->stakes[CURATOR_STAKE_FAR].length > 0 ? session->beat.far_due_us : G_MAXINT64;
   for (GList *link = session->stakes[CURATOR_STAKE_NEAR].head; link != NULL; link = link->next)
-    {
-      due = MIN (due, curator_beat_due_us (session, link->data));
-    }
+    due = MIN (due, curator_beat_due_us (session, link->data));
   return due;
 }
 

@@ -26,9 +26,7 @@ void
 curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
 {
   if (client->state_posted && client->state == state)
-    {
-      return;
-    }
+    return;
   client->state_posted = TRUE;
   curator_debug ("connection state %s -> %s", curator_connection_state_to_string (client->state),
                  curator_connection_state_to_string (state));
@@ -56,9 +54,7 @@ curator_client_get_session_timeout (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
   if (!curator_client_check_forked (client, NULL))
-    {
-      return 0;
-    }
+    return 0;
   curator_client_lock (client);
   const gboolean known = client->session != NULL && client->session->ever_connected;
   const gint64 timeout = known ? client->session->timeout_ms : 0;
@@ -134,9 +130,7 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
 
   CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
   if (!curator_check_call (client, timeout_ms, cancellable, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   CuratorAwait await;
   curator_await_init (&await, client);
   ConnectWait *wait =

@@ -41,9 +41,7 @@ cause_of (CuratorClient *client, gboolean *known)
                                   "the program's handle is not connected");
     }
   if (client->errors->open_error != NULL)
-    {
-      return g_error_copy (client->errors->open_error);
-    }
+    return g_error_copy (client->errors->open_error);
   g_autofree char *hosts = curator_path_escape (client->connect_string);
   if (client->errors->addresses != NULL && client->ops->dup_failure == NULL)
     {
@@ -130,13 +128,9 @@ curator_request_error (CuratorClient *client, int rc, const char *what, const ch
                        gint64 since_us)
 {
   if (rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT)
-    {
-      return curator_error_from_zk (rc, what, path);
-    }
+    return curator_error_from_zk (rc, what, path);
   if (!curator_client_is_connected (client))
-    {
-      return curator_unanswered_error (client, what, path, since_us);
-    }
+    return curator_unanswered_error (client, what, path, since_us);
   g_autofree char *shown = curator_path_escape (path);
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST,
                       "%s %s: %s; connected again, no retry left after %" G_GINT64_FORMAT " ms",
@@ -149,9 +143,7 @@ curator_connection_error_suffix (CuratorClient *client)
   gboolean known;
 
   if (curator_client_is_connected (client))
-    {
-      return g_strdup ("");
-    }
+    return g_strdup ("");
   g_autoptr (GError) cause = cause_of (client, &known);
   return g_strdup_printf (" (not connected for %" G_GINT64_FORMAT " ms: %s)",
                           (curator_client_now_us (client) - client->errors->down_since_us) / 1000,
@@ -165,9 +157,7 @@ curator_client_dup_connection_error (CuratorClient *client)
   GError *error = NULL;
 
   if (!curator_client_check_usable (client, &error))
-    {
-      return error;
-    }
+    return error;
   curator_client_lock (client);
   if (client->auth_failed || !curator_client_is_connected (client))
     {
@@ -185,9 +175,7 @@ call_error_listener (GCallback func, gpointer client, int value, gpointer user_d
 {
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   if (error != NULL)
-    {
-      ((CuratorConnectionErrorListener) func) (client, error, user_data);
-    }
+    ((CuratorConnectionErrorListener) func) (client, error, user_data);
 }
 
 /* Notifies of a cause that is not the one notified of last. A connection may take the connection
@@ -244,9 +232,7 @@ curator_connection_error_moved (CuratorClient *client, const char *addresses)
   const gboolean moved = g_strcmp0 (addresses, client->errors->addresses) != 0;
 
   if (moved)
-    {
-      curator_connection_error_opened (client, addresses, NULL);
-    }
+    curator_connection_error_opened (client, addresses, NULL);
   return moved;
 }
 
@@ -279,9 +265,7 @@ void
 curator_connection_error_down (CuratorClient *client)
 {
   if (client->errors->down_since_us == 0)
-    {
-      client->errors->down_since_us = curator_client_now_us (client);
-    }
+    client->errors->down_since_us = curator_client_now_us (client);
   poll_later (client);
 }
 
@@ -327,9 +311,7 @@ curator_client_add_connection_error_listener (CuratorClient *client,
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && listener != NULL, 0);
   if (!curator_client_check_forked (client, NULL))
-    {
-      return 0;
-    }
+    return 0;
   curator_client_lock (client);
   const guint id = curator_listeners_add (&client->errors->listeners, client, G_CALLBACK (listener),
                                           user_data, destroy);

@@ -49,9 +49,7 @@ enqueue (CuratorStake *stake, CuratorStakeKind kind)
 {
   CuratorSession *session = stake->session;
   if (kind == CURATOR_STAKE_FAR)
-    {
-      curator_beat_note_far (session, stake);
-    }
+    curator_beat_note_far (session, stake);
   curator_stake_link (stake, kind);
   beat_arm (session, curator_beat_due_us (session, stake));
 }
@@ -65,9 +63,7 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, CuratorSta
   stake->read = NULL;
   enqueue (stake, kind);
   if (kind == CURATOR_STAKE_HELD)
-    {
-      curator_lease_clock_note_hold (session);
-    }
+    curator_lease_clock_note_hold (session);
 }
 
 void
@@ -98,9 +94,7 @@ on_stake_deleted (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
   if (stake->kind == CURATOR_STAKE_HELD)
-    {
-      stake->state = CURATOR_LEASE_LOST;
-    }
+    stake->state = CURATOR_LEASE_LOST;
   stake->loss = CURATOR_COUNTER_LOST_DELETED;
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
@@ -113,9 +107,7 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
   CuratorStake *stake = read->stake;
 
   if (stake == NULL)
-    {
-      return;
-    }
+    return;
   stake->read = NULL;
   if (rc == ZNONODE || (rc == ZOK && stake->czxid != 0 && reply->stat->czxid != stake->czxid))
     {
@@ -134,9 +126,7 @@ static CURATOR_LOCKED void
 read_stake (CuratorSession *session, CuratorStake *stake)
 {
   if (stake->read != NULL)
-    {
-      return;
-    }
+    return;
   stake->read = g_new (CuratorStakeRead, 1);
   stake->read->stake = stake;
   curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
@@ -177,9 +167,7 @@ note_checked (GPtrArray *stakes, gint64 sent_us)
     {
       CuratorStake *stake = stakes->pdata[i];
       if (stake != NULL && !stake->needs_read)
-        {
-          stake->checked_us = sent_us;
-        }
+        stake->checked_us = sent_us;
     }
 }
 
@@ -198,9 +186,7 @@ beat_arm_next (CuratorSession *session)
 {
   const gint64 due = curator_beat_next_due_us (session);
   if (due != G_MAXINT64)
-    {
-      beat_arm (session, due);
-    }
+    beat_arm (session, due);
 }
 
 /* The request has noted the proof already. */
@@ -223,9 +209,7 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       return;
     }
   if (rc == ZOK)
-    {
-      note_checked (stakes, sent_us);
-    }
+    note_checked (stakes, sent_us);
   if (is_worth_another (session, rc, in_time))
     {
       beat_send (session);
@@ -253,22 +237,16 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
       const gsize bytes = strlen (stake->path) + CHECK_BYTES;
       const gboolean is_due = stake->checked_us <= before_us;
       if (is_due && (beat->n_left == 0 || beat->bytes_left < bytes))
-        {
-          return FALSE;
-        }
+        return FALSE;
       /* To the end of the queue, so that each stake has its turn. */
       g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
       if (!is_due)
-        {
-          continue;
-        }
+        continue;
       g_ptr_array_add (beat->stakes, stake);
       beat->n_left--;
       beat->bytes_left -= bytes;
       if (!stake->refuses_check)
-        {
-          g_ptr_array_add (beat->paths, g_strdup (stake->path));
-        }
+        g_ptr_array_add (beat->paths, g_strdup (stake->path));
     }
   return TRUE;
 }
@@ -284,9 +262,7 @@ add_far_stakes (Beat *beat, CuratorSession *session)
                                       now - curator_session_terms (session)->session_us / 2);
 
   if (is_due || beat->stakes->len > n_before)
-    {
-      curator_beat_note_far_sent (session, is_all);
-    }
+    curator_beat_note_far_sent (session, is_all);
 }
 
 /* Sent behind the transaction: its answer is newer. */
@@ -297,9 +273,7 @@ read_stakes (CuratorSession *session, GPtrArray *stakes)
     {
       CuratorStake *stake = stakes->pdata[i];
       if (stake->needs_read)
-        {
-          read_stake (session, stake);
-        }
+        read_stake (session, stake);
     }
 }
 
@@ -312,9 +286,7 @@ checked_stakes (GPtrArray *stakes)
     {
       CuratorStake *stake = stakes->pdata[i];
       if (!stake->refuses_check)
-        {
-          g_ptr_array_add (checked, stake);
-        }
+        g_ptr_array_add (checked, stake);
     }
   return checked;
 }
@@ -323,9 +295,7 @@ static void
 beat_send (CuratorSession *session)
 {
   if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED)
-    {
-      return;
-    }
+    return;
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, G_MAXSIZE };
@@ -381,9 +351,7 @@ on_idle (gpointer data)
   const gint64 idle = now - MAX (session->asked_us, curator_session_evidence (session)->known_us);
 
   if (idle >= period)
-    {
-      curator_request_exists (session, "/", FALSE, NULL, NULL);
-    }
+    curator_request_exists (session, "/", FALSE, NULL, NULL);
   session->beat.idle_timer = curator_timer_after (
       session->client, idle >= period ? period : period - idle, on_idle, session);
 }
@@ -420,13 +388,9 @@ curator_heartbeat_connected (CuratorSession *session)
   session->asked_us = 0;
   curator_beat_spread_far (session);
   if (curator_session_holds (session))
-    {
-      beat_send (session);
-    }
+    beat_send (session);
   else
-    {
-      beat_arm_next (session);
-    }
+    beat_arm_next (session);
   on_idle (session);
 }
 
@@ -435,9 +399,7 @@ curator_heartbeat_suspended (CuratorSession *session)
 {
   stop_timers (session);
   if (curator_session_holds (session))
-    {
-      curator_lease_clock_update (session);
-    }
+    curator_lease_clock_update (session);
 }
 
 void

@@ -35,13 +35,9 @@ curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient *clien
     {
       const gint64 left_us = deadline - curator_client_boottime_us (client);
       if (left_us >= 1000)
-        {
-          return left_us / 1000;
-        }
+        return left_us / 1000;
       if (deadline == 0 || atomic_compare_exchange_strong (deadline_us, &deadline, 0))
-        {
-          return 0;
-        }
+        return 0;
     }
   return G_MAXINT64;
 }
@@ -81,9 +77,7 @@ notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorCounter l
       CuratorStake *stake = link->data;
       next = link->next;
       if (state == CURATOR_LEASE_LOST)
-        {
-          curator_stake_unregister (stake);
-        }
+        curator_stake_unregister (stake);
       stake->state = state;
       stake->loss = loss;
       stake->changed (stake, state);
@@ -119,9 +113,7 @@ publish (CuratorSession *session, gint64 now_us)
   const gint64 deadline = curator_lease_deadline (&session->clock.evidence, &session->clock.terms);
 
   if (replace_deadline (session, deadline, now_us))
-    {
-      return;
-    }
+    return;
   if (curator_session_holds (session) || session->clock.end_seen)
     {
       curator_timer_cancel (session->client, &session->clock.lapse_timer);
@@ -137,9 +129,7 @@ on_lapse_timer (gpointer data)
   CuratorSession *session = data;
   session->clock.lapse_timer = NULL;
   if (!curator_session_holds (session) && !session->clock.end_seen)
-    {
-      return;
-    }
+    return;
   const gint64 now = curator_locked_boottime_us (session->client);
   const gint64 deadline = atomic_load (&session->clock.deadline_us);
   if (now >= deadline || session->clock.end_seen)
@@ -205,9 +195,7 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us, gint64 
     }
   publish (session, now_us);
   if (session->clock.suspect)
-    {
-      curator_lease_clock_update (session);
-    }
+    curator_lease_clock_update (session);
   if (session->clock.lapsed && session->state == CURATOR_SESSION_CONNECTED)
     {
       session->clock.lapsed = FALSE;
@@ -238,9 +226,7 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
     }
   publish (session, curator_locked_reread_us (session->client));
   if (curator_session_holds (session))
-    {
-      curator_lease_clock_update (session);
-    }
+    curator_lease_clock_update (session);
 }
 
 void
@@ -267,9 +253,7 @@ curator_lease_clock_connected (CuratorSession *session)
       session->clock.connecting_us = 0;
     }
   if (curator_session_holds (session))
-    {
-      curator_lease_clock_update (session);
-    }
+    curator_lease_clock_update (session);
 }
 
 void

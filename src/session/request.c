@@ -57,9 +57,7 @@ request_free (CuratorRequest *request)
 {
   curator_timer_cancel (request->session->client, &request->failure);
   if (request->ticket.ops_free != NULL)
-    {
-      request->ticket.ops_free (request->ticket.ops_data);
-    }
+    request->ticket.ops_free (request->ticket.ops_data);
   g_clear_pointer (&request->bytes, g_bytes_unref);
   g_clear_pointer (&request->paths, g_ptr_array_unref);
   g_free (request);
@@ -86,9 +84,7 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   static const CuratorZkReply nothing = { .data_length = -1, .failed_index = -1 };
 
   if (request->settled)
-    {
-      return;
-    }
+    return;
   request->settled = TRUE;
   if (is_from_server (rc))
     {
@@ -100,14 +96,10 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       session->quiet_since_us = now;
       session->least_answer_us = MIN (session->least_answer_us, took_us);
       if (rc == ZOK && is_write (request))
-        {
-          curator_lease_clock_note_proof (session, request->sent_us, now);
-        }
+        curator_lease_clock_note_proof (session, request->sent_us, now);
     }
   if (request->done != NULL)
-    {
-      request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
-    }
+    request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
 }
 
 static CURATOR_LOCKED void
@@ -115,9 +107,7 @@ after_answer (CuratorSession *session)
 {
   flush_backlog (session);
   if (session->drained != NULL && session->in_flight.length == 0)
-    {
-      session->drained (session);
-    }
+    session->drained (session);
 }
 
 /* Runs on libzookeeper's completion thread, or in the simulator. */
@@ -209,9 +199,7 @@ submit_now (CuratorRequest *request)
       rc = send_to_library (request);
     }
   if (rc == ZOK)
-    {
-      return;
-    }
+    return;
   /* Nothing was sent: the handle has expired or is closing, and its event will follow. */
   request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
   request->failure = curator_timer_after (client, 0, on_failure, request);
@@ -236,22 +224,16 @@ submit (CuratorSession *session, CuratorRequest request, CuratorRequestDone done
   CuratorRequest *copy = g_malloc (sizeof *copy + path_size);
   *copy = request;
   if (request.path != NULL)
-    {
-      copy->path = memcpy (copy + 1, request.path, path_size);
-    }
+    copy->path = memcpy (copy + 1, request.path, path_size);
   copy->ticket.completion = on_completion;
   copy->session = session;
   copy->done = done;
   copy->user_data = user_data;
   copy->link = (GList){ .data = copy };
   if (session->in_flight.length >= MAX_IN_FLIGHT)
-    {
-      g_queue_push_tail_link (&session->backlog, &copy->link);
-    }
+    g_queue_push_tail_link (&session->backlog, &copy->link);
   else
-    {
-      submit_now (copy);
-    }
+    submit_now (copy);
   return copy;
 }
 
@@ -367,9 +349,7 @@ curator_request_settle_all (CuratorSession *session, int rc)
   for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
     {
       for (GList *link = queues[i]->head; link != NULL; link = link->next)
-        {
-          settle (link->data, rc, NULL);
-        }
+        settle (link->data, rc, NULL);
     }
 }
 

@@ -179,9 +179,7 @@ curator_retry_loop_connected (CuratorClient *client)
     {
       CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
       if (loop == NULL || !curator_client_is_connected (client))
-        {
-          return;
-        }
+        return;
       curator_retry_loop_stop (loop);
       loop->run (loop->data);
     }

@@ -23,9 +23,7 @@ curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake, Cur
   guint index;
 
   if (session->beat.stakes != NULL && g_ptr_array_find (session->beat.stakes, stake, &index))
-    {
-      session->beat.stakes->pdata[index] = to;
-    }
+    session->beat.stakes->pdata[index] = to;
 }
 
 void
@@ -63,9 +61,7 @@ curator_session_has_stake (CuratorSession *session, const char *path)
         {
           const CuratorStake *stake = link->data;
           if (g_str_equal (stake->path, path))
-            {
-              return TRUE;
-            }
+            return TRUE;
         }
     }
   return FALSE;

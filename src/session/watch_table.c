@@ -37,17 +37,11 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
 
   /* In every other state a read or a removal is in flight or due, and its reply is newer. */
   if (entry == NULL || entry->state != ENTRY_ARMED)
-    {
-      return;
-    }
+    return;
   if (deleted)
-    {
-      curator_watch_entry_gone (entry);
-    }
+    curator_watch_entry_gone (entry);
   else
-    {
-      curator_watch_entry_changed (entry);
-    }
+    curator_watch_entry_changed (entry);
 }
 
 void
@@ -78,13 +72,9 @@ curator_watches_connected (CuratorSession *session)
     {
       CuratorWatchEntry *entry = link->data;
       if (entry->state == ENTRY_WANTED)
-        {
-          curator_watch_entry_arm (entry);
-        }
+        curator_watch_entry_arm (entry);
       else if (entry->state == ENTRY_UNWANTED)
-        {
-          curator_watch_entry_remove (entry);
-        }
+        curator_watch_entry_remove (entry);
     }
 }
 
@@ -102,9 +92,7 @@ detach_users (CuratorWatchEntry *entry)
           curator_watch_place (watch, NULL);
           watch->entry = NULL;
           if (watch->abandoned)
-            {
-              g_free (watch);
-            }
+            g_free (watch);
         }
     }
 }
@@ -117,9 +105,7 @@ curator_watches_died (CuratorSession *session)
 
   g_hash_table_iter_init (&iter, session->watches);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      detach_users (value);
-    }
+    detach_users (value);
   g_hash_table_remove_all (session->watches);
 }
 

@@ -63,14 +63,10 @@ static CURATOR_LOCKED inline void
 curator_watch_place (CuratorWatch *watch, GQueue *queue)
 {
   if (watch->queue != NULL)
-    {
-      g_queue_unlink (watch->queue, &watch->link);
-    }
+    g_queue_unlink (watch->queue, &watch->link);
   watch->queue = queue;
   if (queue != NULL)
-    {
-      g_queue_push_tail_link (queue, &watch->link);
-    }
+    g_queue_push_tail_link (queue, &watch->link);
 }
 
 static CURATOR_LOCKED inline void

@@ -82,13 +82,9 @@ on_retry_due (gpointer data)
   CuratorWatchEntry *entry = data;
   entry->retry_timer = NULL;
   if (entry->state == ENTRY_WANTED)
-    {
-      curator_watch_entry_arm (entry);
-    }
+    curator_watch_entry_arm (entry);
   else if (entry->state == ENTRY_UNWANTED)
-    {
-      curator_watch_entry_remove (entry);
-    }
+    curator_watch_entry_remove (entry);
 }
 
 /* For a retryable refusal by a server. After a lost connection, the next connect retries. */
@@ -97,9 +93,7 @@ retry_later (CuratorWatchEntry *entry)
 {
   CuratorClient *client = entry->session->client;
   if (entry->retry_timer == NULL)
-    {
-      entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
-    }
+    entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
 }
 
 static CURATOR_LOCKED void
@@ -146,17 +140,11 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
       return;
     }
   if (entry->state == ENTRY_ARMED)
-    {
-      curator_watch_entry_remove (entry);
-    }
+    curator_watch_entry_remove (entry);
   else if (entry->state == ENTRY_WANTED && entry->maybe_set)
-    {
-      entry->state = ENTRY_UNWANTED;
-    }
+    entry->state = ENTRY_UNWANTED;
   else if (entry->state == ENTRY_WANTED)
-    {
-      g_hash_table_remove (entry->session->watches, &entry->key);
-    }
+    g_hash_table_remove (entry->session->watches, &entry->key);
 }
 
 /* Notifies the watches in queue, and keeps them as users of the entry. */
@@ -173,9 +161,7 @@ notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
     }
   entry->notifying = FALSE;
   if (!curator_watch_entry_has_users (entry))
-    {
-      curator_watch_entry_unused (entry);
-    }
+    curator_watch_entry_unused (entry);
 }
 
 /* reply is NULL if the server says no more than that the node exists: it may be of this session. */
@@ -240,17 +226,11 @@ send_read (CuratorWatchEntry *entry, CuratorRequestDone done)
   const char *path = entry->key.path;
 
   if (entry->key.type == ZWATCHTYPE_CHILD)
-    {
-      entry->request = curator_request_get_children (session, path, TRUE, done, entry);
-    }
+    entry->request = curator_request_get_children (session, path, TRUE, done, entry);
   else if (entry->by_exists)
-    {
-      entry->request = curator_request_exists (session, path, TRUE, done, entry);
-    }
+    entry->request = curator_request_exists (session, path, TRUE, done, entry);
   else
-    {
-      entry->request = curator_request_get (session, path, TRUE, done, entry);
-    }
+    entry->request = curator_request_get (session, path, TRUE, done, entry);
 }
 
 void
@@ -284,9 +264,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   entry->request = NULL;
   reread_later (entry);
   if (!curator_watch_entry_has_users (entry))
-    {
-      curator_watch_entry_unused (entry);
-    }
+    curator_watch_entry_unused (entry);
 }
 
 /* Runs on the timer thread. */
@@ -296,13 +274,9 @@ on_reread_due (gpointer data)
   CuratorWatchEntry *entry = data;
   entry->reread_timer = NULL;
   if (curator_watch_entry_is_connected (entry))
-    {
-      send_read (entry, on_reread);
-    }
+    send_read (entry, on_reread);
   else
-    {
-      reread_later (entry);
-    }
+    reread_later (entry);
 }
 
 /* The pause varies by half of the period, so that thousands do not read at once. */
@@ -328,9 +302,7 @@ on_newcomers_due (gpointer data)
 
   entry->newcomers_timer = NULL;
   if (entry->state != ENTRY_ARMED)
-    {
-      return;
-    }
+    return;
   curator_watches_move (&entry->newcomers, &newcomers, entry);
   notify_users (entry, &newcomers, CURATOR_WATCH_ARMED, NULL);
 }
@@ -343,9 +315,7 @@ entry_new (CuratorSession *session, const char *path, ZooWatcherType type, Curat
                                   [CURATOR_WATCH_NEEDED] = MAX_WATCHED_BYTES };
 
   if (session->watched_bytes + watched_bytes (path) > limits[need])
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorWatchEntry *entry = g_new0 (CuratorWatchEntry, 1);
   entry->key.path = g_strdup (path);
   entry->key.type = type;
@@ -364,9 +334,7 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
   CuratorWatchEntry *entry = g_hash_table_lookup (session->watches, &key);
 
   if (entry == NULL && (entry = entry_new (session, path, type, need)) == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorWatch *watch = g_new0 (CuratorWatch, 1);
   watch->entry = entry;
   watch->link.data = watch;
@@ -399,9 +367,7 @@ curator_watch_release (CuratorWatch *watch)
   curator_watch_place (watch, NULL);
   g_free (watch);
   if (entry != NULL && !entry->notifying && !curator_watch_entry_has_users (entry))
-    {
-      curator_watch_entry_unused (entry);
-    }
+    curator_watch_entry_unused (entry);
 }
 
 const char *
@@ -421,9 +387,7 @@ on_abandoned (CuratorWatch *watch, CuratorWatchEvent event, int rc, const Curato
               gpointer data)
 {
   if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    {
-      curator_watch_release (watch);
-    }
+    curator_watch_release (watch);
 }
 
 void

@@ -31,9 +31,7 @@ open_fds (void)
   for (guint i = fds->len; i-- > 0;)
     {
       if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
-        {
-          g_array_remove_index_fast (fds, i);
-        }
+        g_array_remove_index_fast (fds, i);
     }
   return fds;
 }
@@ -57,18 +55,14 @@ other_end (const CuratorIoThread *io, int end)
   for (guint i = 0; i < G_N_ELEMENTS (likely); i++)
     {
       if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
-        {
-          return likely[i];
-        }
+        return likely[i];
     }
   g_autoptr (GArray) all = open_fds ();
   for (guint i = 0; i < all->len; i++)
     {
       const int fd = g_array_index (all, int, i);
       if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
-        {
-          return fd;
-        }
+        return fd;
     }
   return end;
 }
@@ -90,9 +84,7 @@ curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us)
   int sock;
 
   if (curator_io_thread_wait (io, patience_us, &pipe, &sock))
-    {
-      hide_pipe (io, pipe);
-    }
+    hide_pipe (io, pipe);
 }
 
 void
@@ -107,13 +99,9 @@ curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct so
   const gboolean is_seen = curator_io_thread_wait (io, patience_us, &pipe, &sock);
   curator_gate_resume (depth);
   if (!is_seen)
-    {
-      return;
-    }
+    return;
   hide_pipe (io, pipe);
   /* Without that peer it is the socket of the next attempt: the connection is lost already. */
   if (sock >= 0 && has_peer (sock, peer, length))
-    {
-      fcntl (sock, F_SETFD, FD_CLOEXEC);
-    }
+    fcntl (sock, F_SETFD, FD_CLOEXEC);
 }

@@ -56,9 +56,7 @@ is_requested (const char *server, const char *name)
 {
   const gsize length = strlen (name);
   if (g_ascii_strncasecmp (server, name, length) != 0 || server[length] != ':')
-    {
-      return FALSE;
-    }
+    return FALSE;
   const char *rest = server + length + 1;
   const gsize port = strspn (rest, "0123456789");
   return g_str_has_prefix (rest, "//") || strchr (",/ \t", rest[port]) == NULL;
@@ -75,9 +73,7 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
       for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
         {
           if (is_requested (server, schemes[i].name) && !is_supported (i, server))
-            {
-              return refuse (i, "the connect string", error);
-            }
+            return refuse (i, "the connect string", error);
         }
       server = strchr (server, ',');
     }
@@ -90,9 +86,7 @@ curator_features_check_auth_scheme (const char *scheme, GError **error)
   for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
     {
       if (g_ascii_strcasecmp (scheme, schemes[i].name) == 0)
-        {
-          return refuse (i, "an authentication scheme", error);
-        }
+        return refuse (i, "an authentication scheme", error);
     }
   return TRUE;
 }

@@ -27,9 +27,7 @@ static inline void
 curator_io_lookups_end (CuratorIoLookups *lookups)
 {
   if (atomic_exchange (&lookups->under_way, 0) != 0)
-    {
-      curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
-    }
+    curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
 }
 
 static inline void

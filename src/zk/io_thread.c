@@ -30,9 +30,7 @@ read_file (const char *path, char *text, gsize size)
   const ssize_t length = fd < 0 ? -1 : read (fd, text, size - 1);
 
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   text[MAX (length, 0)] = '\0';
   return length > 0;
 }
@@ -47,9 +45,7 @@ read_call (pid_t tid, long *number, guint64 arguments[2])
 
   g_snprintf (path, sizeof path, "/proc/self/task/%d/syscall", (int) tid);
   if (!read_file (path, text, sizeof text) || !g_ascii_isdigit (text[0]))
-    {
-      return FALSE;
-    }
+    return FALSE;
   *number = strtol (text, &end, 10);
   arguments[0] = g_ascii_strtoull (end, &end, 16);
   arguments[1] = g_ascii_strtoull (end, &end, 16);
@@ -61,15 +57,11 @@ is_poll (long number)
 {
 #ifdef SYS_poll
   if (number == SYS_poll)
-    {
-      return TRUE;
-    }
+    return TRUE;
 #endif
 #ifdef SYS_ppoll_time64
   if (number == SYS_ppoll_time64)
-    {
-      return TRUE;
-    }
+    return TRUE;
 #endif
   return number == SYS_ppoll;
 }
@@ -142,9 +134,7 @@ static gboolean
 add_if_named (CuratorIoThread *io, const char *tid)
 {
   if (!has_name (tid, io->name))
-    {
-      return TRUE;
-    }
+    return TRUE;
   const guint at = io->tids[0] == 0 ? 0 : 1;
   const gboolean is_room = io->tids[at] == 0;
   io->tids[at] = is_room ? (pid_t) g_ascii_strtoll (tid, NULL, 10) : 0;
@@ -173,9 +163,7 @@ curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest
 {
   pthread_setname_np (pthread_self (), before);
   if (!curator_io_thread_is_shown ())
-    {
-      return;
-    }
+    return;
   for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++)
     {
       char tid[16];
@@ -183,9 +171,7 @@ curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest
       add_if_named (io, tid);
     }
   if (io->tids[1] == 0)
-    {
-      find_anywhere (io);
-    }
+    find_anywhere (io);
 }
 
 guint64
@@ -234,13 +220,9 @@ curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int 
   for (gulong pause_us = 20; io->tids[0] != 0; pause_us = MIN (pause_us * 2, 2000))
     {
       if (curator_io_thread_look (io, pipe, sock))
-        {
-          return TRUE;
-        }
+        return TRUE;
       if (g_get_monotonic_time () >= deadline_us)
-        {
-          return FALSE;
-        }
+        return FALSE;
       g_usleep (pause_us);
     }
   return FALSE;
@@ -256,9 +238,7 @@ curator_io_thread_dup_socket (CuratorIoThread *io)
   int again = -1;
 
   if (!curator_io_thread_look (io, &pipe, &sock) || sock < 0)
-    {
-      return -1;
-    }
+    return -1;
   const int copy = fcntl (sock, F_DUPFD_CLOEXEC, 0);
   if (copy >= 0
       && (!curator_io_thread_look (io, &pipe, &again) || again != sock

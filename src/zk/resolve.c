@@ -32,9 +32,7 @@ names_of (CuratorClient *client)
   GHashTable **names = curator_attached (&client->attached, &type);
 
   if (*names == NULL)
-    {
-      *names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-    }
+    *names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   return *names;
 }
 
@@ -82,9 +80,7 @@ store (CuratorClient *client, const char *host, char **addresses, const char *wh
     {
       CuratorServer *server = client->known->pdata[i];
       if (g_str_equal (server->host, host))
-        {
-          curator_server_resolved (server, g_strdupv (addresses), g_strdup (why));
-        }
+        curator_server_resolved (server, g_strdupv (addresses), g_strdup (why));
     }
   g_hash_table_remove (names_of (client), host);
 }
@@ -108,9 +104,7 @@ look_up (void *data)
   curator_client_lock (client);
   store (client, job->host, addresses, why);
   if (curator_client_is_running (client))
-    {
-      job->found (client);
-    }
+    job->found (client);
   curator_client_unlock (client);
   free_look_up (job);
   curator_client_memory_unref (client);
@@ -142,9 +136,7 @@ curator_resolve_start (CuratorClient *client, void (*found) (CuratorClient *clie
     {
       CuratorServer *server = client->known->pdata[i];
       if (!server->is_numeric && !g_hash_table_contains (names_of (client), server->host))
-        {
-          start_one (client, server, found);
-        }
+        start_one (client, server, found);
     }
 }
 
@@ -155,9 +147,7 @@ curator_resolve_is_busy (CuratorClient *client)
     {
       const CuratorServer *server = client->known->pdata[i];
       if (g_hash_table_contains (names_of (client), server->host))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

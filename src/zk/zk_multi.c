@@ -38,9 +38,7 @@ curator_zk_multi_failed_index (const CuratorZkMulti *multi, int rc)
   for (int i = 0; rc != ZOK && i < multi->n; i++)
     {
       if (multi->results[i].err == rc)
-        {
-          return i;
-        }
+        return i;
     }
   return -1;
 }

@@ -44,9 +44,7 @@ hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
   pthread_mutex_lock (&handle->opening);
   pthread_mutex_unlock (&handle->opening);
   if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL)
-    {
-      curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length);
-    }
+    curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length);
 }
 
 static void
@@ -61,14 +59,10 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
   CURATOR_INSIDE_GATE;
   /* Without a timeout the library connects again as fast as it can: there is no session to hide. */
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0)
-    {
-      hide_socket (handle, zh);
-    }
+    hide_socket (handle, zh);
   /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
-    {
-      handle->watcher (type, state, path, handle->context);
-    }
+    handle->watcher (type, state, path, handle->context);
 }
 
 static void
@@ -128,9 +122,7 @@ static int
 undo_if_refused (CuratorZkHandle *handle, CuratorZkTicket *ticket, int rc)
 {
   if (rc != ZOK && handle->refused != NULL)
-    {
-      handle->refused (handle, ticket);
-    }
+    handle->refused (handle, ticket);
   return rc;
 }
 
@@ -158,13 +150,9 @@ open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
                                    ZOO_NO_LOG_CLIENTENV, curator_zk_servers_log_line);
   const int error = errno;
   if (zh != NULL)
-    {
-      zoo_set_servers_resolution_delay (zh, -1);
-    }
+    zoo_set_servers_resolution_delay (zh, -1);
   else
-    {
-      curator_io_lookups_end (&handle->lookups);
-    }
+    curator_io_lookups_end (&handle->lookups);
   curator_io_thread_find (&handle->io, name, newest);
   errno = error;
   return zh;
@@ -186,9 +174,7 @@ open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
   const int error = errno;
   pthread_sigmask (SIG_SETMASK, &mask, NULL);
   if (handle->zh != NULL)
-    {
-      curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
-    }
+    curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
   errno = error;
 }
 
@@ -277,14 +263,10 @@ real_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_
   const int sock = curator_io_thread_dup_socket (&handle->io);
 
   if (sock < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gboolean overdue = is_overdue (handle, sock, older_than_us);
   if (overdue)
-    {
-      shutdown (sock, SHUT_RDWR);
-    }
+    shutdown (sock, SHUT_RDWR);
   close (sock);
   return overdue;
 }
@@ -426,15 +408,11 @@ static void
 real_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
 {
   if (getrandom (bytes, length, 0) == (ssize_t) length)
-    {
-      return;
-    }
+    return;
   /* Interrupted by a signal, or forbidden by a system call filter: GLib finds another seed. */
   g_autoptr (GRand) generator = g_rand_new ();
   for (gsize i = 0; i < length; i++)
-    {
-      bytes[i] = (guint8) g_rand_int_range (generator, 0, 256);
-    }
+    bytes[i] = (guint8) g_rand_int_range (generator, 0, 256);
 }
 
 static void

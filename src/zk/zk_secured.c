@@ -71,9 +71,7 @@ note_failure (Secured *owner, const char *server, const GError *error)
   *failure = (Failure){ g_strdup (server), g_error_copy (error), g_get_monotonic_time () };
   pthread_mutex_lock (&owner->mutex);
   if (g_ptr_array_find_with_equal_func (owner->failures, server, is_of_server, &at))
-    {
-      g_ptr_array_remove_index (owner->failures, at);
-    }
+    g_ptr_array_remove_index (owner->failures, at);
   g_ptr_array_add (owner->failures, failure);
   pthread_mutex_unlock (&owner->mutex);
 }
@@ -92,9 +90,7 @@ on_failed (const char *server, const GError *error, gboolean is_final, gpointer 
       secured->last = g_strdup (error->message);
     }
   if (is_final)
-    {
-      secured->watcher (ZOO_SESSION_EVENT, ZOO_AUTH_FAILED_STATE, "", secured->context);
-    }
+    secured->watcher (ZOO_SESSION_EVENT, ZOO_AUTH_FAILED_STATE, "", secured->context);
 }
 
 /* Runs on the channel's thread. */
@@ -112,9 +108,7 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
   const CuratorZkPinged pinged = atomic_load (&secured->pinged);
 
   if (pinged != NULL)
-    {
-      pinged (sent_us, answered_us, secured->context);
-    }
+    pinged (sent_us, answered_us, secured->context);
 }
 
 static void
@@ -237,22 +231,14 @@ join_failures (GPtrArray *failures, gint64 since_us)
     {
       const Failure *failure = failures->pdata[i - 1];
       if (failure->at_us < since_us)
-        {
-          break;
-        }
+        break;
       if (decides == NULL || weight_of (failure->error->code) > weight_of (decides->error->code))
-        {
-          decides = failure;
-        }
+        decides = failure;
       if (n++ < MAX_SHOWN)
-        {
-          g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", failure->error->message);
-        }
+        g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", failure->error->message);
     }
   if (n > MAX_SHOWN)
-    {
-      g_string_append_printf (text, " and %u more", n - MAX_SHOWN);
-    }
+    g_string_append_printf (text, " and %u more", n - MAX_SHOWN);
   return decides != NULL
              ? g_error_new_literal (decides->error->domain, decides->error->code, text->str)
              : NULL;

@@ -111,18 +111,14 @@ on_failure (void)
   g_autofree char *addresses = handle != NULL ? take_next (handle) : NULL;
 
   if (addresses == NULL || zoo_state (handle->zh) < 0)
-    {
-      return;
-    }
+    return;
   const gboolean was_connected = zoo_state (handle->zh) == ZOO_CONNECTED_STATE;
   curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
   zoo_set_servers (handle->zh, NOBODY);
   zoo_set_servers (handle->zh, addresses);
   curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
   if (was_connected)
-    {
-      handle->watcher (ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->context);
-    }
+    handle->watcher (ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->context);
   errno = error;
 }
 
@@ -134,9 +130,7 @@ note_failure (void)
   CuratorZkHandle *own = find_own ();
 
   if (own != NULL)
-    {
-      curator_io_lookups_note_failure (&own->lookups, own->zh);
-    }
+    curator_io_lookups_note_failure (&own->lookups, own->zh);
 }
 
 void
@@ -145,16 +139,12 @@ curator_zk_servers_log_line (const char *line)
   const char *socket = strstr (line, ": Socket ");
   const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
   if (failed)
-    {
-      note_failure ();
-    }
+    note_failure ();
   CURATOR_INSIDE_GATE;
 
   curator_log_zookeeper_line (line);
   if (failed)
-    {
-      on_failure ();
-    }
+    on_failure ();
 }
 
 /* FALSE: the list is the one that the handle has already. */
@@ -186,20 +176,14 @@ curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *s
                         const char *addresses, gboolean leave)
 {
   if (!set_next (handle, addresses) || !leave)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const int sock = curator_io_thread_dup_socket (&handle->io);
   if (sock < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *peer = peer_of (sock);
   const gboolean stays = peer != NULL && curator_servers_list_contains (addresses, peer);
   if (!stays)
-    {
-      shutdown (sock, SHUT_RDWR);
-    }
+    shutdown (sock, SHUT_RDWR);
   close (sock);
   return stays;
 }

@@ -46,13 +46,9 @@ try_once (const char *server, GByteArray *wire)
   int fd = net_connect (server, 5000);
   gsize got = 0;
   if (fd < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (send (fd, wire->data, wire->len, MSG_NOSIGNAL) == (gssize) wire->len)
-    {
-      got = net_read (fd, reply, sizeof reply, 5000);
-    }
+    got = net_read (fd, reply, sizeof reply, 5000);
   close (fd);
   gboolean unknown = got >= CONNECT_REPLY_LENGTH && net_get_int32 (reply + 8) == 0;
   return unknown || got == sizeof reply;
@@ -67,9 +63,7 @@ expire_session (const char *server, gint64 id, const guint8 password[16], int ti
     {
       /* The owner has reconnected meanwhile and moved the session: try again. */
       if (wait_now_ms () >= deadline)
-        {
-          return FALSE;
-        }
+        return FALSE;
       wait_ms (5);
     }
   return TRUE;
@@ -81,12 +75,8 @@ expire_last_session (Proxy *proxy, const char *server, gint64 *id)
   gint64 session;
   guint8 password[16];
   if (!proxy_last_session (proxy, &session, password))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (id != NULL)
-    {
-      *id = session;
-    }
+    *id = session;
   return expire_session (server, session, password, 60000);
 }

@@ -16,14 +16,10 @@ read_some (int fd, GString *answer, int timeout_ms, gboolean *ended)
   struct pollfd pfd = { .fd = fd, .events = POLLIN };
   char buffer[8192];
   if (poll (&pfd, 1, timeout_ms) != 1)
-    {
-      return FALSE;
-    }
+    return FALSE;
   gssize n = recv (fd, buffer, sizeof buffer, 0);
   if (n > 0)
-    {
-      g_string_append_len (answer, buffer, n);
-    }
+    g_string_append_len (answer, buffer, n);
   *ended = n <= 0;
   return n >= 0;
 }
@@ -34,9 +30,7 @@ four_letter (const char *address, const char *word, int timeout_ms)
   gint64 deadline = wait_now_ms () + timeout_ms;
   int fd = net_connect (address, timeout_ms);
   if (fd < 0)
-    {
-      return NULL;
-    }
+    return NULL;
   GString *answer = g_string_new (NULL);
   gboolean ended = FALSE;
   gboolean fine = send (fd, word, 4, MSG_NOSIGNAL) == 4;
@@ -57,21 +51,15 @@ visit_tree (const char *address, const char *word, TreeVisitor visitor, gpointer
 {
   g_autofree char *answer = four_letter (address, word, ASK_TIMEOUT_MS);
   if (answer == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
   const char *key = NULL;
   for (char **line = lines; *line != NULL; line++)
     {
       if (**line == '\t' && key != NULL)
-        {
-          visitor (key, *line + 1, data);
-        }
+        visitor (key, *line + 1, data);
       else if (**line != '\0')
-        {
-          key = *line;
-        }
+        key = *line;
     }
   return TRUE;
 }
@@ -89,9 +77,7 @@ four_letter_watched_paths (const char *address)
 {
   GHashTable *paths = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   if (!visit_tree (address, "wchp", count_path, paths))
-    {
-      g_clear_pointer (&paths, g_hash_table_unref);
-    }
+    g_clear_pointer (&paths, g_hash_table_unref);
   return paths;
 }
 
@@ -111,14 +97,10 @@ four_letter_watches_below (const char *address, const char *path)
   gpointer key, value;
   int sum = 0;
   if (paths == NULL)
-    {
-      return -1;
-    }
+    return -1;
   g_hash_table_iter_init (&iter, paths);
   while (g_hash_table_iter_next (&iter, &key, &value))
-    {
-      sum += g_str_has_prefix (key, prefix) ? GPOINTER_TO_INT (value) : 0;
-    }
+    sum += g_str_has_prefix (key, prefix) ? GPOINTER_TO_INT (value) : 0;
   return sum;
 }
 
@@ -145,9 +127,7 @@ collect_path (const char *key, const char *member, gpointer data)
 {
   SessionPaths *wanted = data;
   if (parse_session (key) == wanted->session)
-    {
-      g_ptr_array_add (wanted->paths, g_strdup (member));
-    }
+    g_ptr_array_add (wanted->paths, g_strdup (member));
 }
 
 char **
@@ -158,9 +138,7 @@ four_letter_paths_of_session (const char *address, gint64 session)
   g_ptr_array_add (wanted.paths, NULL);
   char **paths = (char **) g_ptr_array_free (wanted.paths, FALSE);
   if (!answered)
-    {
-      g_clear_pointer (&paths, g_strfreev);
-    }
+    g_clear_pointer (&paths, g_strfreev);
   return paths;
 }
 
@@ -201,15 +179,11 @@ four_letter_session_alive (const char *address, gint64 session)
 {
   g_autofree char *answer = four_letter (address, "dump", ASK_TIMEOUT_MS);
   if (answer == NULL)
-    {
-      return -1;
-    }
+    return -1;
   /* The first part lists every session; the second one only those that own ephemerals. */
   char *second = strstr (answer, "ephemeral nodes dump");
   if (second != NULL)
-    {
-      *second = '\0';
-    }
+    *second = '\0';
   g_autofree char *wanted = g_strdup_printf ("\t0x%" G_GINT64_MODIFIER "x", session);
   const char *at = strstr (answer, wanted);
   return at != NULL && !g_ascii_isxdigit (at[strlen (wanted)]);
@@ -221,22 +195,16 @@ four_letter_ephemerals (const char *address, gint64 session)
   g_autofree char *answer = four_letter (address, "dump", ASK_TIMEOUT_MS);
   const char *second = answer != NULL ? strstr (answer, "ephemeral nodes dump") : NULL;
   if (second == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   GPtrArray *nodes = g_ptr_array_new ();
   g_auto (GStrv) lines = g_strsplit (second, "\n", -1);
   gboolean ours = FALSE;
   for (char **line = lines; *line != NULL && !g_str_has_prefix (*line, "Connections"); line++)
     {
       if (g_str_has_prefix (*line, "0x"))
-        {
-          ours = parse_session (*line) == session;
-        }
+        ours = parse_session (*line) == session;
       else if (ours && **line == '\t')
-        {
-          g_ptr_array_add (nodes, g_strdup (*line + 1));
-        }
+        g_ptr_array_add (nodes, g_strdup (*line + 1));
     }
   g_ptr_array_add (nodes, NULL);
   return (char **) g_ptr_array_free (nodes, FALSE);
@@ -251,9 +219,7 @@ four_letter_monitor (const char *address, const char *key)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, key) && (*line)[length] == '\t')
-        {
-          return g_ascii_strtoll (*line + length + 1, NULL, 10);
-        }
+        return g_ascii_strtoll (*line + length + 1, NULL, 10);
     }
   return -1;
 }

@@ -19,9 +19,7 @@ net_parse (const char *address, struct sockaddr_in *name)
   memset (name, 0, sizeof *name);
   name->sin_family = AF_INET;
   if (colon == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *host = g_strndup (address, (gsize) (colon - address));
   name->sin_port = htons ((guint16) atoi (colon + 1));
   return inet_pton (AF_INET, host, &name->sin_addr) == 1 && g_str_has_prefix (host, "127.");
@@ -42,9 +40,7 @@ net_connect (const char *address, int timeout_ms)
 {
   struct sockaddr_in name;
   if (!net_parse (address, &name))
-    {
-      return -1;
-    }
+    return -1;
   int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   int one = 1;
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -84,14 +80,10 @@ net_read (int fd, void *buffer, gsize length, int timeout_ms)
       struct pollfd pfd = { .fd = fd, .events = POLLIN };
       gint64 left = deadline - wait_now_ms ();
       if (left <= 0 || poll (&pfd, 1, (int) left) != 1)
-        {
-          break;
-        }
+        break;
       gssize n = recv (fd, (char *) buffer + got, length - got, 0);
       if (n <= 0)
-        {
-          break;
-        }
+        break;
       got += (gsize) n;
     }
   return got;
@@ -123,9 +115,7 @@ net_put_buffer (GByteArray *bytes, const void *data, gint32 length)
 {
   net_put_int32 (bytes, length);
   if (length > 0)
-    {
-      g_byte_array_append (bytes, data, (guint) length);
-    }
+    g_byte_array_append (bytes, data, (guint) length);
 }
 
 gint32

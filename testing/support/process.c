@@ -16,9 +16,7 @@ run_child (char *const *argv, int output_fd, pid_t parent)
 {
   prctl (PR_SET_PDEATHSIG, SIGKILL);
   if (getppid () != parent)
-    {
-      _exit (126);
-    }
+    _exit (126);
   sigset_t none;
   sigemptyset (&none);
   sigprocmask (SIG_SETMASK, &none, NULL);
@@ -36,13 +34,9 @@ process_spawn (char *const *argv, const char *output)
   pid_t parent = getpid ();
   pid_t pid = output_fd >= 0 ? fork () : -1;
   if (pid == 0)
-    {
-      run_child (argv, output_fd, parent);
-    }
+    run_child (argv, output_fd, parent);
   if (output_fd >= 0)
-    {
-      close (output_fd);
-    }
+    close (output_fd);
   return pid > 0 ? pid : 0;
 }
 
@@ -52,9 +46,7 @@ process_wait (pid_t pid, int timeout_ms, int *status)
   gint64 deadline = wait_now_ms () + timeout_ms;
   pid_t ended;
   while ((ended = waitpid (pid, status, WNOHANG)) == 0 && wait_now_ms () < deadline)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
   return ended == pid;
 }
 

@@ -22,9 +22,7 @@ proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action)
   proxy->counts[COUNT_SLOT (type)]++;
   gboolean matches = rule->type == type || (rule->type == PROXY_ANY_REQUEST && type != PROXY_PING);
   if (rule->left == 0 || !matches || --rule->skip > 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   rule->left--;
   *action = rule->action;
   return TRUE;
@@ -67,9 +65,7 @@ cut_talking (Proxy *proxy)
     {
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
       if (!conn->is_silent)
-        {
-          proxy_conn_cut (conn);
-        }
+        proxy_conn_cut (conn);
     }
 }
 
@@ -77,9 +73,7 @@ static void
 cut_all (Proxy *proxy)
 {
   for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      proxy_conn_cut (g_ptr_array_index (proxy->conns, i));
-    }
+    proxy_conn_cut (g_ptr_array_index (proxy->conns, i));
 }
 
 static void
@@ -99,9 +93,7 @@ end_desertion (Proxy *proxy)
     {
       const int fd = g_array_index (proxy->deserted, int, i);
       if (fd >= 0)
-        {
-          close (fd);
-        }
+        close (fd);
     }
   g_array_set_size (proxy->deserted, 0);
 }
@@ -132,9 +124,7 @@ remove_dead (Proxy *proxy)
     {
       ProxyConn *conn = g_ptr_array_index (proxy->conns, i - 1);
       if (conn->dead)
-        {
-          g_ptr_array_remove_index (proxy->conns, i - 1);
-        }
+        g_ptr_array_remove_index (proxy->conns, i - 1);
     }
 }
 
@@ -164,9 +154,7 @@ static void
 obey_orders (Proxy *proxy)
 {
   if (proxy->orders_done == proxy->orders_given)
-    {
-      return;
-    }
+    return;
   if (proxy->moves)
     {
       move (proxy);
@@ -177,23 +165,15 @@ obey_orders (Proxy *proxy)
       close (proxy->listen_fd);
       proxy->listen_fd = -1;
       if (proxy->mode == PROXY_DESERT)
-        {
-          desert_all (proxy);
-        }
+        desert_all (proxy);
       cut_all (proxy);
     }
   if (proxy->mode != PROXY_DESERT)
-    {
-      end_desertion (proxy);
-    }
+    end_desertion (proxy);
   if (!is_closed (proxy) && proxy->listen_fd < 0)
-    {
-      proxy->listen_fd = net_listen (&proxy->name);
-    }
+    proxy->listen_fd = net_listen (&proxy->name);
   if (proxy->cut)
-    {
-      cut_talking (proxy);
-    }
+    cut_talking (proxy);
   /* Frames that were read before a hole or a hold are forwarded without a new event. */
   handle_all (proxy, proxy->let_go);
   proxy->cut = FALSE;
@@ -243,18 +223,14 @@ handle (Proxy *proxy, GArray *fds)
   guint n_conns = (fds->len - 2) / 2;
   guint64 wakes;
   if (at[0].revents != 0 && read (proxy->wake_fd, &wakes, sizeof wakes) < 0)
-    {
-      g_warning ("the proxy's eventfd cannot be read");
-    }
+    g_warning ("the proxy's eventfd cannot be read");
   for (guint i = 0; i < n_conns; i++)
     {
       proxy_conn_handle (g_ptr_array_index (proxy->conns, i), at[2 + 2 * i].revents,
                          at[3 + 2 * i].revents);
     }
   if (at[1].revents != 0 && proxy->listen_fd >= 0)
-    {
-      accept_all (proxy);
-    }
+    accept_all (proxy);
   remove_dead (proxy);
 }
 
@@ -287,9 +263,7 @@ wake (Proxy *proxy)
 {
   guint64 one = 1;
   if (write (proxy->wake_fd, &one, sizeof one) < 0)
-    {
-      g_warning ("the proxy's eventfd cannot be written");
-    }
+    g_warning ("the proxy's eventfd cannot be written");
 }
 
 /* Called with the mutex held; returns when the proxy's thread has carried out the order. */
@@ -299,9 +273,7 @@ give_order (Proxy *proxy)
   guint64 order = ++proxy->orders_given;
   wake (proxy);
   while (proxy->orders_done < order)
-    {
-      pthread_cond_wait (&proxy->changed, &proxy->mutex);
-    }
+    pthread_cond_wait (&proxy->changed, &proxy->mutex);
 }
 
 static Proxy *
@@ -359,18 +331,14 @@ void
 proxy_free (Proxy *proxy)
 {
   if (proxy == NULL)
-    {
-      return;
-    }
+    return;
   pthread_mutex_lock (&proxy->mutex);
   proxy->quit = TRUE;
   wake (proxy);
   pthread_mutex_unlock (&proxy->mutex);
   pthread_join (proxy->thread, NULL);
   if (proxy->listen_fd >= 0)
-    {
-      close (proxy->listen_fd);
-    }
+    close (proxy->listen_fd);
   close (proxy->wake_fd);
   g_ptr_array_unref (proxy->conns);
   g_array_unref (proxy->deserted);
@@ -395,9 +363,7 @@ proxy_set_mode (Proxy *proxy, ProxyMode mode)
 {
   pthread_mutex_lock (&proxy->mutex);
   for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      proxy_conn_note_abandoned (g_ptr_array_index (proxy->conns, i));
-    }
+    proxy_conn_note_abandoned (g_ptr_array_index (proxy->conns, i));
   proxy->mode = mode;
   give_order (proxy);
   pthread_mutex_unlock (&proxy->mutex);
@@ -500,9 +466,7 @@ proxy_wait_fired (Proxy *proxy, int times, int timeout_ms)
   int rc = 0;
   pthread_mutex_lock (&proxy->mutex);
   while (proxy->fired < times && rc == 0)
-    {
-      rc = pthread_cond_timedwait (&proxy->changed, &proxy->mutex, &until);
-    }
+    rc = pthread_cond_timedwait (&proxy->changed, &proxy->mutex, &until);
   gboolean enough = proxy->fired >= times;
   pthread_mutex_unlock (&proxy->mutex);
   return enough;
@@ -564,9 +528,7 @@ proxy_password_of (Proxy *proxy, gint64 id, guint8 password[16])
   pthread_mutex_lock (&proxy->mutex);
   const guint8 *known = g_hash_table_lookup (proxy->passwords, &id);
   if (known != NULL)
-    {
-      memcpy (password, known, 16);
-    }
+    memcpy (password, known, 16);
   pthread_mutex_unlock (&proxy->mutex);
   return known != NULL;
 }

@@ -44,9 +44,7 @@ pipe_clear (ProxyPipe *pipe)
   g_byte_array_unref (pipe->in);
   g_byte_array_unref (pipe->out);
   while (!g_queue_is_empty (&pipe->frames))
-    {
-      frame_free (g_queue_pop_head (&pipe->frames));
-    }
+    frame_free (g_queue_pop_head (&pipe->frames));
 }
 
 static gboolean
@@ -84,9 +82,7 @@ pipe_write (ProxyPipe *pipe, int fd)
     {
       gssize n = send (fd, pipe->out->data, pipe->out->len, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n < 0)
-        {
-          return errno == EAGAIN || errno == EINTR;
-        }
+        return errno == EAGAIN || errno == EINTR;
       g_byte_array_remove_range (pipe->out, 0, (guint) n);
     }
   return TRUE;
@@ -99,9 +95,7 @@ pipe_read (ProxyPipe *pipe, int fd)
   guint8 buffer[65536];
   gssize n = recv (fd, buffer, sizeof buffer, MSG_DONTWAIT);
   if (n > 0)
-    {
-      g_byte_array_append (pipe->in, buffer, (guint) n);
-    }
+    g_byte_array_append (pipe->in, buffer, (guint) n);
   pipe->ended = pipe->ended || n == 0;
   return n >= 0 || errno == EAGAIN || errno == EINTR;
 }
@@ -140,9 +134,7 @@ proxy_conn_free (ProxyConn *conn)
 {
   close (conn->client_fd);
   if (conn->server_fd >= 0)
-    {
-      close (conn->server_fd);
-    }
+    close (conn->server_fd);
   g_hash_table_unref (conn->replies);
   g_hash_table_unref (conn->asked);
   pipe_clear (&conn->to_server);
@@ -215,9 +207,7 @@ on_request (ProxyConn *conn, guint8 *frame, guint length)
   conn->to_server.greeted = TRUE;
   conn->examined = FALSE;
   if (known)
-    {
-      return TRUE;
-    }
+    return TRUE;
   gint32 xid = net_get_int32 (frame + 4);
   gint32 type = net_get_int32 (frame + 8);
   return !proxy_rule_picks (conn->proxy, type, &action) || on_picked_request (conn, xid, action);
@@ -301,9 +291,7 @@ take_raw (ProxyConn *conn, ProxyPipe *pipe, int delay_ms)
     {
       guint length = proxy_greeting_length (pipe->in);
       if (length == 0)
-        {
-          return;
-        }
+        return;
       g_autoptr (GByteArray) greeting = proxy_greeting_with (pipe->in->data, call_back);
       pipe_push (pipe, greeting->data, greeting->len, delay_ms);
       g_byte_array_remove_range (pipe->in, 0, length);
@@ -324,9 +312,7 @@ take_requests (ProxyConn *conn)
   if (conn->proxy->raw)
     {
       if (requests_flow (conn))
-        {
-          take_raw (conn, pipe, conn->proxy->delay_to_server_ms);
-        }
+        take_raw (conn, pipe, conn->proxy->delay_to_server_ms);
       return;
     }
   while (requests_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
@@ -349,9 +335,7 @@ take_replies (ProxyConn *conn)
   if (conn->proxy->raw)
     {
       if (replies_flow (conn))
-        {
-          take_raw (conn, pipe, conn->proxy->delay_to_client_ms);
-        }
+        take_raw (conn, pipe, conn->proxy->delay_to_client_ms);
       return;
     }
   while (replies_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
@@ -373,9 +357,7 @@ connect_upstream (ProxyConn *conn)
     {
       conn->server_fd = net_connect (conn->proxy->server, 1000);
       if (conn->server_fd < 0)
-        {
-          proxy_conn_cut (conn);
-        }
+        proxy_conn_cut (conn);
     }
 }
 
@@ -387,13 +369,9 @@ proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *serve
   gboolean up = requests_flow (conn);
   gboolean down = replies_flow (conn);
   if (up)
-    {
-      pipe_ripen (&conn->to_server, now);
-    }
+    pipe_ripen (&conn->to_server, now);
   if (down)
-    {
-      pipe_ripen (&conn->to_client, now);
-    }
+    pipe_ripen (&conn->to_client, now);
   short read_client = up && !conn->to_server.ended ? POLLIN : 0;
   short write_client = down && conn->to_client.out->len > 0 ? POLLOUT : 0;
   short read_server = down && !conn->to_client.ended ? POLLIN : 0;
@@ -416,9 +394,7 @@ proxy_conn_note_abandoned (ProxyConn *conn)
 {
   struct pollfd client = { .fd = conn->client_fd, .events = POLLRDHUP };
   if (!conn->dead && !requests_flow (conn) && !conn->to_server.ended && poll (&client, 1, 0) > 0)
-    {
-      conn->abandoned = TRUE;
-    }
+    conn->abandoned = TRUE;
 }
 
 static gboolean
@@ -426,17 +402,11 @@ handle_client (ProxyConn *conn, short events)
 {
   gboolean fine = TRUE;
   if (events != 0 && !requests_flow (conn))
-    {
-      conn->abandoned = conn->abandoned || (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-    }
+    conn->abandoned = conn->abandoned || (events & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   else if ((events & (POLLIN | POLLHUP | POLLERR)) != 0)
-    {
-      fine = pipe_read (&conn->to_server, conn->client_fd);
-    }
+    fine = pipe_read (&conn->to_server, conn->client_fd);
   if (fine && replies_flow (conn))
-    {
-      fine = pipe_write (&conn->to_client, conn->client_fd);
-    }
+    fine = pipe_write (&conn->to_client, conn->client_fd);
   return fine;
 }
 
@@ -445,13 +415,9 @@ handle_server (ProxyConn *conn, short events)
 {
   gboolean fine = TRUE;
   if ((events & (POLLIN | POLLHUP | POLLERR)) != 0 && replies_flow (conn))
-    {
-      fine = pipe_read (&conn->to_client, conn->server_fd);
-    }
+    fine = pipe_read (&conn->to_client, conn->server_fd);
   if (fine && requests_flow (conn) && conn->server_fd >= 0)
-    {
-      fine = pipe_write (&conn->to_server, conn->server_fd);
-    }
+    fine = pipe_write (&conn->to_server, conn->server_fd);
   return fine;
 }
 
@@ -459,9 +425,7 @@ void
 proxy_conn_handle (ProxyConn *conn, short client_events, short server_events)
 {
   if (conn->dead)
-    {
-      return;
-    }
+    return;
   if (conn->abandoned && conn->proxy->mode == PROXY_PASS)
     {
       conn->dead = TRUE;

@@ -51,9 +51,7 @@ void
 proxy_log_request (ProxyConn *conn, const guint8 *frame, guint length)
 {
   if (conn->proxy->log == NULL || conn->session == 0 || length < 12)
-    {
-      return;
-    }
+    return;
   const int type = net_get_int32 (frame + 8);
   char *path = has_path (type) ? text_at (frame, length, 12) : NULL;
   const guint end = path != NULL ? 16 + (guint) strlen (path) : length;
@@ -68,9 +66,7 @@ void
 proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length)
 {
   if (conn->proxy->log == NULL || conn->session == 0 || length < 20)
-    {
-      return;
-    }
+    return;
   const gint32 xid = net_get_int32 (frame + 4);
   if (xid == EVENT_XID && length >= 28)
     {

@@ -36,9 +36,7 @@ wait_until (WaitCondition condition, gpointer data, int timeout_ms)
   while (!condition (data))
     {
       if (wait_now_ms () >= deadline)
-        {
-          return FALSE;
-        }
+        return FALSE;
       wait_ms (5);
     }
   return TRUE;

@@ -42,9 +42,7 @@ zk_links_new (int n, const char *const *quorum, const char *const *election)
   for (int i = 0; i < n * n; i++)
     {
       if (i / n != i % n)
-        {
-          open_link (&links->links[i], quorum[i % n], election[i % n]);
-        }
+        open_link (&links->links[i], quorum[i % n], election[i % n]);
     }
   for (int i = 0; i < n * n; i++)
     {
@@ -99,9 +97,7 @@ zk_links_set_all (ZkLinks *links, int a, ProxyMode mode)
   for (int b = 0; b < links->n; b++)
     {
       if (b != a)
-        {
-          zk_links_set (links, a, b, mode);
-        }
+        zk_links_set (links, a, b, mode);
     }
 }
 

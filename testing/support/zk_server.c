@@ -143,9 +143,7 @@ zk_server_free_port (const char *host)
 
   pthread_mutex_lock (&mutex);
   if (given == NULL)
-    {
-      given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-    }
+    given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (int tries = 0; !is_new && tries < MOST_PORT_TRIES; tries++)
     {
       port = port_free_now (host);
@@ -175,13 +173,9 @@ add_java_arguments (GPtrArray *argv, const char *const *java_options)
                                        "-Dzookeeper.preAllocSize=64",
                                        "-Dzookeeper.forceSync=no" };
   for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
-    {
-      g_ptr_array_add (argv, g_strdup (usual[i]));
-    }
+    g_ptr_array_add (argv, g_strdup (usual[i]));
   for (gsize i = 0; java_options != NULL && java_options[i] != NULL; i++)
-    {
-      g_ptr_array_add (argv, g_strdup (java_options[i]));
-    }
+    g_ptr_array_add (argv, g_strdup (java_options[i]));
 }
 
 static char **
@@ -234,13 +228,9 @@ static void
 add_security (ZkServer *server, const char *security, GString *config)
 {
   if (security == NULL)
-    {
-      return;
-    }
+    return;
   if (server->secure_address == NULL)
-    {
-      server->secure_address = own_address (server);
-    }
+    server->secure_address = own_address (server);
   g_string_append_printf (
       config,
       "secureClientPort=%s\nsecureClientPortAddress=%s\n"
@@ -268,9 +258,7 @@ stop_running (void)
     {
       ZkServer *last = g_ptr_array_index (running, running->len - 1);
       if (last->owner != getpid ())
-        {
-          return;
-        }
+        return;
       zk_server_stop (last);
     }
   g_clear_pointer (&running, g_ptr_array_unref);
@@ -334,9 +322,7 @@ zk_server_start_as (const ZkServerSetup *setup)
                  setup->netty || setup->security != NULL, setup->security, setup->java_options);
   zk_server_relaunch (server);
   if (!zk_server_wait_serving (server, START_TIMEOUT_MS))
-    {
-      g_clear_pointer (&server, zk_server_stop);
-    }
+    g_clear_pointer (&server, zk_server_stop);
   return server;
 }
 
@@ -344,9 +330,7 @@ gboolean
 zk_server_has_exited (ZkServer *server)
 {
   if (server->pid != 0 && waitpid (server->pid, &server->status, WNOHANG) == server->pid)
-    {
-      server->pid = 0;
-    }
+    server->pid = 0;
   return server->pid == 0;
 }
 
@@ -359,9 +343,7 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
       /* A starting server accepts and does not answer: keep each probe short. */
       g_autofree char *answer = four_letter (server->address, "srvr", 100);
       if (answer != NULL && strstr (answer, "Mode:") != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
       wait_ms (10);
     }
   while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
@@ -374,9 +356,7 @@ zk_server_change_jars (ZkServer *server)
 {
   char **argument = server->argv;
   while (strcmp (*argument, "-cp") != 0)
-    {
-      argument++;
-    }
+    argument++;
   g_free (argument[1]);
   argument[1] = g_strdup (class_path ());
 }
@@ -416,9 +396,7 @@ void
 zk_server_thaw (ZkServer *server)
 {
   if (server->pid != 0)
-    {
-      kill (server->pid, SIGCONT);
-    }
+    kill (server->pid, SIGCONT);
 }
 
 static void
@@ -430,13 +408,9 @@ remove_tree (const char *path)
     {
       g_autofree char *child = g_build_filename (path, name, NULL);
       if (g_file_test (child, G_FILE_TEST_IS_DIR) && !g_file_test (child, G_FILE_TEST_IS_SYMLINK))
-        {
-          remove_tree (child);
-        }
+        remove_tree (child);
       else
-        {
-          g_unlink (child);
-        }
+        g_unlink (child);
     }
   g_clear_pointer (&dir, g_dir_close);
   g_rmdir (path);
@@ -499,9 +473,7 @@ void
 zk_server_stop (ZkServer *server)
 {
   if (server == NULL)
-    {
-      return;
-    }
+    return;
   g_ptr_array_remove (running, server);
   zk_server_kill (server);
   if (server->own_disk)
@@ -537,9 +509,7 @@ zk_server_find_secure_address (const char *address)
     {
       const ZkServer *server = g_ptr_array_index (running, i);
       if (g_strcmp0 (server->address, address) == 0)
-        {
-          return server->secure_address;
-        }
+        return server->secure_address;
     }
   return NULL;
 }
@@ -581,9 +551,7 @@ add_quorum_settings (const ZkEnsembleSetup *setup, GString *config)
   g_string_append_printf (config, "initLimit=%d\nsyncLimit=%d\nstandaloneEnabled=false\n",
                           MAX (10, setup->sync_limit), setup->sync_limit);
   if (setup->reconfig)
-    {
-      g_string_append (config, "reconfigEnabled=true\n");
-    }
+    g_string_append (config, "reconfigEnabled=true\n");
 }
 
 /* A line for each server, as this member finds it. */
@@ -607,13 +575,9 @@ static void
 add_session_limits (const ZkEnsembleSetup *setup, int i, GString *config)
 {
   if (setup->min_session_ms[i] > 0)
-    {
-      g_string_append_printf (config, "minSessionTimeout=%d\n", setup->min_session_ms[i]);
-    }
+    g_string_append_printf (config, "minSessionTimeout=%d\n", setup->min_session_ms[i]);
   if (setup->max_session_ms[i] > 0)
-    {
-      g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);
-    }
+    g_string_append_printf (config, "maxSessionTimeout=%d\n", setup->max_session_ms[i]);
 }
 
 /* Takes config. */
@@ -659,9 +623,7 @@ zk_server_start_joiner (int id, const char *lines, const ZkEnsembleSetup *setup,
   configure_peer (server, id, setup, config);
   zk_server_relaunch (server);
   if (!zk_server_wait_serving (server, START_TIMEOUT_MS))
-    {
-      g_clear_pointer (&server, zk_server_stop);
-    }
+    g_clear_pointer (&server, zk_server_stop);
   return server;
 }
 
@@ -706,16 +668,12 @@ zk_ensemble_start_as (const ZkEnsembleSetup *setup)
 {
   ZkEnsemble *ensemble = g_new0 (ZkEnsemble, 1);
   for (int i = 0; i < N_SERVERS; i++)
-    {
-      ensemble->servers[i] = server_new (NULL);
-    }
+    ensemble->servers[i] = server_new (NULL);
   give_addresses (ensemble, setup->by_links);
   for (int i = 0; i < N_SERVERS; i++)
     {
       if (setup->own_disks && !mount_disk (ensemble->servers[i]))
-        {
-          g_printerr ("no file system of its own for a server: %s\n", g_strerror (errno));
-        }
+        g_printerr ("no file system of its own for a server: %s\n", g_strerror (errno));
       configure_member (ensemble, i, setup);
       zk_server_relaunch (ensemble->servers[i]);
     }
@@ -749,9 +707,7 @@ void
 zk_ensemble_stop (ZkEnsemble *ensemble)
 {
   if (ensemble == NULL)
-    {
-      return;
-    }
+    return;
   for (int i = 0; i < N_SERVERS; i++)
     {
       zk_server_stop (ensemble->servers[i]);
@@ -782,9 +738,7 @@ zk_ensemble_leader (ZkEnsemble *ensemble)
     {
       g_autofree char *answer = four_letter (ensemble->servers[i]->address, "srvr", 500);
       if (answer != NULL && strstr (answer, "Mode: leader") != NULL)
-        {
-          return i;
-        }
+        return i;
     }
   return -1;
 }
@@ -798,9 +752,7 @@ zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms)
     {
       whole = zk_ensemble_leader (ensemble) >= 0;
       for (int i = 0; i < N_SERVERS; i++)
-        {
-          whole = whole && zk_server_wait_serving (ensemble->servers[i], 500);
-        }
+        whole = whole && zk_server_wait_serving (ensemble->servers[i], 500);
     }
   return whole;
 }

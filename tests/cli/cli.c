@@ -49,9 +49,7 @@ start (Cli *cli, char *const *argv, int err)
   const int out = open_output (cli->out);
   cli->pid = fork ();
   if (cli->pid == 0)
-    {
-      become (argv, ends[0], out, err);
-    }
+    become (argv, ends[0], out, err);
   assert_true (cli->pid > 0);
   close (ends[0]);
   close (out);
@@ -84,9 +82,7 @@ add_words (GPtrArray *argv, va_list words)
 {
   const char *word;
   while ((word = va_arg (words, const char *)) != NULL)
-    {
-      g_ptr_array_add (argv, (gpointer) word);
-    }
+    g_ptr_array_add (argv, (gpointer) word);
   g_ptr_array_add (argv, NULL);
 }
 
@@ -157,9 +153,7 @@ cli_wait (Cli *cli, int timeout_ms)
   int status = 0;
 
   if (!process_wait (cli->pid, timeout_ms, &status))
-    {
-      return -1;
-    }
+    return -1;
   cli->pid = 0;
   return WIFEXITED (status) ? WEXITSTATUS (status) : 1000 + WTERMSIG (status);
 }
@@ -194,9 +188,7 @@ cli_free (Cli *cli)
     }
   g_unlink (cli->out);
   if (cli->err != NULL)
-    {
-      g_unlink (cli->err);
-    }
+    g_unlink (cli->err);
   g_free (cli->out);
   g_free (cli->err);
   g_free (cli);
@@ -229,9 +221,7 @@ has_lines (gpointer data)
   int n = 0;
 
   for (char **line = lines; *line != NULL; line++)
-    {
-      n += g_str_has_prefix (*line, wanted->prefix);
-    }
+    n += g_str_has_prefix (*line, wanted->prefix);
   return n >= wanted->n;
 }
 
@@ -310,9 +300,7 @@ cli_last_beat (const char *file)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, "BEAT "))
-        {
-          last = MAX (last, g_ascii_strtoll (strrchr (*line, ' '), NULL, 10));
-        }
+        last = MAX (last, g_ascii_strtoll (strrchr (*line, ' '), NULL, 10));
     }
   return last;
 }
@@ -326,9 +314,7 @@ cli_end_of_beats (const char *file)
       wait_ms (200);
       const gint64 now = cli_last_beat (file);
       if (now == last)
-        {
-          return last;
-        }
+        return last;
       last = now;
     }
   fail_msg ("the command still runs");
@@ -343,9 +329,7 @@ cli_number (const char *file, const char *prefix)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, prefix))
-        {
-          return g_ascii_strtoll (*line + strlen (prefix), NULL, 10);
-        }
+        return g_ascii_strtoll (*line + strlen (prefix), NULL, 10);
     }
   return -1;
 }

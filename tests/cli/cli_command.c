@@ -62,9 +62,7 @@ say (const char *format, ...)
   const int length = vsnprintf (line, sizeof line, format, args);
   va_end (args);
   if (write (log_fd, line, (size_t) length) != length)
-    {
-      _exit (99);
-    }
+    _exit (99);
 }
 
 static void
@@ -72,9 +70,7 @@ open_log (const char *file)
 {
   log_fd = open (file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log_fd < 0)
-    {
-      _exit (98);
-    }
+    _exit (98);
 }
 
 static void
@@ -106,9 +102,7 @@ static int
 escape (void)
 {
   if (fork () == 0)
-    {
-      setsid ();
-    }
+    setsid ();
   beat ();
   return 0;
 }
@@ -117,9 +111,7 @@ static int
 become_root (void)
 {
   if (setresuid (0, 0, 0) != 0)
-    {
-      return 95;
-    }
+    return 95;
   beat ();
   return 0;
 }
@@ -149,9 +141,7 @@ make_orphans (int n)
     {
       const pid_t child = fork ();
       if (child == 0)
-        {
-          _exit (fork () == 0 ? 0 : 1);
-        }
+        _exit (fork () == 0 ? 0 : 1);
       waitpid (child, NULL, 0);
       say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
       sleep_ms (BEAT_MS);
@@ -165,9 +155,7 @@ start_grandchild (void)
   if (fork () == 0)
     {
       if (fork () == 0)
-        {
-          beat ();
-        }
+        beat ();
       _exit (0);
     }
   beat ();
@@ -181,9 +169,7 @@ log_keys (void)
 
   say ("READY %d\n", tcgetpgrp (STDIN_FILENO) == getpgrp ());
   while (fgets (line, sizeof line, stdin) != NULL)
-    {
-      say ("KEY %s", line);
-    }
+    say ("KEY %s", line);
   return 0;
 }
 
@@ -195,13 +181,9 @@ count_in (const char *file)
   int n = 0;
 
   while (log != NULL && fgets (line, sizeof line, log) != NULL)
-    {
-      n += strncmp (line, "IN ", 3) == 0;
-    }
+    n += strncmp (line, "IN ", 3) == 0;
   if (log != NULL)
-    {
-      fclose (log);
-    }
+    fclose (log);
   return n;
 }
 
@@ -210,9 +192,7 @@ meet (const char *file, int n)
 {
   say ("IN %lld\n", now_ns ());
   for (int i = 0; i < MAX_BEAT && count_in (file) < n; i++)
-    {
-      sleep_ms (BEAT_MS);
-    }
+    sleep_ms (BEAT_MS);
   say ("OUT %lld\n", now_ns ());
   return 0;
 }
@@ -243,9 +223,7 @@ show (void)
     {
       const int fd = atoi (entry->d_name);
       if (*entry->d_name != '.' && fd != log_fd && fd != dirfd (folder))
-        {
-          say ("FD %d\n", fd);
-        }
+        say ("FD %d\n", fd);
     }
   say ("GROUP %d\n", getpgrp () == getpid ());
   return 0;
@@ -257,13 +235,9 @@ main (int argc, char **argv)
   const char *mode = argc > 1 ? argv[1] : "";
 
   if (argc < 3)
-    {
-      return 97;
-    }
+    return 97;
   if (strcmp (mode, "exit") == 0)
-    {
-      return atoi (argv[2]);
-    }
+    return atoi (argv[2]);
   if (strcmp (mode, "signal") == 0)
     {
       raise (atoi (argv[2]));
@@ -278,53 +252,31 @@ main (int argc, char **argv)
       return 0;
     }
   if (strcmp (mode, "meet") == 0 && argc > 3)
-    {
-      return meet (argv[2], atoi (argv[3]));
-    }
+    return meet (argv[2], atoi (argv[3]));
   if (strcmp (mode, "daemon") == 0)
-    {
-      return start_grandchild ();
-    }
+    return start_grandchild ();
   if (strcmp (mode, "keys") == 0)
-    {
-      return log_keys ();
-    }
+    return log_keys ();
   if (strcmp (mode, "beat") == 0)
     {
       beat ();
       return 0;
     }
   if (strcmp (mode, "escape") == 0)
-    {
-      return escape ();
-    }
+    return escape ();
   if (strcmp (mode, "root") == 0)
-    {
-      return become_root ();
-    }
+    return become_root ();
   if (strcmp (mode, "stubborn") == 0)
-    {
-      return be_stubborn ();
-    }
+    return be_stubborn ();
   if (strcmp (mode, "leave_root") == 0)
-    {
-      return leave_root ();
-    }
+    return leave_root ();
   if (strcmp (mode, "orphans") == 0 && argc > 3)
-    {
-      return make_orphans (atoi (argv[3]));
-    }
+    return make_orphans (atoi (argv[3]));
   if (strcmp (mode, "leave") == 0)
-    {
-      return leave_child ();
-    }
+    return leave_child ();
   if (strcmp (mode, "polite") == 0 && argc > 3)
-    {
-      return be_polite (atoi (argv[3]));
-    }
+    return be_polite (atoi (argv[3]));
   if (strcmp (mode, "show") == 0)
-    {
-      return show ();
-    }
+    return show ();
   return 97;
 }

@@ -67,9 +67,7 @@ void
 terminal_free (Terminal *self)
 {
   if (self->pid > 0)
-    {
-      process_kill (self->pid);
-    }
+    process_kill (self->pid);
   close (self->fd);
   g_byte_array_unref (self->pending);
   g_free (self);
@@ -102,9 +100,7 @@ terminal_type (Terminal *self, const char *keys)
     {
       const gssize n = write (self->fd, keys + done, strlen (keys) - done);
       if (n < 0 && errno != EINTR && errno != EAGAIN)
-        {
-          return;
-        }
+        return;
       done += n > 0 ? (gsize) n : 0;
     }
 }
@@ -113,9 +109,7 @@ static void
 erase (Terminal *self, int row, int column)
 {
   for (; column < self->columns; column++)
-    {
-      self->cells[row][column] = 0;
-    }
+    self->cells[row][column] = 0;
 }
 
 static void
@@ -174,18 +168,14 @@ obey (Terminal *self, const char *parameters, char letter)
     case 'J':
       erase (self, self->row, column);
       for (int row = self->row + 1; row < self->rows; row++)
-        {
-          erase (self, row, 0);
-        }
+        erase (self, row, 0);
       break;
     case 'm':
       self->coloured = TRUE;
       break;
     default:
       if (strcmp (parameters, "?1049") == 0)
-        {
-          self->alternate = letter == 'h';
-        }
+        self->alternate = letter == 'h';
       break;
     }
 }
@@ -198,9 +188,7 @@ take_one (Terminal *self, const char *bytes, gsize length)
     {
       const gunichar c = g_utf8_get_char_validated (bytes, (gssize) length);
       if (c == (gunichar) -2)
-        {
-          return 0;
-        }
+        return 0;
       put (self, c == (gunichar) -1 ? '?' : c);
       return c == (gunichar) -1 ? 1 : (gsize) g_unichar_to_utf8 (c, NULL);
     }
@@ -224,9 +212,7 @@ take (Terminal *self, const char *bytes, gsize length)
     {
       const gsize n = take_one (self, (const char *) self->pending->data, self->pending->len);
       if (n == 0)
-        {
-          return;
-        }
+        return;
       g_byte_array_remove_range (self->pending, 0, (guint) n);
     }
 }
@@ -239,14 +225,10 @@ pump (Terminal *self, int timeout_ms)
   char bytes[4096];
 
   if (poll (&poll_fd, 1, timeout_ms) <= 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   const gssize n = read (self->fd, bytes, sizeof bytes);
   if (n > 0)
-    {
-      take (self, bytes, (gsize) n);
-    }
+    take (self, bytes, (gsize) n);
   return n > 0 || (n < 0 && errno == EINTR);
 }
 
@@ -283,9 +265,7 @@ shows (Terminal *self, const char *text)
     {
       g_autofree char *line = terminal_get_row (self, row);
       if (strstr (line, text) != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -312,9 +292,7 @@ wait_for (Terminal *self, gboolean (*is_so) (Terminal *, const char *), const ch
   while (!is_so (self, text))
     {
       if (wait_now_ms () >= end || !pump (self, 20))
-        {
-          return is_so (self, text);
-        }
+        return is_so (self, text);
     }
   return TRUE;
 }
@@ -346,9 +324,7 @@ terminal_wait_end (Terminal *self, int timeout_ms, int *status)
     {
     }
   if (!process_wait (self->pid, (int) MAX (end - wait_now_ms (), 0), status))
-    {
-      return FALSE;
-    }
+    return FALSE;
   self->pid = 0;
   return TRUE;
 }

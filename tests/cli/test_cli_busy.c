@@ -63,9 +63,7 @@ is_looking (gpointer data)
       g_autofree char *file = g_strdup_printf ("task/%s/comm", task);
       g_autofree char *name = file_of (busy, file);
       if (strcmp (name, "kinds\n") == 0)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

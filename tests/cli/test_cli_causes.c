@@ -98,9 +98,7 @@ is_listening (gpointer address)
 {
   const int fd = net_connect (address, CLI_MS);
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   return fd >= 0;
 }
 
@@ -148,9 +146,7 @@ leave_one_member (World *world)
 {
   world->ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (world->ensemble == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   zk_server_kill (zk_ensemble_server (world->ensemble, 0));
   zk_server_kill (zk_ensemble_server (world->ensemble, 1));
   world->hosts[AT_NO_QUORUM] =
@@ -206,9 +202,7 @@ stop (void **state)
   g_rmdir (world->directory);
   g_free (world->directory);
   for (int i = 0; i < N_PLACES; i++)
-    {
-      g_free (world->hosts[i]);
-    }
+    g_free (world->hosts[i]);
   g_free (world);
   return 0;
 }
@@ -222,9 +216,7 @@ start_row (World *world, gsize row, const char *timeout, const char *const *verb
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
 
   for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
-    {
-      g_ptr_array_add (argv, g_strdup (usual[i]));
-    }
+    g_ptr_array_add (argv, g_strdup (usual[i]));
   for (int i = 0; i < MAX_WORDS && rows[row].words[i] != NULL; i++)
     {
       g_auto (GStrv) parts = g_strsplit (rows[row].words[i], "%", 2);
@@ -233,13 +225,9 @@ start_row (World *world, gsize row, const char *timeout, const char *const *verb
                                  : g_strdup (parts[0]));
     }
   for (int i = 0; verb[i] != NULL; i++)
-    {
-      g_ptr_array_add (argv, g_strdup (verb[i]));
-    }
+    g_ptr_array_add (argv, g_strdup (verb[i]));
   for (int i = 0; has_command && command[i] != NULL; i++)
-    {
-      g_ptr_array_add (argv, g_strdup (command[i]));
-    }
+    g_ptr_array_add (argv, g_strdup (command[i]));
   g_ptr_array_add (argv, NULL);
   return cli_start_strv ((char *const *) argv->pdata);
 }
@@ -253,9 +241,7 @@ check_row (gsize row, Cli *cli, const char *verb)
   gboolean good = code == rows[row].code && strchr (err, '\n') == err + strlen (err) - 1;
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      good = good && (strstr (err, rows[i].cause) != NULL) == (i == row);
-    }
+    good = good && (strstr (err, rows[i].cause) != NULL) == (i == row);
   if (!good)
     {
       print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
@@ -275,9 +261,7 @@ every_cause_is_told_apart (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-        {
-          clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
-        }
+        clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
     }
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
@@ -302,9 +286,7 @@ a_try_ends_at_once (void **state)
     {
       gboolean is_refusal = rows[i].code == 76;
       for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
-        {
-          is_refusal = is_refusal || rows[i].place == places[k];
-        }
+        is_refusal = is_refusal || rows[i].place == places[k];
       if (is_refusal)
         {
           g_autoptr (Cli) cli = start_row (*state, i, "--connect-timeout=600", verbs[0], mark);

@@ -265,16 +265,12 @@ has_tree (gpointer data)
       const Process *process = &g_array_index (found, Process, i);
       gboolean is_child = FALSE;
       for (guint j = 0; j < found->len; j++)
-        {
-          is_child = is_child || g_array_index (found, Process, j).pid == process->parent;
-        }
+        is_child = is_child || g_array_index (found, Process, j).pid == process->parent;
       cell->zkflock = is_child ? cell->zkflock : process->pid;
     }
   cell->guard = cell->command = 0;
   if (cell->zkflock > 0)
-    {
-      find_children (cell);
-    }
+    find_children (cell);
   return cell->guard > 0 && cell->command > 0;
 }
 
@@ -289,9 +285,7 @@ is_excepted (const Cell *cell, const Process *process)
       return FALSE; /* the kernel ends its namespace */
     }
   if (cell->behaviour == SETSID && process->session == process->pid)
-    {
-      return !has_cgroup (cell) || nobody_left;
-    }
+    return !has_cgroup (cell) || nobody_left;
   return cannot_be_killed (cell) && process->user == 0;
 }
 
@@ -302,9 +296,7 @@ count_alive (const Cell *cell)
   int n = 0;
 
   for (guint i = 0; i < found->len; i++)
-    {
-      n += !is_excepted (cell, &g_array_index (found, Process, i));
-    }
+    n += !is_excepted (cell, &g_array_index (found, Process, i));
   return n;
 }
 
@@ -357,9 +349,7 @@ signal_victims (const Cell *cell, int signal)
   for (int i = 0; i < 3; i++)
     {
       if ((cell->who & (1 << i)) != 0)
-        {
-          kill (pids[i], signal);
-        }
+        kill (pids[i], signal);
     }
 }
 
@@ -369,9 +359,7 @@ kill_all (const char *program, const char *mark)
   g_autoptr (GArray) found = find (program, mark);
 
   for (guint i = 0; i < found->len; i++)
-    {
-      kill (g_array_index (found, Process, i).pid, SIGKILL);
-    }
+    kill (g_array_index (found, Process, i).pid, SIGKILL);
 }
 
 /* Ends a command that has survived because it should. */
@@ -455,34 +443,22 @@ play (Cell *cell)
   signal_victims (cell, cell->signal);
   int code = observe (cell, cell->signal == SIGSTOP ? 2 * T_MS : SETTLE_MS);
   if (cell->signal == SIGSTOP)
-    {
-      signal_victims (cell, SIGCONT);
-    }
+    signal_victims (cell, SIGCONT);
   if (cell->when == STARTING)
-    {
-      kill (cell->command, SIGCONT);
-    }
+    kill (cell->command, SIGCONT);
   if (code == -1)
-    {
-      code = observe (cell, cell->signal == SIGTERM ? SETTLE_MS : 5000);
-    }
+    code = observe (cell, cell->signal == SIGTERM ? SETTLE_MS : 5000);
   if (cell->own_node != NULL)
     {
       raw_zk_delete (cell->raw, cell->own_node);
       g_clear_pointer (&cell->own_node, g_free);
       if (code == -1 && cli_wait_lines (cell->beats, "BEAT", 1, 5000))
-        {
-          cell->gone_at = 0;
-        }
+        cell->gone_at = 0;
     }
   if (code == -1)
-    {
-      code = finish (cell);
-    }
+    code = finish (cell);
   if (cell->gone_at == 0)
-    {
-      wait_for_node (cell);
-    }
+    wait_for_node (cell);
   return code;
 }
 
@@ -521,9 +497,7 @@ is_code_of_stop (const Cell *cell, int code)
              || ((cell->who & ZKFLOCK_ITSELF) != 0 && (code == 75 || code == 69));
     }
   if ((cell->who & ZKFLOCK_ITSELF) != 0)
-    {
-      return code == (cannot_be_killed (cell) ? 70 : 75);
-    }
+    return code == (cannot_be_killed (cell) ? 70 : 75);
   return code == (loses_the_guard (cell) ? BY_KILL : code_of_term (cell))
          || (cell->when == STARTING && code == code_of_term (cell)); /* it had no deadline yet */
 }
@@ -532,9 +506,7 @@ static gboolean
 is_code_of_term (const Cell *cell, int code)
 {
   if (cell->when == WAITING || cell->when == STARTING)
-    {
-      return code == ((cell->who & 5) != 0 ? BY_TERM : code_of_term (cell));
-    }
+    return code == ((cell->who & 5) != 0 ? BY_TERM : code_of_term (cell));
   return code == code_of_term (cell) || (cannot_be_killed (cell) && code == BY_TERM)
          || (cell->when == ENDING && (code == BY_KILL || code == BY_TERM));
 }
@@ -572,9 +544,7 @@ has_no_folder (gpointer data)
       for (const char *name; folder != NULL && (name = g_dir_read_name (folder)) != NULL;)
         {
           if (g_str_has_prefix (name, prefix))
-            {
-              return FALSE;
-            }
+            return FALSE;
         }
     }
   return TRUE;
@@ -588,27 +558,19 @@ judge (Cell *cell, int code)
   const gboolean nobody_left = cell->signal != SIGTERM && (cell->who & 3) == 3;
 
   if (cell->gone_at == 0)
-    {
-      return "the node of the lock stays";
-    }
+    return "the node of the lock stays";
   if (cell->alive_when_gone > 0 || count_alive (cell) > 0)
-    {
-      return "the command outlives the lock";
-    }
+    return "the command outlives the lock";
   if (cell->behaviour != SETSID && cell->behaviour != OTHER_USER
       && cli_last_beat (cell->beats) > cell->gone_at)
     {
       return "the command has worked without the lock";
     }
   if (!says_what_happened (cell, code, err))
-    {
-      return "the exit code or the message is wrong";
-    }
+    return "the exit code or the message is wrong";
   /* In a pid namespace the number in the folder's name is another one. */
   if (cell->machine != PROCESS_1 && !nobody_left && !wait_until (has_no_folder, cell, 3000))
-    {
-      return "the folder of the control group stays";
-    }
+    return "the folder of the control group stays";
   return NULL;
 }
 
@@ -658,9 +620,7 @@ close_cell (Cell *cell, int code, const char *wrong)
   cli_free (cell->holder);
   g_unlink (cell->beats);
   if (cannot_be_killed (cell))
-    {
-      g_unlink (cell->program);
-    }
+    g_unlink (cell->program);
   raw_zk_close (cell->raw);
   return wrong != NULL;
 }
@@ -729,9 +689,7 @@ run_kill (int number, const char *server)
   kill_at_random (&cell, random);
   int code = cli_wait (cell.holder, 3000);
   if (code == -1)
-    {
-      code = finish (&cell);
-    }
+    code = finish (&cell);
   cell.gone_at = 0;
   wait_for_node (&cell);
   const char *wrong = cell.gone_at == 0                          ? "the node of the lock stays"
@@ -788,9 +746,7 @@ run_jobs (const char *what, const char *server, int first, int stride, int end)
       wait_ms (10);
     }
   if (g_file_get_contents (output, &text, NULL, NULL))
-    {
-      printf ("%s", text);
-    }
+    printf ("%s", text);
   g_unlink (output);
   return failed;
 }
@@ -805,9 +761,7 @@ p37_in_every_cell (void **state)
   const int stride = is_range || g_strcmp0 (wanted, "all") == 0 ? 1 : STRIDE;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   const int failed = run_jobs ("--cell", fixture_server (*state), first, stride, last + 1);
   print_message ("%d of %d cells, %d failed\n", (last - first) / stride + 1, n_cells (), failed);
   assert_int_equal (failed, 0);
@@ -820,9 +774,7 @@ p37_whoever_is_killed_whenever (void **state)
   const int n = wanted != NULL ? atoi (wanted) : PARALLEL;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   const int failed = run_jobs ("--kill", fixture_server (*state), n_cells (), 1, n_cells () + n);
   print_message ("%d kills, %d failed\n", n, failed);
   assert_int_equal (failed, 0);

@@ -39,9 +39,7 @@ run (const char *first, ...)
   g_ptr_array_add (argv, (gpointer) ZKFLOCK);
   va_start (args, first);
   for (const char *word = first; word != NULL; word = va_arg (args, const char *))
-    {
-      g_ptr_array_add (argv, (gpointer) word);
-    }
+    g_ptr_array_add (argv, (gpointer) word);
   va_end (args);
   g_ptr_array_add (argv, NULL);
   return cli_start_strv ((char *const *) argv->pdata);
@@ -53,9 +51,7 @@ assert_ends (Cli *cli, int code, const char *text)
   const int ended = cli_wait (cli, CLI_MS);
   g_autofree char *err = cli_stderr (cli);
   if (ended != code || strstr (err, text) == NULL)
-    {
-      fail_msg ("%d, not %d with \"%s\":\n%s", ended, code, text, err);
-    }
+    fail_msg ("%d, not %d with \"%s\":\n%s", ended, code, text, err);
 }
 
 static int
@@ -64,9 +60,7 @@ clean (void **state)
   static const char *const names[] = { "ZKFLOCK_CONFIG", "XDG_CONFIG_HOME", "ZKFLOCK_HOSTS",
                                        "ZKFLOCK_OPTIONS", "ZKFLOCK_TLS_CA" };
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_unsetenv (names[i]);
-    }
+    g_unsetenv (names[i]);
   g_setenv ("HOME", folder, TRUE);
   return 0;
 }
@@ -124,9 +118,7 @@ the_file_of_the_user_comes_before_that_of_the_system (void **state)
   g_autoptr (Cli) probe = cli_start (
       "/bin/sh", "-c", "exec unshare --mount --map-root-user mount -t tmpfs x /etc", NULL);
   if (cli_wait (probe, CLI_MS) != 0)
-    {
-      skip ();
-    }
+    skip ();
   const char *const script =
       "exec unshare --mount --map-root-user /bin/sh -c 'mount -t tmpfs x /etc\n"
       "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=0.2\\n\" >/etc/zkflock.conf\n"

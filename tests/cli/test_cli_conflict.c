@@ -43,9 +43,7 @@ static void
 append (GPtrArray *argv, const char *const *words)
 {
   for (; *words != NULL; words++)
-    {
-      g_ptr_array_add (argv, g_strdup (*words));
-    }
+    g_ptr_array_add (argv, g_strdup (*words));
 }
 
 static Cli *
@@ -110,9 +108,7 @@ meet_conflicts (Fixture *fixture, const Mode *mode, const char *path, const char
       const int n = MIN (AT_ONCE, n_codes - first);
       Cli *rivals[AT_ONCE];
       for (int i = 0; i < n; i++)
-        {
-          rivals[i] = start_rival (fixture, mode, path, seconds, codes[first + i], mark);
-        }
+        rivals[i] = start_rival (fixture, mode, path, seconds, codes[first + i], mark);
       for (int i = 0; i < n; i++)
         {
           assert_conflict (rivals[i], codes[first + i], mark);
@@ -146,9 +142,7 @@ every_code_stands_for_a_conflict (void **state)
   g_autoptr (Cli) holder = start_holder (*state, &modes[0], "/codes", log);
 
   for (int code = 0; code <= LAST_CODE; code++)
-    {
-      codes[code] = code;
-    }
+    codes[code] = code;
   meet_conflicts (*state, &modes[0], "/codes", "0", codes, LAST_CODE + 1);
   assert_int_equal (cli_wait (holder, 0), -1);
   g_unlink (log);

@@ -22,9 +22,7 @@ assert_cause (Cli *cli, const char *address, const char *cause)
   g_autofree char *text = g_strdup_printf ("%s: %s", address, cause);
 
   if (strstr (err, text) == NULL)
-    {
-      print_error ("no \"%s\" in: %s\n", text, err);
-    }
+    print_error ("no \"%s\" in: %s\n", text, err);
   assert_non_null (strstr (err, text));
   assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
 }
@@ -186,22 +184,14 @@ drip (gpointer data)
       const int fd = poll (&wanted, 1, 50) > 0 ? accept (dripper->listener, NULL, NULL) : -1;
       char first = 0;
       if (fd >= 0 && recv (fd, &first, 1, 0) == 1 && g_ascii_isalpha (first))
-        {
-          g_array_append_val (fds, fd);
-        }
+        g_array_append_val (fds, fd);
       else if (fd >= 0)
-        {
-          close (fd);
-        }
+        close (fd);
       for (guint i = 0; i < fds->len; i++)
-        {
-          (void) !send (g_array_index (fds, int, i), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        }
+        (void) !send (g_array_index (fds, int, i), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
   for (guint i = 0; i < fds->len; i++)
-    {
-      close (g_array_index (fds, int, i));
-    }
+    close (g_array_index (fds, int, i));
   return NULL;
 }
 

@@ -218,9 +218,7 @@ refused_by_acl (void **state)
   assert_non_null (handle);
   int rc = ZCONNECTIONLOSS;
   for (int i = 0; i < 50 && rc != ZOK; i++)
-    {
-      rc = zoo_set_acl (handle, "/walled", -1, &acl);
-    }
+    rc = zoo_set_acl (handle, "/walled", -1, &acl);
   zookeeper_close (handle);
   assert_int_equal (rc, ZOK);
   assert_run (77, "/walled", fixture_server (fixture), "/walled", CLI_COMMAND, "exit", "0");

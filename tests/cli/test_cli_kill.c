@@ -44,9 +44,7 @@ kill_beaters (const char *log)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, "BEAT "))
-        {
-          kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
-        }
+        kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
     }
 }
 
@@ -71,9 +69,7 @@ find_cgroup2 (void)
   char *found = NULL;
 
   for (const struct mntent *entry; found == NULL && (entry = getmntent (mounts)) != NULL;)
-    {
-      found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
-    }
+    found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
   endmntent (mounts);
   return found;
 }
@@ -161,9 +157,7 @@ lose_under_root (Fixture *fixture, gboolean delegated, const char *path, char **
   char *cgroup = new_cgroup (delegated, &mounted);
 
   if (cgroup == NULL)
-    {
-      return -2;
-    }
+    return -2;
   Cli *holder = start_as_nobody (fixture_proxy (fixture), cgroup, path, command, "root", beats);
   const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
   Cli *next = cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "turn", turns, "0", NULL);
@@ -180,9 +174,7 @@ lose_under_root (Fixture *fixture, gboolean delegated, const char *path, char **
   cli_free (holder);
   free_cgroup (cgroup, mounted);
   if (code != 70 && code != 75)
-    {
-      print_error ("%s\n", *err);
-    }
+    print_error ("%s\n", *err);
   assert_true (began && queued);
   assert_int_equal (next_code, 0);
   return code;
@@ -196,14 +188,10 @@ what_cannot_be_killed_is_reported (void **state)
   gint64 next_in = 0;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   const int code = lose_under_root (*state, FALSE, "/survives", &err, &last, &next_in);
   if (code == -2)
-    {
-      skip ();
-    }
+    skip ();
   assert_int_equal (code, 70);
   assert_non_null (strstr (err, "cannot be sent to the command: Operation not permitted"));
   assert_non_null (strstr (err, "lock lost, and the command could not be killed; running: "));
@@ -218,14 +206,10 @@ p37_a_control_group_kills_another_user (void **state)
   gint64 next_in = 0;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   const int code = lose_under_root (*state, TRUE, "/delegated", &err, &last, &next_in);
   if (code == -2)
-    {
-      skip ();
-    }
+    skip ();
   assert_int_equal (code, 75);
   assert_true (last > 0 && last < next_in);
 }
@@ -240,9 +224,7 @@ p37_a_control_group_keeps_what_leaves (void **state)
   char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
 
   if (cgroup == NULL)
-    {
-      skip ();
-    }
+    skip ();
   Cli *holder =
       start_as_nobody (fixture_server (fixture), cgroup, "/escape", CLI_COMMAND, "escape", beats);
   const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
@@ -351,9 +333,7 @@ kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
   char *cgroup = new_cgroup (delegated, &mounted);
 
   if (cgroup == NULL)
-    {
-      skip ();
-    }
+    skip ();
   g_autofree char *path = g_strdup_printf ("/victims/%d-%d", victims, delegated);
   Cli *holder = start_as_nobody (fixture_server (fixture), cgroup, path, CLI_COMMAND,
                                  delegated ? "escape" : "daemon", beats);
@@ -364,14 +344,10 @@ kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
   for (guint i = tree->len; i > 0; i--)
     {
       if (!is_victim (victims, g_array_index (tree, pid_t, i - 1), holder->pid))
-        {
-          g_array_remove_index (tree, i - 1);
-        }
+        g_array_remove_index (tree, i - 1);
     }
   for (guint i = 0; i < tree->len; i++)
-    {
-      kill (g_array_index (tree, pid_t, i), SIGKILL);
-    }
+    kill (g_array_index (tree, pid_t, i), SIGKILL);
   assert_silence (beats);
   assert_int_equal (cli_wait (holder, CLI_MS),
                     victims == THE_GUARD ? 128 + SIGKILL : 1000 + SIGKILL);
@@ -385,16 +361,12 @@ static void
 p37_whoever_is_killed (void **state)
 {
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   for (Victims victims = 0; victims < N_VICTIMS; victims++)
     {
       kill_and_check (*state, victims, FALSE);
       if (victims != ALL_AT_ONCE)
-        {
-          kill_and_check (*state, victims, TRUE);
-        }
+        kill_and_check (*state, victims, TRUE);
     }
 }
 
@@ -416,9 +388,7 @@ p37_a_hidden_process_is_not_dead (void **state)
   Fixture *fixture = *state;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   LOG beats = new_open_log ();
   LOG command = new_setuid_command ();
   g_autoptr (Cli) holder =
@@ -437,9 +407,7 @@ p37_no_release_under_a_hidden_process (void **state)
   Fixture *fixture = *state;
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   LOG beats = new_open_log ();
   LOG turns = cli_new_file ();
   LOG command = new_setuid_command ();
@@ -466,9 +434,7 @@ removes_control_groups_in_its_own (void **state)
   char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
 
   if (cgroup == NULL)
-    {
-      skip ();
-    }
+    skip ();
   const char *server = fixture_server (*state);
   g_autofree char *script =
       g_strdup_printf (ZKFLOCK " -Z %s /inner " CLI_COMMAND " beat %s", server, beats);
@@ -491,9 +457,7 @@ sweeps_control_groups_of_the_dead (void **state)
   char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
 
   if (cgroup == NULL)
-    {
-      skip ();
-    }
+    skip ();
   g_autoptr (Cli) other =
       start_as_nobody (server, cgroup, "/swept/other", CLI_COMMAND, "beat", others);
   g_autoptr (Cli) dead =
@@ -503,9 +467,7 @@ sweeps_control_groups_of_the_dead (void **state)
   g_autoptr (GArray) tree = children_of (dead->pid);
   kill (dead->pid, SIGSTOP);
   for (guint i = 0; i < tree->len; i++)
-    {
-      kill (g_array_index (tree, pid_t, i), SIGKILL);
-    }
+    kill (g_array_index (tree, pid_t, i), SIGKILL);
   kill (dead->pid, SIGKILL);
   assert_int_equal (cli_wait (dead, CLI_MS), 1000 + SIGKILL);
   g_autoptr (Cli) next = start_as_nobody (server, cgroup, "/swept/next", CLI_COMMAND, "exit", "0");
@@ -547,9 +509,7 @@ process_1_reaps_orphans (void **state)
   LOG log = new_open_log ();
 
   if (geteuid () != 0)
-    {
-      skip ();
-    }
+    skip ();
   g_autoptr (Cli) outer = cli_start ("/usr/bin/unshare", "--pid", "--fork", "--kill-child", ZKFLOCK,
                                      "-Z", fixture_server (*state), "/first", "/bin/sh", "-c",
                                      CLI_COMMAND " orphans \"$0\" 20; sleep 3", log, NULL);

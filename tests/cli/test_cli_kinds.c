@@ -29,18 +29,12 @@ start (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path, con
   g_ptr_array_add (argv, (gpointer) "-Z");
   g_ptr_array_add (argv, (gpointer) fixture_server (fixture));
   for (const char *const *word = mode->options; *word != NULL; word++)
-    {
-      g_ptr_array_add (argv, (gpointer) *word);
-    }
+    g_ptr_array_add (argv, (gpointer) *word);
   if (mixed)
-    {
-      g_ptr_array_add (argv, (gpointer) "--mixed");
-    }
+    g_ptr_array_add (argv, (gpointer) "--mixed");
   const char *const rest[] = { path, CLI_COMMAND, what, log, "0" };
   for (gsize i = 0; i < G_N_ELEMENTS (rest); i++)
-    {
-      g_ptr_array_add (argv, (gpointer) rest[i]);
-    }
+    g_ptr_array_add (argv, (gpointer) rest[i]);
   g_ptr_array_add (argv, NULL);
   return cli_start_strv ((char *const *) argv->pdata);
 }
@@ -66,9 +60,7 @@ assert_refused (Cli *cli, const char *mark, const char *theirs, const char *ours
   assert_int_equal (g_strv_length (lines), 0);
   const char *const wanted[] = { theirs, ours, "do not exclude each other", "--mixed" };
   for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
-    {
-      assert_non_null (strstr (err, wanted[i]));
-    }
+    assert_non_null (strstr (err, wanted[i]));
 }
 
 static void
@@ -77,9 +69,7 @@ meet (Fixture *fixture, const Mode *held, const Mode *rival, const char *path)
   g_autofree char *mark = cli_new_file ();
 
   if (strcmp (held->kind, rival->kind) == 0)
-    {
-      return;
-    }
+    return;
   g_autoptr (Cli) refused = start (fixture, rival, FALSE, path, "turn", mark);
   assert_refused (refused, mark, held->kind, rival->kind);
   g_autoptr (Cli) mixed = start (fixture, rival, TRUE, path, "turn", mark);
@@ -96,9 +86,7 @@ every_kind_refuses_to_run_beside_every_other (void **state)
       g_autofree char *path = g_strdup_printf ("/beside/%s", modes[i].name);
       g_autoptr (Cli) holder = start_holder (*state, &modes[i], FALSE, path);
       for (gsize k = 0; k < G_N_ELEMENTS (modes); k++)
-        {
-          meet (*state, &modes[i], &modes[k], path);
-        }
+        meet (*state, &modes[i], &modes[k], path);
       assert_int_equal (cli_wait (holder, 0), -1);
     }
 }

@@ -20,9 +20,7 @@ assert_says (Cli *cli, const char *text)
 {
   g_autofree char *err = cli_stderr (cli);
   if (strstr (err, text) == NULL)
-    {
-      fail_msg ("\"%s\" is not in:\n%s", text, err);
-    }
+    fail_msg ("\"%s\" is not in:\n%s", text, err);
 }
 
 /* For every kind of lock. The command ignores TERM, and so does its child. */

@@ -38,9 +38,7 @@ contest (Fixture *fixture, int n, const char *option, const char *value, const c
                                                mode, log, argument, NULL));
     }
   for (int i = 0; i < n; i++)
-    {
-      assert_int_equal (cli_wait (g_ptr_array_index (all, (guint) i), CLI_MS), 0);
-    }
+    assert_int_equal (cli_wait (g_ptr_array_index (all, (guint) i), CLI_MS), 0);
   const int most = cli_overlap (log, &turns);
   assert_int_equal (turns, n);
   return most;

@@ -234,9 +234,7 @@ doubt_comes_before_the_end (void **state)
       const char *doubt = strstr (err, rows[i % 2].said);
       const char *end = strstr (err, "unless the server answers: TERM");
       if (doubt == NULL || (end != NULL && end < doubt))
-        {
-          fail_msg ("T = %s s, %s:\n%s", sessions[i / 2], rows[i % 2].option, err);
-        }
+        fail_msg ("T = %s s, %s:\n%s", sessions[i / 2], rows[i % 2].option, err);
       cli_free (holders[i]);
     }
 }

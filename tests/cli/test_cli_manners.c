@@ -11,9 +11,7 @@ assert_says (Cli *cli, const char *text)
 {
   g_autofree char *err = cli_stderr (cli);
   if (strstr (err, text) == NULL)
-    {
-      fail_msg ("\"%s\" is not in:\n%s", text, err);
-    }
+    fail_msg ("\"%s\" is not in:\n%s", text, err);
 }
 
 /* By a shell, as scripts do: standard input of a background job is /dev/null. */
@@ -135,9 +133,7 @@ nest (Fixture *fixture, const char *const *outer, const char *const *inner)
       g_ptr_array_add (argv, (gpointer) "-Z");
       g_ptr_array_add (argv, (gpointer) fixture_server (fixture));
       for (const char *const *word = parts[i]; *word != NULL; word++)
-        {
-          g_ptr_array_add (argv, (gpointer) *word);
-        }
+        g_ptr_array_add (argv, (gpointer) *word);
     }
   g_ptr_array_add (argv, (gpointer) "true");
   g_ptr_array_add (argv, NULL);
@@ -168,9 +164,7 @@ a_lock_inside_itself_is_refused (void **state)
       g_autoptr (Cli) cli = nest (*state, rows[i].outer, rows[i].inner);
       assert_int_equal (cli_wait (cli, CLI_MS), rows[i].code);
       if (rows[i].code == 64)
-        {
-          assert_says (cli, "runs under that lock already");
-        }
+        assert_says (cli, "runs under that lock already");
     }
 }
 

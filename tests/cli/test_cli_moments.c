@@ -59,9 +59,7 @@ the_table_in_the_documents (void **state)
       seconds (row, row_ms.grant_ms);
       seconds (row, row_ms.survived_ms);
       if (strstr (page, row->str) == NULL)
-        {
-          fail_msg ("docs/zkflock.md lacks the row %s", row->str);
-        }
+        fail_msg ("docs/zkflock.md lacks the row %s", row->str);
     }
 }
 

@@ -29,9 +29,7 @@ manager_new (gboolean is_abstract)
   assert_true (strlen (self->name) < sizeof address.sun_path);
   memcpy (address.sun_path, self->name, strlen (self->name));
   if (is_abstract)
-    {
-      address.sun_path[0] = '\0';
-    }
+    address.sun_path[0] = '\0';
   assert_int_equal (
       bind (self->fd, (struct sockaddr *) &address,
             (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (self->name))),
@@ -76,13 +74,9 @@ assert_told (Manager *self, const char *line)
     {
       g_autofree char *all = g_strdup_printf ("\n%s", self->told->str);
       if (strstr (all, wanted) != NULL)
-        {
-          return;
-        }
+        return;
       if (wait_now_ms () >= end)
-        {
-          fail_msg ("not told \"%s\", but:\n%s", line, self->told->str);
-        }
+        fail_msg ("not told \"%s\", but:\n%s", line, self->told->str);
       manager_hear (self, 100);
     }
 }
@@ -102,9 +96,7 @@ start_service (Fixture *fixture, Manager *manager, const char *watchdog_pid, con
   g_setenv ("NOTIFY_SOCKET", manager->name, TRUE);
   g_setenv ("WATCHDOG_USEC", "200000", TRUE);
   if (watchdog_pid != NULL)
-    {
-      g_setenv ("WATCHDOG_PID", watchdog_pid, TRUE);
-    }
+    g_setenv ("WATCHDOG_PID", watchdog_pid, TRUE);
   Cli *service = cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "show", log, NULL);
   g_unsetenv ("NOTIFY_SOCKET");
   g_unsetenv ("WATCHDOG_USEC");

@@ -106,9 +106,7 @@ start_scene (Fixture *fixture, Scene *scene)
       last = g_steal_pointer (&path);
     }
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      assert_true (cli_wait_lines (scene->holders[i].log, "BEAT", 1, CLI_MS));
-    }
+    assert_true (cli_wait_lines (scene->holders[i].log, "BEAT", 1, CLI_MS));
   scene->next_log = cli_new_file ();
   scene->next = cli_zkflock (fixture_server (fixture), "--session-timeout", "30", last, CLI_COMMAND,
                              "turn", scene->next_log, "0", NULL);
@@ -161,9 +159,7 @@ judge (Scene *scene)
   const Timeline *row = &scene->row;
 
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      assert_int_equal (cli_wait (scene->holders[i].cli, CLI_MS), 75);
-    }
+    assert_int_equal (cli_wait (scene->holders[i].cli, CLI_MS), 75);
   assert_int_equal (cli_wait (scene->next, 2 * CLI_MS), 0);
   const gint64 paused = moment_ms (scene, PAUSED, cli_end_of_beats (scene->holders[PAUSED].log));
   const gint64 term = moment_ms (scene, TERMED, cli_number (scene->holders[TERMED].log, "GOT "));
@@ -195,17 +191,13 @@ measure_moments (Fixture *fixture, const int *seconds, int n)
       start_scene (fixture, &scenes[i]);
     }
   for (int i = 0; i < n * N_HOLDERS; i++)
-    {
-      silence_at_a_heartbeat (&scenes[i / N_HOLDERS].holders[i % N_HOLDERS]);
-    }
+    silence_at_a_heartbeat (&scenes[i / N_HOLDERS].holders[i % N_HOLDERS]);
   wait_for_silence (scenes, n);
   for (int i = 0; i < n; i++)
     {
       judge (&scenes[i]);
       for (int k = 0; k < N_HOLDERS; k++)
-        {
-          free_holder (&scenes[i].holders[k]);
-        }
+        free_holder (&scenes[i].holders[k]);
       cli_free (scenes[i].next);
       g_unlink (scenes[i].next_log);
       g_free (scenes[i].next_log);
@@ -291,9 +283,7 @@ watch_answer (Edge *edge, gint64 now_ns, gint64 step_ns)
 {
   edge->longest_ns = MAX (edge->longest_ns, step_ns);
   if (edge->answered_ns == 0 && proxy_bytes (edge->holder.proxy).to_client > edge->received)
-    {
-      edge->answered_ns = now_ns;
-    }
+    edge->answered_ns = now_ns;
 }
 
 /* TRUE when its outage is over, and what follows from it should have come. */
@@ -304,9 +294,7 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
   const int n_beats = proxy_count (holder->proxy, PROXY_MULTI);
 
   if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
-    {
-      holder->silent_ns = now_ns;
-    }
+    holder->silent_ns = now_ns;
   if (holder->silent_ns == 0 && n_beats > edge->n_beats)
     {
       edge->n_beats = n_beats;
@@ -315,15 +303,11 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
   if (edge->passed_ns == 0)
     {
       if (holder->silent_ns != 0 && now_ns >= edge_ns (edge))
-        {
-          end_outage (edge, now_ns);
-        }
+        end_outage (edge, now_ns);
       return FALSE;
     }
   if (now_ns - step_ns >= edge->passed_ns + 2 * margin_ns (edge))
-    {
-      return TRUE;
-    }
+    return TRUE;
   watch_answer (edge, now_ns, step_ns);
   return FALSE;
 }
@@ -353,9 +337,7 @@ run_outages (Edge *edges, int n)
       const gint64 now_ns = wait_now_ns ();
       n_over = 0;
       for (int i = 0; i < n; i++)
-        {
-          n_over += edges[i].is_measured || step_edge (&edges[i], now_ns, now_ns - before_ns);
-        }
+        n_over += edges[i].is_measured || step_edge (&edges[i], now_ns, now_ns - before_ns);
       before_ns = now_ns;
     }
   assert_int_equal (n_over, n);
@@ -408,16 +390,12 @@ measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
   for (int i = 0; i < n; i++)
     {
       if (!edges[i].is_measured)
-        {
-          start_edge (fixture, &edges[i], round);
-        }
+        start_edge (fixture, &edges[i], round);
     }
   for (int i = 0; i < n; i++)
     {
       if (!edges[i].is_measured)
-        {
-          arm_edge (&edges[i]);
-        }
+        arm_edge (&edges[i]);
     }
   run_outages (edges, n);
   for (int i = 0; i < n; i++)
@@ -426,9 +404,7 @@ measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
         {
           edges[i].is_measured = is_on_time (&edges[i]);
           if (edges[i].is_measured)
-            {
-              judge_edge (&edges[i]);
-            }
+            judge_edge (&edges[i]);
           free_holder (&edges[i].holder);
         }
     }
@@ -450,9 +426,7 @@ measure_edges (Fixture *fixture, const int *seconds, int n)
       measure_edges_once (fixture, edges, 2 * n, round);
       n_measured = 0;
       for (int i = 0; i < 2 * n; i++)
-        {
-          n_measured += edges[i].is_measured;
-        }
+        n_measured += edges[i].is_measured;
     }
   assert_int_equal (n_measured, 2 * n);
 }

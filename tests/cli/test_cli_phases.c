@@ -39,9 +39,7 @@ runs (pid_t pid)
   g_autofree char *text = NULL;
 
   if (!g_file_get_contents (file, &text, NULL, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   const char *state = strrchr (text, ')') + 2;
   return *state != 'Z' && *state != 'X';
 }
@@ -53,9 +51,7 @@ none_runs (gpointer data)
   for (guint i = 0; i < pids->len; i++)
     {
       if (runs (g_array_index (pids, pid_t, i)))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -153,13 +149,9 @@ members (const char *log)
           const pid_t pid = (pid_t) g_ascii_strtoll (*line + 5, NULL, 10);
           gboolean known = FALSE;
           for (guint i = 0; i < pids->len; i++)
-            {
-              known = known || g_array_index (pids, pid_t, i) == pid;
-            }
+            known = known || g_array_index (pids, pid_t, i) == pid;
           if (!known)
-            {
-              g_array_append_val (pids, pid);
-            }
+            g_array_append_val (pids, pid);
         }
     }
   return pids;
@@ -295,17 +287,11 @@ p37_killed_while_running (void **state)
   Round *rounds[G_N_ELEMENTS (shapes)];
 
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
-    {
-      rounds[i] = round_new (*state, &shapes[i], SIGKILL);
-    }
+    rounds[i] = round_new (*state, &shapes[i], SIGKILL);
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
-    {
-      round_end (rounds[i]);
-    }
+    round_end (rounds[i]);
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
-    {
-      round_check_and_free (rounds[i]);
-    }
+    round_check_and_free (rounds[i]);
 }
 
 /* The command has ended and the server does not answer. A signal ends the wait for its word; the

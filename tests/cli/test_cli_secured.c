@@ -193,9 +193,7 @@ stop (void **state)
   secured_stop ((void **) &servers->secured);
   realm_stop ((void **) &servers->realm);
   for (int i = 0; i < N_TARGETS; i++)
-    {
-      g_free (servers->addresses[i]);
-    }
+    g_free (servers->addresses[i]);
   g_free (servers);
   return 0;
 }
@@ -206,9 +204,7 @@ expand (Servers *servers, const char *word)
   const char *at = strchr (word, '%');
 
   if (at == NULL)
-    {
-      return g_strdup (word);
-    }
+    return g_strdup (word);
   return g_strdup_printf ("%.*s%s", (int) (at - word), word,
                           secured_file (servers->secured, at + 1));
 }
@@ -312,9 +308,7 @@ check_trials (GPtrArray *trials)
   gboolean good = TRUE;
 
   for (guint i = 0; i < trials->len; i++)
-    {
-      good = trial_check (trials->pdata[i]) && good;
-    }
+    good = trial_check (trials->pdata[i]) && good;
   assert_true (good);
 }
 
@@ -329,9 +323,7 @@ check_cases (Servers *servers, gsize from, gsize to)
       for (gsize verb = 0; verb < G_N_ELEMENTS (verbs); verb++)
         {
           if (!cases[i].waits && (i == 0 || !verbs[verb].only_first))
-            {
-              g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
-            }
+            g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
         }
     }
   check_trials (trials);
@@ -349,9 +341,7 @@ start_cases_that_wait (void **state)
       for (gsize verb = 0; cases[i].waits && verb < G_N_ELEMENTS (verbs); verb++)
         {
           if (verb == 0 || strcmp (verbs[verb].words[0], "who") == 0)
-            {
-              g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
-            }
+            g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
         }
     }
 }
@@ -367,9 +357,7 @@ static void
 good_cases (void **state)
 {
   for (gsize i = 0; cases[i].code == 0; i += 2)
-    {
-      check_cases (*state, i, i + 2);
-    }
+    check_cases (*state, i, i + 2);
 }
 
 static void
@@ -382,9 +370,7 @@ bad_cases (void **state)
     {
     }
   for (; i < n; i += N_AT_ONCE)
-    {
-      check_cases (*state, i, MIN (i + N_AT_ONCE, n));
-    }
+    check_cases (*state, i, MIN (i + N_AT_ONCE, n));
 }
 
 /* The words end with those of the verb. */
@@ -396,9 +382,7 @@ start_words (Servers *servers, Target target, const char *const *words, const ch
   gsize n = 0;
 
   for (; words[n] != NULL; n++)
-    {
-      all[n] = words[n];
-    }
+    all[n] = words[n];
   all[n++] = path;
   all[n] = NULL;
   return start_case (servers, &one, all, n, NULL);
@@ -529,9 +513,7 @@ passwords_stay_secret (void **state)
       assert_true (g_file_get_contents (files[i], &text, &length, NULL));
       assert_true (length > 0);
       for (gsize k = 0; k < G_N_ELEMENTS (secrets); k++)
-        {
-          assert_null (memmem (text, length, secrets[k], strlen (secrets[k])));
-        }
+        assert_null (memmem (text, length, secrets[k], strlen (secrets[k])));
     }
 }
 

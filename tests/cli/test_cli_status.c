@@ -38,9 +38,7 @@ start_with_status (Fixture *fixture, const char *file, ...)
   va_list args;
 
   for (gsize i = 0; i < G_N_ELEMENTS (first); i++)
-    {
-      g_ptr_array_add (argv, (gpointer) first[i]);
-    }
+    g_ptr_array_add (argv, (gpointer) first[i]);
   va_start (args, file);
   do
     {
@@ -78,9 +76,7 @@ assert_last (const char *file, const char *text)
   assert_true (n > 0);
   assert_true (g_str_has_prefix (lines[n - 1], "{\"event\":\"exit\""));
   if (strstr (lines[n - 1], text) == NULL)
-    {
-      fail_msg ("%s is not in %s", text, lines[n - 1]);
-    }
+    fail_msg ("%s is not in %s", text, lines[n - 1]);
 }
 
 static void
@@ -188,9 +184,7 @@ the_command_does_not_inherit_it (void **state)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, "FD "))
-        {
-          assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
-        }
+        assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
     }
   assert_true (cli_wait_lines (shown, "FD ", 3, 0));
 }
@@ -294,9 +288,7 @@ receives (int fd, const char *text)
     {
       message[n] = '\0';
       if (strstr (message, text) != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

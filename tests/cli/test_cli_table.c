@@ -65,9 +65,7 @@ add_mode (Words *words, const Cell *cell, const char *option)
       return;
     }
   for (gsize i = 0; i < G_N_ELEMENTS (cell->mode->options) && cell->mode->options[i] != NULL; i++)
-    {
-      add (words, cell->mode->options[i]);
-    }
+    add (words, cell->mode->options[i]);
 }
 
 /* zkflock with these options in this mode; command: a mode of cli_command that logs to the mark, with
@@ -85,9 +83,7 @@ start (const Cell *cell, const char *hosts, const char *const *options, const ch
   add (&words, "-E");
   add (&words, cell->code);
   for (; *options != NULL; options++)
-    {
-      add (&words, *options);
-    }
+    add (&words, *options);
   add_mode (&words, cell, NULL);
   if (cell->mode->is_multi)
     {
@@ -271,9 +267,7 @@ meet_exec_failure (const Cell *cell)
   const char *const value = cell->mode->is_multi ? other : cell->mode->options[1];
 
   if (cell->mode->is_hold)
-    {
-      return;
-    }
+    return;
   static const char *const programs[] = { "/etc/passwd", "/no/such/program" };
   for (int i = 0; i < 2; i++)
     {
@@ -286,9 +280,7 @@ meet_exec_failure (const Cell *cell)
         {
           const char *const word = j == 0 ? option : value;
           if (word != NULL)
-            {
-              words[n++] = word;
-            }
+            words[n++] = word;
         }
       words[n++] = cell->path;
       words[n] = programs[i];

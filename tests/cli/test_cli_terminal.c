@@ -294,9 +294,7 @@ background_to_foreground (void **state)
   assert_true (cli_wait_lines (log, "READY 0", 1, CLI_MS));
   /* It reads, may not, and stops; the shell tells so at its next prompt. */
   for (int i = 0; i < CLI_MS / 100 && !terminal_wait_text (shell, "Stopped", 100); i++)
-    {
-      shell_run (shell, "jobs");
-    }
+    shell_run (shell, "jobs");
   assert_shows (shell, "Stopped");
   shell_run (shell, "fg");
   assert_key (shell, log, "late");

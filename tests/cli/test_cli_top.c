@@ -211,9 +211,7 @@ assert_row (Terminal *terminal, int i, const char *start, const char *end)
   g_autofree char *row = terminal_get_row (terminal, i);
 
   if (!g_str_has_prefix (row, start) || !g_str_has_suffix (row, end))
-    {
-      fail_msg ("row %d: \"%s\", not \"%s ... %s\"", i, row, start, end);
-    }
+    fail_msg ("row %d: \"%s\", not \"%s ... %s\"", i, row, start, end);
 }
 
 static void
@@ -308,9 +306,7 @@ requests_in (Fixture *fixture, Terminal *terminal, int ms)
   const gint64 start = wait_now_ms ();
 
   while (wait_now_ms () - start < ms)
-    {
-      terminal_wait_text (terminal, "never there", 200);
-    }
+    terminal_wait_text (terminal, "never there", 200);
   return four_letter_monitor (fixture_server (fixture), "zk_packets_received") - packets;
 }
 
@@ -335,9 +331,7 @@ many_quiet_locks_cost_few_requests (void **state)
   /* Looks that find no change set the watches. A second without requests may lie between two looks. */
   int quiet_s = 0;
   for (int i = 0; i < MANY_SETTLED_S && quiet_s < MANY_QUIET_S; i++)
-    {
-      quiet_s = requests_in (fixture, terminal, 1000) > MANY_LOCKS / 2 ? 0 : quiet_s + 1;
-    }
+    quiet_s = requests_in (fixture, terminal, 1000) > MANY_LOCKS / 2 ? 0 : quiet_s + 1;
   assert_int_equal (quiet_s, MANY_QUIET_S);
   assert_in_range (four_letter_total_watches (fixture_server (fixture)), MANY_LOCKS, INT_MAX);
   const gint64 cpu = cpu_ms (pid);

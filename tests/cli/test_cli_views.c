@@ -108,13 +108,9 @@ arguments_in_any_locale (void **state)
                    NULL);
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   if (before != NULL)
-    {
-      g_setenv ("LC_ALL", before, TRUE);
-    }
+    g_setenv ("LC_ALL", before, TRUE);
   else
-    {
-      g_unsetenv ("LC_ALL");
-    }
+    g_unsetenv ("LC_ALL");
   for (int i = 0; i < 2; i++)
     {
       static const char *const paths[] = { "/locale/zw\xc3\xb6lf", "/locale/gr\xc3\xb6\xc3\x9f"
@@ -281,9 +277,7 @@ lost_output_is_an_error (void **state)
       g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, NULL);
       const int code = cli_wait (cli, CLI_MS);
       if (code != 74)
-        {
-          print_error ("%s: %d\n", commands[i], code);
-        }
+        print_error ("%s: %d\n", commands[i], code);
       assert_int_equal (code, 74);
     }
   queue_free (&queue);
@@ -393,9 +387,7 @@ reap_leaves_data_of_applications_alone (void **state)
 
   raw_zk_make_path (fixture->raw, "/customers/all");
   for (gsize i = 0; i < G_N_ELEMENTS (nodes); i++)
-    {
-      assert_int_equal (raw_zk_create (fixture->raw, nodes[i], "payload", 0, NULL), ZOK);
-    }
+    assert_int_equal (raw_zk_create (fixture->raw, nodes[i], "payload", 0, NULL), ZOK);
   g_free (cli_run (fixture, 1, "reap", "--yes", "/customers", NULL));
   raw_zk_create (fixture->raw, "/customers/all/_c_00000000-0000-4000-8000-000000000000-lock-", NULL,
                  ZOO_PERSISTENT_SEQUENTIAL, NULL);
@@ -403,9 +395,7 @@ reap_leaves_data_of_applications_alone (void **state)
                     (int) G_N_ELEMENTS (nodes) + 1);
   g_free (cli_run (fixture, 1, "reap", "--yes", "/customers", NULL));
   for (gsize i = 0; i < G_N_ELEMENTS (nodes); i++)
-    {
-      assert_true (raw_zk_exists (fixture->raw, nodes[i]));
-    }
+    assert_true (raw_zk_exists (fixture->raw, nodes[i]));
   assert_int_equal (raw_zk_count_children (fixture->raw, "/customers/all"), G_N_ELEMENTS (nodes));
 }
 

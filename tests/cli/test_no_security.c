@@ -53,9 +53,7 @@ run_zkflock (const char *hosts, const char *const *options, char **err)
   g_ptr_array_add (argv, (gpointer) "-Z");
   g_ptr_array_add (argv, (gpointer) hosts);
   for (; *options != NULL; options++)
-    {
-      g_ptr_array_add (argv, (gpointer) *options);
-    }
+    g_ptr_array_add (argv, (gpointer) *options);
   g_ptr_array_add (argv, (gpointer) "/p");
   g_ptr_array_add (argv, (gpointer) "true");
   g_ptr_array_add (argv, NULL);

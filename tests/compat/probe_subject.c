@@ -40,9 +40,7 @@ static void __attribute__ ((format (printf, 1, 2))) say (const char *format, ...
   const int length = vsnprintf (line, sizeof line, format, arguments);
   va_end (arguments);
   if (write (STDOUT_FILENO, line, (size_t) length) != length)
-    {
-      _exit (2);
-    }
+    _exit (2);
 }
 
 static void
@@ -115,14 +113,10 @@ listen_for (int turn_ms)
   static size_t length;
   struct pollfd in = { STDIN_FILENO, POLLIN, 0 };
   if (poll (&in, 1, turn_ms) <= 0)
-    {
-      return 1;
-    }
+    return 1;
   const ssize_t n = read (STDIN_FILENO, pending + length, sizeof pending - 1 - length);
   if (n <= 0)
-    {
-      return 0;
-    }
+    return 0;
   length += (size_t) n;
   pending[length] = '\0';
   char *end;
@@ -141,9 +135,7 @@ main (void)
 {
   zoo_set_debug_level (getenv ("PROBE_VERBOSE") != NULL ? ZOO_LOG_LEVEL_INFO : (ZooLogLevel) 0);
   while (listen_for (TURN_MS))
-    {
-      work ();
-    }
+    work ();
   /* The sessions end with their timeout or, where a probe is over, with the server. */
   _exit (0);
 }

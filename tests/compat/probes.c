@@ -106,9 +106,7 @@ read_lines (gpointer data)
   char *line = NULL;
   size_t size = 0;
   while (getline (&line, &size, file) > 0)
-    {
-      take_line (subject, line);
-    }
+    take_line (subject, line);
   free (line);
   fclose (file);
   return NULL;
@@ -122,9 +120,7 @@ subject_start (Probe *probe)
   Subject *subject = g_new0 (Subject, 1);
   pthread_mutex_init (&subject->mutex, NULL);
   for (int i = 0; i < MOST; i++)
-    {
-      subject->work[i] = g_array_new (FALSE, FALSE, sizeof (gint64));
-    }
+    subject->work[i] = g_array_new (FALSE, FALSE, sizeof (gint64));
   if (!g_spawn_async_with_pipes (NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
                                  &subject->pid, &subject->in, &subject->out, NULL, &error))
     {
@@ -156,9 +152,7 @@ subject_free (gpointer data)
   subject_kill (subject);
   close (subject->in);
   for (int i = 0; i < MOST; i++)
-    {
-      g_array_unref (subject->work[i]);
-    }
+    g_array_unref (subject->work[i]);
   pthread_mutex_destroy (&subject->mutex);
   g_free (subject);
 }
@@ -182,9 +176,7 @@ static int G_GNUC_PRINTF (3, 4) tell (Probe *probe, Subject *subject, const char
   va_end (arguments);
   g_autofree char *whole = g_strconcat (line, "\n", NULL);
   if (write (subject->in, whole, strlen (whole)) != (ssize_t) strlen (whole))
-    {
-      broken (probe, "the subject has ended");
-    }
+    broken (probe, "the subject has ended");
   return n;
 }
 
@@ -238,9 +230,7 @@ subject_at (Probe *probe, const char *address, const char *path, gint64 *session
   Subject *subject = subject_start (probe);
   const gint64 id = subject_open (probe, subject, 0, address);
   if (session != NULL)
-    {
-      *session = id;
-    }
+    *session = id;
   subject_init (probe, subject, 0, 0, path);
   return subject;
 }
@@ -361,9 +351,7 @@ probe_lost_reply (Probe *probe)
   Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal, NULL);
   proxy_log_start (probe->proxy);
   if (!hold (probe, first, 0))
-    {
-      return;
-    }
+    return;
   g_autoptr (GPtrArray) frames = proxy_log_copy (probe->proxy);
   for (guint i = 0; i < frames->len && k == 0; i++)
     {
@@ -376,17 +364,13 @@ probe_lost_reply (Probe *probe)
     }
   subject_kill (first);
   if (k == 0)
-    {
-      broken (probe, "the subject creates no node");
-    }
+    broken (probe, "the subject creates no node");
 
   Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
   proxy_arm (probe->proxy, type, k, 1, PROXY_CUT_BEFORE_REPLY);
   const int called = tell (probe, subject, "lock 0");
   if (!proxy_wait_fired (probe->proxy, 1, LONG_MS))
-    {
-      broken (probe, "the reply was not lost");
-    }
+    broken (probe, "the reply was not lost");
   const gboolean works = wait_work (subject, 0, 0, LONG_MS);
   const int n = raw_zk_count_children (probe->raw, probe->path);
   if (expect (probe, wait_answer (subject, called), "zkr_lock_lock () does not return")
@@ -410,9 +394,7 @@ probe_gone_before_watch (Probe *probe)
   Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal, NULL);
   proxy_log_start (probe->proxy);
   if (!hold (probe, holder, 0) || !hold (probe, holder, 1) || !call (probe, first, "lock", 0))
-    {
-      return;
-    }
+    return;
   g_auto (GStrv) names = raw_zk_children (probe->raw, probe->rehearsal);
   g_autofree char *in_front =
       g_strdup_printf ("%s/%s", probe->rehearsal, names != NULL ? names[0] : "");
@@ -430,9 +412,7 @@ probe_gone_before_watch (Probe *probe)
     }
   subject_kill (first);
   if (!watches || k == 0)
-    {
-      broken (probe, "the subject watches nothing, or has not listed the queue before");
-    }
+    broken (probe, "the subject watches nothing, or has not listed the queue before");
 
   Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
   proxy_arm (probe->proxy, type, k, 1, PROXY_HOLD_REPLY);
@@ -443,13 +423,9 @@ probe_gone_before_watch (Probe *probe)
       broken (probe, "the list was not held back");
     }
   if (!call (probe, holder, "unlock", 1))
-    {
-      return;
-    }
+    return;
   if (!raw_zk_wait_children (probe->raw, probe->path, 1, LONG_MS))
-    {
-      broken (probe, "the node in front is still there");
-    }
+    broken (probe, "the node in front is still there");
   proxy_let_go (probe->proxy);
   const gboolean works = wait_work (subject, 0, 0, LONG_MS);
   if (expect (probe, wait_answer (subject, called),
@@ -466,9 +442,7 @@ probe_two_of_one_session (Probe *probe)
   Subject *subject = subject_at (probe, probe->server, probe->path, NULL);
   subject_init (probe, subject, 1, 0, probe->path);
   if (!hold (probe, subject, 0) || !call (probe, subject, "lock", 1))
-    {
-      return;
-    }
+    return;
   const gboolean both = wait_work (subject, 1, 0, SHORT_MS);
   const int n = raw_zk_count_children (probe->raw, probe->path);
   if (!expect (probe, !both, "both own the lock; the server has %d node%s", n, n == 1 ? "" : "s")
@@ -491,21 +465,15 @@ probe_session_ended (Probe *probe)
   Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
   Subject *next = subject_at (probe, probe->server, probe->path, NULL);
   if (!hold (probe, holder, 0) || !queue (probe, next, 0, 2))
-    {
-      return;
-    }
+    return;
   proxy_set_mode (probe->proxy, PROXY_REFUSE);
   if (!expire_last_session (probe->proxy, probe->server, NULL))
-    {
-      broken (probe, "the session was not ended");
-    }
+    broken (probe, "the session was not ended");
   const gboolean works = wait_work (next, 0, 0, LONG_MS);
   const gint64 granted_ns = first_work (next, 0, 0);
   proxy_set_mode (probe->proxy, PROXY_PASS);
   if (!expect (probe, works, "the next in the queue is never granted the lock"))
-    {
-      return;
-    }
+    return;
   wait_ms (3 * SHORT_MS);
   expect (probe, last_work (holder, 0) < granted_ns + 2 * SHORT_MS * G_GINT64_CONSTANT (1000000),
           "still an owner two seconds after another has become one");
@@ -518,9 +486,7 @@ probe_partition (Probe *probe)
   Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
   Subject *next = subject_at (probe, probe->server, probe->path, NULL);
   if (!hold (probe, holder, 0) || !queue (probe, next, 0, 2))
-    {
-      return;
-    }
+    return;
   proxy_set_mode (probe->proxy, PROXY_HOLE);
   if (!expect (probe, wait_work (next, 0, 0, LONG_MS),
                "the next in the queue is never granted the lock"))
@@ -546,9 +512,7 @@ count_woken (Probe *probe, gint64 releasing)
     {
       ProxyFrame *frame = g_ptr_array_index (frames, i);
       if (frame->type == PROXY_EVENT && frame->session != releasing)
-        {
-          g_hash_table_add (sessions, &frame->session);
-        }
+        g_hash_table_add (sessions, &frame->session);
     }
   return g_hash_table_size (sessions);
 }
@@ -566,15 +530,11 @@ probe_herd (Probe *probe)
       subject_init (probe, subject, i, i, probe->path);
     }
   if (!hold (probe, subject, N_HERD - 1))
-    {
-      return;
-    }
+    return;
   for (int i = N_HERD - 2; i >= 0; i--)
     {
       if (!queue (probe, subject, i, N_HERD - i))
-        {
-          return;
-        }
+        return;
     }
   wait_ms (SHORT_MS);
   for (int i = N_HERD - 1; i > 0; i--)
@@ -622,9 +582,7 @@ probe_crash (Probe *probe)
   Subject *middle = subject_at (probe, probe->server, probe->path, NULL);
   Subject *last = subject_at (probe, probe->server, probe->path, &session);
   if (!hold (probe, holder, 0) || !queue (probe, middle, 0, 2) || !queue (probe, last, 0, 3))
-    {
-      return;
-    }
+    return;
   subject_kill (middle);
   if (!expect (probe, raw_zk_wait_children (probe->raw, probe->path, 2, LONG_MS),
                "the node of a dead process stays"))
@@ -633,9 +591,7 @@ probe_crash (Probe *probe)
     }
   wait_ms (SHORT_MS);
   if (!expect (probe, first_work (last, 0, 0) == 0, "granted while another holds the lock"))
-    {
-      return;
-    }
+    return;
   subject_kill (holder);
   if (expect (probe, wait_work (last, 0, 0, LONG_MS),
               "the next in the queue is never granted the lock")
@@ -706,9 +662,7 @@ run (gpointer data)
   for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
     {
       if (g_str_equal (PROBES[i].name, probe->name))
-        {
-          PROBES[i].run (probe);
-        }
+        PROBES[i].run (probe);
     }
   return NULL;
 }
@@ -726,9 +680,7 @@ main (int argc, char **argv)
   signal (SIGPIPE, SIG_IGN);
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (server == NULL)
-    {
-      return 2;
-    }
+    return 2;
   Probe *probes[G_N_ELEMENTS (PROBES)];
   pthread_t threads[G_N_ELEMENTS (PROBES)];
   guint n = 0;
@@ -741,9 +693,7 @@ main (int argc, char **argv)
         }
     }
   for (guint i = 0; i < n; i++)
-    {
-      pthread_create (&threads[i], NULL, run, probes[i]);
-    }
+    pthread_create (&threads[i], NULL, run, probes[i]);
   gboolean all_right = n > 0;
   for (guint i = 0; i < n; i++)
     {

@@ -32,17 +32,11 @@ on_change (int rc, void *data)
   Party *party = data;
   g_atomic_int_inc (rc == 0 ? &party->n_acquired : &party->n_released);
   if (rc == 0 && party->releases)
-    {
-      zkr_lock_unlock (&party->mutex);
-    }
+    zkr_lock_unlock (&party->mutex);
   while (g_atomic_int_get (&party->blocks) && !pthread_equal (pthread_self (), party->user))
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
   if (rc == 0 && party->ends)
-    {
-      pthread_exit (NULL);
-    }
+    pthread_exit (NULL);
 }
 
 static gboolean

@@ -34,9 +34,7 @@ private:
     if ((level & G_LOG_LEVEL_CRITICAL) != 0)
       {
         if (g_strcmp0 (domain, "curator") != 0)
-          {
-            g_error ("a critical message of %s: %s", domain, message);
-          }
+          g_error ("a critical message of %s: %s", domain, message);
         static_cast<criticals *> (data)->count_++;
       }
     else

@@ -71,9 +71,7 @@ is_refused (Try &&attempt, std::chrono::milliseconds timeout)
       catch (const curator::error &thrown)
         {
           if (!thrown.is (CURATOR_ERROR_CONNECTION_LOST) || timeout > LONG)
-            {
-              throw;
-            }
+            throw;
         }
     }
 }
@@ -487,9 +485,7 @@ test_nothing_is_thrown_into_c (void **state)
   second.get_future ().get ();
   /* The first message is logged after its callback has dropped the lease. */
   while (seen.count () < 2)
-    {
-      std::this_thread::sleep_for (1ms);
-    }
+    std::this_thread::sleep_for (1ms);
   assert_int_equal (seen.count (), 2);
   mutex.unlock ();
   assert_int_equal (seen.count (), 3);
@@ -554,9 +550,7 @@ test_client_options (void **state)
   assert_true (hold.data () == "me");
   assert_int_equal (raw_zk_count_children (fixture->raw, "/cpp-space/cpp"), 1);
   while (connected == 0)
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
   client.remove_state_listener (id);
   curator::client other = client.share ();
   other.close ();
@@ -572,9 +566,7 @@ test_connection_errors (void **)
   bool first = true;
   const unsigned id = client.add_connection_error_listener ([&] (const curator::error &cause) {
     if (std::exchange (first, false))
-      {
-        heard.set_value (cause);
-      }
+      heard.set_value (cause);
   });
   client.start ();
   const curator::error cause = heard.get_future ().get ();
@@ -610,14 +602,10 @@ test_end_of_a_hold (void **state)
 #endif
   hold.release ();
   while (!g_cancellable_is_cancelled (same.cancellable ()))
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
 #ifdef __cpp_lib_jthread
   while (!token.stop_requested ())
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
 #endif
 }
 
@@ -632,16 +620,12 @@ test_stop_token_again_and_again (void **state)
   assert_true (hold.stop_token () == first);
   const auto before = mallinfo2 ().uordblks;
   for (int i = 0; i < 10000; i++)
-    {
-      assert_false (hold.stop_token ().stop_requested ());
-    }
+    assert_false (hold.stop_token ().stop_requested ());
   /* The client's threads allocate meanwhile. */
   assert_true (mallinfo2 ().uordblks < before + 100000);
   hold.release ();
   while (!first.stop_requested ())
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
   assert_true (hold.stop_token ().stop_requested ());
 }
 #endif
@@ -674,9 +658,7 @@ test_callback_context (void **state)
     done = static_cast<bool> (hold);
   });
   while (!done)
-    {
-      g_main_context_iteration (context.get (), TRUE);
-    }
+    g_main_context_iteration (context.get (), TRUE);
   assert_true (ran == std::this_thread::get_id ());
 }
 
@@ -710,9 +692,7 @@ test_counters_and_trace (void **state)
   curator::client_options options;
   options.trace = [&] (const curator::trace_event &event) {
     if (event.kind == curator::trace_kind::released)
-      {
-        released.set_value ({ std::string (event.path), event.duration });
-      }
+      released.set_value ({ std::string (event.path), event.duration });
   };
   curator::client client (fixture_server (fixture), options);
   client.start ();
@@ -804,17 +784,13 @@ test_driver (void **state)
     described++;
     request.set_data ("from " + request.name ());
     if (throws)
-      {
-        throw std::runtime_error ("from a driver");
-      }
+      throw std::runtime_error ("from a driver");
   };
   functions.gets_the_lock = [] (const std::vector<std::string_view> &children, std::string_view own,
                                 guint max_leases) {
     std::size_t index = 0;
     while (children.at (index) != own)
-      {
-        index++;
-      }
+      index++;
     const auto most = static_cast<std::size_t> (max_leases);
     return index < most ? curator::predicate_results{ true, {} }
                         : curator::predicate_results{ false, std::string (children[index - most]) };
@@ -875,9 +851,7 @@ test_leaders (void **state)
                                      [&] (const curator::lease &lease, GCancellable *cancellable) {
                                        leads.set_value (lease.fencing_token ());
                                        while (g_cancellable_is_cancelled (cancellable) == FALSE)
-                                         {
-                                           std::this_thread::sleep_for (1ms);
-                                         }
+                                         std::this_thread::sleep_for (1ms);
                                        stopped.set_value (selector.has_leadership ());
                                        throw std::runtime_error ("a leader that throws");
                                      });
@@ -894,18 +868,14 @@ test_leaders (void **state)
   selector.interrupt_leadership ();
   assert_true (stopped.get_future ().get ());
   while (seen.count () == 0 || selector.has_leadership ())
-    {
-      std::this_thread::sleep_for (1ms);
-    }
+    std::this_thread::sleep_for (1ms);
   selector.close ();
 
   curator::leader_latch latch (client, "/cpp/latch", "two");
   std::promise<void> over;
   latch.add_listener ([&] (bool is_leader) {
     if (!is_leader)
-      {
-        over.set_value ();
-      }
+      over.set_value ();
   });
   assert_false (latch.leader ().has_value ());
   latch.start ();
@@ -948,9 +918,7 @@ test_leader_with_stop_token (void **state)
   selector.close ();
   const std::stop_token over = stopped.get_future ().get ();
   while (!over.stop_requested ())
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
 }
 #endif
 
@@ -988,9 +956,7 @@ test_moves (void **state)
   curator::mutex same = locks[1].share ();
   assert_true (same.is_owned_by_current_thread ());
   for (curator::mutex &lock : locks)
-    {
-      lock.unlock ();
-    }
+    lock.unlock ();
   curator::client moved = std::move (client);
   locks.clear ();
   assert_true (curator::mutex (moved, "/cpp/m1").try_lock ());

@@ -60,9 +60,7 @@ public:
   ~witness ()
   {
     if (destroyed_ != nullptr)
-      {
-        ++*destroyed_;
-      }
+      ++*destroyed_;
   }
 
 private:
@@ -84,13 +82,9 @@ leave (end how, trail &left)
   const witness local (left.unwound);
   left.entered++;
   if (how == end::exception)
-    {
-      throw std::runtime_error ("from a function of the program");
-    }
+    throw std::runtime_error ("from a function of the program");
   if (how == end::exit)
-    {
-      pthread_exit (nullptr);
-    }
+    pthread_exit (nullptr);
   pthread_setcancelstate (PTHREAD_CANCEL_ENABLE, nullptr);
   pthread_cancel (pthread_self ());
   pthread_testcancel ();
@@ -101,9 +95,7 @@ await (const std::atomic<int> &number, int at_least)
 {
   const auto until = std::chrono::steady_clock::now () + LONG;
   while (number < at_least && std::chrono::steady_clock::now () < until)
-    {
-      std::this_thread::sleep_for (1ms);
-    }
+    std::this_thread::sleep_for (1ms);
   assert_int_equal (number.load (), at_least);
 }
 
@@ -114,9 +106,7 @@ await_messages (const criticals &seen, end how, int n)
   const int expected = how == end::exception ? n : 0;
   const auto until = std::chrono::steady_clock::now () + LONG;
   while (seen.count () < expected && std::chrono::steady_clock::now () < until)
-    {
-      std::this_thread::sleep_for (1ms);
-    }
+    std::this_thread::sleep_for (1ms);
   assert_int_equal (seen.count (), expected);
 }
 
@@ -143,14 +133,10 @@ lead_and_leave (Fixture *fixture, end how)
         [&, kept = witness (left.destroyed)] (const curator::lease &lease, GCancellable *stop) {
           const curator::lease mine = lease.share ();
           if (left.entered < TIMES)
-            {
-              leave (how, left);
-            }
+            leave (how, left);
           leads_on = true;
           while (g_cancellable_is_cancelled (stop) == FALSE)
-            {
-              std::this_thread::sleep_for (1ms);
-            }
+            std::this_thread::sleep_for (1ms);
         };
     curator::leader_selector selector (client, path, std::move (lead));
     selector.set_auto_requeue (true);
@@ -158,9 +144,7 @@ lead_and_leave (Fixture *fixture, end how)
     await (left.unwound, TIMES);
     await_messages (seen, how, TIMES);
     while (!leads_on)
-      {
-        std::this_thread::sleep_for (1ms);
-      }
+      std::this_thread::sleep_for (1ms);
     selector.close ();
   }
   await (left.destroyed, 1);
@@ -172,9 +156,7 @@ void
 test_leader (void **state)
 {
   for (const end how : ENDS)
-    {
-      lead_and_leave (static_cast<Fixture *> (*state), how);
-    }
+    lead_and_leave (static_cast<Fixture *> (*state), how);
 }
 
 /* Each is granted, because what the one before it held has ended with it. */
@@ -192,9 +174,7 @@ acquire_and_leave (Fixture *fixture, end how)
       std::function<void (curator::lease, const curator::error *)> done =
           [&, how, kept = witness (left.destroyed)] (curator::lease, const curator::error *failed) {
             if (failed == nullptr)
-              {
-                leave (how, left);
-              }
+              leave (how, left);
           };
       mutex.acquire_async (curator::forever, std::move (done));
     }
@@ -210,9 +190,7 @@ void
 test_callback_of_an_acquire (void **state)
 {
   for (const end how : ENDS)
-    {
-      acquire_and_leave (static_cast<Fixture *> (*state), how);
-    }
+    acquire_and_leave (static_cast<Fixture *> (*state), how);
 }
 
 /* Each listener is called, and what it has captured is destroyed once, after the last call. */
@@ -228,9 +206,7 @@ listen_and_leave (Fixture *fixture, end how)
       std::function<void (curator::connection_state)> listener =
           [&, how, kept = witness (left.destroyed)] (curator::connection_state state) {
             if (state == curator::connection_state::connected)
-              {
-                leave (how, left);
-              }
+              leave (how, left);
           };
       client.add_state_listener (std::move (listener));
     }
@@ -246,9 +222,7 @@ void
 test_state_listener (void **state)
 {
   for (const end how : ENDS)
-    {
-      listen_and_leave (static_cast<Fixture *> (*state), how);
-    }
+    listen_and_leave (static_cast<Fixture *> (*state), how);
 }
 
 /* A cancellation that the callback did not allow ends nothing. */

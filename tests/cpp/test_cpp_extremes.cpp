@@ -157,14 +157,10 @@ waits (Fixture *fixture, const char *path, const std::function<bool (GCancellabl
   while (outcome.wait_for (std::chrono::milliseconds (1)) == std::future_status::timeout)
     {
       if (children (fixture, path) > 1)
-        {
-          cancellable.cancel ();
-        }
+        cancellable.cancel ();
     }
   while (children (fixture, path) > 1)
-    {
-      std::this_thread::yield ();
-    }
+    std::this_thread::yield ();
   return std::string (outcome.get ()) == "waits";
 }
 
@@ -277,9 +273,7 @@ test_durations (void **state)
         semaphore.try_acquire_for (time).value ().release ();
         semaphore.acquire (time).release ();
         for (curator::lease &one : semaphore.try_acquire_n_for (2, time))
-          {
-            one.release ();
-          }
+          one.release ();
       }
   });
 }

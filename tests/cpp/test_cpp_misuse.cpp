@@ -65,9 +65,7 @@ void
 expect (const char *name, const char *on, outcome wanted, outcome seen)
 {
   if (wanted != seen)
-    {
-      fail_msg ("%s on %s %s, but should have %s", name, on, to_string (seen), to_string (wanted));
-    }
+    fail_msg ("%s on %s %s, but should have %s", name, on, to_string (seen), to_string (wanted));
 }
 
 template <class Handle> struct operation
@@ -649,9 +647,7 @@ test_creations (void **state)
       expect (one.name, "an empty client", logic,
               outcome_of ([&] { one.call (empty, "/misuse/a"); }));
       for (const std::string &path : { "/misuse/a\0b"s, "/misuse/a\0"s, "\0"s, ""s, "no/slash"s })
-        {
-          expect (one.name, "a bad path", refused, outcome_of ([&] { one.call (client, path); }));
-        }
+        expect (one.name, "a bad path", refused, outcome_of ([&] { one.call (client, path); }));
     }
   expect ("client", "a NUL", refused,
           outcome_of ([&] { (void) curator::client (server + "\0/chroot"s); }));

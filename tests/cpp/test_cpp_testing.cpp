@@ -28,9 +28,7 @@ becomes (Condition &&condition)
 {
   const auto end = std::chrono::steady_clock::now () + LONG;
   while (!condition () && std::chrono::steady_clock::now () < end)
-    {
-      std::this_thread::sleep_for (2ms);
-    }
+    std::this_thread::sleep_for (2ms);
   return condition ();
 }
 

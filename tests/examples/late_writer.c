@@ -30,9 +30,7 @@ hold_and_write (CuratorLock *lock, const char *round, const char *body, gboolean
   const gboolean held = curator_lease_get_state (lease) == CURATOR_LEASE_HELD;
   g_print ("held %d token %" G_GUINT64_FORMAT "\n", held, token);
   if (stops && !late_resource_stops)
-    {
-      raise (SIGSTOP);
-    }
+    raise (SIGSTOP);
   const gboolean first = late_write_guarded (guarded, token, body);
   const gboolean second = late_write_plain (plain, token, body);
   g_print ("accepted %d %d\n", first, second);
@@ -43,9 +41,7 @@ int
 main (int argc, char **argv)
 {
   if (argc < 6)
-    {
-      return 64;
-    }
+    return 64;
   const gboolean stops = argc > 6;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
@@ -53,9 +49,7 @@ main (int argc, char **argv)
   late_open (argv[3], stops);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, argv[2], NULL);
   if (!curator_client_start (client, &error) || !curator_lock_acquire (lock, WAIT_MS, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   const int status = hold_and_write (lock, argv[4], argv[5], stops);
   late_close ();
   curator_client_close (client);

@@ -56,9 +56,7 @@ take_sample (GPtrArray *leases, Sample *sample)
   sample->left_ms = G_MAXINT64;
   sample->at_ns = wait_now_ns ();
   for (guint i = 0; i < leases->len; i++)
-    {
-      sample->left_ms = MIN (sample->left_ms, left_of (g_ptr_array_index (leases, i)));
-    }
+    sample->left_ms = MIN (sample->left_ms, left_of (g_ptr_array_index (leases, i)));
   sample->after_ns = wait_now_ns ();
   sample->deadline_ns = sample->after_ns + (sample->left_ms + 1) * MS;
   return sample->after_ns - sample->at_ns <= LONGEST_SAMPLE_NS;
@@ -90,9 +88,7 @@ look_at (Belief *belief)
 {
   Sample sample;
   if (belief->over)
-    {
-      return;
-    }
+    return;
   const gboolean clear = take_sample (belief->leases, &sample);
   const gboolean paused = sample.at_ns - belief->sampled_ns > PAUSE_NS;
   if (sample.left_ms == 0)
@@ -103,9 +99,7 @@ look_at (Belief *belief)
   else if (clear)
     {
       if (paused)
-        {
-          record_sample (belief, belief->keeper->samples, &sample);
-        }
+        record_sample (belief, belief->keeper->samples, &sample);
       belief->deadline_ns = sample.deadline_ns;
       belief->sampled_ns = sample.at_ns;
     }
@@ -119,9 +113,7 @@ keep_looking (void *data)
   while (!keeper->quit)
     {
       for (guint i = 0; i < keeper->beliefs->len; i++)
-        {
-          look_at (g_ptr_array_index (keeper->beliefs, i));
-        }
+        look_at (g_ptr_array_index (keeper->beliefs, i));
       pthread_mutex_unlock (&keeper->mutex);
       g_usleep ((gulong) keeper->period_us);
       pthread_mutex_lock (&keeper->mutex);
@@ -171,9 +163,7 @@ on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
   (void) lease;
   event.op = state == CURATOR_LEASE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST;
   if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
-    {
-      recorder_add (told->recorder, event);
-    }
+    recorder_add (told->recorder, event);
 }
 
 static void
@@ -200,9 +190,7 @@ belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
     {
     }
   if (sample.left_ms == 0)
-    {
-      return NULL;
-    }
+    return NULL;
   event->token = curator_lease_get_fencing_token (first);
   event->session = curator_lease_get_session_id (first);
   event->time_ns = sample.at_ns;
@@ -211,9 +199,7 @@ belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
   belief->keeper = keeper;
   belief->leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
   for (guint i = 0; i < leases->len; i++)
-    {
-      g_ptr_array_add (belief->leases, curator_lease_ref (g_ptr_array_index (leases, i)));
-    }
+    g_ptr_array_add (belief->leases, curator_lease_ref (g_ptr_array_index (leases, i)));
   belief->event = *event;
   belief->event.time_ns = 0;
   belief->event.result = RECORD_OK;

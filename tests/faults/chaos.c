@@ -162,9 +162,7 @@ count_fds (pid_t pid)
   GDir *dir = g_dir_open (path, 0, NULL);
   int n = 0;
   while (dir != NULL && g_dir_read_name (dir) != NULL)
-    {
-      n++;
-    }
+    n++;
   g_clear_pointer (&dir, g_dir_close);
   return n;
 }
@@ -176,9 +174,7 @@ all_ready (gpointer data)
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       if (chaos_cell (&chaos->cells->ready[chaos->scene.slots[i].process]) == 0)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -190,9 +186,7 @@ all_idle (gpointer data)
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != N_THREADS)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -221,9 +215,7 @@ wait_until_idle (Chaos *chaos)
     {
       elections++;
       if (!zk_ensemble_wait_whole (chaos->scene.ensemble, 2 * PATIENCE_MS))
-        {
-          fail (chaos, "ensemble_broken", 1);
-        }
+        fail (chaos, "ensemble_broken", 1);
       before = epoch_of_leader (chaos);
     }
   figures_add (chaos->figures, "elections_without_fault", elections);
@@ -263,9 +255,7 @@ count_ephemerals (RawZk *raw, const char *path, gboolean print)
       g_autofree char *child = g_strconcat (path, "/", *name, NULL);
       const gint64 owner = raw_zk_owner (raw, child);
       if (owner > 0 && print)
-        {
-          g_printerr ("left behind: %s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
-        }
+        g_printerr ("left behind: %s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
       n += owner > 0 ? 1 : count_ephemerals (raw, child, print);
     }
   return n;
@@ -279,9 +269,7 @@ add_view (RawZk *raw, const char *path, GString *view)
     {
       g_autofree char *child = g_strconcat (path, "/", *name, NULL);
       if (raw_zk_owner (raw, child) > 0)
-        {
-          g_string_append_printf (view, "%s\n", child);
-        }
+        g_string_append_printf (view, "%s\n", child);
       add_view (raw, child, view);
     }
 }
@@ -303,9 +291,7 @@ servers_agree (gpointer data)
     }
   const gboolean agree = g_string_equal (views[0], views[1]) && g_string_equal (views[1], views[2]);
   for (int i = 0; i < 3; i++)
-    {
-      g_string_free (views[i], TRUE);
-    }
+    g_string_free (views[i], TRUE);
   return agree;
 }
 
@@ -422,9 +408,7 @@ look_for_residue (Chaos *chaos)
   fail (chaos, "orphans", orphans);
   raw_zk_close (raw);
   if (orphans > 0)
-    {
-      tell_all (chaos);
-    }
+    tell_all (chaos);
   wait_until (no_watches, chaos, PATIENCE_MS);
   fail (chaos, "watches", count_watches (chaos));
   wait_until (no_leaked_fds, chaos, PATIENCE_MS);
@@ -457,17 +441,13 @@ end_workers (Chaos *chaos)
       const gboolean ended =
           process_wait (slot->pid, chaos->failures == 0 ? PATIENCE_MS : 5000, &status);
       if (!ended)
-        {
-          process_kill (slot->pid);
-        }
+        process_kill (slot->pid);
       const gboolean crashed = ended && (!WIFEXITED (status) || WEXITSTATUS (status) != 0);
       hangs += !ended;
       crashes += crashed;
       slot->pid = 0;
       if (!ended || crashed || chaos_cell (&chaos->cells->unexpected) > 0)
-        {
-          print_output (chaos, slot->process);
-        }
+        print_output (chaos, slot->process);
     }
   fail (chaos, "hangs_at_close", hangs);
   fail (chaos, "crashes", crashes);
@@ -532,17 +512,11 @@ begin_epoch (Chaos *chaos)
   g_array_set_size (chaos->scene.faults, 0);
   chaos_third_begin_epoch (chaos->scene.third, chaos->directory);
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      start_worker (chaos, i);
-    }
+    start_worker (chaos, i);
   if (!wait_until (all_ready, chaos, 2 * PATIENCE_MS))
-    {
-      fail (chaos, "not_connected", 1);
-    }
+    fail (chaos, "not_connected", 1);
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      chaos->scene.slots[i].usual_fds = count_fds (chaos->scene.slots[i].pid);
-    }
+    chaos->scene.slots[i].usual_fds = count_fds (chaos->scene.slots[i].pid);
 }
 
 /* Of the clients in a slot. */
@@ -573,9 +547,7 @@ name_servers (Chaos *chaos, int i)
                               slot->by_name ? port : "");
       slot->accepted_before[s] = -1;
       if (scene->hostile != NULL)
-        {
-          chaos_hostile_listen (scene->hostile, atoi (port + 1));
-        }
+        chaos_hostile_listen (scene->hostile, atoi (port + 1));
     }
   chaos_faults_tell_hosts (slot);
   slot->names->hostile = scene->hostile != NULL ? chaos_hostile_host (scene->hostile) : 0;
@@ -588,9 +560,7 @@ open_servers (Chaos *chaos)
   ChaosScene *scene = &chaos->scene;
   static const int sessions[] = { 3000, 4000, CHAOS_LONGEST_SESSION_MS };
   if (!chaos_servers_start (scene))
-    {
-      return FALSE;
-    }
+    return FALSE;
   chaos->resource_directory = scratch_new ("resource");
   scene->hostile_counted = 0;
   scene->hostile = chaos_kinds_has (&scene->kinds, CHAOS_KIND_HOSTILE)
@@ -609,9 +579,7 @@ open_servers (Chaos *chaos)
       name_servers (chaos, i);
     }
   if (scene->hostile != NULL)
-    {
-      chaos_hostile_start (scene->hostile);
-    }
+    chaos_hostile_start (scene->hostile);
   return TRUE;
 }
 
@@ -622,9 +590,7 @@ close_servers (Chaos *chaos)
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       for (int s = 0; s < 3; s++)
-        {
-          proxy_free (scene->slots[i].proxies[s]);
-        }
+        proxy_free (scene->slots[i].proxies[s]);
       g_free (scene->slots[i].connect_string);
       g_free (scene->slots[i].names_path);
       chaos_names_close (scene->slots[i].names);
@@ -653,9 +619,7 @@ replace_servers (Chaos *chaos)
   tell_resource (chaos);
   close_servers (chaos);
   if (!open_servers (chaos))
-    {
-      fail (chaos, "no_ensemble", 1);
-    }
+    fail (chaos, "no_ensemble", 1);
 }
 
 /* Servers that fail often may diverge: a follower that loses its leader can lose transactions that
@@ -666,9 +630,7 @@ void_epoch (Chaos *chaos)
 {
   g_print ("chaos: the servers hold different data; this epoch is void\n");
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      process_kill (chaos->scene.slots[i].pid);
-    }
+    process_kill (chaos->scene.slots[i].pid);
   replace_servers (chaos);
 }
 
@@ -677,13 +639,9 @@ end_epoch (Chaos *chaos, guint hanging)
 {
   fail (chaos, "hangs", hanging);
   if (hanging == 0)
-    {
-      look_for_residue (chaos);
-    }
+    look_for_residue (chaos);
   else
-    {
-      tell_residue (chaos);
-    }
+    tell_residue (chaos);
   end_workers (chaos);
   judge (chaos);
 }
@@ -697,26 +655,18 @@ run_epoch (Chaos *chaos, gint64 until_ms)
   while (wait_now_ms () < until_ms && chaos->failures == 0)
     {
       if (!chaos_round (&chaos->scene))
-        {
-          fail (chaos, "ensemble_broken", 1);
-        }
+        fail (chaos, "ensemble_broken", 1);
     }
   if (!chaos_third_heal (chaos->scene.third, TRUE, PATIENCE_MS))
-    {
-      fail (chaos, "third_parties_left_something", 1);
-    }
+    fail (chaos, "third_parties_left_something", 1);
   chaos_third_end_epoch (chaos->scene.third);
   const guint hanging = wait_for_quiet (chaos);
   const gboolean agree = wait_until (servers_agree, chaos, AGREE_MS);
   figures_add (chaos->figures, "void_epochs", agree ? 0 : 1);
   if (agree)
-    {
-      end_epoch (chaos, hanging);
-    }
+    end_epoch (chaos, hanging);
   else
-    {
-      void_epoch (chaos);
-    }
+    void_epoch (chaos);
   chaos_cells_close (chaos->cells);
   if (chaos->failures == 0)
     {
@@ -736,9 +686,7 @@ report_kinds (Chaos *chaos)
 {
   const guint missing = chaos_kinds_report (&chaos->scene.kinds, chaos->figures);
   if (seconds >= LONG_RUN_S || only != NULL)
-    {
-      fail (chaos, "kinds_without_effect", missing);
-    }
+    fail (chaos, "kinds_without_effect", missing);
 }
 
 int
@@ -773,9 +721,7 @@ main (int argc, char **argv)
   chaos.scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   chaos.scene.data = &chaos;
   if (!chaos_servers_may_mount ())
-    {
-      chaos_kinds_leave_out (&chaos.scene.kinds, CHAOS_KIND_DISK, "no right to mount a disk");
-    }
+    chaos_kinds_leave_out (&chaos.scene.kinds, CHAOS_KIND_DISK, "no right to mount a disk");
   if (chaos.figures == NULL || !open_servers (&chaos))
     {
       g_printerr ("chaos: no ensemble, or no file for the figures\n");
@@ -789,9 +735,7 @@ main (int argc, char **argv)
       const gint64 longest = wait_now_ms () + (gint64) epoch_seconds * 1000;
       judged += run_epoch (&chaos, judged == 0 ? longest : MIN (end, longest));
       if (++epochs % ENSEMBLE_EPOCHS == 0 && chaos.failures == 0 && wait_now_ms () < end)
-        {
-          replace_servers (&chaos);
-        }
+        replace_servers (&chaos);
     }
   tell_resource (&chaos);
   close_servers (&chaos);

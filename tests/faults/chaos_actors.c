@@ -33,9 +33,7 @@ void
 chaos_actor_wait (const ChaosActor *actor)
 {
   while (chaos_cell (&actor->cells->phase) == CHAOS_CONNECT)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
 }
 
 gboolean

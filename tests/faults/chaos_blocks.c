@@ -150,9 +150,7 @@ ChaosBlocks *
 chaos_blocks_open (const ChaosActor *actor)
 {
   if (!chaos_actor_is_chosen (actor, CHAOS_KIND_BLOCKS))
-    {
-      return NULL;
-    }
+    return NULL;
   ChaosBlocks *blocks = g_new0 (ChaosBlocks, 1);
   g_autofree char *path = g_strdup_printf (CHAOS_ROOT "/blocked-%d", actor->process);
   blocks->other = g_strdup_printf (CHAOS_ROOT "/blocked-%d-other", actor->process);
@@ -168,9 +166,7 @@ void
 chaos_blocks_close (ChaosBlocks *blocks)
 {
   if (blocks == NULL)
-    {
-      return;
-    }
+    return;
   curator_client_close (blocks->client);
   curator_lock_unref (blocks->lock);
   curator_client_unref (blocks->client);
@@ -182,9 +178,7 @@ void
 chaos_blocks_tell (const ChaosBlocks *blocks)
 {
   if (blocks != NULL)
-    {
-      chaos_client_tell (blocks->client, "whose user code blocks");
-    }
+    chaos_client_tell (blocks->client, "whose user code blocks");
 }
 
 static void
@@ -193,9 +187,7 @@ note_loss (const ChaosActor *actor, const Hold *hold, gint64 lost_ns)
   ChaosCells *cells = actor->cells;
   const guint32 n = __atomic_fetch_add (&cells->n_losses, 1, __ATOMIC_SEQ_CST);
   if (n < CHAOS_LOSSES)
-    {
-      cells->losses[n] = (ChaosLoss){ hold->held_ns, lost_ns, actor->process };
-    }
+    cells->losses[n] = (ChaosLoss){ hold->held_ns, lost_ns, actor->process };
   g_printerr ("%s is lost; the client has session 0x%" G_GINT64_MODIFIER "x\n",
               curator_lease_get_node_path (hold->lease),
               curator_client_get_session_id (hold->blocks->client));

@@ -89,14 +89,10 @@ wait_hold_and_end (void *data)
       curator_lock_acquire (life->lock, CURATOR_WAIT_FOREVER, life->cancellable, NULL);
   g_atomic_int_add (&life->n_waiting, -1);
   if (!acquired)
-    {
-      return NULL;
-    }
+    return NULL;
   wait_ms (salt * HOLD_MS / N_VICTIMS);
   if (salt % 2 == 0)
-    {
-      pthread_exit (NULL);
-    }
+    pthread_exit (NULL);
   curator_lock_release (life->lock, CONNECT_MS, NULL, NULL);
   return NULL;
 }
@@ -105,18 +101,14 @@ static void
 start_victims (Life *life)
 {
   for (int i = 0; i < N_VICTIMS; i++)
-    {
-      pthread_create (&life->victims[i], NULL, wait_hold_and_end, life);
-    }
+    pthread_create (&life->victims[i], NULL, wait_hold_and_end, life);
 }
 
 static void
 join_victims (Life *life)
 {
   for (int i = 0; i < N_VICTIMS; i++)
-    {
-      pthread_join (life->victims[i], NULL);
-    }
+    pthread_join (life->victims[i], NULL);
 }
 
 /* --- user code that ends its client ------------------------------------------------------------- */
@@ -126,9 +118,7 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Life *life = data;
   if (life->way == BY_LISTENER && state == CURATOR_STATE_CONNECTED)
-    {
-      close_client (life);
-    }
+    close_client (life);
 }
 
 static void
@@ -136,9 +126,7 @@ on_destroy (gpointer data)
 {
   Life *life = data;
   if (life->way == BY_DESTROY)
-    {
-      close_client (life);
-    }
+    close_client (life);
   g_atomic_int_add (&life->n_owed, -1);
 }
 
@@ -155,9 +143,7 @@ static void
 wait_owed (const Life *life)
 {
   while (g_atomic_int_get (&life->n_owed) > 0)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
 }
 
 /* --- the actor ---------------------------------------------------------------------------------- */
@@ -183,17 +169,11 @@ end (Life *life, guint listener)
       curator_lock_acquire_async (life->lock, SOON_MS, NULL, on_acquired, life);
     }
   if (life->way == BY_DESTROY)
-    {
-      curator_client_remove_state_listener (life->client, listener);
-    }
+    curator_client_remove_state_listener (life->client, listener);
   for (int i = 0; i < N_VICTIMS && life->way == BY_CANCELLED_THREADS; i++)
-    {
-      pthread_cancel (life->victims[i]);
-    }
+    pthread_cancel (life->victims[i]);
   if (life->way == BY_CALLBACK || life->way == BY_DESTROY)
-    {
-      wait_ms (SOON_MS / N_VICTIMS);
-    }
+    wait_ms (SOON_MS / N_VICTIMS);
   close_client (life);
   join_victims (life);
   curator_lock_unref (life->lock);
@@ -223,13 +203,9 @@ lead_a_life (const ChaosActor *actor, GRand *rand)
     }
   chaos_cell_add (&actor->cells->ends_in_calls, g_atomic_int_get (&life.n_waiting) > 0);
   if (life.way == BY_LAST_REFERENCE)
-    {
-      end_by_last_reference (&life);
-    }
+    end_by_last_reference (&life);
   else
-    {
-      end (&life, listener);
-    }
+    end (&life, listener);
   wait_owed (&life);
   g_object_unref (life.cancellable);
   chaos_cell_add (&actor->cells->ends, 1);

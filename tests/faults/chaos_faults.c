@@ -83,9 +83,7 @@ static void
 print_fault (ChaosScene *scene, const char *name, int who)
 {
   if (scene->verbose)
-    {
-      g_print ("  %s (%d)\n", name, who);
-    }
+    g_print ("  %s (%d)\n", name, who);
 }
 
 static void
@@ -143,17 +141,11 @@ end_server_fault (ChaosScene *scene, const Round *round)
 {
   ZkServer *server = zk_ensemble_server (scene->ensemble, round->member);
   if (round->server_fault == LEADER_FROZEN || round->server_fault == FOLLOWER_FROZEN)
-    {
-      zk_server_thaw (server);
-    }
+    zk_server_thaw (server);
   if (round->server_fault == LEADER_KILLED || round->server_fault == FOLLOWER_KILLED)
-    {
-      zk_server_relaunch (server);
-    }
+    zk_server_relaunch (server);
   if (zk_ensemble_links (scene->ensemble) != NULL)
-    {
-      zk_links_heal (zk_ensemble_links (scene->ensemble));
-    }
+    zk_links_heal (zk_ensemble_links (scene->ensemble));
   return TRUE;
 }
 
@@ -214,13 +206,9 @@ end_at_servers (ChaosScene *scene, const Round *round)
 {
   gboolean fine = TRUE;
   if (round->server_kind == CHAOS_KIND_SERVERS)
-    {
-      fine = end_server_fault (scene, round);
-    }
+    fine = end_server_fault (scene, round);
   if (round->server_kind == CHAOS_KIND_DISK)
-    {
-      fine = chaos_servers_free_disk (scene, round->member);
-    }
+    fine = chaos_servers_free_disk (scene, round->member);
   return (round->server_kind == CHAOS_KINDS || zk_ensemble_wait_whole (scene->ensemble, HEAL_MS))
          && fine;
 }
@@ -251,9 +239,7 @@ change_member (ChaosScene *scene, ChaosSlot *slot)
 {
   const int only = g_rand_int_range (scene->rand, 0, 3);
   for (int p = 0; p < 3; p++)
-    {
-      proxy_set_mode (slot->proxies[p], p == only ? PROXY_PASS : PROXY_REFUSE);
-    }
+    proxy_set_mode (slot->proxies[p], p == only ? PROXY_PASS : PROXY_REFUSE);
 }
 
 static guint32
@@ -268,9 +254,7 @@ void
 chaos_faults_tell_hosts (ChaosSlot *slot)
 {
   for (int p = 0; p < 3; p++)
-    {
-      chaos_cell_set (&slot->names->hosts[p], host_of (slot->proxies[p]));
-    }
+    chaos_cell_set (&slot->names->hosts[p], host_of (slot->proxies[p]));
 }
 
 /* Some of them, or all. What the resolver says of it may be wrong for a while. */
@@ -326,20 +310,14 @@ choose_client_fault (ChaosScene *scene, const ChaosSlot *slot)
 {
   guint among = CLIENT_KINDS;
   if (!scene->unequal)
-    {
-      among &= ~(1U << CHAOS_KIND_SESSIONS);
-    }
+    among &= ~(1U << CHAOS_KIND_SESSIONS);
   if (!slot->by_name)
-    {
-      among &= ~NAME_KINDS;
-    }
+    among &= ~NAME_KINDS;
   const ChaosKind kind = chaos_kinds_pick (&scene->kinds, scene->rand, among);
   const int path = g_rand_int_range (scene->rand, PATH_SILENT, PATH_SLOW + 1);
   const gboolean kill_it = g_rand_boolean (scene->rand);
   if (kind == CHAOS_KINDS)
-    {
-      return N_CLIENT_FAULTS;
-    }
+    return N_CLIENT_FAULTS;
   chaos_kinds_count (&scene->kinds, kind);
   return kind == CHAOS_KIND_PATHS       ? (ClientFault) path
          : kind == CHAOS_KIND_PROCESSES ? (kill_it ? CLIENT_KILLED : CLIENT_STOPPED)
@@ -356,9 +334,7 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
   const int delay_ms = g_rand_int_range (scene->rand, 10, 500);
   const ClientFault fault = choose_client_fault (scene, slot);
   if (fault == N_CLIENT_FAULTS)
-    {
-      return;
-    }
+    return;
   round->at_client[i] = TRUE;
   round->client_fault[i] = fault;
   print_fault (scene, client_names[fault], slot->process);
@@ -406,9 +382,7 @@ begin_at_client (ChaosScene *scene, Round *round, int i)
     case PATH_CUT:
       note_fault (scene, CHAOS_PATH_BAD, slot->process);
       for (int p = 0; p < 3; p++)
-        {
-          proxy_cut (slot->proxies[p]);
-        }
+        proxy_cut (slot->proxies[p]);
       break;
     case PATH_SLOW:
     case N_CLIENT_FAULTS:
@@ -429,9 +403,7 @@ end_at_client (ChaosScene *scene, const Round *round, int i)
       __atomic_fetch_add (slot->slept_ns, slept_ns, __ATOMIC_SEQ_CST);
     }
   if (round->client_fault[i] == CLIENT_STOPPED || round->client_fault[i] == MACHINE_ASLEEP)
-    {
-      kill (slot->pid, SIGCONT);
-    }
+    kill (slot->pid, SIGCONT);
   chaos_cell_set (&slot->names->mode, CHAOS_NAMES_RIGHT);
   set_path (slot, PROXY_PASS, 0);
 }
@@ -451,9 +423,7 @@ begin (ChaosScene *scene, Round *round)
     {
       const int i = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
       if (!round->at_client[i])
-        {
-          begin_at_client (scene, round, i);
-        }
+        begin_at_client (scene, round, i);
     }
 }
 
@@ -461,13 +431,9 @@ static void
 note_third (ChaosScene *scene, const Round *round)
 {
   if ((round->third_kinds & (1U << CHAOS_KIND_ACL)) != 0)
-    {
-      note_fault (scene, CHAOS_ACL, 0);
-    }
+    note_fault (scene, CHAOS_ACL, 0);
   if ((round->third_kinds & (1U << CHAOS_KIND_QUOTA)) != 0)
-    {
-      note_fault (scene, CHAOS_QUOTA, 0);
-    }
+    note_fault (scene, CHAOS_QUOTA, 0);
   if (round->third_kinds != 0)
     {
       note_fault (scene, CHAOS_THIRD_PARTY, 0);
@@ -504,16 +470,12 @@ chaos_round (ChaosScene *scene)
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       if (round.at_client[i])
-        {
-          end_at_client (scene, &round, i);
-        }
+        end_at_client (scene, &round, i);
     }
   whole = end_at_servers (scene, &round) && whole;
   whole = chaos_third_heal (scene->third, FALSE, HEAL_MS) && whole;
   for (guint i = round.noted; i < scene->faults->len; i++)
-    {
-      g_array_index (scene->faults, ChaosFault, i).to_ns = wait_now_ns ();
-    }
+    g_array_index (scene->faults, ChaosFault, i).to_ns = wait_now_ns ();
   wait_ms (g_rand_int_range (scene->rand, 200, 2000));
   return whole;
 }

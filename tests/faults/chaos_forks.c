@@ -79,13 +79,9 @@ hold (Child *child, CuratorLease *lease, RecordEvent event)
   note (child, event, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
   event.time_ns = 0;
   if (belief == NULL)
-    {
-      return LOST;
-    }
+    return LOST;
   for (int ms = 0; ms < HOLD_MS && !belief_is_over (belief); ms += LOOK_MS)
-    {
-      wait_ms (LOOK_MS);
-    }
+    wait_ms (LOOK_MS);
   const gboolean lost = belief_end (belief);
   note (child, event, RECORD_RELEASE_CALLED, RECORD_OK);
   const gboolean released = curator_lease_release (lease, PATIENCE_MS, NULL, NULL);
@@ -105,9 +101,7 @@ acquire (Child *child, CuratorClient *client)
   note (child, event, RECORD_ACQUIRE_CALLED, RECORD_OK);
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, PATIENCE_MS, NULL, &error);
   if (lease != NULL)
-    {
-      return hold (child, lease, event);
-    }
+    return hold (child, lease, event);
   const gboolean timed_out = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
   note (child, event, RECORD_ACQUIRE_RETURNED, timed_out ? RECORD_TIMED_OUT : RECORD_FAILED);
   return NOT_ACQUIRED;
@@ -134,13 +128,9 @@ run_child (Child *child, pid_t parent)
 {
   prctl (PR_SET_PDEATHSIG, SIGKILL);
   if (getppid () != parent)
-    {
-      _exit (LOST);
-    }
+    _exit (LOST);
   if (!inherited_refuses (child->parent))
-    {
-      _exit (NOT_REFUSED);
-    }
+    _exit (NOT_REFUSED);
   child->recorder = recorder_open (child->parent->directory, child->number, 1, LOG_EVENTS);
   child->keeper =
       belief_keeper_new (child->parent->directory, child->number, LOOK_MS * 1000, LOG_EVENTS);
@@ -205,13 +195,9 @@ fork_one (const ChaosActor *actor, GRand *rand)
   chaos_cell_set (&cells->child[actor->process], (guint32) child.number);
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      run_child (&child, parent);
-    }
+    run_child (&child, parent);
   if (pid > 0)
-    {
-      wait_for (actor, pid);
-    }
+    wait_for (actor, pid);
   chaos_cell_set (&cells->child[actor->process], 0);
 }
 

@@ -43,9 +43,7 @@ chaos_hostile_new (guint32 seed)
   hostile->host = zk_server_new_host ();
   hostile->fds = g_array_new (FALSE, TRUE, sizeof (struct pollfd));
   for (int i = 0; i < KEPT; i++)
-    {
-      hostile->kept[i] = -1;
-    }
+    hostile->kept[i] = -1;
   return hostile;
 }
 
@@ -66,9 +64,7 @@ chaos_hostile_listen (ChaosHostile *hostile, int port)
   net_parse (address, &name);
   const struct pollfd listening = { .fd = net_listen (&name), .events = POLLIN };
   if (listening.fd >= 0)
-    {
-      g_array_append_val (hostile->fds, listening);
-    }
+    g_array_append_val (hostile->fds, listening);
   return listening.fd >= 0;
 }
 
@@ -142,9 +138,7 @@ keep_or_close (ChaosHostile *hostile, int fd)
       fd = before;
     }
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
 }
 
 static void
@@ -159,9 +153,7 @@ answer_all (ChaosHostile *hostile, int listening)
           wait_ms (1); /* the client may have sent its first bytes */
         }
       if (send (fd, bytes->data, bytes->len, MSG_NOSIGNAL) >= 0)
-        {
-          g_atomic_int_inc ((gint *) &hostile->served);
-        }
+        g_atomic_int_inc ((gint *) &hostile->served);
       keep_or_close (hostile, fd);
     }
 }
@@ -177,9 +169,7 @@ run (void *data)
       for (guint i = 0; i < hostile->fds->len; i++)
         {
           if (fds[i].revents != 0)
-            {
-              answer_all (hostile, fds[i].fd);
-            }
+            answer_all (hostile, fds[i].fd);
         }
     }
   return NULL;
@@ -195,24 +185,16 @@ void
 chaos_hostile_free (ChaosHostile *hostile)
 {
   if (hostile == NULL)
-    {
-      return;
-    }
+    return;
   g_atomic_int_set (&hostile->quit, 1);
   if (hostile->started)
-    {
-      pthread_join (hostile->thread, NULL);
-    }
+    pthread_join (hostile->thread, NULL);
   for (guint i = 0; i < hostile->fds->len; i++)
-    {
-      close (g_array_index (hostile->fds, struct pollfd, i).fd);
-    }
+    close (g_array_index (hostile->fds, struct pollfd, i).fd);
   for (int i = 0; i < KEPT; i++)
     {
       if (hostile->kept[i] >= 0)
-        {
-          close (hostile->kept[i]);
-        }
+        close (hostile->kept[i]);
     }
   g_array_unref (hostile->fds);
   g_rand_free (hostile->rand);

@@ -141,9 +141,7 @@ find_owners (View *view)
     {
       const RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
       if (event->op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK)
-        {
-          g_hash_table_replace (view->owners, grant_key (event), GINT_TO_POINTER (event->process));
-        }
+        g_hash_table_replace (view->owners, grant_key (event), GINT_TO_POINTER (event->process));
     }
 }
 
@@ -154,9 +152,7 @@ judge_all_taken (View *view)
     {
       RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
       if (event->op == RECORD_NODE_TAKEN)
-        {
-          judge_taken (view, event);
-        }
+        judge_taken (view, event);
     }
 }
 
@@ -218,9 +214,7 @@ on_error (View *view, const RecordEvent *event)
   const int code = (int) (gint64) event->spare;
   const ChaosFaultKind kind = code == ZNOAUTH ? CHAOS_ACL : CHAOS_QUOTA;
   if (code == 0)
-    {
-      return;
-    }
+    return;
   chaos_kinds_add_effects (view->of->kinds, code == ZNOAUTH ? CHAOS_KIND_ACL : CHAOS_KIND_QUOTA, 1);
   if (fault_at (view, 1U << kind, 0, event->time_ns - EXPLAINED_NS, event->time_ns) == NULL)
     {
@@ -281,9 +275,7 @@ add_stall (View *view, const RecordEvent *event)
                         event->time_ns };
   g_array_append_val (view->stalls, stall);
   if (fault_at (view, STOPS, event->process, stall.from_ns, stall.to_ns) == NULL)
-    {
-      figures_add (view->figures, "stall_ms", (double) event->timeout_ms);
-    }
+    figures_add (view->figures, "stall_ms", (double) event->timeout_ms);
 }
 
 static gint64
@@ -294,9 +286,7 @@ stalled_ns (const View *view, int process, gint64 from_ns, gint64 to_ns)
     {
       const Stall *stall = &g_array_index (view->stalls, Stall, i);
       if (stall->process == home_of (view, process))
-        {
-          sum += MAX (MIN (stall->to_ns, to_ns) - MAX (stall->from_ns, from_ns), 0);
-        }
+        sum += MAX (MIN (stall->to_ns, to_ns) - MAX (stall->from_ns, from_ns), 0);
     }
   return sum;
 }
@@ -355,9 +345,7 @@ on_grant (View *view, const RecordEvent *event, const Ask *ask)
     }
   view->acquisitions++;
   if (event->kind != RECORD_SEMAPHORE)
-    {
-      measure_grant (view, event, ask, lock);
-    }
+    measure_grant (view, event, ask, lock);
   if (is_exclusive (event))
     {
       lock->token = event->token;
@@ -371,17 +359,11 @@ on_return (View *view, const RecordEvent *event)
   g_autofree gint64 *actor = actor_of (event);
   const Ask *ask = g_hash_table_lookup (view->asks, actor);
   if (ask != NULL && event->result == RECORD_OK)
-    {
-      on_grant (view, event, ask);
-    }
+    on_grant (view, event, ask);
   else if (ask != NULL && event->result == RECORD_TIMED_OUT)
-    {
-      on_time_out (view, event, ask);
-    }
+    on_time_out (view, event, ask);
   else
-    {
-      on_error (view, event);
-    }
+    on_error (view, event);
 }
 
 static void
@@ -494,16 +476,12 @@ view_all (View *view)
     {
       const RecordEvent *event = &g_array_index (view->events, RecordEvent, i);
       if (event->op == RECORD_STALL)
-        {
-          add_stall (view, event);
-        }
+        add_stall (view, event);
     }
   find_owners (view);
   judge_all_taken (view);
   for (guint i = 0; i < view->events->len; i++)
-    {
-      on_event (view, &g_array_index (view->events, RecordEvent, i));
-    }
+    on_event (view, &g_array_index (view->events, RecordEvent, i));
 }
 
 static guint

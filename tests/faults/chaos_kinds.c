@@ -33,13 +33,9 @@ chaos_kinds_choose (ChaosKinds *kinds, const char *names)
     {
       int kind = 0;
       while (kind < CHAOS_KINDS && strcmp (KINDS[kind].name, *word) != 0)
-        {
-          kind++;
-        }
+        kind++;
       if (kind == CHAOS_KINDS)
-        {
-          return FALSE;
-        }
+        return FALSE;
       kinds->chosen |= 1U << kind;
     }
   return kinds->chosen != 0;
@@ -69,9 +65,7 @@ chaos_kinds_pick (const ChaosKinds *kinds, GRand *rand, guint among)
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
     {
       if ((kinds->chosen & among & (1U << kind)) != 0)
-        {
-          found[n++] = (ChaosKind) kind;
-        }
+        found[n++] = (ChaosKind) kind;
     }
   /* A number is drawn in any case: the same seed means the same faults. */
   const int drawn = g_rand_int_range (rand, 0, 1000000);
@@ -122,9 +116,7 @@ chaos_kinds_report (const ChaosKinds *kinds, Figures *figures)
       g_autofree char *figure = g_strconcat ("kind_", KINDS[kind].name, NULL);
       g_autofree char *effect = g_strconcat ("effect_", KINDS[kind].name, NULL);
       if (!chaos_kinds_has (kinds, (ChaosKind) kind))
-        {
-          continue;
-        }
+        continue;
       figures_add (figures, figure, kinds->happened[kind]);
       figures_add (figures, effect, effects);
       g_print ("chaos: %-10s %4u times%s%s%s", KINDS[kind].name, kinds->happened[kind],
@@ -132,9 +124,7 @@ chaos_kinds_report (const ChaosKinds *kinds, Figures *figures)
                KINDS[kind].effect != NULL ? KINDS[kind].effect : "",
                KINDS[kind].effect != NULL ? ": " : "");
       if (KINDS[kind].effect != NULL)
-        {
-          g_print ("%u\n", effects);
-        }
+        g_print ("%u\n", effects);
       missing += effects == 0;
     }
   return missing;
@@ -145,8 +135,6 @@ chaos_kinds_list (void)
 {
   GString *list = g_string_new (NULL);
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    {
-      g_string_append_printf (list, "%s%s", kind > 0 ? ", " : "", KINDS[kind].name);
-    }
+    g_string_append_printf (list, "%s%s", kind > 0 ? ", " : "", KINDS[kind].name);
   return g_string_free (list, FALSE);
 }

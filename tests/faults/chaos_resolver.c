@@ -43,9 +43,7 @@ answer_mode (void)
 {
   const ChaosNamesMode mode = (ChaosNamesMode) chaos_cell (&names->mode);
   for (int ms = 0; chaos_cell (&names->mode) == CHAOS_NAMES_HANG && ms < HANG_MS; ms += LOOK_MS)
-    {
-      wait_ms (LOOK_MS);
-    }
+    wait_ms (LOOK_MS);
   return mode;
 }
 
@@ -82,9 +80,7 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
     }
   const ChaosNamesMode mode = answer_mode ();
   if (mode == CHAOS_NAMES_HANG || mode == CHAOS_NAMES_UNKNOWN)
-    {
-      return mode == CHAOS_NAMES_HANG ? EAI_AGAIN : EAI_NONAME;
-    }
+    return mode == CHAOS_NAMES_HANG ? EAI_AGAIN : EAI_NONAME;
   const guint32 *number = mode == CHAOS_NAMES_WRONG ? &names->hostile : &names->hosts[member];
   const struct in_addr address = { chaos_cell (number) };
   inet_ntop (AF_INET, &address, host, sizeof host);

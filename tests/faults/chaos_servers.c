@@ -38,9 +38,7 @@ write_text (const char *path, const char *text)
   const int fd = open (path, O_WRONLY | O_CLOEXEC);
   const gssize n = fd >= 0 ? write (fd, text, strlen (text)) : -1;
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   return n == (gssize) strlen (text);
 }
 
@@ -91,9 +89,7 @@ chaos_servers_start (ChaosScene *scene)
   scene->setup.by_links = !scene->setup.reconfig;
   scene->unequal = chaos_kinds_has (kinds, CHAOS_KIND_SESSIONS) && (unequal || !linked);
   for (int i = 0; i < 3 && scene->unequal; i++)
-    {
-      limit_sessions (&scene->setup, i, i);
-    }
+    limit_sessions (&scene->setup, i, i);
   scene->ensemble = zk_server_available () ? zk_ensemble_start_as (&scene->setup) : NULL;
   return scene->ensemble != NULL;
 }
@@ -131,9 +127,7 @@ note_session (ChaosScene *scene, const char *line)
   const char *session = strstr (line, "sid=0x");
   const char *timeout = strstr (line, ",to=");
   if (session == NULL || timeout == NULL)
-    {
-      return;
-    }
+    return;
   g_autofree char *key = g_strndup (session, strcspn (session, ","));
   const int now_ms = atoi (timeout + strlen (",to="));
   const int before_ms = GPOINTER_TO_INT (g_hash_table_lookup (scene->timeouts, key));
@@ -153,9 +147,7 @@ chaos_servers_note_sessions (ChaosScene *scene)
           four_letter (zk_server_address (zk_ensemble_server (scene->ensemble, i)), "cons", 500);
       g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
       for (char **line = lines; line != NULL && *line != NULL; line++)
-        {
-          note_session (scene, *line);
-        }
+        note_session (scene, *line);
     }
 }
 
@@ -197,9 +189,7 @@ chaos_servers_reconfig (ChaosScene *scene)
                    ? raw_zk_open (zk_server_address (zk_ensemble_server (scene->ensemble, leader)))
                    : NULL;
   if (raw == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   raw_zk_add_auth (raw, "digest", SUPER_USER);
   const gboolean left = reconfigure (raw, NULL, number);
   wait_ms (away_ms);
@@ -215,9 +205,7 @@ void
 chaos_servers_fill_disk (ChaosScene *scene, int member)
 {
   if (zk_server_fill_disk (zk_ensemble_server (scene->ensemble, member)))
-    {
-      chaos_kinds_count (&scene->kinds, CHAOS_KIND_DISK);
-    }
+    chaos_kinds_count (&scene->kinds, CHAOS_KIND_DISK);
 }
 
 static gboolean
@@ -235,9 +223,7 @@ chaos_servers_free_disk (ChaosScene *scene, int member)
   chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_DISK, !serves (server));
   zk_server_kill (server);
   if (!zk_server_free_disk (server) || !zk_server_relaunch (server))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (!zk_server_wait_serving (server, SERVE_MS / 3))
     {
       g_print ("chaos: server %d does not start with the data that a full disk has left\n", member);

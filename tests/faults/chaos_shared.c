@@ -35,13 +35,9 @@ map_file (const char *path, gsize size)
   const int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *memory = MAP_FAILED;
   if (fd >= 0 && ftruncate (fd, (off_t) size) == 0)
-    {
-      memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
+    memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   return memory != MAP_FAILED ? memory : NULL;
 }
 
@@ -68,9 +64,7 @@ void
 chaos_names_close (ChaosNames *names)
 {
   if (names != NULL)
-    {
-      munmap (names, sizeof *names);
-    }
+    munmap (names, sizeof *names);
 }
 
 char *
@@ -89,9 +83,7 @@ void
 chaos_slept_close (gint64 *slept_ns)
 {
   if (slept_ns != NULL)
-    {
-      munmap (slept_ns, sizeof *slept_ns);
-    }
+    munmap (slept_ns, sizeof *slept_ns);
 }
 
 guint32

@@ -133,13 +133,9 @@ static gboolean
 is_usable (ChaosThird *third)
 {
   if (third->raw != NULL && raw_zk_is_expired (third->raw))
-    {
-      g_clear_pointer (&third->raw, raw_zk_close);
-    }
+    g_clear_pointer (&third->raw, raw_zk_close);
   if (third->raw == NULL)
-    {
-      third->raw = raw_zk_open (third->connect_string);
-    }
+    third->raw = raw_zk_open (third->connect_string);
   return third->raw != NULL && raw_zk_is_connected (third->raw);
 }
 
@@ -204,9 +200,7 @@ collect (ChaosThird *third, guint lock, const char *path, GPtrArray *nodes)
       g_autofree char *child = g_strconcat (path, "/", *name, NULL);
       struct Stat stat;
       if (raw_zk_stat (third->raw, child, &stat) != ZOK)
-        {
-          continue;
-        }
+        continue;
       if (stat.ephemeralOwner == 0)
         {
           collect (third, lock, child, nodes);
@@ -264,9 +258,7 @@ static Node *
 pick_node (ChaosThird *third, GPtrArray *nodes)
 {
   if (nodes->len == 0)
-    {
-      return NULL;
-    }
+    return NULL;
   const gint32 n = (gint32) nodes->len;
   return g_ptr_array_index (nodes, chance (third, 60) ? 0 : g_rand_int_range (third->rand, 0, n));
 }
@@ -294,13 +286,9 @@ take (ChaosThird *third, Node *node, GBytes *data, int mode)
   const gint64 before_ns = wait_now_ns ();
   const int rc = raw_zk_replace (third->raw, node->path, data, mode, ask ? &deleted : NULL);
   if (ask && rc == ZOK)
-    {
-      node->stat = deleted;
-    }
+    node->stat = deleted;
   if (rc == ZOK || is_unknown (rc))
-    {
-      record_taken (third, node, before_ns, rc == ZOK, mode != RAW_ZK_NO_NODE);
-    }
+    record_taken (third, node, before_ns, rc == ZOK, mode != RAW_ZK_NO_NODE);
   return rc;
 }
 
@@ -312,9 +300,7 @@ delete_all (ChaosThird *third, GPtrArray *nodes)
   for (guint i = 0; i < nodes->len; i++)
     {
       if (take (third, g_ptr_array_index (nodes, i), NULL, RAW_ZK_NO_NODE) == ZOK)
-        {
-          chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
-        }
+        chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
     }
   if (nodes->len > 0)
     {
@@ -335,9 +321,7 @@ delete_some (ChaosThird *third)
     }
   Node *node = pick_node (third, nodes);
   if (node != NULL && take (third, node, NULL, RAW_ZK_NO_NODE) == ZOK)
-    {
-      chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
-    }
+    chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
 }
 
 /* --- recreation --------------------------------------------------------------------------------- */
@@ -349,9 +333,7 @@ is_foreign_lock (ChaosThird *third, guint lock)
     {
       const Foreign *foreign = g_ptr_array_index (third->foreign, i);
       if (foreign->lock == lock)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -379,14 +361,10 @@ static int
 recreate (ChaosThird *third, Node *node, GBytes *data, int mode)
 {
   if (chance (third, 60))
-    {
-      return take (third, node, data, mode);
-    }
+    return take (third, node, data, mode);
   const int rc = take (third, node, data, RAW_ZK_NO_NODE);
   if (rc != ZOK)
-    {
-      return rc;
-    }
+    return rc;
   wait_ms (chance (third, 50) ? 0 : g_rand_int_range (third->rand, 0, 30));
   return raw_zk_create_bytes (third->raw, node->path, data, mode);
 }
@@ -397,14 +375,10 @@ recreate_some (ChaosThird *third)
   g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third, chance (third, 50));
   Node *node = pick_node (third, nodes);
   if (node == NULL || third->foreign->len >= MOST_AT_ONCE || is_foreign_lock (third, node->lock))
-    {
-      return;
-    }
+    return;
   g_autoptr (GBytes) data = NULL;
   if (chance (third, 50))
-    {
-      raw_zk_get (third->raw, node->path, &data, NULL);
-    }
+    raw_zk_get (third->raw, node->path, &data, NULL);
   const int mode = chance (third, 80) ? ZOO_EPHEMERAL : ZOO_PERSISTENT;
   const int rc = recreate (third, node, data, mode);
   if (rc == ZOK)
@@ -484,9 +458,7 @@ remove_foreign (ChaosThird *third, gboolean all)
       else if (foreign_remove (third, foreign))
         {
           if (foreign->czxid != 0)
-            {
-              record_foreign (third, foreign);
-            }
+            record_foreign (third, foreign);
           g_ptr_array_remove_index_fast (third->foreign, i - 1);
         }
     }
@@ -502,9 +474,7 @@ close_some (ChaosThird *third)
   const Node *node = pick_node (third, nodes);
   const int some = g_rand_int_range (third->rand, 0, ZOO_PERM_ALL) & ~ZOO_PERM_ADMIN;
   if (node == NULL || third->closed->len >= MOST_AT_ONCE)
-    {
-      return;
-    }
+    return;
   g_autofree char *path =
       chance (third, 50) ? g_path_get_dirname (node->path) : g_strdup (node->path);
   if (raw_zk_set_world_acl (third->raw, path, some | ZOO_PERM_ADMIN) != ZNONODE)
@@ -522,9 +492,7 @@ open_all (ChaosThird *third)
       const int rc =
           raw_zk_set_world_acl (third->raw, g_ptr_array_index (third->closed, i - 1), ZOO_PERM_ALL);
       if (rc == ZOK || rc == ZNONODE)
-        {
-          g_ptr_array_remove_index_fast (third->closed, i - 1);
-        }
+        g_ptr_array_remove_index_fast (third->closed, i - 1);
     }
   return third->closed->len == 0;
 }
@@ -540,9 +508,7 @@ static void
 limit_some (ChaosThird *third)
 {
   if (third->limited->len >= MOST_AT_ONCE)
-    {
-      return;
-    }
+    return;
   g_autofree char *path = chaos_path (pick_lock (third));
   g_autofree char *folder = quota_path (path, "");
   g_autofree char *limits = quota_path (path, "/zookeeper_limits");
@@ -570,9 +536,7 @@ unlimit_all (ChaosThird *third)
       g_autofree char *folder = quota_path (g_ptr_array_index (third->limited, i - 1), "");
       const int rc = raw_zk_delete_tree (third->raw, folder);
       if (rc == ZOK || rc == ZNONODE)
-        {
-          g_ptr_array_remove_index_fast (third->limited, i - 1);
-        }
+        g_ptr_array_remove_index_fast (third->limited, i - 1);
     }
   return third->limited->len == 0;
 }
@@ -583,9 +547,7 @@ void
 chaos_third_disturb (ChaosThird *third, ChaosKind kind)
 {
   if (!is_usable (third))
-    {
-      return;
-    }
+    return;
   switch ((int) kind)
     {
     case CHAOS_KIND_DELETION:
@@ -613,9 +575,7 @@ chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms)
   do
     {
       if (third->foreign->len == 0 && third->closed->len == 0 && third->limited->len == 0)
-        {
-          return TRUE;
-        }
+        return TRUE;
       if (is_usable (third))
         {
           const gboolean removed = remove_foreign (third, all);
@@ -623,9 +583,7 @@ chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms)
           healed = unlimit_all (third) && removed && opened;
         }
       if (!healed)
-        {
-          wait_ms (50);
-        }
+        wait_ms (50);
     }
   while (!healed && wait_now_ms () < deadline);
   return healed;

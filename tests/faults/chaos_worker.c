@@ -96,9 +96,7 @@ note_both (Turn *turn, RecordOp op, RecordResult result)
 {
   note (turn, turn->event, op, result);
   if (turn->kind->recipe == CHAOS_MULTI)
-    {
-      note (turn, turn->second_event, op, result);
-    }
+    note (turn, turn->second_event, op, result);
 }
 
 static gboolean
@@ -114,26 +112,18 @@ tell_nodes (CuratorLock *lock)
   g_auto (GStrv) nodes =
       lock != NULL ? curator_lock_get_participant_nodes (lock, LONGEST_ASK, NULL, NULL) : NULL;
   for (char **node = nodes; node != NULL && *node != NULL; node++)
-    {
-      g_printerr ("  %s\n", *node);
-    }
+    g_printerr ("  %s\n", *node);
 }
 
 static RecordResult
 result_of (Turn *turn, const GError *error)
 {
   if (error == NULL)
-    {
-      return RECORD_OK;
-    }
+    return RECORD_OK;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      return RECORD_TIMED_OUT;
-    }
+    return RECORD_TIMED_OUT;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      return RECORD_CANCELLED;
-    }
+    return RECORD_CANCELLED;
   if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
       || g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED))
     {
@@ -200,13 +190,9 @@ choose_time (Turn *turn)
   const int dice = g_rand_int_range (actor->rand, 0, 100);
   gint64 timeout_ms = CURATOR_WAIT_FOREVER;
   if (dice < 20 && may_try)
-    {
-      timeout_ms = 0;
-    }
+    timeout_ms = 0;
   else if (dice < 70)
-    {
-      timeout_ms = g_rand_int_range (actor->rand, 20, LONGEST_ASK);
-    }
+    timeout_ms = g_rand_int_range (actor->rand, 20, LONGEST_ASK);
   turn->event.timeout_ms = timeout_ms;
   turn->second_event.timeout_ms = timeout_ms;
   pthread_mutex_lock (&actor->mutex);
@@ -247,21 +233,13 @@ release (Turn *turn)
 {
   g_autoptr (GError) error = NULL;
   if (turn->leases != NULL)
-    {
-      curator_semaphore_return_all (turn->semaphore, turn->leases, 0, NULL, NULL);
-    }
+    curator_semaphore_return_all (turn->semaphore, turn->leases, 0, NULL, NULL);
   else if (turn->by_thread)
-    {
-      curator_lock_release (turn->lock, 0, NULL, &error);
-    }
+    curator_lock_release (turn->lock, 0, NULL, &error);
   else
-    {
-      curator_lease_release (turn->lease, 0, NULL, &error);
-    }
+    curator_lease_release (turn->lease, 0, NULL, &error);
   if (error != NULL && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING))
-    {
-      result_of (turn, error);
-    }
+    result_of (turn, error);
   /* Leases of a semaphore are released without a confirmation. */
   return error == NULL && turn->leases == NULL;
 }
@@ -280,15 +258,11 @@ write_resource (Turn *turn)
       return;
     }
   if (chance (turn->actor, 20))
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   const gboolean accepted = resource_write (worker->resource, lock, token);
   resource_write_unfenced (worker->resource, lock, token);
   if (!accepted && belief_look (turn->belief, &at_ns))
-    {
-      note (turn, turn->event, RECORD_RESOURCE_WRITE, RECORD_FAILED);
-    }
+    note (turn, turn->event, RECORD_RESOURCE_WRITE, RECORD_FAILED);
 }
 
 /* Re-enters the hold and releases that level. */
@@ -307,21 +281,15 @@ reenter (Turn *turn)
       return;
     }
   if (left_ms == 0)
-    {
-      chaos_cell_add (&turn->actor->worker->cells->dead_reentries, 1);
-    }
+    chaos_cell_add (&turn->actor->worker->cells->dead_reentries, 1);
   const gboolean believed = belief_look (turn->belief, &event.time_ns);
   note (turn, event, RECORD_ACQUIRE_RETURNED, believed ? RECORD_OK : RECORD_FAILED);
   event.time_ns = 0;
   if (believed)
-    {
-      note (turn, event, RECORD_RELEASE_CALLED, RECORD_OK);
-    }
+    note (turn, event, RECORD_RELEASE_CALLED, RECORD_OK);
   curator_lock_release (turn->lock, 0, NULL, NULL);
   if (believed)
-    {
-      note (turn, event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
-    }
+    note (turn, event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
 }
 
 static void
@@ -334,13 +302,9 @@ hold (Turn *turn)
   const gint64 until = wait_now_ms () + g_rand_int_range (actor->rand, 0, (gint32) longest_ms);
   write_resource (turn);
   if (turn->by_thread && chance (actor, 20))
-    {
-      reenter (turn);
-    }
+    reenter (turn);
   while (wait_now_ms () < until && running (actor->worker) && !belief_is_over (turn->belief))
-    {
-      wait_ms ((int) CLAMP (until - wait_now_ms (), 0, 5));
-    }
+    wait_ms ((int) CLAMP (until - wait_now_ms (), 0, 5));
   write_resource (turn);
 }
 
@@ -351,9 +315,7 @@ begin_belief (Turn *turn)
   turn->belief = turn->leases != NULL ? belief_begin_all (keeper, turn->leases, &turn->event)
                                       : belief_begin (keeper, turn->lease, &turn->event);
   if (turn->belief != NULL && turn->kind->recipe == CHAOS_MULTI)
-    {
-      turn->second_belief = belief_begin (keeper, turn->lease, &turn->second_event);
-    }
+    turn->second_belief = belief_begin (keeper, turn->lease, &turn->second_event);
   note (turn, turn->event, RECORD_ACQUIRE_RETURNED,
         turn->belief != NULL ? RECORD_OK : RECORD_FAILED);
   if (turn->kind->recipe == CHAOS_MULTI)
@@ -377,18 +339,12 @@ give_back (Turn *turn)
       note (turn, turn->second_event, RECORD_RELEASE_CALLED, RECORD_OK);
     }
   if (first)
-    {
-      note (turn, turn->event, RECORD_RELEASE_CALLED, RECORD_OK);
-    }
+    note (turn, turn->event, RECORD_RELEASE_CALLED, RECORD_OK);
   const gboolean confirmed = release (turn) && !lost;
   if (first)
-    {
-      note (turn, turn->event, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
-    }
+    note (turn, turn->event, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
   if (second)
-    {
-      note (turn, turn->second_event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
-    }
+    note (turn, turn->second_event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
 }
 
 static void
@@ -406,9 +362,7 @@ take_turn (Actor *actor)
     }
   begin_belief (&turn);
   if (turn.belief != NULL)
-    {
-      hold (&turn);
-    }
+    hold (&turn);
   give_back (&turn);
   curator_lease_unref (turn.lease);
   g_clear_pointer (&turn.leases, g_ptr_array_unref);
@@ -420,13 +374,9 @@ act (void *data)
   Actor *actor = data;
   Worker *worker = actor->worker;
   while (chaos_cell (&worker->cells->phase) == CHAOS_CONNECT)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
   while (running (worker))
-    {
-      take_turn (actor);
-    }
+    take_turn (actor);
   chaos_cell_add (&worker->cells->idle[worker->process], 1);
   return NULL;
 }
@@ -530,9 +480,7 @@ open_all (Worker *worker, GError **error)
   gboolean fine = TRUE;
   worker->client = chaos_client_new (worker->connect_string, worker->session_ms, worker->tick_ms);
   for (guint i = 0; i < CHAOS_LOCKS && fine; i++)
-    {
-      fine = open_lock (worker, i, error);
-    }
+    fine = open_lock (worker, i, error);
   return fine && curator_client_start (worker->client, error);
 }
 
@@ -615,21 +563,13 @@ run_actors (Worker *worker)
   pthread_create (&canceller, NULL, cancel_in_time, actors);
   pthread_create (&watcher, NULL, watch_clock, worker);
   for (int i = 0; i < CHAOS_THREADS; i++)
-    {
-      pthread_create (&actors[i].thread, NULL, act, &actors[i]);
-    }
+    pthread_create (&actors[i].thread, NULL, act, &actors[i]);
   for (int i = 0; i < CHAOS_ACTORS; i++)
-    {
-      pthread_create (&threads[i], NULL, others[i], worker);
-    }
+    pthread_create (&threads[i], NULL, others[i], worker);
   for (int i = 0; i < CHAOS_THREADS; i++)
-    {
-      pthread_join (actors[i].thread, NULL);
-    }
+    pthread_join (actors[i].thread, NULL);
   for (int i = 0; i < CHAOS_ACTORS; i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   pthread_join (canceller, NULL);
   pthread_join (watcher, NULL);
   for (int i = 0; i < CHAOS_THREADS; i++)
@@ -649,9 +589,7 @@ enter_time_namespace (const char *offset_s)
   const int offsets =
       unshare (CLONE_NEWTIME) == 0 ? open ("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC) : -1;
   if (offsets < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gboolean written = write (offsets, text, strlen (text)) == (gssize) strlen (text);
   close (offsets);
   const int namespace = open ("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
@@ -665,9 +603,7 @@ set_clocks (Worker *worker, const char *offset_s)
 {
   g_autofree char *slept = g_strdup_printf ("%s/%d.slept", worker->directory, worker->process);
   if (strcmp (offset_s, "0") != 0 && enter_time_namespace (offset_s))
-    {
-      chaos_cell_add (&worker->cells->in_namespace, 1);
-    }
+    chaos_cell_add (&worker->cells->in_namespace, 1);
   return machine_sleep_begin (slept);
 }
 
@@ -690,9 +626,7 @@ tell_crashes (void)
       struct sigaction before;
       sigaction (signals[i], NULL, &before);
       if (before.sa_handler == SIG_DFL)
-        {
-          sigaction (signals[i], &tell, NULL);
-        }
+        sigaction (signals[i], &tell, NULL);
     }
 }
 
@@ -702,9 +636,7 @@ main (int argc, char **argv)
   static Worker worker;
   g_autoptr (GError) error = NULL;
   if (argc != 10)
-    {
-      return 64;
-    }
+    return 64;
   tell_crashes ();
   worker.connect_string = argv[1];
   worker.session_ms = atoi (argv[2]);
@@ -714,9 +646,7 @@ main (int argc, char **argv)
   worker.directory = argv[6];
   worker.cells = chaos_cells_open (argv[6]);
   if (!set_clocks (&worker, argv[8]) || !chaos_resolver_begin (argv[9]))
-    {
-      return 1;
-    }
+    return 1;
   worker.resource = resource_open (argv[7]);
   worker.keeper = belief_keeper_new (argv[6], worker.process, LOOK_US, LOG_EVENTS);
   if (!open_all (&worker, &error))

@@ -44,9 +44,7 @@ find_word (const Control *control, const char *word)
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, word) && (*line)[strlen (word)] == ' ')
-        {
-          return g_ascii_strtoll (*line + strlen (word), NULL, 10);
-        }
+        return g_ascii_strtoll (*line + strlen (word), NULL, 10);
     }
   return 0;
 }
@@ -57,9 +55,7 @@ control_wait (Control *control, const char *word, int timeout_ms)
   const gint64 deadline = wait_now_ms () + timeout_ms;
   gint64 at_ns;
   while ((at_ns = find_word (control, word)) == 0 && wait_now_ms () < deadline)
-    {
-      wait_ms (10);
-    }
+    wait_ms (10);
   return at_ns;
 }
 

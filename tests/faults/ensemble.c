@@ -35,9 +35,7 @@ control_duel_start (Lab *lab, ControlDuel *duel, const char *holder_at, const ch
   assert_non_null (raw);
   duel->holder = control_start (lab, holder_at, duel->lock);
   if (control_wait (duel->holder, "GRANTED", LAB_PATIENCE_MS) == 0)
-    {
-      fail_msg ("Java Curator was not granted its lock");
-    }
+    fail_msg ("Java Curator was not granted its lock");
   duel->waiter = lab_start_holder (lab, waiter_at, duel->lock);
   assert_true (raw_zk_wait_children (raw, path, 2, LAB_PATIENCE_MS));
   raw_zk_close (raw);
@@ -71,27 +69,21 @@ void
 duels_start (Lab *lab, Duel *duels)
 {
   for (int i = 0; i < N_DUELS; i++)
-    {
-      duel_start (lab, &duels[i]);
-    }
+    duel_start (lab, &duels[i]);
 }
 
 void
 duels_note_fault (Duel *duels)
 {
   for (int i = 0; i < N_DUELS; i++)
-    {
-      duel_note_fault (&duels[i]);
-    }
+    duel_note_fault (&duels[i]);
 }
 
 void
 duels_wait_grant (Lab *lab, Duel *duels)
 {
   for (int i = 0; i < N_DUELS; i++)
-    {
-      assert_true (duel_wait_grant (lab, &duels[i], LAB_PATIENCE_MS));
-    }
+    assert_true (duel_wait_grant (lab, &duels[i], LAB_PATIENCE_MS));
 }
 
 void

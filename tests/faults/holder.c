@@ -86,9 +86,7 @@ give_back (Holder *holder, gboolean lost)
     {
       /* Its listener runs on another thread, and does not run any more after this close. */
       if (lost)
-        {
-          wait_until (has_been_told, NULL, NOTIFY_MS);
-        }
+        wait_until (has_been_told, NULL, NOTIFY_MS);
       curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
     }
   return holder->lock != NULL && curator_lock_release (holder->lock, 0, NULL, &error);
@@ -102,24 +100,16 @@ hold (Holder *holder, CuratorLease *lease)
   note (holder, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
   holder->event.time_ns = 0;
   if (belief == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   write_both (holder);
   while (!belief_is_over (belief) && !g_cancellable_is_cancelled (holder->cancellable))
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   const gboolean lost = belief_end (belief);
   const gboolean leads_on = lost && leads (holder);
   if (leads_on)
-    {
-      g_printerr ("it says that it leads, although its lease has run out\n");
-    }
+    g_printerr ("it says that it leads, although its lease has run out\n");
   if (lost)
-    {
-      write_both (holder);
-    }
+    write_both (holder);
   note (holder, RECORD_RELEASE_CALLED, RECORD_OK);
   const gboolean confirmed = give_back (holder, lost) && !lost;
   note (holder, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
@@ -170,18 +160,12 @@ run_selector (Holder *holder, CuratorClient *client, const char *path)
   note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
   gboolean fine = curator_leader_selector_start (selector, NULL);
   while (!g_cancellable_is_cancelled (holder->cancellable) && !has_returned (holder))
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   curator_leader_selector_unref (selector);
   while (!has_returned (holder))
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   if (!holder->tried)
-    {
-      note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
-    }
+    note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
   return fine && !holder->failed;
 }
 
@@ -189,9 +173,7 @@ static void
 on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
 {
   if (!is_leader)
-    {
-      print_told ();
-    }
+    print_told ();
 }
 
 static gboolean
@@ -210,9 +192,7 @@ run_latch (Holder *holder, CuratorClient *client, const char *path)
       lease = curator_leader_latch_dup_lease (latch);
     }
   if (lease != NULL)
-    {
-      return hold (holder, lease);
-    }
+    return hold (holder, lease);
   note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
   return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
@@ -257,9 +237,7 @@ int
 main (int argc, char **argv)
 {
   if (argc != 9)
-    {
-      return 64;
-    }
+    return 64;
   sigset_t term;
   sigemptyset (&term);
   sigaddset (&term, SIGTERM);
@@ -284,9 +262,7 @@ main (int argc, char **argv)
   const gboolean fine =
       curator_client_start (client, &error) && run (&holder, client, argv[2], argv[8]);
   if (error != NULL)
-    {
-      g_printerr ("%s\n", error->message);
-    }
+    g_printerr ("%s\n", error->message);
   curator_client_close (client);
   curator_client_unref (client);
   belief_keeper_free (holder.keeper);

@@ -150,16 +150,12 @@ end_holder (Lab *lab, int process)
   int status = 0;
   const pid_t pid = lab_pid (lab, process);
   if (pid == 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   kill (pid, SIGCONT);
   kill (pid, SIGTERM);
   const gboolean ended = process_wait (pid, LAB_PATIENCE_MS, &status);
   if (!ended)
-    {
-      process_kill (pid);
-    }
+    process_kill (pid);
   g_array_index (lab->pids, pid_t, process - 1) = 0;
   if (!ended || !WIFEXITED (status) || WEXITSTATUS (status) != 0)
     {
@@ -222,9 +218,7 @@ lab_wait (Lab *lab, int process, RecordOp op, int timeout_ms, RecordEvent *event
   const gint64 deadline = wait_now_ms () + timeout_ms;
   gboolean found;
   while (!(found = lab_find (lab, process, op, event)) && wait_now_ms () < deadline)
-    {
-      wait_ms (10);
-    }
+    wait_ms (10);
   return found;
 }
 
@@ -235,9 +229,7 @@ lab_conclude (Lab *lab)
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   gboolean good = TRUE;
   for (guint i = 0; i < lab->pids->len; i++)
-    {
-      good = end_holder (lab, (int) i + 1) && good;
-    }
+    good = end_holder (lab, (int) i + 1) && good;
   good = recorder_read_all (lab->directory, events) && good;
   history_add_events (lab->directory, events);
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
@@ -344,13 +336,9 @@ print_duel (Lab *lab, const Duel *duel)
                  margin);
   lab_figure (lab, "duels", 1);
   if (duel->lost)
-    {
-      lab_figure (lab, "margin_ms", margin);
-    }
+    lab_figure (lab, "margin_ms", margin);
   if (duel->lost && duel->suspect_ns > duel->fault_ns)
-    {
-      lab_figure (lab, "suspect_share", since_fault_ms (duel, duel->suspect_ns) / LAB_SESSION_MS);
-    }
+    lab_figure (lab, "suspect_share", since_fault_ms (duel, duel->suspect_ns) / LAB_SESSION_MS);
 }
 
 /* A leader that has lost its lease was told to stop before the next one leads. */
@@ -383,7 +371,5 @@ duel_finish (Lab *lab, Duel *duel)
   assert_true (duel->over_ns != 0);
   assert_true (duel->over_ns < duel->grant_ns);
   if (duel->recipe != NULL && duel->lost)
-    {
-      check_told (lab, duel);
-    }
+    check_told (lab, duel);
 }

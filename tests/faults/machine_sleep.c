@@ -84,9 +84,7 @@ clock_gettime (clockid_t clock, struct timespec *time)
     }
   while (lag_ns () != before);
   if (rc == 0 && lags)
-    {
-      *time = from_ns (to_ns (time) - before);
-    }
+    *time = from_ns (to_ns (time) - before);
   return rc;
 }
 
@@ -165,13 +163,9 @@ syscall (long number, ...)
   long a[6];
   va_start (arguments, number);
   for (int i = 0; i < 6; i++)
-    {
-      a[i] = va_arg (arguments, long);
-    }
+    a[i] = va_arg (arguments, long);
   va_end (arguments);
   if (number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT && a[3] != 0)
-    {
-      return wait_for_futex (a);
-    }
+    return wait_for_futex (a);
   return system_call () (number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -26,13 +26,9 @@ resource_open (const char *directory)
   const int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *memory = MAP_FAILED;
   if (fd >= 0 && ftruncate (fd, sizeof (Resource)) == 0)
-    {
-      memory = mmap (NULL, sizeof (Resource), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
+    memory = mmap (NULL, sizeof (Resource), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   return memory != MAP_FAILED ? memory : NULL;
 }
 
@@ -64,9 +60,7 @@ write_cell (Cell *cell, guint64 token, gboolean fenced)
                                        __ATOMIC_SEQ_CST));
   count (&cell->accepted);
   if (token < before)
-    {
-      count (&cell->stale);
-    }
+    count (&cell->stale);
   return TRUE;
 }
 

@@ -43,9 +43,7 @@ const char *
 security_folder (void)
 {
   if (folder != NULL)
-    {
-      return folder;
-    }
+    return folder;
   folder = g_dir_make_tmp ("curator-lab-XXXXXX", NULL);
   atexit (remove_folder);
   const char *const argv[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates", folder,
@@ -82,9 +80,7 @@ char *
 security_connect_string (const char *hosts, Security security)
 {
   if (security == SECURITY_NONE)
-    {
-      return g_strdup (hosts);
-    }
+    return g_strdup (hosts);
   g_auto (GStrv) servers = g_strsplit (hosts, ",", -1);
   for (char **server = servers; *server != NULL && security == SECURITY_TLS; server++)
     {
@@ -121,16 +117,12 @@ security_client_new (const char *connect_string, CuratorRetryPolicy *policy)
   g_autoptr (GError) error = NULL;
 
   if (g_strv_length (parts) < 3)
-    {
-      return curator_client_new (connect_string, policy);
-    }
+    return curator_client_new (connect_string, policy);
   CuratorClient *client = curator_client_new (parts[2], policy);
   const gboolean fine = strcmp (parts[0], "tls") == 0
                             ? set_tls (client, parts[1], &error)
                             : curator_client_set_sasl_digest (client, USER, PASSWORD, &error);
   if (!fine)
-    {
-      g_error ("%s", error->message);
-    }
+    g_error ("%s", error->message);
   return client;
 }

@@ -126,9 +126,7 @@ static void
 set_all_modes (Mode mode)
 {
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      set_mode (i, mode);
-    }
+    set_mode (i, mode);
 }
 
 static void
@@ -200,9 +198,7 @@ dup_addresses (const guint16 *ports)
 
   pthread_mutex_lock (&mutex);
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      addresses[i] = g_strdup_printf ("%s:%u", hosts[i], ports[i]);
-    }
+    addresses[i] = g_strdup_printf ("%s:%u", hosts[i], ports[i]);
   pthread_mutex_unlock (&mutex);
   return addresses;
 }
@@ -311,9 +307,7 @@ on_zk_event (zhandle_t *zh, int type, int state, const char *path, void *context
   CuratorClient *client = holder->client;
   pthread_mutex_unlock (&holder->mutex);
   if (client != NULL)
-    {
-      curator_client_forward_event (client, zh, type, state, path);
-    }
+    curator_client_forward_event (client, zh, type, state, path);
 }
 
 static char *
@@ -340,14 +334,10 @@ hold (Names *names, Holder *holder, const char *name)
   curator_client_set_session_timeout (holder->client, names->session_ms);
   curator_client_add_state_listener (holder->client, on_state, holder, NULL);
   if (!curator_client_start (holder->client, &error))
-    {
-      fail_msg ("%s", error->message);
-    }
+    fail_msg ("%s", error->message);
   holder->lock = curator_mutex_new (holder->client, path, &error);
   if (!curator_lock_acquire (holder->lock, PATIENCE, NULL, &error))
-    {
-      fail_msg ("%s: %s", name, error->message);
-    }
+    fail_msg ("%s: %s", name, error->message);
   holder->lease = curator_lock_dup_lease (holder->lock);
   holder->session = curator_lease_get_session_id (holder->lease);
 }
@@ -418,9 +408,7 @@ end_holder (Holder *holder)
   curator_client_close (holder->client);
   curator_client_unref (holder->client);
   if (holder->zh != NULL)
-    {
-      zookeeper_close (holder->zh);
-    }
+    zookeeper_close (holder->zh);
   g_array_unref (holder->waits_ms);
   pthread_mutex_destroy (&holder->mutex);
   *holder = (Holder){ 0 };
@@ -479,22 +467,16 @@ restart_member (Names *names, int i, const Kind *kind)
   const gint64 until_ms = wait_now_ms () + names->pause_ms;
 
   if (kind->moves)
-    {
-      zk_ensemble_move_member (names->ensemble, i, &names->setup);
-    }
+    zk_ensemble_move_member (names->ensemble, i, &names->setup);
   else
-    {
-      zk_server_kill (server);
-    }
+    zk_server_kill (server);
   zk_server_relaunch (server);
   assert_true (zk_server_wait_serving (server, PATIENCE));
   g_usleep ((gulong) kind->late_ms * 1000);
   set_host (i, zk_server_address (server));
   assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
   while (wait_now_ms () < until_ms)
-    {
-      g_usleep (10000);
-    }
+    g_usleep (10000);
 }
 
 /* A hold outlives its servers' absence for as long as its lease lasts. The servers of a busy machine may
@@ -505,9 +487,7 @@ roll (Names *names, const Kind *kind)
   take_longest_none_ms ();
   set_all_modes (kind->mode);
   for (int i = 0; i < N_MEMBERS - kind->n_staying; i++)
-    {
-      restart_member (names, i, kind);
-    }
+    restart_member (names, i, kind);
   const int none_ms = take_longest_none_ms ();
   print_message ("%s: for %d ms at the longest there was no quorum\n", kind->name, none_ms);
   for (int i = 0; i < kind->n_checked; i++)
@@ -548,20 +528,14 @@ start (void **state)
                                     .max_session_ms = { 40000, 40000, 40000 } };
   names->ensemble = zk_ensemble_start_as (&names->setup);
   if (names->ensemble == NULL)
-    {
-      return -1;
-    }
+    return -1;
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      set_host (i, zk_server_address (zk_ensemble_server (names->ensemble, i)));
-    }
+    set_host (i, zk_server_address (zk_ensemble_server (names->ensemble, i)));
   pthread_barrier_init (&names->ready, NULL, 2);
   pthread_create (&names->observer, NULL, observe, names);
   pthread_barrier_wait (&names->ready);
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      start_holder (names, i);
-    }
+    start_holder (names, i);
   *state = names;
   return 0;
 }
@@ -576,9 +550,7 @@ stop (void **state)
   pthread_join (names->observer, NULL);
   pthread_barrier_destroy (&names->ready);
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      end_holder (&names->holders[i]);
-    }
+    end_holder (&names->holders[i]);
   zk_ensemble_stop (names->ensemble);
   g_free (names);
   return 0;
@@ -604,9 +576,7 @@ static void
 test_hanging_resolver (void **state)
 {
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      wait_told (*state, i);
-    }
+    wait_told (*state, i);
   roll (*state, &hanging);
   set_all_modes (ANSWERS);
 }
@@ -706,9 +676,7 @@ test_rolling_restarts (void **state)
       roll (names, &moving);
     }
   for (int i = 0; n_runs () > 0 && i < 2; i++)
-    {
-      check_waits (names, &names->holders[i]);
-    }
+    check_waits (names, &names->holders[i]);
 }
 
 static void

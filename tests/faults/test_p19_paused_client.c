@@ -33,9 +33,7 @@ first_sample_after (Lab *lab, int process, gint64 at_ns)
         {
           const RecordEvent *event = &g_array_index (events, RecordEvent, i);
           if (event->op == RECORD_SAMPLE && event->time_ns >= at_ns)
-            {
-              return *event;
-            }
+            return *event;
         }
       wait_ms (10);
     }
@@ -109,15 +107,11 @@ test_p19_paused_client (void **state)
       const gint64 until = duels[i].fault_ns + (gint64) (PAUSES[i].pause * LAB_SESSION_MS * 1e6);
       wait_ms ((int) MAX ((until - wait_now_ns ()) / 1000000, 0));
       if (i == N_PAUSES - 1)
-        {
-          wait_for_work_of (lab, &duels[i]);
-        }
+        wait_for_work_of (lab, &duels[i]);
       go_on (lab, &duels[i]);
     }
   for (guint i = 0; i < N_PAUSES; i++)
-    {
-      duel_finish (lab, &duels[i]);
-    }
+    duel_finish (lab, &duels[i]);
   assert_true (duels[N_PAUSES - 1].lost);
 
   ResourceFigures figures;

@@ -54,17 +54,13 @@ test_p20_path (void **state)
       proxy_set_mode (proxies[i], PROXY_PASS);
     }
   for (int i = 0; i < N_PATHS; i++)
-    {
-      duel_finish (lab, &duels[i]);
-    }
+    duel_finish (lab, &duels[i]);
   assert_true (duels[0].lost);
   assert_true (duels[1].lost);
   assert_true (duels[2].lost);
   lab_finish (lab);
   for (int i = 0; i < N_PATHS; i++)
-    {
-      proxy_free (proxies[i]);
-    }
+    proxy_free (proxies[i]);
 }
 
 int

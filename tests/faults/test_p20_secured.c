@@ -26,9 +26,7 @@ begin (Lab *lab, const Fault *fault, Proxy *proxy, Duel *duel)
   duel_note_fault (duel);
   proxy_set_mode (proxy, fault->mode);
   if (fault->is_stopped)
-    {
-      lab_stop_holder (lab, duel->a);
-    }
+    lab_stop_holder (lab, duel->a);
 }
 
 static void
@@ -49,13 +47,9 @@ test_p20_secured (void **state)
       duel_start (lab, &duels[i]);
     }
   for (int i = 0; i < N_FAULTS; i++)
-    {
-      begin (lab, &FAULTS[i], proxies[i], &duels[i]);
-    }
+    begin (lab, &FAULTS[i], proxies[i], &duels[i]);
   for (int i = 0; i < N_FAULTS; i++)
-    {
-      assert_true (duel_wait_grant (lab, &duels[i], LAB_PATIENCE_MS));
-    }
+    assert_true (duel_wait_grant (lab, &duels[i], LAB_PATIENCE_MS));
   for (int i = 0; i < N_FAULTS; i++)
     {
       proxy_set_mode (proxies[i], PROXY_PASS);
@@ -64,9 +58,7 @@ test_p20_secured (void **state)
     }
   lab_finish (lab);
   for (int i = 0; i < N_FAULTS; i++)
-    {
-      proxy_free (proxies[i]);
-    }
+    proxy_free (proxies[i]);
 }
 
 int

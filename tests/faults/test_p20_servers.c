@@ -26,18 +26,14 @@ begin (Scene *scene, const char *const names[N_PLACES], Duel duels[N_PLACES], in
       duel_start (scene->lab, &duels[i]);
     }
   for (int i = 0; i < N_PLACES; i++)
-    {
-      duel_note_fault (&duels[i]);
-    }
+    duel_note_fault (&duels[i]);
 }
 
 static void
 finish (Scene *scene, Duel duels[N_PLACES])
 {
   for (int i = 0; i < N_PLACES; i++)
-    {
-      duel_finish (scene->lab, &duels[i]);
-    }
+    duel_finish (scene->lab, &duels[i]);
 }
 
 static void
@@ -74,14 +70,10 @@ test_p20_all_frozen (void **state)
   Duel duels[N_PLACES];
   begin (scene, names, duels, lab_wait_leader (scene->ensemble));
   for (int i = 0; i < 3; i++)
-    {
-      zk_server_freeze (zk_ensemble_server (scene->ensemble, i));
-    }
+    zk_server_freeze (zk_ensemble_server (scene->ensemble, i));
   wait_ms (LAB_SESSION_MS);
   for (int i = 0; i < 3; i++)
-    {
-      zk_server_thaw (zk_ensemble_server (scene->ensemble, i));
-    }
+    zk_server_thaw (zk_ensemble_server (scene->ensemble, i));
   finish (scene, duels);
   assert_true (duels[0].lost);
   assert_true (duels[1].lost);

@@ -18,9 +18,7 @@ run_cut_off (int sync_limit, gboolean with_control)
   duels_name (duels, with_control ? "follower cut off" : "follower cut off, gives up", 101);
   ControlDuel control = { .lock = 2 };
   if (with_control)
-    {
-      control_duel_start (lab, &control, at.holder_at, at.waiter_at);
-    }
+    control_duel_start (lab, &control, at.holder_at, at.waiter_at);
   duels_start (lab, duels);
 
   duels_note_fault (duels);

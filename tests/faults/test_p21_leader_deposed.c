@@ -47,9 +47,7 @@ test_p21_leader_deposed (void **state)
   Lab *lab = lab_new ("test_p21_leader_deposed");
   gboolean seen = FALSE;
   for (guint round = 0; round < ROUNDS && !seen; round++)
-    {
-      seen = depose (lab, *state, round);
-    }
+    seen = depose (lab, *state, round);
   assert_true (seen);
   lab_finish (lab);
 }

@@ -91,13 +91,9 @@ static void
 end_member (Member *member)
 {
   if (member->is_owned)
-    {
-      zk_server_stop (member->server);
-    }
+    zk_server_stop (member->server);
   else
-    {
-      zk_server_kill (member->server);
-    }
+    zk_server_kill (member->server);
   g_free (member->line);
 }
 
@@ -125,9 +121,7 @@ reconfigure (Ensemble *ensemble, const char *joining, const char *leaving)
   assert_non_null (raw);
   Reconfig reconfig = { raw, joining, leaving, ZOK };
   if (!wait_until (try_reconfig, &reconfig, PATIENCE))
-    {
-      fail_msg ("reconfig: %s", zerror (reconfig.rc));
-    }
+    fail_msg ("reconfig: %s", zerror (reconfig.rc));
   raw_zk_close (raw);
 }
 
@@ -138,9 +132,7 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Holder *holder = data;
   if (state == CURATOR_STATE_LOST)
-    {
-      g_atomic_int_set (&holder->lost, TRUE);
-    }
+    g_atomic_int_set (&holder->lost, TRUE);
 }
 
 static CuratorClient *
@@ -172,14 +164,10 @@ start_holder (Ensemble *ensemble, Holder *holder, Way way)
   curator_client_set_session_timeout (holder->client, SESSION_MS);
   curator_client_add_state_listener (holder->client, on_state, holder, NULL);
   if (!curator_client_start (holder->client, &error))
-    {
-      fail_msg ("%s", error->message);
-    }
+    fail_msg ("%s", error->message);
   holder->lock = curator_mutex_new (holder->client, path, &error);
   if (!curator_lock_acquire (holder->lock, PATIENCE, NULL, &error))
-    {
-      fail_msg ("%s", error->message);
-    }
+    fail_msg ("%s", error->message);
   holder->lease = curator_lock_dup_lease (holder->lock);
   holder->session = curator_lease_get_session_id (holder->lease);
 }
@@ -272,13 +260,9 @@ let_holders_move (Ensemble *ensemble)
       g_autoptr (GError) error = NULL;
       g_autofree char *list = join_addresses (ensemble, holder->way == IS_TOLD_SECURED);
       if (holder->way != FOLLOWS && !curator_client_update_servers (holder->client, list, &error))
-        {
-          fail_msg ("%s", error->message);
-        }
+        fail_msg ("%s", error->message);
       if (!wait_until (is_served_by_member, &served, PATIENCE))
-        {
-          fail_msg ("holder %d is at no member of %s", holder->way, list);
-        }
+        fail_msg ("holder %d is at no member of %s", holder->way, list);
     }
 }
 
@@ -286,9 +270,7 @@ static void
 check_holders (Ensemble *ensemble, const char *when)
 {
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      check_holder (&ensemble->holders[i], when);
-    }
+    check_holder (&ensemble->holders[i], when);
 }
 
 /* --- tests ------------------------------------------------------------------------------------- */
@@ -331,9 +313,7 @@ test_all_at_once (void **state)
   memcpy (ensemble->members, joiners, sizeof joiners);
   let_holders_move (ensemble);
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      end_member (&old[i]);
-    }
+    end_member (&old[i]);
   check_holders (ensemble, "all at once");
 }
 
@@ -371,9 +351,7 @@ start (void **state)
                                        .max_session_ms = { 40000, 40000, 40000 } };
   ensemble->ensemble = zk_server_available () ? zk_ensemble_start_as (&ensemble->setup) : NULL;
   if (ensemble->ensemble == NULL)
-    {
-      return -1;
-    }
+    return -1;
   ensemble->last_id = N_MEMBERS;
   for (int i = 0; i < N_MEMBERS; i++)
     {
@@ -382,9 +360,7 @@ start (void **state)
                                        .line = zk_ensemble_member_line (ensemble->ensemble, i) };
     }
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      start_holder (ensemble, &ensemble->holders[i], (Way) i);
-    }
+    start_holder (ensemble, &ensemble->holders[i], (Way) i);
   *state = ensemble;
   return 0;
 }
@@ -395,13 +371,9 @@ stop (void **state)
   Ensemble *ensemble = *state;
 
   for (int i = 0; i < N_HOLDERS; i++)
-    {
-      end_holder (&ensemble->holders[i]);
-    }
+    end_holder (&ensemble->holders[i]);
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      end_member (&ensemble->members[i]);
-    }
+    end_member (&ensemble->members[i]);
   zk_ensemble_stop (ensemble->ensemble);
   g_free (ensemble);
   return 0;

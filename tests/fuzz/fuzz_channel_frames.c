@@ -14,9 +14,7 @@ find_pings (const uint8_t *data, size_t size)
   guint found = 0;
 
   for (size_t i = 0; i < size; i++)
-    {
-      found += curator_ping_scan (&bytewise, data + i, 1);
-    }
+    found += curator_ping_scan (&bytewise, data + i, 1);
   g_assert_cmpuint (curator_ping_scan (&whole, data, size), ==, found);
 }
 
@@ -30,9 +28,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   find_pings (data, size);
   g_assert_true (whole == -1 || whole == 0 || (whole >= 4 && (size_t) whole <= size));
   if (whole <= 0)
-    {
-      return 0;
-    }
+    return 0;
   /* A block of exactly that size, so that an overrun is detected. */
   guint8 *frame = g_memdup2 (data, (gsize) whole);
   if (curator_frame_read_request (frame, (gsize) whole, &connect))

@@ -46,9 +46,7 @@ finish_jobs (void)
       job->run (job->data);
       job->is_done = TRUE;
       if (job->is_dropped)
-        {
-          job_free (job);
-        }
+        job_free (job);
     }
 }
 
@@ -68,9 +66,7 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
   *job = (CuratorJob){ .run = run, .data = data, .destroy = destroy };
   g_queue_push_tail (&running, job);
   if (!lab.holds_jobs)
-    {
-      finish_jobs ();
-    }
+    finish_jobs ();
   return job;
 }
 
@@ -90,13 +86,9 @@ void
 curator_job_drop (CuratorJob *job)
 {
   if (job != NULL && job->is_done)
-    {
-      job_free (job);
-    }
+    job_free (job);
   else if (job != NULL)
-    {
-      job->is_dropped = TRUE;
-    }
+    job->is_dropped = TRUE;
 }
 
 /* --- what can happen --- */
@@ -111,9 +103,7 @@ static uint8_t
 next (Input *input)
 {
   if (input->left == 0)
-    {
-      return 0;
-    }
+    return 0;
   input->left--;
   return *input->at++;
 }
@@ -229,18 +219,14 @@ write_client (Input *input)
   static guint8 written[255 * 258];
   memset (written, CLIENT_BYTE, sizeof written);
   if (lab.client_fd >= 0)
-    {
-      (void) !send (lab.client_fd, written, (gsize) next (input) * 258, MSG_NOSIGNAL);
-    }
+    (void) !send (lab.client_fd, written, (gsize) next (input) * 258, MSG_NOSIGNAL);
 }
 
 static void
 close_client (Input *input)
 {
   if (lab.client_fd >= 0)
-    {
-      shutdown (lab.client_fd, SHUT_WR);
-    }
+    shutdown (lab.client_fd, SHUT_WR);
 }
 
 static void
@@ -261,9 +247,7 @@ static void
 check_what_the_server_gets (void)
 {
   if (lab.login != LAB_NO_LOGIN && !lab.is_proven && lab.received->len > 0)
-    {
-      g_assert_null (memchr (lab.received->data, CLIENT_BYTE, lab.received->len));
-    }
+    g_assert_null (memchr (lab.received->data, CLIENT_BYTE, lab.received->len));
 }
 
 static void
@@ -273,9 +257,7 @@ check_that_the_true_server_is_reached (void)
   finish_jobs ();
   lab_connect (0, TIMEOUT_MS);
   if (lab.link->state == CURATOR_LINK_PAUSED)
-    {
-      lab_let_deadline_pass ();
-    }
+    lab_let_deadline_pass ();
   lab_run ();
   lab_send_response (SESSION, TIMEOUT_MS);
   for (guint step = 1; lab.login != LAB_NO_LOGIN && step <= LAB_STEPS; step++)

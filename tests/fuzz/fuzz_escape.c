@@ -31,9 +31,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 
   g_assert_true (g_utf8_validate (shown, -1, NULL));
   for (const char *c = shown; *c != '\0'; c = g_utf8_next_char (c))
-    {
-      g_assert_true (g_unichar_isprint (g_utf8_get_char (c)));
-    }
+    g_assert_true (g_unichar_isprint (g_utf8_get_char (c)));
   g_assert_cmpstr (back, ==, name);
   return 0;
 }

@@ -11,9 +11,7 @@ java_accepts (const char *path)
   gunichar2 last = '/';
 
   if (units == NULL || n == 0 || units[0] != '/' || (n > 1 && units[n - 1] == '/'))
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (glong i = 1; i < n; last = units[i], i++)
     {
       const gunichar2 c = units[i];

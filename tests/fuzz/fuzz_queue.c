@@ -38,9 +38,7 @@ oracle_decide (char **children, const char *own, gboolean rw, gsize *n_before, c
     {
       const char *key = oracle_key (*child, rw);
       if (key != NULL && (*key == '-' || strcmp (key, "2147418111") > 0))
-        {
-          return FALSE;
-        }
+        return FALSE;
       int order = key == NULL ? 1 : strcmp (key, own_key);
       if (order == 0 && *child != own)
         {
@@ -77,9 +75,7 @@ int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
   if (size < 2)
-    {
-      return 0;
-    }
+    return 0;
   const gboolean rw = data[0] % 2;
   const CuratorQueueKeyFunc key = rw ? curator_grammar_rw_key : curator_grammar_mutex_key;
   g_autofree char *text = fuzz_text (data + 1, size - 1);

@@ -72,12 +72,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
                      : curator_retry_policy_new_forever (in.sleep_ms);
 
   if (in.kind == 0)
-    {
-      check_exponential (policy, &in);
-    }
+    check_exponential (policy, &in);
   else
-    {
-      check_sleeping (policy, &in);
-    }
+    check_sleeping (policy, &in);
   return 0;
 }

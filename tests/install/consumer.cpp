@@ -13,9 +13,7 @@ try
     curator::mutex mutex (client, "/consumer");
     const std::unique_lock hold (mutex, std::chrono::seconds (20));
     if (!hold)
-      {
-        return 1;
-      }
+      return 1;
     std::cout << "held with token " << mutex.current_lease ()->fencing_token () << '\n';
     return 0;
   }

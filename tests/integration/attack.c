@@ -38,9 +38,7 @@ attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_f
                         gpointer data)
 {
   if ((level & G_LOG_LEVEL_CRITICAL) == 0)
-    {
-      return G_LOG_WRITER_HANDLED;
-    }
+    return G_LOG_WRITER_HANDLED;
   gboolean is_ours = FALSE;
   for (gsize i = 0; i < n_fields; i++)
     {
@@ -49,9 +47,7 @@ attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_f
     }
   g_atomic_int_inc (is_ours ? &now.n_criticals : &now.n_foreign);
   if (!is_ours)
-    {
-      g_log_writer_standard_streams (level, fields, n_fields, data);
-    }
+    g_log_writer_standard_streams (level, fields, n_fields, data);
   return G_LOG_WRITER_HANDLED;
 }
 
@@ -98,9 +94,7 @@ static gboolean
 is_code (const GError *error, guint64 codes)
 {
   if (error->domain == G_IO_ERROR)
-    {
-      return error->code == G_IO_ERROR_CANCELLED && (codes & CODE_CANCELLED) != 0;
-    }
+    return error->code == G_IO_ERROR_CANCELLED && (codes & CODE_CANCELLED) != 0;
   return error->domain == CURATOR_ERROR && (codes & (G_GUINT64_CONSTANT (1) << error->code)) != 0;
 }
 
@@ -208,9 +202,7 @@ attack_later_CuratorClient (CuratorClient *client)
 {
   GError *error = NULL;
   if (now.must_fail_later)
-    {
-      judge_later (curator_client_start (client, &error), &error);
-    }
+    judge_later (curator_client_start (client, &error), &error);
 }
 
 void
@@ -218,17 +210,13 @@ attack_use_CuratorClient (CuratorClient *client)
 {
   GError *error = NULL;
   if (g_atomic_int_get (&now.n_criticals) != 0)
-    {
-      return;
-    }
+    return;
   const gboolean is_used = curator_client_start (client, &error);
   const gboolean is_good =
       is_used ? curator_client_block_until_connected (client, LONG_MS, NULL, &error)
               : is_code (error, CODE_INVALID_ARGUMENT);
   if (!is_good)
-    {
-      attack_complain ("neither refused nor of any use", error);
-    }
+    attack_complain ("neither refused nor of any use", error);
   g_clear_error (&error);
 }
 
@@ -317,9 +305,7 @@ static void
 lead_and_inspect (World *world)
 {
   if (world->led != NULL || world->is_over)
-    {
-      return;
-    }
+    return;
   world->led = curator_leader_latch_new (world->client, "/attack/led", "one", NULL);
   assert_true (curator_leader_latch_start (world->led, NULL));
   assert_true (curator_leader_latch_await (world->led, LONG_MS, NULL, NULL));
@@ -421,9 +407,7 @@ CuratorLock *
 attack_plain_lock (World *world)
 {
   if (world->plain_lock == NULL && !world->is_over)
-    {
-      world->plain_lock = curator_mutex_new (world->client, "/attack/plain", NULL);
-    }
+    world->plain_lock = curator_mutex_new (world->client, "/attack/plain", NULL);
   return world->plain_lock;
 }
 
@@ -431,9 +415,7 @@ CuratorLease *
 obtain_CuratorLease (World *world)
 {
   if (world->lease == NULL && !world->is_over && world->state != STATE_LATENT)
-    {
-      world->lease = curator_lock_acquire_lease (obtain_CuratorLock (world), LONG_MS, NULL, NULL);
-    }
+    world->lease = curator_lock_acquire_lease (obtain_CuratorLock (world), LONG_MS, NULL, NULL);
   return world->lease;
 }
 
@@ -467,9 +449,7 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
   world->client = client_new (world->address);
   curator_client_set_session_timeout (world->client, LONG_SESSION_MS);
   if (state != STATE_LATENT)
-    {
-      client_start (world->client);
-    }
+    client_start (world->client);
   if (state != STATE_LIVE)
     {
       obtain_CuratorLease (world);
@@ -481,9 +461,7 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
       attack_end_all (world);
     }
   if (state == STATE_CLOSED)
-    {
-      curator_client_close (world->client);
-    }
+    curator_client_close (world->client);
   return world;
 }
 

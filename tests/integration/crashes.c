@@ -25,7 +25,5 @@ crashes_watch (const char *text)
 {
   watched = text;
   for (gsize i = 0; i < G_N_ELEMENTS (crashes); i++)
-    {
-      signal (crashes[i], name_the_call);
-    }
+    signal (crashes[i], name_the_call);
 }

@@ -70,13 +70,9 @@ void
 extreme_give_back (const Stage *stage, Outcome *outcome)
 {
   if (strcmp (extreme_now.extreme->function, "curator_lock_acquire") == 0 && outcome->succeeded)
-    {
-      curator_lock_release (stage->lock, 0, NULL, NULL);
-    }
+    curator_lock_release (stage->lock, 0, NULL, NULL);
   if (outcome->drop == (GDestroyNotify) curator_lease_unref && outcome->result != NULL)
-    {
-      curator_lease_release (outcome->result, 0, NULL, NULL);
-    }
+    curator_lease_release (outcome->result, 0, NULL, NULL);
   if (g_str_has_prefix (extreme_now.extreme->function, "curator_semaphore_acquire_")
       && outcome->result != NULL)
     {

@@ -97,9 +97,7 @@ void
 extreme_await (Stage *stage, Outcome *outcome)
 {
   if (!wait_until (is_over, outcome, LONG_MS))
-    {
-      g_error ("a callback was not called");
-    }
+    g_error ("a callback was not called");
 }
 
 /* --- the scene ---------------------------------------------------------------------------------- */
@@ -175,9 +173,7 @@ lead_on (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *can
          gpointer data)
 {
   while (!g_cancellable_is_cancelled (cancellable))
-    {
-      wait_ms (10);
-    }
+    wait_ms (10);
 }
 
 static gboolean
@@ -272,13 +268,9 @@ static CuratorClient *
 client_for (const Scene *scene, const Extreme *extreme, gboolean is_blocked)
 {
   if (is_setter (extreme))
-    {
-      return client_new (fixture_server (scene->fixture));
-    }
+    return client_new (fixture_server (scene->fixture));
   if (strcmp (extreme->function, "curator_client_forward_event") == 0)
-    {
-      return scene->adopted;
-    }
+    return scene->adopted;
   return is_blocked && strcmp (extreme->function, "curator_client_block_until_connected") == 0
              ? scene->nowhere
              : scene->client;
@@ -303,9 +295,7 @@ static CuratorSharedCount *
 count_for (const Scene *scene, Stage *stage, const Extreme *extreme)
 {
   if (has_own_count (extreme))
-    {
-      return curator_shared_count_new (scene->client, extreme_path (stage), 0, NULL);
-    }
+    return curator_shared_count_new (scene->client, extreme_path (stage), 0, NULL);
   if (extreme->rule == RULE_VERSION || extreme->rule == RULE_COUNT)
     {
       G_GNUC_UNUSED const gboolean started =
@@ -338,9 +328,7 @@ static void
 let_go (Stage *stage)
 {
   if (curator_lock_is_owned_by_current_thread (stage->lock))
-    {
-      curator_lock_release (stage->lock, 0, NULL, NULL);
-    }
+    curator_lock_release (stage->lock, 0, NULL, NULL);
   g_clear_pointer (&stage->held_lease, curator_lease_unref);
   g_clear_pointer (&stage->held_leases, g_ptr_array_unref);
 }
@@ -356,9 +344,7 @@ asks_only_server (const char *function)
   for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
     {
       if (strstr (function, parts[i]) != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -391,13 +377,9 @@ scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blo
   stage->zh = scene->program->zh;
   stage->node = curator_lease_get_node_path (scene->lease);
   if (extreme->rule == RULE_RELEASE)
-    {
-      hold (stage);
-    }
+    hold (stage);
   if (is_blocked && asks_server)
-    {
-      proxy_set_mode (scene->fixture->proxy, PROXY_HOLE);
-    }
+    proxy_set_mode (scene->fixture->proxy, PROXY_HOLE);
 }
 
 void
@@ -405,28 +387,16 @@ scene_leave (Scene *scene, Stage *stage, const Extreme *extreme)
 {
   proxy_set_mode (scene->fixture->proxy, PROXY_PASS);
   if (extreme->rule == RULE_RELEASE)
-    {
-      let_go (stage);
-    }
+    let_go (stage);
   g_object_unref (stage->cancellable);
   if (is_setter (extreme))
-    {
-      curator_client_unref (stage->client);
-    }
+    curator_client_unref (stage->client);
   if (has_own_latch (extreme))
-    {
-      curator_leader_latch_unref (stage->latch);
-    }
+    curator_leader_latch_unref (stage->latch);
   if (has_own_count (extreme))
-    {
-      curator_shared_count_unref (stage->count);
-    }
+    curator_shared_count_unref (stage->count);
   if (has_own_lock (extreme))
-    {
-      curator_lock_unref (stage->lock);
-    }
+    curator_lock_unref (stage->lock);
   if (extreme->rule == RULE_NODE_DATA)
-    {
-      curator_semaphore_unref (stage->semaphore);
-    }
+    curator_semaphore_unref (stage->semaphore);
 }

@@ -10,9 +10,7 @@ start (void **state, int tick_ms, const char *const *java_options)
   *state = fixture;
   fixture->server = zk_server_start (tick_ms, java_options);
   if (fixture->server == NULL)
-    {
-      return -1;
-    }
+    return -1;
   fixture->proxy = proxy_new (zk_server_address (fixture->server));
   fixture->raw = raw_zk_open (zk_server_address (fixture->server));
   return fixture->proxy != NULL && fixture->raw != NULL ? 0 : -1;
@@ -177,9 +175,7 @@ note_result (Contender *contender, gboolean acquired, GError *error)
   contender->returned = TRUE;
   pthread_cond_broadcast (&contender->changed);
   while (acquired && !contender->told)
-    {
-      pthread_cond_wait (&contender->changed, &contender->mutex);
-    }
+    pthread_cond_wait (&contender->changed, &contender->mutex);
   pthread_mutex_unlock (&contender->mutex);
 }
 
@@ -258,9 +254,7 @@ void
 contender_free (Contender *contender)
 {
   if (contender == NULL)
-    {
-      return;
-    }
+    return;
   contender_join (contender);
   curator_lock_unref (contender->lock);
   g_clear_object (&contender->cancellable);
@@ -315,9 +309,7 @@ state_log_count (StateLog *log, CuratorConnectionState state)
   int n = 0;
   pthread_mutex_lock (&log->mutex);
   for (guint i = 0; i < log->states->len; i++)
-    {
-      n += g_array_index (log->states, CuratorConnectionState, i) == state ? 1 : 0;
-    }
+    n += g_array_index (log->states, CuratorConnectionState, i) == state ? 1 : 0;
   pthread_mutex_unlock (&log->mutex);
   return n;
 }

@@ -31,9 +31,7 @@ holds (FrameRun *run, gboolean condition, const char *text, int line, GError **e
                        error != NULL && *error != NULL ? (*error)->message : "no error");
     }
   if (error != NULL)
-    {
-      g_clear_error (error);
-    }
+    g_clear_error (error);
   return condition;
 }
 
@@ -434,9 +432,7 @@ standing_free (Standing *standing)
 {
   curator_leader_selector_unref (standing->selector);
   if (wait_until (is_destroyed, standing, LONG_MS))
-    {
-      g_free (standing);
-    }
+    g_free (standing);
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Standing, standing_free)

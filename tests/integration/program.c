@@ -14,14 +14,10 @@ program_watcher (zhandle_t *zh, int type, int state, const char *path, void *con
   pthread_mutex_lock (&program->mutex);
   CuratorClient *client = program->client;
   for (int i = 0; client != NULL && i < program->n_forwards; i++)
-    {
-      curator_client_forward_event (client, zh, type, state, path);
-    }
+    curator_client_forward_event (client, zh, type, state, path);
   program->expired |= is_session && state == ZOO_EXPIRED_SESSION_STATE;
   if (!is_session)
-    {
-      g_ptr_array_add (program->fired, g_strdup (path));
-    }
+    g_ptr_array_add (program->fired, g_strdup (path));
   pthread_mutex_unlock (&program->mutex);
 }
 
@@ -72,9 +68,7 @@ void
 program_close (Program *program)
 {
   if (program == NULL)
-    {
-      return;
-    }
+    return;
   set_client (program, NULL);
   zookeeper_close (program->zh);
   g_ptr_array_unref (program->fired);
@@ -135,9 +129,7 @@ has_fired (gpointer data)
 
   pthread_mutex_lock (&firing->program->mutex);
   for (guint i = 0; i < firing->program->fired->len; i++)
-    {
-      found |= g_str_equal (g_ptr_array_index (firing->program->fired, i), firing->path);
-    }
+    found |= g_str_equal (g_ptr_array_index (firing->program->fired, i), firing->path);
   pthread_mutex_unlock (&firing->program->mutex);
   return found;
 }

@@ -158,9 +158,7 @@ taking_give_back (Taking *taking)
   g_autoptr (GError) error = NULL;
   assert_true (taking_has_returned (taking));
   for (guint i = 0; taking->leases != NULL && i < taking->leases->len; i++)
-    {
-      assert_ok (curator_lease_release (taking_lease (taking, i), 0, NULL, &error), &error);
-    }
+    assert_ok (curator_lease_release (taking_lease (taking, i), 0, NULL, &error), &error);
 }
 
 void
@@ -216,7 +214,5 @@ assert_counter (int *counter, int n, int timeout_ms)
 {
   CountWanted wanted = { counter, n };
   if (!wait_until (is_reached, &wanted, timeout_ms))
-    {
-      fail_msg ("%d of %d after %d ms", g_atomic_int_get (counter), n, timeout_ms);
-    }
+    fail_msg ("%d of %d after %d ms", g_atomic_int_get (counter), n, timeout_ms);
 }

@@ -291,29 +291,21 @@ test_children_of_fork (void **state)
   zoo_set_servers_resolution_delay (program->zh, -1);
   client_start (forwarding.client);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, forward, &forwarding);
-    }
+    pthread_create (&threads[i], NULL, forward, &forwarding);
   for (int i = 0; i < 30; i++)
     {
       int status = 0;
       g_usleep (1000);
       const pid_t pid = fork ();
       if (pid == 0)
-        {
-          _exit (live (fixture_server (fixture)));
-        }
+        _exit (live (fixture_server (fixture)));
       assert_int_equal (waitpid (pid, &status, 0), pid);
       if (status != 0)
-        {
-          fail_msg ("child %d: status 0x%x", i, (unsigned) status);
-        }
+        fail_msg ("child %d: status 0x%x", i, (unsigned) status);
     }
   g_atomic_int_set (&forwarding.stop, 1);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
 }
 
 #endif

@@ -173,9 +173,7 @@ test_close_in_the_middle (void **state)
       wait_ms (i * 2);
       curator_client_close (client);
       for (int k = 0; k < 3; k++)
-        {
-          contender_free (waiters[k]);
-        }
+        contender_free (waiters[k]);
       assert_true (program_wait_connected (program, LONG_MS));
       assert_true (wait_until (has_no_ephemerals, program, LONG_MS));
     }

@@ -39,23 +39,15 @@ attack_state (Fixture *fixture, AttackState state)
     {
       World *world = attack_world_new (fixture, state, kind);
       if (state == STATE_FORKED)
-        {
-          attack_in_child (world);
-        }
+        attack_in_child (world);
       else
-        {
-          attack_all (world);
-        }
+        attack_all (world);
       if (state == STATE_LIVE || state == STATE_FORKED)
-        {
-          assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
-        }
+        assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
       attack_world_free (world);
     }
   if (state != STATE_FORKED)
-    {
-      print_message ("%u calls\n", attack_n_calls);
-    }
+    print_message ("%u calls\n", attack_n_calls);
   assert_int_equal (attack_n_failures, 0);
 }
 
@@ -138,9 +130,7 @@ test_calls_of_a_cancelled_thread (void **state)
       assert_int_equal (pthread_create (&thread, NULL, attack_while_cancelled, &cancelled), 0);
       assert_int_equal (pthread_join (thread, &result), 0);
       if (!cancelled.returned)
-        {
-          fail_msg ("the thread ended in %s", attack_now ());
-        }
+        fail_msg ("the thread ended in %s", attack_now ());
       assert_ptr_equal (result, PTHREAD_CANCELED);
     }
   print_message ("%u calls\n", attack_n_calls);
@@ -168,9 +158,7 @@ number_of_kind (const char *kind)
 {
   guint i = 0;
   while (i < n_attack_objects && strcmp (attack_objects[i].kind, kind) != 0)
-    {
-      i++;
-    }
+    i++;
   assert_true (i < n_attack_objects);
   return i;
 }
@@ -255,9 +243,7 @@ test_node_requests (void **state)
   for (guint i = 0; i < n_attacks; i++)
     {
       if (!attacks[i].in_driver || attacks[i].of_other)
-        {
-          continue;
-        }
+        continue;
       InDriver in_driver = { world, &attacks[i] };
       CuratorLockDriver *driver = curator_lock_driver_new (&funcs, &in_driver, NULL);
       g_autoptr (CuratorLock) lock =

@@ -126,9 +126,7 @@ use_everything (Child child)
   curator_client_close (child.client);
   curator_client_unref (child.client);
   if (__gcov_dump != NULL)
-    {
-      __gcov_dump ();
-    }
+    __gcov_dump ();
   return child.n_wrong;
 }
 
@@ -145,18 +143,12 @@ test_everything_is_refused (void **state)
   int status = 0;
 
   if (HOLD_MUTEX)
-    {
-      curator_client_lock (client);
-    }
+    curator_client_lock (client);
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      _exit (use_everything (child));
-    }
+    _exit (use_everything (child));
   if (HOLD_MUTEX)
-    {
-      curator_client_unlock (client);
-    }
+    curator_client_unlock (client);
   assert_int_equal (waitpid (pid, &status, 0), pid);
   assert_true (WIFEXITED (status));
   assert_int_equal (WEXITSTATUS (status), 0);
@@ -179,9 +171,7 @@ look_up_quarks (void *data)
 {
   gint *stop = data;
   while (!g_atomic_int_get (stop))
-    {
-      g_quark_from_static_string ("curator-error-quark");
-    }
+    g_quark_from_static_string ("curator-error-quark");
   return NULL;
 }
 
@@ -195,9 +185,7 @@ test_errors_need_no_lock_of_glib (void **state)
   gint stop = 0;
 
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, look_up_quarks, &stop);
-    }
+    pthread_create (&threads[i], NULL, look_up_quarks, &stop);
   for (int i = 0; i < 50; i++)
     {
       const pid_t pid = fork ();
@@ -211,15 +199,11 @@ test_errors_need_no_lock_of_glib (void **state)
         }
       assert_int_equal (waitpid (pid, &status, 0), pid);
       if (status != 0)
-        {
-          fail_msg ("child %d: status 0x%x", i, (unsigned) status);
-        }
+        fail_msg ("child %d: status 0x%x", i, (unsigned) status);
     }
   g_atomic_int_set (&stop, 1);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
 }
 
 #define NAME "server.test"
@@ -265,14 +249,10 @@ test_names_are_looked_up_in_the_child (void **state)
       g_usleep ((gulong) i * 10000);
       const pid_t pid = fork ();
       if (pid == 0)
-        {
-          _exit (connect_by_name (address));
-        }
+        _exit (connect_by_name (address));
       assert_int_equal (waitpid (pid, &status, 0), pid);
       if (status != 0)
-        {
-          fail_msg ("child %d: status 0x%x", i, (unsigned) status);
-        }
+        fail_msg ("child %d: status 0x%x", i, (unsigned) status);
     }
   proxy_free (named);
 }

@@ -21,9 +21,7 @@ close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
   Contender *blocked[N_BLOCKED];
   assert_true (contender_wait (holder, LONG_MS));
   for (int i = 0; i < N_BLOCKED; i++)
-    {
-      blocked[i] = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
-    }
+    blocked[i] = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, path, 1 + N_BLOCKED, LONG_MS);
   proxy_set_mode (fixture->proxy, hole ? PROXY_HOLE : PROXY_PASS);
 

@@ -53,9 +53,7 @@ crowd_wait_granted (Crowd *crowd, int n)
 {
   const gint64 until = g_get_monotonic_time () + 8 * LONG_MS * 1000;
   while (g_atomic_int_get (&crowd->n_granted) < n && g_get_monotonic_time () < until)
-    {
-      g_usleep (2000);
-    }
+    g_usleep (2000);
   assert_int_equal (g_atomic_int_get (&crowd->n_granted), n);
 }
 
@@ -144,9 +142,7 @@ test_the_clock_takes_no_mutex (void **state)
   GThread *thread = g_thread_new ("ask", ask, &asker);
   const gint64 until = g_get_monotonic_time () + LONG_MS * 1000;
   while (g_atomic_int_get (&asker.finished) < ASKS && g_get_monotonic_time () < until)
-    {
-      g_usleep (1000);
-    }
+    g_usleep (1000);
   const gint finished = g_atomic_int_get (&asker.finished);
   curator_client_unlock (client);
   g_thread_join (thread);
@@ -172,9 +168,7 @@ test_a_reentry_takes_no_mutex (void **state)
   curator_client_unlock (client);
   assert_true (entered);
   for (int i = 0; i < 3; i++)
-    {
-      assert_true (curator_lock_release (lock, 0, NULL, NULL));
-    }
+    assert_true (curator_lock_release (lock, 0, NULL, NULL));
 }
 
 int

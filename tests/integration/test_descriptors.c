@@ -41,9 +41,7 @@ real_fcntl (int fd, int command, void *argument)
   static Fcntl function;
 
   if (function == NULL)
-    {
-      function = (Fcntl) real ("fcntl64");
-    }
+    function = (Fcntl) real ("fcntl64");
   return function (fd, command, argument);
 }
 
@@ -154,9 +152,7 @@ assert_unchanged (const Many *many)
   for (int i = 0; i < many->n; i++)
     {
       if (many->fds[i] >= 0)
-        {
-          assert_int_equal (flags_of (many->fds[i]), many->flags[i]);
-        }
+        assert_int_equal (flags_of (many->fds[i]), many->flags[i]);
     }
 }
 
@@ -166,9 +162,7 @@ many_close (Many *many)
   for (int i = 0; i < many->n; i++)
     {
       if (many->fds[i] >= 0)
-        {
-          close (many->fds[i]);
-        }
+        close (many->fds[i]);
     }
 }
 
@@ -192,9 +186,7 @@ channels_now (int most)
     {
       const guint64 inode = inode_of (fd);
       if (inode != 0)
-        {
-          g_hash_table_add (now, g_memdup2 (&inode, sizeof inode));
-        }
+        g_hash_table_add (now, g_memdup2 (&inode, sizeof inode));
     }
   return now;
 }
@@ -227,15 +219,11 @@ churn (void *data)
     {
       int fds[4] = { -1, -1, -1, -1 };
       if (pipe2 (fds, O_NONBLOCK) == 0 && socketpair (AF_UNIX, SOCK_STREAM, 0, fds + 2) == 0)
-        {
-          g_usleep (50);
-        }
+        g_usleep (50);
       for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
         {
           if (fds[i] >= 0 && flags_of (fds[i]) != 0)
-            {
-              g_atomic_int_inc (&n_changed);
-            }
+            g_atomic_int_inc (&n_changed);
           close (fds[i]);
         }
     }
@@ -247,9 +235,7 @@ churn_start (pthread_t *threads)
 {
   g_atomic_int_set (&churning, 1);
   for (int i = 0; i < N_THREADS; i++)
-    {
-      assert_int_equal (pthread_create (&threads[i], NULL, churn, NULL), 0);
-    }
+    assert_int_equal (pthread_create (&threads[i], NULL, churn, NULL), 0);
 }
 
 static void
@@ -257,9 +243,7 @@ churn_end (pthread_t *threads)
 {
   g_atomic_int_set (&churning, 0);
   for (int i = 0; i < N_THREADS; i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   assert_int_equal (g_atomic_int_get (&n_changed), 0);
 }
 

@@ -67,9 +67,7 @@ static void
 destroy (Worker *worker, CuratorClient *client)
 {
   if (worker->round % 2 == 0)
-    {
-      curator_client_close (client);
-    }
+    curator_client_close (client);
   curator_client_unref (client);
 }
 
@@ -80,13 +78,9 @@ destroy_idle (Worker *worker)
   CuratorClient *client = start (worker, worker->server);
   g_autoptr (CuratorLock) lock G_GNUC_UNUSED = curator_mutex_new (client, "/destroy/idle", NULL);
   if (worker->round % 3 == 0)
-    {
-      require (worker, is_connected (client));
-    }
+    require (worker, is_connected (client));
   else if (worker->round % 3 == 1)
-    {
-      g_usleep ((gulong) g_random_int_range (0, 3000));
-    }
+    g_usleep ((gulong) g_random_int_range (0, 3000));
   destroy (worker, client);
 }
 
@@ -131,9 +125,7 @@ destroy_awaited (Worker *worker)
   CuratorLock *lock = curator_mutex_new (client, worker->path, NULL);
   Taking *takings[N_WAITERS];
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      takings[i] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
-    }
+    takings[i] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
   g_usleep ((gulong) g_random_int_range (0, 10000));
   /* A waiter keeps a reference to its lock, and so to its client: only close ends it. */
   curator_client_close (client);
@@ -141,9 +133,7 @@ destroy_awaited (Worker *worker)
   curator_client_unref (client);
   gboolean told = all_are_told (takings);
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      taking_free (takings[i]);
-    }
+    taking_free (takings[i]);
   require (worker, told);
 }
 
@@ -215,20 +205,14 @@ destroy_reconnecting (Worker *worker)
       worker->round % 2 == 0 ? curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL) : NULL;
   gboolean refuse = worker->round % 4 == 1;
   if (refuse)
-    {
-      proxy_set_mode (worker->proxy, PROXY_REFUSE);
-    }
+    proxy_set_mode (worker->proxy, PROXY_REFUSE);
   else
-    {
-      proxy_cut (worker->proxy);
-    }
+    proxy_cut (worker->proxy);
   g_usleep ((gulong) g_random_int_range (0, 3000));
   curator_client_close (client);
   curator_client_unref (client);
   if (refuse)
-    {
-      proxy_set_mode (worker->proxy, PROXY_PASS);
-    }
+    proxy_set_mode (worker->proxy, PROXY_PASS);
 }
 
 static void *
@@ -259,9 +243,7 @@ count_entries (const char *path)
   DIR *dir = opendir (path);
   assert_non_null (dir);
   while (readdir (dir) != NULL)
-    {
-      n++;
-    }
+    n++;
   closedir (dir);
   return n;
 }
@@ -335,16 +317,12 @@ test_p35_destroy_in_every_state (void **state)
       pthread_join (workers[i].thread, NULL);
       proxy_free (workers[i].proxy);
       for (int s = 0; s < N_STATES; s++)
-        {
-          destroyed += workers[i].done[s];
-        }
+        destroyed += workers[i].done[s];
     }
   for (int i = 0; i < N_WORKERS; i++)
     {
       if (workers[i].fault != NULL)
-        {
-          fail_msg ("%s", workers[i].fault);
-        }
+        fail_msg ("%s", workers[i].fault);
     }
   print_message ("%d clients destroyed\n", destroyed);
   assert_int_equal (destroyed, N_WORKERS * N_EACH * N_STATES);

@@ -27,9 +27,7 @@ create_as_planned (CuratorLockDriver *driver, CuratorNodeRequest *request, gpoin
   curator_node_request_set_mode (request, plan->mode);
   curator_node_request_set_protected (request, plan->protected_);
   if (plan->name != NULL)
-    {
-      curator_node_request_set_name (request, plan->name);
-    }
+    curator_node_request_set_name (request, plan->name);
   curator_node_request_set_data (request, "planned", 7);
 }
 
@@ -146,9 +144,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
   g_atomic_int_set (&max_leases_seen, max_leases);
   results->gets_the_lock = strcmp (children[n_children - 1], sequence_node_name) == 0;
   if (!results->gets_the_lock)
-    {
-      results->path_to_watch = children[n_children - 1];
-    }
+    results->path_to_watch = children[n_children - 1];
 }
 
 static void
@@ -259,9 +255,7 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
 {
   gsize index = 0;
   while (index < n_children && strcmp (children[index], own) != 0)
-    {
-      index++;
-    }
+    index++;
   if (index == n_children)
     {
       g_atomic_int_inc (&n_own_unseen);
@@ -277,9 +271,7 @@ assert_one_granted (Taking *left, Taking *right)
 {
   const gint64 deadline = wait_now_ms () + LONG_MS;
   while (!taking_has_returned (left) && !taking_has_returned (right) && wait_now_ms () < deadline)
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   wait_ms (50);
   assert_true (taking_has_returned (left) != taking_has_returned (right));
   Taking *granted = taking_has_returned (left) ? left : right;

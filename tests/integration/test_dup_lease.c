@@ -47,9 +47,7 @@ multi_new (CuratorClient *client, Kind kind, const char *path)
   g_autoptr (CuratorLock) second = side_new (client, other, TRUE);
   CuratorLock *const two[] = { first, second };
   if (kind == KIND_MULTI_OF_ONE || kind == KIND_MULTI_OF_TWO)
-    {
-      return curator_multi_lock_new (two, kind == KIND_MULTI_OF_ONE ? 1 : 2);
-    }
+    return curator_multi_lock_new (two, kind == KIND_MULTI_OF_ONE ? 1 : 2);
   g_autoptr (CuratorLock) inner = curator_multi_lock_new (two, 2);
   CuratorLock *const outer[] = { none, inner, none };
   return kind == KIND_NESTED ? curator_multi_lock_new (&inner, 1)
@@ -254,9 +252,7 @@ enter_twice (gpointer data)
       && curator_lock_acquire (owner->both, LONG_MS, NULL, &owner->error))
     {
       while (!g_atomic_int_get (&owner->done))
-        {
-          wait_ms (1);
-        }
+        wait_ms (1);
       curator_lock_release (owner->both, 0, NULL, NULL);
       curator_lock_release (owner->mutex, 0, NULL, NULL);
     }

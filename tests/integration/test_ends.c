@@ -42,9 +42,7 @@ static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer closer)
 {
   if (state == CURATOR_STATE_CONNECTED)
-    {
-      close_other (closer);
-    }
+    close_other (closer);
 }
 
 static void
@@ -79,9 +77,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
     {
       closers[i] = (Closer){ .other = clients[1 - i], .n_inside = &n_inside };
       if (by_state[i])
-        {
-          curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
-        }
+        curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
       client_start (clients[i]);
       if (!by_state[i])
         {
@@ -95,9 +91,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
       assert_true (g_atomic_int_get (&closers[i].took_ms) <= QUICK_CLOSE_MS + SLACK_MS);
     }
   for (int i = 0; i < 2; i++)
-    {
-      curator_client_close (clients[i]);
-    }
+    curator_client_close (clients[i]);
   for (int i = 0; i < 2; i++)
     {
       curator_lock_unref (locks[i]);
@@ -241,9 +235,7 @@ test_callback_ends_its_thread (void **state)
   client_start (client);
   CuratorLock *lock = mutex_new (client, "/ends/callback");
   for (int i = 0; i < 3; i++)
-    {
-      curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
-    }
+    curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
   assert_counter (&grants.entered, 3, LONG_MS);
   assert_counter (&states.entered, 2, LONG_MS);
   const gint64 before_ms = wait_now_ms ();
@@ -421,9 +413,7 @@ test_whole_life_of_a_cancelled_thread (void **state)
   assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
   assert_int_equal (pthread_join (thread, &result), 0);
   if (!life.ended || life.n_failed > 0)
-    {
-      fail_msg ("%u calls failed; the last call: %s", life.n_failed, life.last_call);
-    }
+    fail_msg ("%u calls failed; the last call: %s", life.n_failed, life.last_call);
   assert_ptr_equal (result, PTHREAD_CANCELED);
 }
 
@@ -510,15 +500,11 @@ act_in_callback (Round *round, gboolean may_exit)
   const gboolean exits = may_exit && g_rand_int_range (rand, 0, 16) == 0;
 
   if (acts)
-    {
-      act (round, rand, TRUE);
-    }
+    act (round, rand, TRUE);
   g_rand_free (rand);
   g_atomic_int_add (&round->n_owed, -1);
   if (exits)
-    {
-      pthread_exit (NULL);
-    }
+    pthread_exit (NULL);
 }
 
 static void
@@ -542,9 +528,7 @@ note_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
 {
   Round *round = data;
   if (lease != NULL)
-    {
-      keep_lease (round, lease);
-    }
+    keep_lease (round, lease);
   act_in_callback (round, TRUE);
 }
 
@@ -592,9 +576,7 @@ hold_lock (Round *round, GRand *rand)
   int entered = 0;
 
   if (lock == NULL)
-    {
-      return;
-    }
+    return;
   while (entered < depth
          && curator_lock_acquire (lock, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), cancellable,
                                   NULL))
@@ -634,17 +616,11 @@ watch_lease (Round *round, GRand *rand)
   CuratorLease *lease = TAKE (round, lease, CuratorLease, curator_lease_ref);
 
   if (lease == NULL)
-    {
-      return;
-    }
+    return;
   if (g_rand_boolean (rand))
-    {
-      curator_lease_add_listener (lease, on_lease_state, round, NULL);
-    }
+    curator_lease_add_listener (lease, on_lease_state, round, NULL);
   else
-    {
-      curator_lease_release (lease, 0, NULL, NULL);
-    }
+    curator_lease_release (lease, 0, NULL, NULL);
   curator_lease_unref (lease);
 }
 
@@ -688,9 +664,7 @@ end_election (Round *round, GRand *rand)
       TAKE (round, latches[k], CuratorLeaderLatch, curator_leader_latch_ref);
 
   if (leader != NULL && g_rand_boolean (rand))
-    {
-      curator_leader_selector_close (leader);
-    }
+    curator_leader_selector_close (leader);
   if (latch != NULL && g_rand_boolean (rand))
     {
       curator_leader_latch_close (latch, g_rand_boolean (rand)
@@ -744,37 +718,21 @@ act (Round *round, GRand *rand, gboolean on_callback)
 
   g_atomic_int_inc (&round->n_actions);
   if (action < 30)
-    {
-      hold_lock (round, rand);
-    }
+    hold_lock (round, rand);
   else if (action < 40)
-    {
-      await_latch (round, rand);
-    }
+    await_latch (round, rand);
   else if (action < 65)
-    {
-      acquire_later (round, rand);
-    }
+    acquire_later (round, rand);
   else if (action < 75)
-    {
-      watch_lease (round, rand);
-    }
+    watch_lease (round, rand);
   else if (action < 85)
-    {
-      cancel_all (round);
-    }
+    cancel_all (round);
   else if (action < 90)
-    {
-      end_election (round, rand);
-    }
+    end_election (round, rand);
   else if (action < 96)
-    {
-      drop_something (round, rand);
-    }
+    drop_something (round, rand);
   else
-    {
-      close_client (round, rand);
-    }
+    close_client (round, rand);
   note_call (round, before_ms);
 }
 
@@ -791,9 +749,7 @@ run_actor (void *data)
       act (actor->round, actor->rand, FALSE);
     }
   if (g_rand_boolean (actor->rand))
-    {
-      pthread_exit (NULL);
-    }
+    pthread_exit (NULL);
   return NULL;
 }
 

@@ -19,17 +19,13 @@ waits_in_new_session (gpointer data)
   NewNode *wanted = data;
   g_auto (GStrv) names = raw_zk_children (wanted->fixture->raw, wanted->path);
   if (names == NULL || g_strv_length (names) != 2)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (char **name = names; *name != NULL; name++)
     {
       g_autofree char *path = g_strconcat (wanted->path, "/", *name, NULL);
       gint64 owner = raw_zk_owner (wanted->fixture->raw, path);
       if (owner == wanted->old_session || owner <= 0)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -102,9 +98,7 @@ static void
 test_p22_never_granted_on_a_dead_node (void **state)
 {
   for (int k = 1; k <= 3; k++)
-    {
-      expire_at (*state, k);
-    }
+    expire_at (*state, k);
 }
 
 /* The session expires while the answer to the create is in flight. The next session finds a node of
@@ -174,9 +168,7 @@ static void
 count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_LOST)
-    {
-      g_atomic_int_inc ((int *) user_data);
-    }
+    g_atomic_int_inc ((int *) user_data);
 }
 
 static gboolean
@@ -282,9 +274,7 @@ ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
 {
   CuratorClient *client = g_atomic_pointer_get (&logged_client);
   if (client != NULL && level == G_LOG_LEVEL_WARNING)
-    {
-      curator_client_get_connection_state (client);
-    }
+    curator_client_get_connection_state (client);
   return g_log_writer_default (level, fields, n_fields, NULL);
 }
 

@@ -19,13 +19,9 @@ add (GArray *values, gint64 first, gint64 last, gint64 value)
 {
   gboolean is_known = value < first || value > last;
   for (guint i = 0; i < values->len && !is_known; i++)
-    {
-      is_known = g_array_index (values, gint64, i) == value;
-    }
+    is_known = g_array_index (values, gint64, i) == value;
   if (!is_known)
-    {
-      g_array_append_val (values, value);
-    }
+    g_array_append_val (values, value);
 }
 
 /* Both neighbours, too. */
@@ -33,14 +29,10 @@ static void
 add_around (GArray *values, gint64 first, gint64 last, gint64 value)
 {
   if (value > G_MININT64)
-    {
-      add (values, first, last, value - 1);
-    }
+    add (values, first, last, value - 1);
   add (values, first, last, value);
   if (value < G_MAXINT64)
-    {
-      add (values, first, last, value + 1);
-    }
+    add (values, first, last, value + 1);
 }
 
 /* What overflows on the way to an int, when it is doubled, or in microseconds, is among them. */
@@ -60,9 +52,7 @@ values_of (const Extreme *extreme)
   GArray *values = g_array_new (FALSE, FALSE, sizeof (gint64));
 
   for (gsize i = 0; i < G_N_ELEMENTS (turns); i++)
-    {
-      add_around (values, first, last, turns[i]);
-    }
+    add_around (values, first, last, turns[i]);
   return values;
 }
 
@@ -87,9 +77,7 @@ static void
 outcome_clear (Outcome *outcome)
 {
   if (outcome->drop != NULL && outcome->result != NULL)
-    {
-      outcome->drop (outcome->result);
-    }
+    outcome->drop (outcome->result);
   g_clear_error (&outcome->error);
   *outcome = (Outcome){ 0 };
 }
@@ -137,9 +125,7 @@ for_each_value (Scene *scene, const Extreme *extreme,
     {
       const gint64 value = g_array_index (values, gint64, i);
       if (extreme->rule != RULE_IN_MEMORY || extreme_is_allowed (extreme, value))
-        {
-          call (scene, extreme, value);
-        }
+        call (scene, extreme, value);
     }
 }
 
@@ -211,9 +197,7 @@ wait_in_vain (Scene *scene, const Extreme *extreme, gint64 value)
   begin (extreme, value, " in vain");
   scene_enter (scene, &stage, extreme, TRUE);
   if (is_long)
-    {
-      canceller = g_thread_new ("canceller", cancel_soon, stage.cancellable);
-    }
+    canceller = g_thread_new ("canceller", cancel_soon, stage.cancellable);
   extreme->run (&stage, &outcome);
   extreme_expect (!extreme_is_allowed (extreme, value) ? extreme_is_refused (&outcome)
                   : is_long ? g_error_matches (outcome.error, G_IO_ERROR, G_IO_ERROR_CANCELLED)

@@ -69,34 +69,26 @@ test_herd (void **state)
   Contender *contenders[N];
   gboolean served[N] = { FALSE };
   for (int i = 0; i < N; i++)
-    {
-      contenders[i] = contender_start (lock, 60000, NULL);
-    }
+    contenders[i] = contender_start (lock, 60000, NULL);
   for (int round = 0; round < N; round++)
     {
       int holder = -1;
       for (gint64 end = wait_now_ms () + LONG_MS; holder < 0 && wait_now_ms () < end; wait_ms (1))
         {
           for (int i = 0; i < N; i++)
-            {
-              holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
-            }
+            holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
         }
       assert_true (holder >= 0);
       served[holder] = TRUE;
       assert_true (contenders[holder]->acquired);
       wait_ms (10);
       for (int i = 0; i < N; i++)
-        {
-          assert_true (served[i] || !contender_has_returned (contenders[i]));
-        }
+        assert_true (served[i] || !contender_has_returned (contenders[i]));
       contender_join (contenders[holder]);
       assert_true (contenders[holder]->released);
     }
   for (int i = 0; i < N; i++)
-    {
-      contender_free (contenders[i]);
-    }
+    contender_free (contenders[i]);
   assert_gone (fixture);
 }
 

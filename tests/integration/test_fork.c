@@ -225,18 +225,14 @@ check_all (const Things *things)
                                  curator_rw_lock_read_lock (things->rw_lock),
                                  curator_rw_lock_write_lock (things->rw_lock) };
   for (gsize i = 0; i < G_N_ELEMENTS (locks) && line == 0; i++)
-    {
-      line = check_lock (locks[i], TRUE);
-    }
+    line = check_lock (locks[i], TRUE);
   line = line != 0 ? line : check_lock (things->multi_lock, FALSE);
   line = line != 0 ? line : check_lease (things->lease);
   line = line != 0 ? line : check_lease (things->free_lease);
   line = line != 0 ? line : check_semaphore (things->semaphore);
   line = line != 0 ? line : check_count (things->count);
   if (line == 0)
-    {
-      drop_all (things);
-    }
+    drop_all (things);
   return line;
 }
 
@@ -259,14 +255,10 @@ fork_once (const Things *things, int number)
   assert_int_equal (waitpid (pid, &status, 0), pid);
   close (ends[1]);
   if (read (ends[0], &line, sizeof line) != sizeof line)
-    {
-      line = -1;
-    }
+    line = -1;
   close (ends[0]);
   if (!WIFEXITED (status) || WEXITSTATUS (status) != 0)
-    {
-      fail_msg ("child %d: line %d, status 0x%x", number, line, status);
-    }
+    fail_msg ("child %d: line %d, status 0x%x", number, line, status);
 }
 
 static Things
@@ -353,9 +345,7 @@ test_p32_fork_at_random_moments (void **state)
   Noise noise = { &things, 0, 0 };
   pthread_t threads[N_CONTENDERS + 1];
   for (int i = 0; i < N_CONTENDERS; i++)
-    {
-      pthread_create (&threads[i], NULL, contend_in_circles, &noise);
-    }
+    pthread_create (&threads[i], NULL, contend_in_circles, &noise);
   for (int i = 0; i < N_FORKS; i++)
     {
       g_usleep ((gulong) g_random_int_range (0, MOST_PAUSE_US));
@@ -363,9 +353,7 @@ test_p32_fork_at_random_moments (void **state)
     }
   g_atomic_int_set (&noise.stop, 1);
   for (int i = 0; i < N_CONTENDERS; i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   print_message ("%d forks during %d grants\n", N_FORKS, noise.granted);
   assert_true (noise.granted > 0 || N_CONTENDERS == 0);
   things_free (fixture, &things, log, session);

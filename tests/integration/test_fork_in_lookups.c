@@ -53,9 +53,7 @@ forks_outside (void)
   int status = 0;
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      _exit (g_atomic_int_get (&n_inside) == 0 ? 0 : 1);
-    }
+    _exit (g_atomic_int_get (&n_inside) == 0 ? 0 : 1);
   assert_int_equal (waitpid (pid, &status, 0), pid);
   return status == 0;
 }
@@ -81,13 +79,9 @@ static void
 refuse_for_a_while (Proxy *proxy, int round)
 {
   if (round % 10 == 0)
-    {
-      proxy_set_mode (proxy, PROXY_REFUSE);
-    }
+    proxy_set_mode (proxy, PROXY_REFUSE);
   if (round % 10 == 5)
-    {
-      proxy_set_mode (proxy, PROXY_PASS);
-    }
+    proxy_set_mode (proxy, PROXY_PASS);
 }
 
 static const Ground grounds[] = {
@@ -117,9 +111,7 @@ count_inside (const Ground *ground, const char *address)
       n_wrong += forks_outside () ? 0 : 1;
     }
   for (int i = 0; i < N_CLIENTS; i++)
-    {
-      g_clear_pointer (&clients[i], curator_client_unref);
-    }
+    g_clear_pointer (&clients[i], curator_client_unref);
   proxy_free (proxy);
   return n_wrong;
 }

@@ -115,9 +115,7 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
   curator_client_set_connection_timeout (client, SWEPT_MS);
 #if IS_SECURED
   if (!curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, NULL))
-    {
-      g_string_append (fault, "no SASL");
-    }
+    g_string_append (fault, "no SASL");
 #endif
   if (!curator_client_start (client, NULL)
       || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
@@ -165,13 +163,9 @@ work (void *data)
       Result *result = &worker->sweep->results[job];
       int k = 1;
       while (k <= MAX_FRAMES && break_at (worker, scenario, how, k, result))
-        {
-          k++;
-        }
+        k++;
       if (k > MAX_FRAMES)
-        {
-          g_string_append_printf (result->faults, "%s has no end\n", scenario->name);
-        }
+        g_string_append_printf (result->faults, "%s has no end\n", scenario->name);
     }
   return NULL;
 }
@@ -206,9 +200,7 @@ print_results (const Result *results)
   gint64 slowest_ms = 0;
   print_message ("%-18s", "frames");
   for (gsize b = 0; b < G_N_ELEMENTS (breaks); b++)
-    {
-      print_message (" %10s", breaks[b].when);
-    }
+    print_message (" %10s", breaks[b].when);
   for (gsize i = 0; i < n_frame_scenarios; i++)
     {
       const Result *of = &results[i * G_N_ELEMENTS (breaks)];
@@ -236,17 +228,11 @@ test_p1_every_frame (void **state)
   Sweep sweep = { fixture_server (fixture), PTHREAD_MUTEX_INITIALIZER, 0, results };
   Worker workers[N_WORKERS] = { 0 };
   for (gsize i = 0; i < n_jobs; i++)
-    {
-      results[i].faults = g_string_new (NULL);
-    }
+    results[i].faults = g_string_new (NULL);
   for (int i = 0; i < N_WORKERS; i++)
-    {
-      worker_start (&workers[i], &sweep);
-    }
+    worker_start (&workers[i], &sweep);
   for (int i = 0; i < N_WORKERS; i++)
-    {
-      worker_join (&workers[i]);
-    }
+    worker_join (&workers[i]);
   int wrong = print_results (results);
   for (gsize i = 0; i < n_jobs; i++)
     {

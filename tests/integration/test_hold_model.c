@@ -33,9 +33,7 @@ await_loss (gpointer data)
 {
   Loss *loss = data;
   while (curator_lease_get_remaining_ms (loss->lease) > 0)
-    {
-      g_usleep (500);
-    }
+    g_usleep (500);
   loss->lost_ms = wait_now_ms ();
   return NULL;
 }
@@ -68,9 +66,7 @@ restart_with (ZkServer *server, const char *bounds)
   assert_true (g_file_get_contents (path, &text, NULL, NULL));
   char *old = strstr (text, "minSessionTimeout");
   if (old != NULL)
-    {
-      *old = '\0';
-    }
+    *old = '\0';
   g_autofree char *changed = g_strconcat (text, bounds, NULL);
   zk_server_kill (server);
   assert_true (g_file_set_contents (path, changed, -1, NULL));
@@ -155,9 +151,7 @@ test_timeout_is_shortened (void **state)
   assert_non_null (server);
   const char *runs = g_getenv ("CURATOR_TEST_RUNS");
   for (int i = runs != NULL ? atoi (runs) : 2; i > 0; i--)
-    {
-      shorten_once (server);
-    }
+    shorten_once (server);
   zk_server_stop (server);
 }
 
@@ -240,9 +234,7 @@ static void
 delete_at_a_moment (Fixture *fixture, int i)
 {
   if (i % 3 == 1)
-    {
-      wait_ms (g_random_int_range (0, BEAT_MS * 3 / 2));
-    }
+    wait_ms (g_random_int_range (0, BEAT_MS * 3 / 2));
   if (i % 3 == 2)
     {
       proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -315,9 +307,7 @@ test_node_is_replaced_under_a_waiter (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/watched");
   g_autoptr (CuratorLock) other = mutex_new (client, "/model/watched");
   for (int i = 0; i < 5; i++)
-    {
-      replace_watched_node (fixture, lock, other);
-    }
+    replace_watched_node (fixture, lock, other);
   curator_client_close (client);
 }
 
@@ -339,9 +329,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
   assert_non_null (lease);
   if (!holding)
-    {
-      assert_true (curator_lease_release (lease, 0, NULL, NULL));
-    }
+    assert_true (curator_lease_release (lease, 0, NULL, NULL));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   wait_ms (CUT_OFF_HOLD_MS + 400);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -402,9 +390,7 @@ hold_unreadable (Fixture *fixture, int n_others)
   assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
   assert_lease_state (lease, CURATOR_LEASE_LOST, 2 * BEAT_MS);
   for (guint i = 0; i < others->len; i++)
-    {
-      assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
-    }
+    assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
   curator_client_close (client);
 }
 
@@ -500,9 +486,7 @@ count_shortened (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
   for (gsize i = 0; i < n_fields; i++)
     {
       if (strcmp (fields[i].key, "MESSAGE") == 0 && strstr (fields[i].value, "shortens") != NULL)
-        {
-          g_atomic_int_inc (&n_shortened);
-        }
+        g_atomic_int_inc (&n_shortened);
     }
   return g_log_writer_default (level, fields, n_fields, data);
 }

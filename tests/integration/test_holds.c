@@ -250,9 +250,7 @@ wait_results (Results *results, GMainContext *context, int acquired, int failed,
   while (!reached && wait_now_ms () < deadline)
     {
       if (context != NULL)
-        {
-          g_main_context_iteration (context, FALSE);
-        }
+        g_main_context_iteration (context, FALSE);
       pthread_mutex_lock (&results->mutex);
       reached = results->acquired == acquired && results->failed == failed
                 && results->released == released;
@@ -280,9 +278,7 @@ test_async_queue (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/async");
   Results results = { .mutex = PTHREAD_MUTEX_INITIALIZER, .leases = G_QUEUE_INIT };
   for (int i = 0; i < 5; i++)
-    {
-      curator_lock_acquire_async (lock, 60000, NULL, on_acquired, &results);
-    }
+    curator_lock_acquire_async (lock, 60000, NULL, on_acquired, &results);
   guint64 token = 0;
   for (int i = 1; i <= 5; i++)
     {

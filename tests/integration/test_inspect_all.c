@@ -116,9 +116,7 @@ look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
       g_ptr_array_unref (previous);
       previous = next;
       if (after.received - before.received <= 3)
-        {
-          return previous;
-        }
+        return previous;
       wait_ms (50);
     }
   fail_msg ("looks at an unchanged tree cost a request for each path");
@@ -200,13 +198,9 @@ quiet_paths_are_watched (void **state)
     {
       const int n = round < 8 ? 1 : g_rand_int_range (rand, 1, 4);
       if (round % 3 == 0)
-        {
-          seen = look_until_quiet (fixture, client, seen);
-        }
+        seen = look_until_quiet (fixture, client, seen);
       for (int i = 0; i < n; i++)
-        {
-          change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
-        }
+        change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
       GPtrArray *next = look (client, seen);
       g_autoptr (GPtrArray) truth = look (other, NULL);
       g_autofree char *expected = summary_of (truth);

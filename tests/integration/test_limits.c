@@ -97,9 +97,7 @@ count_returned (Crowd *crowd)
 {
   int n = 0;
   for (int i = 0; i < crowd->n; i++)
-    {
-      n += taking_has_returned (crowd->takings[i]) ? 1 : 0;
-    }
+    n += taking_has_returned (crowd->takings[i]) ? 1 : 0;
   return n;
 }
 

@@ -44,15 +44,11 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
   const int failed = real (node, service, hints, found);
 
   if (failed != 0 || g_strcmp0 (node, NAME) != 0)
-    {
-      return failed;
-    }
+    return failed;
   for (struct addrinfo *next = *found; next != NULL; next = next->ai_next)
     {
       if (next->ai_family == AF_INET)
-        {
-          ((struct sockaddr_in *) next->ai_addr)->sin_addr = server_ip;
-        }
+        ((struct sockaddr_in *) next->ai_addr)->sin_addr = server_ip;
     }
   return 0;
 }
@@ -86,9 +82,7 @@ static int
 end_step (Step step, gboolean success)
 {
   if (ended_ms != NULL)
-    {
-      ended_ms[step] = wait_now_ms ();
-    }
+    ended_ms[step] = wait_now_ms ();
   return success;
 }
 
@@ -100,22 +94,14 @@ live (const char *address, const char *path)
   g_autoptr (CuratorLock) lock = NULL;
 
   if (!end_step (STEP_START, curator_client_start (client, NULL)))
-    {
-      return STEP_START;
-    }
+    return STEP_START;
   if (!end_step (STEP_CONNECT, curator_client_block_until_connected (client, LONG_MS, NULL, NULL)))
-    {
-      return STEP_CONNECT;
-    }
+    return STEP_CONNECT;
   lock = curator_mutex_new (client, path, NULL);
   if (!end_step (STEP_ACQUIRE, lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, NULL)))
-    {
-      return STEP_ACQUIRE;
-    }
+    return STEP_ACQUIRE;
   if (!end_step (STEP_RELEASE, curator_lock_release (lock, 0, NULL, NULL)))
-    {
-      return STEP_RELEASE;
-    }
+    return STEP_RELEASE;
   curator_client_close (client);
   end_step (STEP_CLOSE, TRUE);
   return 0;
@@ -128,13 +114,9 @@ show_steps (void)
   for (int i = STEP_FORK + 1; i < N_STEPS && ended_ms[i - 1] != 0; i++)
     {
       if (ended_ms[i] == 0)
-        {
-          print_error ("  %s: did not end\n", step_names[i]);
-        }
+        print_error ("  %s: did not end\n", step_names[i]);
       else
-        {
-          print_error ("  %s: %d ms\n", step_names[i], (int) (ended_ms[i] - ended_ms[i - 1]));
-        }
+        print_error ("  %s: %d ms\n", step_names[i], (int) (ended_ms[i] - ended_ms[i - 1]));
     }
 }
 
@@ -178,9 +160,7 @@ be_busy (CuratorClient *client, guint turn)
     {
       curator_lock_acquire_async (other, 5, NULL, ignore_lease, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
-        {
-          curator_lock_release (lock, 0, NULL, NULL);
-        }
+        curator_lock_release (lock, 0, NULL, NULL);
     }
 }
 
@@ -227,9 +207,7 @@ busy_stop (Busy *busy)
 {
   g_atomic_int_set (&busy->is_over, 1);
   for (int i = 0; i < MOST_BUSY; i++)
-    {
-      pthread_join (busy->threads[i], NULL);
-    }
+    pthread_join (busy->threads[i], NULL);
 }
 
 /* --- processes ---------------------------------------------------------------------------------- */
@@ -261,9 +239,7 @@ fork_in_callback (CuratorLock *lock, CuratorLease *lease, const GError *error, g
   Fork *one = data;
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      run_child (one);
-    }
+    run_child (one);
   one->forked_ms = wait_now_ms ();
   g_clear_pointer (&lease, curator_lease_unref);
   g_atomic_int_set (&one->pid, pid);
@@ -287,9 +263,7 @@ fork_child (Fork *one, CuratorLock *lock, gboolean from_callback)
     }
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      run_child (one);
-    }
+    run_child (one);
   one->forked_ms = wait_now_ms ();
   return pid;
 }
@@ -315,9 +289,7 @@ show_threads (pid_t pid)
   int status;
   const pid_t gdb = process_spawn ((char *const *) argv, "/dev/stderr");
   if (gdb != 0 && !process_wait (gdb, LONG_MS, &status))
-    {
-      process_kill (gdb);
-    }
+    process_kill (gdb);
 }
 
 /* How long it lived; -1: it hung. */
@@ -333,9 +305,7 @@ wait_for (pid_t pid, gint64 since_ms, int *status)
       g_usleep (500);
     }
   if (ended == pid)
-    {
-      return wait_now_ms () - since_ms;
-    }
+    return wait_now_ms () - since_ms;
   show_threads (pid);
   process_kill (pid);
   return -1;
@@ -376,9 +346,7 @@ take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *r
   result->slowest_fork_ms = MAX (result->slowest_fork_ms, one.forked_ms - since_ms);
   gint64 took_ms = wait_for (pid, one.forked_ms, &status);
   if (took_ms >= 0 && status == 0)
-    {
-      took_ms = ended_ms[STEP_CLOSE] - ended_ms[STEP_FORK];
-    }
+    took_ms = ended_ms[STEP_CLOSE] - ended_ms[STEP_FORK];
   result->n_hung += took_ms < 0 ? 1 : 0;
   result->slowest_ms = MAX (result->slowest_ms, took_ms);
   if (took_ms < 0 || status != 0)
@@ -423,9 +391,7 @@ test_children_live (void **state)
     {
       World *world = attack_world_new (fixture, STATE_FORKED, kind);
       for (; i < n_children () * (kind + 1) / attack_n_lock_kinds; i++)
-        {
-          take_turns (&busy, lock, world, i, &result);
-        }
+        take_turns (&busy, lock, world, i, &result);
       assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
       attack_world_free (world);
     }

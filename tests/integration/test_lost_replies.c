@@ -64,9 +64,7 @@ give_up_in_a_hole (Fixture *fixture, const char *path, gboolean cancel)
       contender_start (lock, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   if (cancel)
-    {
-      g_cancellable_cancel (cancellable);
-    }
+    g_cancellable_cancel (cancellable);
   assert_true (contender_wait (contender, 1000));
   assert_false (contender->acquired);
   assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
@@ -157,9 +155,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction a
   assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
   contender_join (contender);
   if (!contender->released)
-    {
-      assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
-    }
+    assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
   gboolean fired = proxy_fired (fixture->proxy) > 0;
   proxy_disarm (fixture->proxy);
   assert_no_residue (fixture, path, SETTLE_MS);
@@ -172,9 +168,7 @@ sweep (Fixture *fixture, int times, ProxyAction action)
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   int k = 1;
   while (k <= 20 && cut_at (fixture, direct, k, times, action))
-    {
-      k++;
-    }
+    k++;
   print_message ("cut at each of %d requests\n", k - 1);
   assert_true (k > 3);
 }

@@ -90,9 +90,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
       waiter->granted = TRUE;
       crowd.n_granted++;
       if (crowd.n_granted == crowd.park_at)
-        {
-          crowd.parked = g_steal_pointer (&lease);
-        }
+        crowd.parked = g_steal_pointer (&lease);
     }
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     {
@@ -240,9 +238,7 @@ wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
   crowd_init (-1);
   const gsize before = heap_in_use ();
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      queue_up (lock, i);
-    }
+    queue_up (lock, i);
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   settle (client);
   const gsize waiting = heap_in_use ();
@@ -288,18 +284,14 @@ static void
 make_cancellable (void)
 {
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      crowd.waiters[i].cancellable = g_cancellable_new ();
-    }
+    crowd.waiters[i].cancellable = g_cancellable_new ();
 }
 
 static void
 drop_cancellables (void)
 {
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      g_clear_object (&crowd.waiters[i].cancellable);
-    }
+    g_clear_object (&crowd.waiters[i].cancellable);
 }
 
 static void
@@ -312,15 +304,11 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
   doorkeeper_shut (&keeper, fixture, path);
   crowd_init (N_WAITERS / 2);
   if (mishap->is_cancellable)
-    {
-      make_cancellable ();
-    }
+    make_cancellable ();
   /* The session that a proxy has seen last is the crowd's. */
   const gint64 session = curator_client_get_session_id (client);
   for (int i = 0; i < N_WAITERS; i++)
-    {
-      queue_up (lock, i);
-    }
+    queue_up (lock, i);
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   doorkeeper_open (&keeper);
   assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
@@ -378,9 +366,7 @@ pick (GRand *rand)
       const gboolean fits = !waiter->told && !g_cancellable_is_cancelled (waiter->cancellable);
       pthread_mutex_unlock (&crowd.mutex);
       if (fits)
-        {
-          return waiter;
-        }
+        return waiter;
     }
 }
 
@@ -393,9 +379,7 @@ cancel_many (Fixture *fixture, CuratorClient *client)
   GRand *rand = g_rand_new_with_seed (seed);
   print_message ("seed %u\n", seed);
   for (int i = 0; i < N_CANCELLED; i++)
-    {
-      g_cancellable_cancel (pick (rand)->cancellable);
-    }
+    g_cancellable_cancel (pick (rand)->cancellable);
   int n_told = N_WAITERS / 2 + N_CANCELLED;
   assert_true (wait_until (are_told, &n_told, PATIENCE_MS));
   pthread_mutex_lock (&crowd.mutex);
@@ -403,9 +387,7 @@ cancel_many (Fixture *fixture, CuratorClient *client)
   pthread_mutex_unlock (&crowd.mutex);
   go_on ();
   for (int i = 0; i < N_CANCELLED / 4; i++)
-    {
-      g_cancellable_cancel (crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)].cancellable);
-    }
+    g_cancellable_cancel (crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)].cancellable);
   g_rand_free (rand);
 }
 
@@ -618,9 +600,7 @@ test_idle_locks (void **state)
   print_message ("once it was used: %+zd bytes\n", more);
   assert_true (each + (gsize) MAX (more, 0) <= 300);
   for (int i = 0; i < N_LOCKS; i++)
-    {
-      curator_lock_unref (locks[i]);
-    }
+    curator_lock_unref (locks[i]);
   assert_heap_back (before);
   curator_client_close (client);
 }

@@ -27,9 +27,7 @@ on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Hang *hang = data;
   if (state == CURATOR_LEASE_LOST)
-    {
-      __atomic_store_n (&hang->lost_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
-    }
+    __atomic_store_n (&hang->lost_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
 }
 
 static void
@@ -90,9 +88,7 @@ extend_some (Hang *hangs)
     {
       const gint64 now = wait_now_ms ();
       if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
-        {
-          hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
-        }
+        hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
       wait_ms (100);
     }
 }

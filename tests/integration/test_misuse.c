@@ -30,9 +30,7 @@ test_bad_paths (void **state)
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorLock) lock = curator_mutex_new (client, paths[i], &error);
       if (lock != NULL)
-        {
-          fail_msg ("path %zu should have been refused", i);
-        }
+        fail_msg ("path %zu should have been refused", i);
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
 }
@@ -56,9 +54,7 @@ test_bad_connect_strings (void **state)
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorClient) client = client_new (strings[i]);
       if (curator_client_start (client, &error))
-        {
-          fail_msg ("connect string \"%s\" should have been refused", strings[i]);
-        }
+        fail_msg ("connect string \"%s\" should have been refused", strings[i]);
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
 }
@@ -212,9 +208,7 @@ test_refused_under_way (void **state)
     {
       g_thread_join (threads[i]);
       if (callers[i].succeeded)
-        {
-          fail_msg ("%s succeeds", calls[i].name);
-        }
+        fail_msg ("%s succeeds", calls[i].name);
       print_message ("%s: %s\n", calls[i].name, callers[i].error->message);
       assert_curator_error (&callers[i].error, CURATOR_ERROR_AUTH_FAILED);
     }
@@ -319,14 +313,10 @@ test_p7_sequence_end (void **state)
       gboolean acquired = curator_lock_acquire (lock, 300, NULL, &error);
       print_message ("beside %s: %s\n", ends[i], acquired ? "acquired" : error->message);
       if (!acquired && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED))
-        {
-          assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-        }
+        assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
       g_clear_error (&error);
       if (acquired)
-        {
-          assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-        }
+        assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
       assert_children (fixture, base, 1, 3000);
     }
 }

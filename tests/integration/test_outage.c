@@ -165,9 +165,7 @@ mailbox_take (Mailbox *box)
   until.tv_sec += LONG_MS / 1000;
   pthread_mutex_lock (&box->mutex);
   while (box->errors->len == 0 && failed == 0)
-    {
-      failed = pthread_cond_timedwait (&box->added, &box->mutex, &until);
-    }
+    failed = pthread_cond_timedwait (&box->added, &box->mutex, &until);
   GError *error = box->errors->len > 0 ? g_ptr_array_steal_index (box->errors, 0) : NULL;
   pthread_mutex_unlock (&box->mutex);
   return error;
@@ -433,9 +431,7 @@ add_calls (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
       const Cell cell = { .world = world, .name = calls[c].name, .call = calls[c].call, .ms = ms };
       /* A lease and a started count need a server first. */
       if (world->lease != NULL || !calls[c].needs_server)
-        {
-          add_cell (cells, &cell, cancelled);
-        }
+        add_cell (cells, &cell, cancelled);
     }
 }
 
@@ -451,9 +447,7 @@ static gboolean
 is_as_expected (const Cell *cell, const Column *column)
 {
   if (cell->cancellable != NULL)
-    {
-      return g_error_matches (cell->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-    }
+    return g_error_matches (cell->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   return g_error_matches (cell->error, CURATOR_ERROR, (int) column->code)
          && strstr (cell->error->message, column->cause) != NULL
          && strstr (cell->error->message, " ms") != NULL
@@ -494,9 +488,7 @@ check_outage (World *world, const Column *column)
     {
       Cell *cell = g_ptr_array_index (cells, i);
       if (cell->cancellable != NULL)
-        {
-          g_cancellable_cancel (cell->cancellable);
-        }
+        g_cancellable_cancel (cell->cancellable);
     }
   check_cells (cells, column, CONNECT_MS + SLACK_MS);
 }
@@ -704,9 +696,7 @@ test_contention (void **state)
       CuratorLease *lease = curator_lock_acquire_lease (lock, 0, NULL, &error);
       /* Two recipes are excluded by the same hold. */
       if (lease != NULL)
-        {
-          g_ptr_array_add (held, lease);
-        }
+        g_ptr_array_add (held, lease);
     }
   assert_int_equal (held->len, 4);
   world_connect (&world, fixture_server (fixture));
@@ -740,14 +730,10 @@ cut_while_waiting (Fixture *fixture, gboolean behind, char **message)
   client_start (client);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   if (!behind)
-    {
-      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-    }
+    proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   Contender *waiter = contender_start (lock, behind ? CONTENTION_MS : CALL_MS, NULL);
   if (behind)
-    {
-      assert_children (fixture, "/outage/cut", 2, LONG_MS);
-    }
+    assert_children (fixture, "/outage/cut", 2, LONG_MS);
   assert_true (contender_wait (waiter, LONG_MS));
   contender_join (waiter);
   *message = g_strdup (waiter->error->message);

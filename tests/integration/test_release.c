@@ -112,9 +112,7 @@ test_p28_async_release_without_server (void **state)
   assert_no_residue (fixture, "/release/async", 3000);
   gint64 deadline = wait_now_ms () + 3000;
   while (g_atomic_int_get (&told) == 0 && wait_now_ms () < deadline)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
   assert_int_equal (g_atomic_int_get (&told), 1);
 }
 
@@ -382,9 +380,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
   raw_zk_delete (fixture->raw, node);
   if (!is_released)
-    {
-      curator_lock_release (lock, 0, NULL, NULL);
-    }
+    curator_lock_release (lock, 0, NULL, NULL);
 }
 
 static void

@@ -65,9 +65,7 @@ ask (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
   g_atomic_int_inc (&policy->asked);
   *sleep_ms = policy->sleep_ms;
   if (policy->closes)
-    {
-      curator_client_close (policy->client);
-    }
+    curator_client_close (policy->client);
   return TRUE;
 }
 

@@ -71,9 +71,7 @@ test_one_call_per_write (void **state)
   /* Other data, even nearly the right one, is no request. */
   const char *const words[] = { "", "__REVOKE", "__REVOKE__ ", "__revoke__" };
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
-    {
-      assert_int_equal (raw_zk_set (fixture->raw, node, words[i]), ZOK);
-    }
+    assert_int_equal (raw_zk_set (fixture->raw, node, words[i]), ZOK);
   assert_asked (&ear, 0);
   for (int i = 1; i <= 10; i++)
     {
@@ -83,9 +81,7 @@ test_one_call_per_write (void **state)
   assert_asked (&ear, 10);
   /* In quick succession several writes may be seen as one. */
   for (int i = 0; i < 10; i++)
-    {
-      ask_back (other, node);
-    }
+    ask_back (other, node);
   assert_counter (&ear.asked, 11, LONG_MS);
   wait_ms (QUIET_MS);
   assert_true (g_atomic_int_get (&ear.asked) <= 20);

@@ -72,9 +72,7 @@ work (void *data)
   while (!over)
     {
       while (worker->order == 0)
-        {
-          pthread_cond_wait (&worker->changed, &worker->mutex);
-        }
+        pthread_cond_wait (&worker->changed, &worker->mutex);
       const Step step = (Step) (worker->order - 1);
       do_step (worker, step, &worker->error);
       over = step == STEP_END;
@@ -104,15 +102,11 @@ worker_do (Worker *worker, Step step)
   worker->order = (int) step + 1;
   pthread_cond_broadcast (&worker->changed);
   while (worker->order != 0)
-    {
-      pthread_cond_wait (&worker->changed, &worker->mutex);
-    }
+    pthread_cond_wait (&worker->changed, &worker->mutex);
   g_autoptr (GError) error = g_steal_pointer (&worker->error);
   pthread_mutex_unlock (&worker->mutex);
   if (error != NULL)
-    {
-      fail_msg ("%s", error->message);
-    }
+    fail_msg ("%s", error->message);
 }
 
 static void
@@ -155,9 +149,7 @@ visit (Visitor *visitor, gboolean writes)
   const int readers = g_atomic_int_get (visitor->readers);
   visitor->violations += writes ? others != 0 || readers != 0 : writers != 0;
   if (!writes && others + 1 > g_atomic_int_get (visitor->most_readers))
-    {
-      g_atomic_int_set (visitor->most_readers, others + 1);
-    }
+    g_atomic_int_set (visitor->most_readers, others + 1);
   g_usleep (2000);
   g_atomic_int_add (writes ? visitor->writers : visitor->readers, -1);
   visitor->failures += !curator_lock_release (lock, 0, NULL, NULL);
@@ -169,9 +161,7 @@ come_and_go (void *data)
   Visitor *visitor = data;
   GRand *rand = g_rand_new_with_seed ((guint32) visitor->seed);
   for (int i = 0; i < 100; i++)
-    {
-      visit (visitor, g_rand_int_range (rand, 0, 100) < 20);
-    }
+    visit (visitor, g_rand_int_range (rand, 0, 100) < 20);
   g_rand_free (rand);
   return NULL;
 }
@@ -314,9 +304,7 @@ static void
 count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_RELEASED)
-    {
-      g_atomic_int_inc ((int *) user_data);
-    }
+    g_atomic_int_inc ((int *) user_data);
 }
 
 static void *

@@ -113,16 +113,12 @@ test_p12_waiters_in_a_session_that_ends (void **state)
       Taking *other = granted == reader ? writer : reader;
       taking_assert_granted (granted);
       if (i == 0)
-        {
-          taking_assert_waits (other);
-        }
+        taking_assert_waits (other);
       assert_int_not_equal (curator_lease_get_session_id (taking_lease (granted, 0)), dead);
       taking_give_back (granted);
       taking_assert_granted (other);
       if (i == 0)
-        {
-          taking_give_back (other);
-        }
+        taking_give_back (other);
     }
   assert_no_residue (fixture, path, SETTLE_MS);
 }
@@ -215,9 +211,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
       assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
       assert_children (fixture, path, 2, SETTLE_MS);
       if (!curator_lock_release (write, 0, NULL, &error))
-        {
-          assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-        }
+        assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
     }
   assert_children (fixture, path, 1, SETTLE_MS);
   CuratorLease *lease = held_lease (read);
@@ -225,9 +219,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, gboolean writes, int k, ProxyAc
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     curator_client_get_session_id (client));
   if (!curator_lock_release (read, 0, NULL, &error))
-    {
-      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-    }
+    assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   gboolean fired = proxy_fired (fixture->proxy) > 0;
   proxy_disarm (fixture->proxy);
   assert_no_residue (fixture, path, SETTLE_MS);
@@ -242,9 +234,7 @@ sweep (Fixture *fixture, ProxyAction action)
     {
       int k = 1;
       while (k <= 20 && cut_at (fixture, direct, writes, k, action))
-        {
-          k++;
-        }
+        k++;
       print_message ("%s: cut at each of %d requests\n", writes ? "downgrade" : "read", k - 1);
       assert_true (k > 3);
     }

@@ -56,9 +56,7 @@ come_and_go (void *data)
         }
       const int inside = g_atomic_int_add (&crowd->inside, n) + n;
       if (inside > crowd->max)
-        {
-          g_atomic_int_inc (&crowd->violations);
-        }
+        g_atomic_int_inc (&crowd->violations);
       for (int peak = g_atomic_int_get (&crowd->peak);
            inside > peak && !g_atomic_int_compare_and_exchange (&crowd->peak, peak, inside);
            peak = g_atomic_int_get (&crowd->peak))
@@ -84,13 +82,9 @@ run_crowd (Fixture *fixture, int max)
   Visitor visitors[2] = { { &crowd, first }, { &crowd, second } };
   pthread_t threads[12];
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, come_and_go, &visitors[i % 2]);
-    }
+    pthread_create (&threads[i], NULL, come_and_go, &visitors[i % 2]);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   assert_int_equal (crowd.failures, 0);
   assert_int_equal (crowd.violations, 0);
   print_message ("%d leases: at most %d at a time\n", max, crowd.peak);
@@ -103,9 +97,7 @@ test_p30_never_more_than_its_size (void **state)
 {
   const int sizes[] = { 1, 3, 10 };
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
-    {
-      run_crowd (*state, sizes[i]);
-    }
+    run_crowd (*state, sizes[i]);
 }
 
 /* The nodes are those of Curator: a turn under locks, a lease under leases. */
@@ -168,15 +160,11 @@ test_order_of_arrival (void **state)
     {
       taking_assert_granted (takings[i]);
       for (int later = i + 1; later < N; later++)
-        {
-          assert_false (taking_has_returned (takings[later]));
-        }
+        assert_false (taking_has_returned (takings[later]));
       taking_give_back (takings[i]);
     }
   for (int i = 0; i < N; i++)
-    {
-      taking_free (takings[i]);
-    }
+    taking_free (takings[i]);
   assert_all_gone (fixture, "/semaphore/order");
 }
 
@@ -276,9 +264,7 @@ static void
 count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_RELEASED)
-    {
-      g_atomic_int_inc ((int *) user_data);
-    }
+    g_atomic_int_inc ((int *) user_data);
 }
 
 static void *

@@ -151,9 +151,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, int times, ProxyAction a
       assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                         curator_lease_get_session_id (lease));
       if (!curator_lease_release (lease, 0, NULL, &error))
-        {
-          assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-        }
+        assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
     }
   gboolean fired = proxy_fired (fixture->proxy) > 0;
   proxy_disarm (fixture->proxy);
@@ -167,9 +165,7 @@ sweep (Fixture *fixture, int times, ProxyAction action)
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   int k = 1;
   while (k <= 30 && cut_at (fixture, direct, k, times, action))
-    {
-      k++;
-    }
+    k++;
   print_message ("cut at each of %d requests\n", k - 1);
   assert_true (k > 6);
 }
@@ -202,9 +198,7 @@ give_up_at_create (Fixture *fixture, int k, gboolean cancel)
       taking_start (semaphore, 2, cancel ? CURATOR_WAIT_FOREVER : 300, cancellable);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   if (cancel)
-    {
-      g_cancellable_cancel (cancellable);
-    }
+    g_cancellable_cancel (cancellable);
   assert_true (taking_wait (taking, 2000));
   assert_null (taking->leases);
   proxy_set_mode (fixture->proxy, PROXY_PASS);

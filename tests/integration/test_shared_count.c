@@ -46,9 +46,7 @@ assert_value (CuratorSharedCount *count, gint32 value)
 {
   Wanted wanted = { count, value };
   if (!wait_until (has_value, &wanted, LONG_MS))
-    {
-      fail_msg ("the count is %d, not %d", curator_shared_count_get (count), value);
-    }
+    fail_msg ("the count is %d, not %d", curator_shared_count_get (count), value);
 }
 
 typedef struct
@@ -63,9 +61,7 @@ note_value (CuratorSharedCount *count, gint32 value, gpointer user_data)
 {
   Seen *seen = user_data;
   if (value < g_atomic_int_get (&seen->last))
-    {
-      g_atomic_int_inc (&seen->went_back);
-    }
+    g_atomic_int_inc (&seen->went_back);
   g_atomic_int_set (&seen->last, value);
   g_atomic_int_inc (&seen->calls);
 }
@@ -118,9 +114,7 @@ test_multi_clients (void **state)
     {
       set_count (counts[round % N], round);
       for (int i = 0; i < N; i++)
-        {
-          assert_value (counts[i], round);
-        }
+        assert_value (counts[i], round);
     }
   for (int i = 0; i < N; i++)
     {
@@ -336,9 +330,7 @@ write_payload (Fixture *fixture, const char *path, const char *payload)
 
   assert_int_equal (raw_zk_set (fixture->raw, path, payload), ZOK);
   for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_GET_DATA) == reads; i++)
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
 }
 
 /* Each write is read: the first that brings no count is warned of, and so is the next one after a count. */
@@ -354,9 +346,7 @@ test_payload_becomes_unusable (void **state)
     {
       g_atomic_int_set (&n_warnings, 0);
       for (int i = 0; i < 5; i++)
-        {
-          write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
-        }
+        write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
       write_payload (fixture, "/count/broken", counts[round]);
       assert_value (count, 0x01010101 * ((gint32) round + 1));
       assert_int_equal (g_atomic_int_get (&n_warnings), 1);
@@ -379,9 +369,7 @@ test_node_becomes_unreadable (void **state)
   fixture_expire (fixture);
   proxy_reset_counts (fixture->proxy);
   for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_EXISTS) < 5; i++)
-    {
-      wait_ms (1);
-    }
+    wait_ms (1);
   assert_in_range (proxy_count (fixture->proxy, PROXY_EXISTS), 5, G_MAXINT);
   /* Some servers say that it is there, and some nothing. */
   const gboolean is_shown = raw_zk_stat (fixture->raw, "/count/secret", &stat) == ZOK;
@@ -427,9 +415,7 @@ test_p30_resize_while_running (void **state)
   assert_value (count, 1);
   assert_int_equal (curator_semaphore_get_max_leases (semaphore), 1);
   for (int i = 0; i < 3; i++)
-    {
-      assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
-    }
+    assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
   for (int i = 0; i < 3; i++)
     {
       taking_assert_waits (takings[3]);
@@ -438,9 +424,7 @@ test_p30_resize_while_running (void **state)
   taking_assert_granted (takings[3]);
   taking_give_back (takings[3]);
   for (int i = 0; i < 4; i++)
-    {
-      taking_free (takings[i]);
-    }
+    taking_free (takings[i]);
   assert_no_residue (fixture, "/count/semaphore/leases", 3000);
 }
 

@@ -80,9 +80,7 @@ run_impostor (void *data)
     {
       const int fd = poll (&listening, 1, 50) > 0 ? accept (impostor->fd, NULL, NULL) : -1;
       if (fd >= 0)
-        {
-          greet (impostor, fd);
-        }
+        greet (impostor, fd);
     }
   return NULL;
 }
@@ -129,9 +127,7 @@ test_sessions_that_end_at_once (void **state)
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      ask (&kinds[i]);
-    }
+    ask (&kinds[i]);
 }
 
 int

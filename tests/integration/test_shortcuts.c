@@ -107,9 +107,7 @@ words_in (GPtrArray *log, gint64 session)
       const ProxyFrame *frame = g_ptr_array_index (log, i);
       const gboolean made = frame->is_reply && frame->path != NULL;
       if (frame->session == session && made)
-        {
-          g_hash_table_add (own, frame->path);
-        }
+        g_hash_table_add (own, frame->path);
       const gboolean about_own = frame->path != NULL && frame->type != PROXY_DELETE
                                  && g_hash_table_contains (own, frame->path);
       if (frame->session == session && !frame->is_reply && !about_own && frame->type != PROXY_PING
@@ -167,9 +165,7 @@ is_as_wanted (gpointer data)
     {
       g_autofree char *words = words_in (log, scene->parties[i].session);
       if (!g_str_equal (words, scene->parties[i].wanted->str))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return log_is_answered (log);
 }
@@ -324,9 +320,7 @@ check_line (Fixture *fixture, Party *party, Taking **takings, int n)
     {
       check_granted (takings[i]);
       for (int k = i + 1; k < n; k++)
-        {
-          assert_false (taking_has_returned (takings[k]));
-        }
+        assert_false (taking_has_returned (takings[k]));
       taking_give_back (takings[i]);
       taking_free (takings[i]);
       party_want (party, "delete");
@@ -387,9 +381,7 @@ test_foreign_node_between_neighbours (void **state)
   Taking *takings[6];
   Scene scene = { fixture, parties, 3 };
   for (int i = 0; i < 3; i++)
-    {
-      party_join (fixture, &parties[i], "/shortcuts/stranger");
-    }
+    party_join (fixture, &parties[i], "/shortcuts/stranger");
   warm_up (parties[0].lock);
   proxy_log_start (fixture->proxy);
   for (int i = 0; i < 6; i++)
@@ -424,9 +416,7 @@ test_foreign_node_between_neighbours (void **state)
       taking_free (takings[i]);
     }
   for (int i = 0; i < 3; i++)
-    {
-      party_leave (&parties[i]);
-    }
+    party_leave (&parties[i]);
   assert_no_residue (fixture, "/shortcuts/stranger", PATIENCE_MS);
 }
 
@@ -448,13 +438,9 @@ want_list (Party *party, int head, int last)
   model->tail = last - model->number >= LONG_QUEUE ? last - MAX (AHEAD - n_in_front - 1, 0) : NONE;
   model->n_rest = model->knows_front ? n_in_front - 2 : 0;
   if (model->front != NONE && model->front != watched[0] && model->front != watched[1])
-    {
-      party_want (party, "watch");
-    }
+    party_want (party, "watch");
   if (model->second != NONE && model->second != watched[0] && model->second != watched[1])
-    {
-      party_want (party, "watch");
-    }
+    party_want (party, "watch");
 }
 
 /* The node before head has ended. Only the one right behind it is granted the lock, without a request. */
@@ -465,19 +451,13 @@ want_end (Party *party, int head, int last)
   const gboolean is_front = model->front == head - 1;
 
   if (!is_front && model->second != head - 1)
-    {
-      return;
-    }
+    return;
   party_want (party, "gone");
   *(is_front ? &model->front : &model->second) = NONE;
   for (; model->n_rest > 0; model->n_rest--)
-    {
-      party_want (party, "watch");
-    }
+    party_want (party, "watch");
   if (!model->knows_front && model->number != head)
-    {
-      want_list (party, head, last);
-    }
+    want_list (party, head, last);
 }
 
 static gboolean
@@ -508,9 +488,7 @@ distance_of_read (Scene *scene, const Party *party)
       const ProxyFrame *frame = g_ptr_array_index (log, i);
       const char *digits = frame->path != NULL ? strrchr (frame->path, '-') : NULL;
       if (frame->session != party->session || digits == NULL)
-        {
-          continue;
-        }
+        continue;
       const gint64 number = g_ascii_strtoll (digits + 1, NULL, 10);
       own = frame->is_reply ? MAX (own, number) : own;
       read = !frame->is_reply && frame->type == PROXY_GET_DATA ? number : read;
@@ -558,9 +536,7 @@ hand_over (Scene *scene, int turn)
   check_granted (next->taking);
   party_want (last, "delete");
   for (int i = 1; i < n; i++)
-    {
-      want_end (&scene->parties[(turn + i) % n], turn + 1, turn + n - 1);
-    }
+    want_end (&scene->parties[(turn + i) % n], turn + 1, turn + n - 1);
   check_words (scene);
   party_take (last);
   want_return (scene, last, turn + 1, turn + n);
@@ -579,9 +555,7 @@ check_ring (Fixture *fixture, const char *path, int n)
   g_autofree Party *parties = g_new0 (Party, n);
   Scene scene = { fixture, parties, n };
   for (int i = 0; i < n; i++)
-    {
-      party_join (fixture, &parties[i], path);
-    }
+    party_join (fixture, &parties[i], path);
   warm_up (parties[0].lock);
   proxy_log_start (fixture->proxy);
   for (int i = 0; i < n; i++)
@@ -594,18 +568,14 @@ check_ring (Fixture *fixture, const char *path, int n)
       check_words (&scene);
     }
   for (int i = 0; i < 2 * n; i++)
-    {
-      hand_over (&scene, i);
-    }
+    hand_over (&scene, i);
   for (int i = 0; i < n; i++)
     {
       check_granted (parties[i].taking);
       taking_give_back (parties[i].taking);
     }
   for (int i = 0; i < n; i++)
-    {
-      party_leave (&parties[i]);
-    }
+    party_leave (&parties[i]);
   assert_no_residue (fixture, path, PATIENCE_MS);
 }
 
@@ -638,9 +608,7 @@ test_predecessor_gives_up (void **state)
   Party parties[4];
   Scene scene = { fixture, parties, 4 };
   for (int i = 0; i < 4; i++)
-    {
-      party_join (fixture, &parties[i], "/shortcuts/gives-up");
-    }
+    party_join (fixture, &parties[i], "/shortcuts/gives-up");
   warm_up (parties[0].lock);
   proxy_log_start (fixture->proxy);
   for (int i = 0; i < 4; i++)
@@ -671,9 +639,7 @@ test_predecessor_gives_up (void **state)
   taking_give_back (parties[1].taking);
   check_granted (parties[3].taking);
   for (int i = 0; i < 4; i++)
-    {
-      party_leave (&parties[i]);
-    }
+    party_leave (&parties[i]);
   assert_no_residue (fixture, "/shortcuts/gives-up", PATIENCE_MS);
 }
 
@@ -727,9 +693,7 @@ test_readers_share (void **state)
   party_want (&parties[0], "delete");
   party_want (&parties[2], "gone list");
   for (int i = 0; i < N; i++)
-    {
-      check_granted (readers[i]);
-    }
+    check_granted (readers[i]);
   check_words (&scene);
   for (int i = 0; i < N; i++)
     {

@@ -101,9 +101,7 @@ look_alike_start (Fixture *fixture, int *fds)
 {
   proxy_silence (fixture->proxy, N_LOOK_ALIKE);
   for (int i = 0; i < N_LOOK_ALIKE; i++)
-    {
-      fds[i] = connect_to (fixture_proxy (fixture));
-    }
+    fds[i] = connect_to (fixture_proxy (fixture));
   assert_true (wait_until (all_are_silent, fixture->proxy, LONG_MS));
 }
 
@@ -126,9 +124,7 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
   Holder holders[N_CLIENTS];
 
   for (int i = 0; i < N_CLIENTS; i++)
-    {
-      holder_start (&holders[i], fixture_proxy (fixture), session_ms);
-    }
+    holder_start (&holders[i], fixture_proxy (fixture), session_ms);
   for (int round = 1; round <= rounds; round++)
     {
       int fds[N_LOOK_ALIKE];
@@ -140,9 +136,7 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
       look_alike_end (fds);
     }
   for (int i = 0; i < N_CLIENTS; i++)
-    {
-      holder_end (&holders[i]);
-    }
+    holder_end (&holders[i]);
 }
 
 static int
@@ -198,9 +192,7 @@ hole_open (Hole *hole)
       struct pollfd made = { .fd = connect_to (hole->address), .events = POLLOUT };
       hole->fillers[hole->n_fillers++] = made.fd;
       if (poll (&made, 1, 100) == 0)
-        {
-          return;
-        }
+        return;
     }
   fail_msg ("the system accepts every connection");
 }
@@ -209,9 +201,7 @@ static void
 hole_free (Hole *hole)
 {
   for (int i = 0; i < hole->n_fillers; i++)
-    {
-      close (hole->fillers[i]);
-    }
+    close (hole->fillers[i]);
   close (hole->fd);
   g_free (hole->address);
 }
@@ -261,14 +251,10 @@ test_restart_of_the_server (void **state)
   pthread_t threads[3];
 
   for (int i = 0; i < N_CLIENTS; i++)
-    {
-      holder_start (&holders[i], fixture_server (fixture), MAX_SESSION_MS);
-    }
+    holder_start (&holders[i], fixture_server (fixture), MAX_SESSION_MS);
   g_atomic_int_set (&spinning, 1);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, spin, NULL);
-    }
+    pthread_create (&threads[i], NULL, spin, NULL);
   for (int round = 1; round <= rounds_or (2); round++)
     {
       zk_server_kill (fixture->server);
@@ -279,13 +265,9 @@ test_restart_of_the_server (void **state)
     }
   g_atomic_int_set (&spinning, 0);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   for (int i = 0; i < N_CLIENTS; i++)
-    {
-      holder_end (&holders[i]);
-    }
+    holder_end (&holders[i]);
 }
 
 static int

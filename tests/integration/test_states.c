@@ -155,9 +155,7 @@ static void
 block_until_told (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
   while (!g_atomic_int_get ((gint *) user_data))
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
 }
 
 /* A callback that blocks delays other callbacks but neither calls nor the detection of a loss. */

@@ -91,9 +91,7 @@ test_names (void **state)
       const char *name = curator_counter_to_string ((CuratorCounter) i);
       assert_non_null (name);
       for (gsize k = 0; k < i; k++)
-        {
-          assert_string_not_equal (name, curator_counter_to_string ((CuratorCounter) k));
-        }
+        assert_string_not_equal (name, curator_counter_to_string ((CuratorCounter) k));
     }
   assert_null (curator_counter_to_string ((CuratorCounter) N_KNOWN));
 }

@@ -13,9 +13,7 @@ check_timeout (CuratorLock *lock, int timeout_ms, gboolean may_lose)
   assert_false (curator_lock_acquire (lock, timeout_ms, NULL, &error));
   gint64 took = wait_now_ms () - start;
   if (took > timeout_ms + OVERRUN_MS)
-    {
-      fail_msg ("a timeout of %d ms took %d ms", timeout_ms, (int) took);
-    }
+    fail_msg ("a timeout of %d ms took %d ms", timeout_ms, (int) took);
   /* In so short a time the server may not have answered. */
   may_lose = may_lose || timeout_ms < 100;
   if (!may_lose
@@ -51,9 +49,7 @@ test_p17_held_by_another (void **state)
   assert_true (contender_wait (holder, LONG_MS));
   static const int timeouts[] = { 1, 20, 100, 300, 1000 };
   for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
-    {
-      check_timeout (lock, timeouts[i], FALSE);
-    }
+    check_timeout (lock, timeouts[i], FALSE);
   check_cancel (lock, 0);
   check_cancel (lock, 50);
   contender_join (holder);

@@ -67,9 +67,7 @@ note_fault (Stage *stage, char *fault)
 {
   pthread_mutex_lock (&stage->mutex);
   if (stage->fault == NULL)
-    {
-      stage->fault = g_steal_pointer (&fault);
-    }
+    stage->fault = g_steal_pointer (&fault);
   pthread_mutex_unlock (&stage->mutex);
   g_free (fault);
 }
@@ -90,9 +88,7 @@ index_of (const UserCode *code, const char *kind)
 {
   guint i = 0;
   while (i < USER_CODE_MAX - 1 && code->kinds[i] != NULL && strcmp (code->kinds[i], kind) != 0)
-    {
-      i++;
-    }
+    i++;
   return i;
 }
 
@@ -179,9 +175,7 @@ user_code_standard_predicate (const char *const *children, gsize n_children, con
 {
   gsize index = 0;
   while (index < n_children && strcmp (children[index], own) != 0)
-    {
-      index++;
-    }
+    index++;
   results->gets_the_lock = index < (gsize) max_leases;
   results->path_to_watch = results->gets_the_lock ? NULL : children[index - (gsize) max_leases];
 }
@@ -211,9 +205,7 @@ register_all (Stage *stage, Moment moment)
   for (guint i = 0; i < n_user_codes; i++)
     {
       if (user_codes[i].moment == moment)
-        {
-          register_one (stage, &user_codes[i]);
-        }
+        register_one (stage, &user_codes[i]);
     }
 }
 
@@ -228,17 +220,11 @@ end_early (Stage *stage, Moment moment, gboolean is_started)
       const UserCode *code = registration->code;
       const gboolean is_setting = moment == REGISTER_BEFORE_START && code->is_replaced;
       if (code->moment != moment || code->clear == NULL || is_setting == is_started)
-        {
-          continue;
-        }
+        continue;
       if (stage->end == END_CLEARED)
-        {
-          code->clear (&stage->objects, registration);
-        }
+        code->clear (&stage->objects, registration);
       else if (stage->end == END_REPLACED && code->is_replaced)
-        {
-          register_one (stage, code);
-        }
+        register_one (stage, code);
     }
 }
 
@@ -299,9 +285,7 @@ have_come (gpointer data)
   Wanted *wanted = data;
   gboolean all = TRUE;
   for (guint i = 0; i < wanted->stage->registrations->len && all; i++)
-    {
-      all = has_come (wanted, g_ptr_array_index (wanted->stage->registrations, i));
-    }
+    all = has_come (wanted, g_ptr_array_index (wanted->stage->registrations, i));
   return all || wanted->stage->fault != NULL;
 }
 
@@ -327,9 +311,7 @@ iterate (void *data)
   while (!g_atomic_int_get (&stage->context_ends) || g_main_context_pending (stage->context))
     {
       if (!g_main_context_iteration (stage->context, FALSE))
-        {
-          wait_ms (1);
-        }
+        wait_ms (1);
     }
   return NULL;
 }
@@ -429,9 +411,7 @@ have_all_called (Stage *stage)
   require (stage, curator_lock_acquire (world->lock, LONG_MS, NULL, NULL));
   register_all (stage, REGISTER_LAST);
   if (breaks (stage))
-    {
-      break_connection (stage);
-    }
+    break_connection (stage);
   wait_for (stage, (Wanted){ .with_settings = breaks (stage) });
 }
 
@@ -520,9 +500,7 @@ end_objects (Stage *stage)
     case END_CLEARED:
     case END_REPLACED:
       for (Moment moment = REGISTER_BEFORE_START; moment < N_MOMENTS; moment++)
-        {
-          end_early (stage, moment, TRUE);
-        }
+        end_early (stage, moment, TRUE);
       drop_all (stage);
       break;
     case END_BY_CALLBACK:
@@ -558,9 +536,7 @@ live (Stage *stage)
       have_all_called (stage);
     }
   if (stage->fault == NULL)
-    {
-      end_objects (stage);
-    }
+    end_objects (stage);
   if (stage->hold != NULL && stage->end != END_CLOSED
       && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST)
     {
@@ -578,9 +554,7 @@ end_world (Stage *stage)
   curator_client_close (stage->objects.client);
   g_clear_pointer (&stage->objects.client, curator_client_unref);
   if (stage->fault == NULL)
-    {
-      wait_for (stage, (Wanted){ .destroys = TRUE, .with_settings = TRUE });
-    }
+    wait_for (stage, (Wanted){ .destroys = TRUE, .with_settings = TRUE });
   if (stage->has_context)
     {
       g_atomic_int_set (&stage->context_ends, TRUE);
@@ -598,9 +572,7 @@ end_world (Stage *stage)
         }
     }
   if (stage->blocks != NULL && !stage->blocked)
-    {
-      note_fault (stage, g_strdup ("nothing has blocked"));
-    }
+    note_fault (stage, g_strdup ("nothing has blocked"));
 }
 
 static void *
@@ -664,9 +636,7 @@ assert_all_good (GPtrArray *stages)
 {
   guint n_bad = 0;
   for (guint i = 0; i < stages->len; i++)
-    {
-      n_bad += stage_is_good (g_ptr_array_index (stages, i)) ? 0 : 1;
-    }
+    n_bad += stage_is_good (g_ptr_array_index (stages, i)) ? 0 : 1;
   if (n_bad > 0)
     {
       fail_msg ("%u of %u worlds saw a function of the program where none may run, or lost a hold",

@@ -52,9 +52,7 @@ index_of (char **names, const char *path)
   for (int i = 0; names[i] != NULL; i++)
     {
       if (strcmp (names[i], name) == 0)
-        {
-          return i;
-        }
+        return i;
     }
   return -1;
 }
@@ -251,9 +249,7 @@ count_outcome (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoi
   Outcomes *outcomes = user_data;
   pthread_mutex_lock (&outcomes->mutex);
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      outcomes->cancelled++;
-    }
+    outcomes->cancelled++;
   /* A deadline of some milliseconds may pass before the server has shown who is in front. */
   else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
            || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))

@@ -71,9 +71,7 @@ all_wait (gpointer data)
     {
       g_autofree char *text = curator_client_format_metrics (sessions[i].client);
       if (sessions[i].taking != NULL && strstr (text, "curator_waiters 1") == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -104,9 +102,7 @@ sessions_start (Session *sessions, Fixture *fixture)
   session_wait (&sessions[0]);
   assert_true (wait_until (all_wait, sessions, LONG_MS));
   for (guint i = 1; i < N_SESSIONS; i++)
-    {
-      session_wait (&sessions[i]);
-    }
+    session_wait (&sessions[i]);
   assert_true (wait_until (all_wait, sessions, LONG_MS));
 }
 
@@ -122,17 +118,13 @@ test_transactions (void **state)
 
   sessions_start (sessions, fixture);
   for (guint i = 0; i < N_SESSIONS; i++)
-    {
-      sessions[i].n_before = n_transactions (sessions[i].client);
-    }
+    sessions[i].n_before = n_transactions (sessions[i].client);
   const gint64 zxid_before = zxid (fixture);
   const gint64 begun_ms = wait_now_ms ();
   wait_ms ((int) (setting ("WAITING_TIMEOUTS", 2) * session_ms ()));
   const gint64 by_server = zxid (fixture) - zxid_before;
   for (guint i = 1; i < N_SESSIONS; i++)
-    {
-      of_far += n_since (&sessions[i]);
-    }
+    of_far += n_since (&sessions[i]);
   const guint64 of_near = n_since (&sessions[0]);
   const double n_timeouts = (double) (wait_now_ms () - begun_ms) / (double) session_ms ();
   print_message (

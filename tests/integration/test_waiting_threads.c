@@ -72,9 +72,7 @@ all_wait_by_shared_ones (gpointer data)
 
   *waits = (Waits){ 0 };
   while ((task = g_dir_read_name (tasks)) != NULL)
-    {
-      look_at_thread (task, waits);
-    }
+    look_at_thread (task, waits);
   return waits->lanes >= N_CLIENTS * N_LANES && waits->callers == N_CALLERS + 1 - N_FIRST
          && waits->private_lanes == 0;
 }
@@ -116,9 +114,7 @@ test_by_shared_futexes (void **state)
   curator_client_add_connection_error_listener (waiter, ignore_error, NULL, NULL);
   assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
   for (int i = 0; i < N_CALLERS; i++)
-    {
-      assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
-    }
+    assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
   if (!wait_until (all_wait_by_shared_ones, &waits, PATIENCE_MS))
     {
       fail_msg (
@@ -144,9 +140,7 @@ count_threads (void)
   guint n = 0;
 
   while (g_dir_read_name (tasks) != NULL)
-    {
-      n++;
-    }
+    n++;
   return n;
 }
 
@@ -162,9 +156,7 @@ assert_threads (guint before, guint more)
 {
   guint wanted = before + more;
   if (!wait_until (has_wanted_threads, &wanted, PATIENCE_MS))
-    {
-      fail_msg ("%u threads more, not %u", count_threads () - before, more);
-    }
+    fail_msg ("%u threads more, not %u", count_threads () - before, more);
 }
 
 static void

@@ -19,9 +19,7 @@ host_address (void)
   struct addrinfo *found = NULL;
   gethostname (name, sizeof name - 1);
   if (getaddrinfo (name, NULL, &hints, &found) != 0)
-    {
-      return g_strdup (name);
-    }
+    return g_strdup (name);
   getnameinfo (found->ai_addr, found->ai_addrlen, text, sizeof text, NULL, 0, NI_NUMERICHOST);
   freeaddrinfo (found);
   return g_strdup (text);
@@ -119,9 +117,7 @@ test_default_data (void **state)
       assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
       assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, cases[i].length);
       if (cases[i].length > 0)
-        {
-          assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
-        }
+        assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
       assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
     }
 }
@@ -291,9 +287,7 @@ test_mixed_recipes (void **state)
       assert_ok (lease != NULL, &error);
       g_atomic_int_set (&n_mixed, 0);
       if (first == second)
-        {
-          assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
-        }
+        assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
       acquire_and_release (second);
       acquire_and_release (second);
       assert_int_equal (g_atomic_int_get (&n_mixed), expected);

@@ -39,19 +39,13 @@ spawn_java (const char *const *options, const char *const *arguments, const char
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   g_ptr_array_add (argv, (char *) CONTEST_JAVA);
   for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
-    {
-      g_ptr_array_add (argv, (char *) usual[i]);
-    }
+    g_ptr_array_add (argv, (char *) usual[i]);
   for (; options != NULL && *options != NULL; options++)
-    {
-      g_ptr_array_add (argv, (char *) *options);
-    }
+    g_ptr_array_add (argv, (char *) *options);
   g_ptr_array_add (argv, (char *) "-cp");
   g_ptr_array_add (argv, (char *) contest_classpath ());
   for (; *arguments != NULL; arguments++)
-    {
-      g_ptr_array_add (argv, (char *) *arguments);
-    }
+    g_ptr_array_add (argv, (char *) *arguments);
   g_ptr_array_add (argv, NULL);
   return process_spawn ((char *const *) argv->pdata, output);
 }
@@ -114,9 +108,7 @@ start_all (Run *run, gboolean java)
     {
       g_autofree char *output = output_of (run, i + 1);
       if (processes[i].is_java)
-        {
-          wait_until (has_begun, output, JAVA_STARTUP_MS);
-        }
+        wait_until (has_begun, output, JAVA_STARTUP_MS);
     }
 }
 
@@ -130,9 +122,7 @@ wait_for_all (Run *run, gint64 deadline)
       const gint64 left = deadline - wait_now_ms ();
       const gboolean ended = process_wait (run->pids[i], (int) MAX (left, 1), &status);
       if (!ended)
-        {
-          process_kill (run->pids[i]);
-        }
+        process_kill (run->pids[i]);
       fine = fine && ended && WIFEXITED (status) && WEXITSTATUS (status) == 0;
     }
   return fine;
@@ -142,13 +132,9 @@ static RecordKind
 kind_of (const char *recipe)
 {
   if (strcmp (recipe, "read") == 0)
-    {
-      return RECORD_READ;
-    }
+    return RECORD_READ;
   if (strcmp (recipe, "write") == 0 || strcmp (recipe, "rw") == 0)
-    {
-      return RECORD_WRITE;
-    }
+    return RECORD_WRITE;
   return g_str_has_prefix (recipe, "sem") && strcmp (recipe, "semmutex") != 0 ? RECORD_SEMAPHORE
          : g_str_has_prefix (recipe, "counted")                               ? RECORD_SEMAPHORE
                                                                               : RECORD_MUTEX;
@@ -196,9 +182,7 @@ print_outputs (const Run *run)
       g_autofree char *text = NULL;
       gsize length = 0;
       if (g_str_has_suffix (name, ".out") && g_file_get_contents (path, &text, &length, NULL))
-        {
-          g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
-        }
+        g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
     }
   g_dir_close (dir);
 }
@@ -213,14 +197,10 @@ contest_run (const ContestPlan *plan, int timeout_ms)
   start_all (&run, TRUE);
   start_all (&run, FALSE);
   if (plan->meanwhile != NULL)
-    {
-      plan->meanwhile (plan->data);
-    }
+    plan->meanwhile (plan->data);
   gboolean fine = wait_for_all (&run, deadline);
   for (int i = 0; i < run.n; i++)
-    {
-      fine = (!plan->processes[i].is_java || import_java (&run, i + 1, events)) && fine;
-    }
+    fine = (!plan->processes[i].is_java || import_java (&run, i + 1, events)) && fine;
   fine = recorder_read_all (run.directory, events) && fine;
   recorder_sort (events);
   if (!fine)
@@ -264,9 +244,7 @@ contest_peak (const GArray *events, RecordKind kind, gint64 from_ns, gint64 to_n
           held -= event->op == RECORD_RELEASE_CALLED ? event->permits : 0;
         }
       if (event->time_ns >= from_ns && event->time_ns <= to_ns)
-        {
-          peak = MAX (peak, held);
-        }
+        peak = MAX (peak, held);
     }
   return peak;
 }

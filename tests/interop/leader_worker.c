@@ -132,9 +132,7 @@ candidate_stop (Candidate *candidate)
   pthread_mutex_lock (&candidate->mutex);
   candidate->closed = TRUE;
   if (candidate->leads)
-    {
-      tell_event ("ENDS", candidate->id);
-    }
+    tell_event ("ENDS", candidate->id);
   pthread_mutex_unlock (&candidate->mutex);
   curator_leader_latch_unref (latch);
 }
@@ -207,9 +205,7 @@ main (int argc, char **argv)
 {
   GError *error = NULL;
   if (argc != 5)
-    {
-      return 64;
-    }
+    return 64;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (100, 10);
   g_autoptr (CuratorClient) client = curator_client_new (argv[1], policy);
   curator_client_set_session_timeout (client, atoi (argv[4]));

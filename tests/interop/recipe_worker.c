@@ -56,9 +56,7 @@ enter (Turns *turns, CuratorLock *lock, RecordKind kind)
 {
   note (turns, RECORD_ACQUIRE_CALLED, kind, NULL);
   if (!curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, &turns->error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   note (turns, RECORD_ACQUIRE_RETURNED, kind, held_lease (lock));
   wait_ms (turns->work->hold_ms);
   return TRUE;
@@ -92,16 +90,12 @@ take_lease (Turns *turns, RecordKind kind)
       one = curator_lock_acquire_lease (work->lock, CURATOR_WAIT_FOREVER, NULL, &turns->error);
     }
   if (one == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   note (turns, RECORD_ACQUIRE_RETURNED, kind, one);
   wait_ms (work->hold_ms);
   note (turns, RECORD_RELEASE_CALLED, kind, one);
   if (several != NULL)
-    {
-      curator_semaphore_return_all (work->semaphore, several, 0, NULL, NULL);
-    }
+    curator_semaphore_return_all (work->semaphore, several, 0, NULL, NULL);
   const gboolean released = curator_lease_release (one, 0, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, one);
   return released;
@@ -112,9 +106,7 @@ release_in_reverse (GPtrArray *leases, GError **error)
 {
   gboolean released = TRUE;
   for (guint i = leases->len; released && i-- > 0;)
-    {
-      released = curator_lease_release (g_ptr_array_index (leases, i), 0, NULL, error);
-    }
+    released = curator_lease_release (g_ptr_array_index (leases, i), 0, NULL, error);
   return released;
 }
 
@@ -130,9 +122,7 @@ take_all_apart (Turns *turns)
       CuratorLease *lease = curator_lock_acquire_lease (g_ptr_array_index (locks, i),
                                                         CURATOR_WAIT_FOREVER, NULL, &turns->error);
       if (lease == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
       g_ptr_array_add (leases, lease);
     }
   CuratorLease *first = g_ptr_array_index (leases, 0);
@@ -149,18 +139,12 @@ take_turn (Turns *turns, int i)
 {
   const Work *work = turns->work;
   if (work->apart != NULL)
-    {
-      return take_all_apart (turns);
-    }
+    return take_all_apart (turns);
   /* A hold of the thread and a lease in turn. */
   if (strcmp (work->recipe, "mutex") == 0 && i % 2 == 0)
-    {
-      return enter (turns, work->lock, RECORD_MUTEX) && leave (turns, work->lock, RECORD_MUTEX);
-    }
+    return enter (turns, work->lock, RECORD_MUTEX) && leave (turns, work->lock, RECORD_MUTEX);
   if (work->rw_lock == NULL)
-    {
-      return take_lease (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);
-    }
+    return take_lease (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);
   CuratorLock *read = curator_rw_lock_read_lock (work->rw_lock);
   CuratorLock *write = curator_rw_lock_write_lock (work->rw_lock);
   if (strcmp (work->recipe, "downgrade") == 0)
@@ -203,9 +187,7 @@ multi_new (CuratorClient *client, const char *path, GError **error)
   g_autoptr (CuratorLock) semaphore_mutex = curator_semaphore_mutex_new (client, second, error);
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, third, NULL, 0, error);
   if (mutex == NULL || semaphore_mutex == NULL || rw_lock == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   CuratorLock *const locks[] = { mutex, semaphore_mutex, curator_rw_lock_write_lock (rw_lock) };
   return curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
 }
@@ -216,9 +198,7 @@ paths_below (const char *path, int n, int start)
 {
   char **paths = g_new0 (char *, n + 1);
   for (int i = 0; i < n; i++)
-    {
-      paths[i] = g_strdup_printf ("%s/%d", path, (start + i) % n);
-    }
+    paths[i] = g_strdup_printf ("%s/%d", path, (start + i) % n);
   return paths;
 }
 
@@ -230,9 +210,7 @@ open_apart (Work *work, CuratorClient *client, char **paths, GError **error)
     {
       CuratorLock *lock = curator_mutex_new (client, *paths, error);
       if (lock == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
       g_ptr_array_add (work->apart, lock);
     }
   return TRUE;
@@ -247,9 +225,7 @@ open_paths (Work *work, CuratorClient *client, const char *path, char **words, G
   const char *const *constant = (const char *const *) paths;
 
   if (g_strcmp0 (words[2], "apart") == 0)
-    {
-      return open_apart (work, client, paths, error);
-    }
+    return open_apart (work, client, paths, error);
   work->lock = is_sorted ? curator_multi_lock_new_for_paths_sorted (client, constant, error)
                          : curator_multi_lock_new_for_paths (client, constant, error);
   return work->lock != NULL;
@@ -261,9 +237,7 @@ open_recipe (Work *work, CuratorClient *client, const char *path, GError **error
   g_auto (GStrv) words = g_strsplit (work->recipe, ":", -1);
   work->permits = 1;
   if (strcmp (words[0], "paths") == 0)
-    {
-      return open_paths (work, client, path, words, error);
-    }
+    return open_paths (work, client, path, words, error);
   if (strcmp (words[0], "mutex") == 0)
     {
       work->lock = curator_mutex_new (client, path, error);
@@ -366,9 +340,7 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   if (argc != 10)
-    {
-      return 64;
-    }
+    return 64;
   Work work = { .recipe = argv[6],
                 .acquisitions = atoi (argv[4]),
                 .hold_ms = atoi (argv[5]),
@@ -379,9 +351,7 @@ main (int argc, char **argv)
                   && open_recipe (&work, client, argv[2], &error)
                   && run_threads (&work, atoi (argv[3]), argv[9]);
   if (error != NULL)
-    {
-      g_printerr ("%s\n", error->message);
-    }
+    g_printerr ("%s\n", error->message);
   close_recipe (&work);
   curator_client_close (client);
   return fine ? 0 : 1;

@@ -87,9 +87,7 @@ static void
 record_locked (Election *election, const char *id, gint64 time_ns, gboolean leads)
 {
   if (leads == g_hash_table_contains (election->leaders, id))
-    {
-      return;
-    }
+    return;
   const Event event = { time_ns, g_strdup (id), leads };
   g_array_append_val (election->events, event);
   if (!leads)
@@ -126,9 +124,7 @@ static void
 check (gboolean good, GError **error)
 {
   if (!good)
-    {
-      fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
-    }
+    fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
 }
 
 /* --- processes ---------------------------------------------------------------------------------- */
@@ -161,9 +157,7 @@ read_lines (gpointer data)
     {
       g_autofree char *line = g_data_input_stream_read_line (lines, NULL, NULL, NULL);
       if (line == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
       on_line (peer, line);
     }
 }
@@ -269,9 +263,7 @@ static gboolean
 ends_with (gpointer id, gpointer peer, gpointer dead)
 {
   if (peer == dead)
-    {
-      record_locked (((Peer *) peer)->election, id, wait_now_ns (), FALSE);
-    }
+    record_locked (((Peer *) peer)->election, id, wait_now_ns (), FALSE);
   return peer == dead;
 }
 
@@ -317,9 +309,7 @@ list_queue (Election *election)
             }
         }
       if (next == NULL)
-        {
-          return queue;
-        }
+        return queue;
       g_autofree char *path = g_strconcat (election->path, "/", next, NULL);
       g_autoptr (GBytes) id = NULL;
       if (raw_zk_get (election->servers->raw, path, &id, NULL) == ZOK)
@@ -357,9 +347,7 @@ are_alive (Election *election, GPtrArray *queue)
     {
       g_autofree char *id = id_at (queue, i);
       if (!g_hash_table_contains (election->homes, id))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -444,9 +432,7 @@ kill_and_restart (Peer *peer)
   peer_spawn (peer);
   g_free (await_line (peer, "READY"));
   for (int i = 0; i < EACH; i++)
-    {
-      start_next (peer);
-    }
+    start_next (peer);
 }
 
 /* Nothing passes for up to one and a half session timeouts. */
@@ -525,9 +511,7 @@ judge_event (Verdict *verdict, const Event *event)
   while (g_hash_table_iter_next (&iter, &other, (gpointer *) &overlapped))
     {
       if (*(const char *) other == 'c')
-        {
-          fail_msg ("%s leads while %s does", event->id, (const char *) other);
-        }
+        fail_msg ("%s leads while %s does", event->id, (const char *) other);
       *overlapped = *overlapped == 0 ? event->time_ns : *overlapped;
     }
   g_hash_table_insert (verdict->believers, event->id, g_new0 (gint64, 1));
@@ -540,9 +524,7 @@ judge (Election *election)
   Verdict verdict = { .believers = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free) };
   g_array_sort (election->events, compare_times);
   for (guint i = 0; i < election->events->len; i++)
-    {
-      judge_event (&verdict, &g_array_index (election->events, Event, i));
-    }
+    judge_event (&verdict, &g_array_index (election->events, Event, i));
   assert_int_equal (g_hash_table_size (verdict.believers), 0);
   g_hash_table_unref (verdict.believers);
   print_message ("%s, seed %u: %d changes of leader; %d closes, %d connections cut, %d cut off, %d "
@@ -618,9 +600,7 @@ static void
 election_begin (Election *election)
 {
   for (int i = 0; i < PEERS; i++)
-    {
-      g_free (await_line (&election->peers[i], "READY"));
-    }
+    g_free (await_line (&election->peers[i], "READY"));
   for (int i = 0; i < IN_QUEUE; i++)
     {
       start_next (&election->peers[i % PEERS]);
@@ -638,9 +618,7 @@ leader_of (Election *election, gboolean is_java)
       g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
       g_autofree char *leader = id_at (queue, 0);
       if (*leader == (is_java ? 'j' : 'c'))
-        {
-          return g_hash_table_lookup (election->homes, leader);
-        }
+        return g_hash_table_lookup (election->homes, leader);
       leave (election, queue, 0);
     }
 }
@@ -673,9 +651,7 @@ static void
 election_free (Election *election)
 {
   for (guint i = 0; i < election->events->len; i++)
-    {
-      g_free (g_array_index (election->events, Event, i).id);
-    }
+    g_free (g_array_index (election->events, Event, i).id);
   g_array_unref (election->events);
   g_hash_table_unref (election->leaders);
   g_hash_table_unref (election->homes);
@@ -703,9 +679,7 @@ test_elections (void **state)
           leave (elections[i], queue, 0);
         }
       while (count_changes (elections[i]) < wanted)
-        {
-          step (elections[i]);
-        }
+        step (elections[i]);
     }
   for (int i = 0; i < 2; i++)
     {
@@ -728,9 +702,7 @@ start_servers (void **state)
   *state = servers;
   servers->server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (servers->server == NULL)
-    {
-      return -1;
-    }
+    return -1;
   servers->raw = raw_zk_open (zk_server_address (servers->server));
   return servers->raw != NULL ? 0 : -1;
 }

@@ -35,16 +35,12 @@ hold_contest (ZkServer *server, const char *path, const char *c_recipe, int n_c,
                              .hold_ms = 1,
                              .limit = 1 };
   for (int i = 0; i <= n_c; i++)
-    {
-      processes[i] = (ContestProcess){ i < n_c ? c_recipe : PATHS, i == n_c, 1, each };
-    }
+    processes[i] = (ContestProcess){ i < n_c ? c_recipe : PATHS, i == n_c, 1, each };
   GArray *events = contest_run (&plan, 60000 + each * 500);
   assert_non_null (events);
   assert_good_history (events);
   for (int i = 0; i <= n_c; i++)
-    {
-      assert_int_equal (contest_grants (events, i + 1), each);
-    }
+    assert_int_equal (contest_grants (events, i + 1), each);
   for (int i = 0; i < N_MEMBERS; i++)
     {
       g_autofree char *member = g_strdup_printf ("%s/%d", path, i);
@@ -119,9 +115,7 @@ contend (ZkServer *server, const Shape *shape, int total, gboolean compare)
   print_message ("%s: %.1f acquisitions a second while all competed", shape->name,
                  per_second (&together));
   if (compare)
-    {
-      print_message (", and %.1f where C takes one member after another", per_second (&apart));
-    }
+    print_message (", and %.1f where C takes one member after another", per_second (&apart));
   print_message ("\n");
 }
 
@@ -133,9 +127,7 @@ test_multilock (void **state)
 
   assert_true (total > 0);
   for (gsize i = given != NULL ? 0 : 1; i < G_N_ELEMENTS (shapes); i++)
-    {
-      contend (*state, &shapes[i], total, given != NULL);
-    }
+    contend (*state, &shapes[i], total, given != NULL);
 }
 
 int

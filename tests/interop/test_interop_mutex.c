@@ -49,9 +49,7 @@ check_shares (const GArray *events)
     {
       const RecordEvent *event = &g_array_index (events, RecordEvent, i);
       if (is_grant (event) && event->time_ns >= from && event->time_ns <= to)
-        {
-          grants[is_java (event) ? 1 : 0]++;
-        }
+        grants[is_java (event) ? 1 : 0]++;
     }
   print_message ("while both competed: %d grants to C, %d to Java\n", grants[0], grants[1]);
   assert_true (grants[0] + grants[1] >= TOTAL / 3);
@@ -87,9 +85,7 @@ contend (ZkServer *server, int c_processes, int threads, int acquisitions, int h
                              .hold_ms = hold_ms,
                              .limit = 1 };
   for (int i = 1; i <= c_processes; i++)
-    {
-      processes[i] = (ContestProcess){ "mutex", FALSE, threads, acquisitions };
-    }
+    processes[i] = (ContestProcess){ "mutex", FALSE, threads, acquisitions };
   GArray *events = contest_run (&plan, 120000);
   assert_non_null (events);
   assert_good_history (events);

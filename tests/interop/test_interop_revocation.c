@@ -73,16 +73,12 @@ peer_end (Peer *peer)
   char *text = NULL;
   const gboolean ended = process_wait (peer->pid, LONG_MS, &status);
   if (!ended)
-    {
-      process_kill (peer->pid);
-    }
+    process_kill (peer->pid);
   g_file_get_contents (peer->output, &text, NULL, NULL);
   g_unlink (peer->output);
   g_free (peer->output);
   if (!ended || !WIFEXITED (status) || WEXITSTATUS (status) != 0)
-    {
-      fail_msg ("the peer failed:\n%s", text);
-    }
+    fail_msg ("the peer failed:\n%s", text);
   return text;
 }
 
@@ -90,9 +86,7 @@ static void
 check (gboolean good, GError **error)
 {
   if (!good || *error != NULL)
-    {
-      fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
-    }
+    fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
 }
 
 /* Holders of each kind in Java, found among the participants and requested to release from C. */
@@ -208,9 +202,7 @@ start (void **state)
   *state = fixture;
   fixture->server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (fixture->server == NULL)
-    {
-      return -1;
-    }
+    return -1;
   fixture->client = curator_client_new (zk_server_address (fixture->server), NULL);
   return curator_client_start (fixture->client, NULL) ? 0 : -1;
 }

@@ -87,13 +87,9 @@ static void
 set_variable (const char *name, gboolean wanted, const char *value)
 {
   if (wanted)
-    {
-      g_setenv (name, value, TRUE);
-    }
+    g_setenv (name, value, TRUE);
   else
-    {
-      g_unsetenv (name);
-    }
+    g_unsetenv (name);
 }
 
 /* Everyone may read; only this user of SASL, or any client with a certificate of the CA, may write. */
@@ -158,9 +154,7 @@ test_every_recipe (void **state)
       for (gsize j = 0; j < G_N_ELEMENTS (all); j++)
         {
           if (given != NULL || j == i % G_N_ELEMENTS (all))
-            {
-              contend (secured, &contested[i], all[j], total);
-            }
+            contend (secured, &contested[i], all[j], total);
         }
     }
 }

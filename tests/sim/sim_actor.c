@@ -40,9 +40,7 @@ gate_pass (SimGate *gate)
 {
   pthread_mutex_lock (&gate->mutex);
   while (!gate->open)
-    {
-      pthread_cond_wait (&gate->cond, &gate->mutex);
-    }
+    pthread_cond_wait (&gate->cond, &gate->mutex);
   gate->open = FALSE;
   pthread_mutex_unlock (&gate->mutex);
 }
@@ -72,13 +70,9 @@ thread_get (void)
   int rc;
 
   if (pool == NULL)
-    {
-      pool = g_ptr_array_new ();
-    }
+    pool = g_ptr_array_new ();
   if (pool->len > 0)
-    {
-      return g_ptr_array_steal_index_fast (pool, pool->len - 1);
-    }
+    return g_ptr_array_steal_index_fast (pool, pool->len - 1);
   thread = g_new0 (SimThread, 1);
   pthread_mutex_init (&thread->gate.mutex, NULL);
   pthread_cond_init (&thread->gate.cond, NULL);
@@ -125,9 +119,7 @@ void
 sim_actor_free (SimActor *actor)
 {
   if (actor->thread != NULL)
-    {
-      thread_put (actor->thread);
-    }
+    thread_put (actor->thread);
   g_free (actor->name);
   g_free (actor);
 }
@@ -150,9 +142,7 @@ sim_actor_switch_to (SimActor *actor)
       actor->thread->actor = actor;
     }
   if (actor->lane < 0)
-    {
-      sim_trace (world, "%s runs", actor->name);
-    }
+    sim_trace (world, "%s runs", actor->name);
   actor->state = SIM_ACTOR_RUNNING;
   actor->cond = NULL;
   world->running = actor;
@@ -160,9 +150,7 @@ sim_actor_switch_to (SimActor *actor)
   gate_pass (&driver_gate);
   world->running = NULL;
   if (actor->state == SIM_ACTOR_DONE)
-    {
-      thread_put (g_steal_pointer (&actor->thread));
-    }
+    thread_put (g_steal_pointer (&actor->thread));
 }
 
 static void
@@ -305,16 +293,10 @@ sim_actors_collect (SimWorld *world)
       SimActor *actor = world->actors->pdata[i];
 
       if (actor->state > SIM_ACTOR_SLEEPING || !sim_process_runs (actor->process))
-        {
-          continue;
-        }
+        continue;
       if (actor->state == SIM_ACTOR_WAITING && spurious && actor->wakes_at == SIM_NEVER)
-        {
-          sim_ready (world, world->now, SIM_STEP_ACTOR, actor, actor->id);
-        }
+        sim_ready (world, world->now, SIM_STEP_ACTOR, actor, actor->id);
       else
-        {
-          sim_ready (world, actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
-        }
+        sim_ready (world, actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
     }
 }

@@ -126,9 +126,7 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
       SimBelief *belief = check->beliefs->pdata[i];
 
       if (belief->token == token)
-        {
-          end_in_history (check, belief);
-        }
+        end_in_history (check, belief);
     }
 }
 
@@ -189,9 +187,7 @@ judge_company (SimCheck *check, const SimGrant *grant)
       SimBelief *other = check->beliefs->pdata[i];
 
       if (!is_believed (check, other) || is_excused (check, other->token))
-        {
-          continue;
-        }
+        continue;
       n_permits += other->kind == SIM_HOLD_PERMIT ? 1 : 0;
       limit = MAX (limit, other->limit);
       if (!may_meet (grant, other))
@@ -253,9 +249,7 @@ record_grant (SimCheck *check, SimBelief *belief, const SimGrant *grant)
       SimBelief *other = check->beliefs->pdata[i];
 
       if (!is_believed (check, other))
-        {
-          end_in_history (check, other);
-        }
+        end_in_history (check, other);
     }
   if (!belief->in_vain && !is_excused (check, grant->token))
     {
@@ -280,9 +274,7 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
     {
       judge_company (check, grant);
       if (grant->token != 0)
-        {
-          judge_token (check, grant);
-        }
+        judge_token (check, grant);
     }
   else if (!holds)
     {
@@ -300,9 +292,7 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
   belief->in_vain = !holds;
   belief->since = sim_world_now_us (check->world);
   if (history_is_wanted ())
-    {
-      record_grant (check, belief, grant);
-    }
+    record_grant (check, belief, grant);
   g_ptr_array_add (check->beliefs, belief);
   return belief->id;
 }
@@ -337,8 +327,6 @@ sim_check_n_holders (SimCheck *check)
   guint n = 0;
 
   for (guint i = 0; i < check->beliefs->len; i++)
-    {
-      n += is_believed (check, check->beliefs->pdata[i]) ? 1 : 0;
-    }
+    n += is_believed (check, check->beliefs->pdata[i]) ? 1 : 0;
   return n;
 }

@@ -29,21 +29,13 @@ static SimOutcome
 outcome_of (const GError *error)
 {
   if (error == NULL)
-    {
-      return SIM_OUTCOME_GRANTED;
-    }
+    return SIM_OUTCOME_GRANTED;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      return SIM_OUTCOME_CANCELLED;
-    }
+    return SIM_OUTCOME_CANCELLED;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      return SIM_OUTCOME_TIMED_OUT;
-    }
+    return SIM_OUTCOME_TIMED_OUT;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
-    {
-      return SIM_OUTCOME_CLOSED;
-    }
+    return SIM_OUTCOME_CLOSED;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
@@ -119,9 +111,7 @@ sim_contender_judge (SimContender *contender, const GError *error)
   sim_trace (sim_contender_world (contender), "%s: acquire failed: %s", contender->name,
              error == NULL ? "yes" : error->message);
   if (sim_process_is_dead (contender->member->process))
-    {
-      return;
-    }
+    return;
   contender->member->contest->outcomes[outcome]++;
   if (!may_happen (contender, outcome, error))
     {
@@ -209,9 +199,7 @@ sim_contender_hold (SimContender *contender, CuratorLease *lease)
            * contender->member->contest->rules.session_timeout_ms;
     }
   if (sim_contender_below (contender, 3) != 0)
-    {
-      sim_sleep_us (sim_contender_world (contender), us);
-    }
+    sim_sleep_us (sim_contender_world (contender), us);
   if (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
     {
       contender->member->contest->outcomes[SIM_OUTCOME_LOST_HOLD]++;
@@ -343,9 +331,7 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
   if (curator_lock_acquire (lock, 0, NULL, &error))
     {
       if (lease != NULL && curator_lease_get_remaining_ms (lease) > 0)
-        {
-          sim_world_fail (sim_contender_world (contender), "%s: entered twice", contender->name);
-        }
+        sim_world_fail (sim_contender_world (contender), "%s: entered twice", contender->name);
       curator_lock_release (lock, 0, NULL, NULL);
     }
   sim_contender_judge (contender, error);
@@ -361,13 +347,9 @@ be_inside (SimContender *contender, CuratorLease *lease)
   const SimRecipe *recipe = contender->member->contest->recipe;
 
   if (sim_contender_below (contender, 4) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (recipe->inside != NULL)
-    {
-      return recipe->inside (contender, lease);
-    }
+    return recipe->inside (contender, lease);
   sim_contender_enter_again (contender, contender->lock, lease);
   return FALSE;
 }
@@ -393,9 +375,7 @@ hold_by_thread (SimContender *contender)
   if (!done)
     {
       if (recipe->refused != NULL)
-        {
-          recipe->refused (contender);
-        }
+        recipe->refused (contender);
       return;
     }
   lease = sim_held_lease (lock);
@@ -403,9 +383,7 @@ hold_by_thread (SimContender *contender)
   believe (contender, lease);
   sim_contender_hold (contender, lease);
   if (be_inside (contender, lease))
-    {
-      return;
-    }
+    return;
   sim_contender_stop_believing (contender);
   done = curator_lock_release (lock, 0, NULL, &release_error);
   sim_contender_judge_release (contender, done, release_error);
@@ -472,9 +450,7 @@ sim_contender_wait (SimContender *contender)
 
   pthread_mutex_lock (&contender->mutex);
   while (!contender->told)
-    {
-      ops->wait (ops, &contender->cond, &contender->mutex);
-    }
+    ops->wait (ops, &contender->cond, &contender->mutex);
   pthread_mutex_unlock (&contender->mutex);
 }
 
@@ -487,9 +463,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   sim_contender_judge (contender, error);
   contender->result = lease;
   if (lease != NULL)
-    {
-      believe (contender, lease);
-    }
+    believe (contender, lease);
   sim_contender_tell (contender);
 }
 
@@ -541,13 +515,9 @@ sim_contend (gpointer data)
   for (int i = 0; i < member->contest->rules.n_rounds; i++)
     {
       if (sim_process_is_dead (member->process) || member->closed)
-        {
-          break;
-        }
+        break;
       if (sim_contender_below (contender, 3) == 0)
-        {
-          sim_sleep_us (sim_contender_world (contender), sim_contender_below (contender, 30000));
-        }
+        sim_sleep_us (sim_contender_world (contender), sim_contender_below (contender, 30000));
       (recipe->round != NULL ? recipe->round : some_round) (contender);
     }
   contender->done = TRUE;

@@ -73,18 +73,12 @@ add_member (SimContest *contest, int i)
   member->client->settings.long_queue = LONG_QUEUE;
   sim_world_add_client (contest->world, member->process, member->client);
   if (!curator_client_start (member->client, &error))
-    {
-      g_error ("start: %s", error->message);
-    }
+    g_error ("start: %s", error->message);
   if (contest->recipe->open != NULL)
-    {
-      contest->recipe->open (member);
-    }
+    contest->recipe->open (member);
   g_ptr_array_add (contest->members, member);
   for (int k = 0; k < contest->rules.n_contenders; k++)
-    {
-      add_contender (member, k);
-    }
+    add_contender (member, k);
 }
 
 static void
@@ -118,13 +112,9 @@ sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe 
   contest->members = g_ptr_array_new_with_free_func (g_free);
   contest->contenders = g_ptr_array_new_with_free_func (contender_free);
   if (recipe->set_up != NULL)
-    {
-      recipe->set_up (contest);
-    }
+    recipe->set_up (contest);
   for (int i = 0; i < rules->n_members; i++)
-    {
-      add_member (contest, i);
-    }
+    add_member (contest, i);
   return contest;
 }
 
@@ -136,9 +126,7 @@ sim_contest_goes_on (SimContest *contest)
       SimContender *contender = contest->contenders->pdata[i];
 
       if (!contender->done && !sim_process_is_dead (contender->member->process))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -149,9 +137,7 @@ sim_contest_free (SimContest *contest)
   g_ptr_array_unref (contest->contenders);
   g_ptr_array_unref (contest->members);
   for (int i = 0; i < contest->recipe->n_checks; i++)
-    {
-      sim_check_free (contest->checks[i]);
-    }
+    sim_check_free (contest->checks[i]);
   g_free (contest->data);
   g_free (contest);
 }
@@ -204,9 +190,7 @@ perhaps_take_place (SimContest *contest, const char *path)
   GRand *rand = sim_world_rand (contest->world);
 
   if (contest->recipe->plain_nodes || g_rand_boolean (rand))
-    {
-      return 0;
-    }
+    return 0;
   const gint64 ms = g_rand_int_range (rand, 0, (gint32) contest->rules.session_timeout_ms / 4);
 
   sim_sleep_us (contest->world, g_rand_int_range (rand, 0, 5000));
@@ -254,9 +238,7 @@ close_all (SimContest *contest, gboolean zombies_only)
       SimMember *member = contest->members->pdata[i];
 
       if (!zombies_only || sim_process_is_dead (member->process))
-        {
-          sim_actor_new (contest->world, member->process, "closer", close_member, member);
-        }
+        sim_actor_new (contest->world, member->process, "closer", close_member, member);
     }
   sim_world_run (contest->world);
 }
@@ -271,9 +253,7 @@ anything_pending (SimContest *contest)
       SimMember *member = contest->members->pdata[i];
 
       if (!sim_process_is_dead (member->process) && sim_process_pending (member->process) > 0)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -283,9 +263,7 @@ static void
 wait_for_quiet (SimContest *contest)
 {
   for (int i = 0; i < 50 && anything_pending (contest); i++)
-    {
-      sim_world_run_for (contest->world, contest->rules.session_timeout_ms / 50);
-    }
+    sim_world_run_for (contest->world, contest->rules.session_timeout_ms / 50);
 }
 
 static void
@@ -294,9 +272,7 @@ look_for_residue (SimContest *contest)
   const char *node = sim_world_find_ephemeral (contest->world);
 
   if (node != NULL && !contest->rules.may_leave)
-    {
-      sim_world_fail (contest->world, "residue: nodes are left, such as %s", node);
-    }
+    sim_world_fail (contest->world, "residue: nodes are left, such as %s", node);
   for (guint i = 0; i < contest->members->len; i++)
     {
       SimMember *member = contest->members->pdata[i];
@@ -337,9 +313,7 @@ take_apart (SimContest *contest)
         }
       sim_world_add_client (contest->world, member->process, NULL);
       if (contest->recipe->close != NULL)
-        {
-          contest->recipe->close (member);
-        }
+        contest->recipe->close (member);
       g_clear_pointer (&member->lock, curator_lock_unref);
       curator_client_unref (member->client);
     }
@@ -357,9 +331,7 @@ sim_contest_run (SimContest *contest)
       sim_actor_new (contest->world, member->process, "closer", close_in_the_middle, member);
     }
   if (contest->rules.deletions)
-    {
-      sim_actor_new (contest->world, NULL, "third party", delete_nodes, contest);
-    }
+    sim_actor_new (contest->world, NULL, "third party", delete_nodes, contest);
   if (contest->rules.any_error)
     {
       /* A request that always fails may keep a caller waiting, but no longer than this. */
@@ -370,9 +342,7 @@ sim_contest_run (SimContest *contest)
   sim_world_heal (contest->world);
   close_all (contest, TRUE);
   for (guint i = 0; i < contest->members->len && contest->recipe->settle != NULL; i++)
-    {
-      contest->recipe->settle (contest->members->pdata[i]);
-    }
+    contest->recipe->settle (contest->members->pdata[i]);
   sim_world_run_for (contest->world, settle_ms);
   wait_for_quiet (contest);
   look_for_residue (contest);

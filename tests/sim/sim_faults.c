@@ -34,9 +34,7 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
         }
       script->seen++;
       if (match == NULL && (script->nth == 0 || script->nth == script->seen))
-        {
-          match = script;
-        }
+        match = script;
     }
   return match;
 }
@@ -57,9 +55,7 @@ gboolean
 sim_process_loses_event (SimProcess *process, SimLoss where)
 {
   if (process->to_lose != where)
-    {
-      return FALSE;
-    }
+    return FALSE;
   sim_trace (process->world, "%s: an event is lost", process->name);
   process->to_lose = SIM_LOST_NOWHERE;
   return TRUE;
@@ -94,9 +90,7 @@ void
 sim_faults_start (SimWorld *world)
 {
   if (world->config.faults_until_us > 0)
-    {
-      world->config.faults_until_us += world->now;
-    }
+    world->config.faults_until_us += world->now;
   schedule_next (world);
 }
 
@@ -108,14 +102,10 @@ pick_fault (SimWorld *world)
   int fault = 0;
 
   for (int i = 0; i < SIM_N_FAULTS; i++)
-    {
-      total += world->config.weights[i];
-    }
+    total += world->config.weights[i];
   ticket = sim_rand_below (world, total);
   while (ticket >= world->config.weights[fault])
-    {
-      ticket -= world->config.weights[fault++];
-    }
+    ticket -= world->config.weights[fault++];
   return (SimFault) fault;
 }
 
@@ -127,14 +117,10 @@ pick_process (SimWorld *world, SimFault fault)
   for (guint i = 0; i < world->processes->len; i++)
     {
       if (!sim_process_is_dead (world->processes->pdata[i]))
-        {
-          g_ptr_array_add (alive, world->processes->pdata[i]);
-        }
+        g_ptr_array_add (alive, world->processes->pdata[i]);
     }
   if (alive->len < (fault == SIM_FAULT_CRASH ? 2u : 1u))
-    {
-      return NULL;
-    }
+    return NULL;
   return alive->pdata[sim_rand_below (world, alive->len)];
 }
 
@@ -144,18 +130,14 @@ sim_fault_strike_at_random (SimWorld *world)
   gboolean any = FALSE;
 
   for (int i = 0; i < SIM_N_FAULTS; i++)
-    {
-      any = any || world->config.weights[i] > 0;
-    }
+    any = any || world->config.weights[i] > 0;
   if (any && (world->config.faults_until_us == 0 || world->now < world->config.faults_until_us))
     {
       SimFault fault = pick_fault (world);
       SimProcess *process = pick_process (world, fault);
 
       if (process != NULL)
-        {
-          sim_world_strike (world, fault, process, some_time (world));
-        }
+        sim_world_strike (world, fault, process, some_time (world));
       schedule_next (world);
     }
   else
@@ -174,9 +156,7 @@ handle_of (SimProcess *process)
       CuratorZkHandle *handle = process->world->handles->pdata[i];
 
       if (handle->process == process && handle->conn != NULL)
-        {
-          return handle;
-        }
+        return handle;
     }
   return NULL;
 }
@@ -185,9 +165,7 @@ static void
 update_sessions (SimWorld *world)
 {
   for (guint i = 0; i < world->live_sessions->len; i++)
-    {
-      sim_session_update (world, world->live_sessions->pdata[i]);
-    }
+    sim_session_update (world, world->live_sessions->pdata[i]);
 }
 
 /* One server at a time, so that a client always finds another. */
@@ -200,14 +178,10 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
   for (int i = 0; i < world->n_servers; i++)
     {
       if (world->servers[i]->cut_until != 0)
-        {
-          return;
-        }
+        return;
     }
   if (server == NULL || world->n_servers < 2)
-    {
-      return;
-    }
+    return;
   sim_trace (world, "server %d: no quorum for %" G_GINT64_FORMAT " ms", server->id,
              duration_us / 1000);
   server->cut_until = world->now + duration_us;
@@ -235,9 +209,7 @@ sim_server_uncut (SimWorld *world, SimServer *server)
   server->liar = FALSE;
   server->next_apply_at = SIM_NEVER;
   if (deposed)
-    {
-      sim_server_hang_up (world, server);
-    }
+    sim_server_hang_up (world, server);
   sim_server_notice (world);
   update_sessions (world);
 }
@@ -274,9 +246,7 @@ pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
   SimWorld *world = process->world;
 
   if (process->paused_until != 0)
-    {
-      return;
-    }
+    return;
   process->paused_until = world->now + duration_us;
   process->paused_from = world->now;
   process->paused_to = process->paused_until;
@@ -301,9 +271,7 @@ sim_process_resume (SimProcess *process)
   process->paused_until = 0;
   process->suspended = FALSE;
   if (handle != NULL && sim_chance (world, 0.3))
-    {
-      sim_net_drop (world, handle, ZOPERATIONTIMEOUT, TRUE);
-    }
+    sim_net_drop (world, handle, ZOPERATIONTIMEOUT, TRUE);
   update_sessions (world);
 }
 
@@ -365,16 +333,12 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
     case SIM_FAULT_EXPIRE:
     case SIM_FAULT_STALL:
       if (handle != NULL && !handle->closing)
-        {
-          strike_connection (world, fault, handle, duration_us);
-        }
+        strike_connection (world, fault, handle, duration_us);
       break;
     case SIM_FAULT_OUTAGE:
       process->outage_until = world->now + duration_us;
       if (handle != NULL)
-        {
-          sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
-        }
+        sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
       break;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:
@@ -386,9 +350,7 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
       break;
     case SIM_FAULT_LAG:
       if (handle != NULL)
-        {
-          handle->conn->server->lag_until = world->now + duration_us;
-        }
+        handle->conn->server->lag_until = world->now + duration_us;
       break;
     case SIM_FAULT_FREEZE:
       freeze_leader (world, duration_us);
@@ -417,9 +379,7 @@ raise_the_dead (SimWorld *world)
       if (process->paused_until != 0)
         {
           if (process->suspended)
-            {
-              process->suspended_us -= process->paused_until - world->now;
-            }
+            process->suspended_us -= process->paused_until - world->now;
           process->paused_until = 0;
           process->suspended = FALSE;
         }
@@ -440,31 +400,21 @@ sim_world_heal (SimWorld *world)
 
       handle->stalled_until = 0;
       if (handle->process->dead)
-        {
-          sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
-        }
+        sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
     }
   raise_the_dead (world);
   if (world->frozen_until != 0)
-    {
-      sim_world_thaw (world);
-    }
+    sim_world_thaw (world);
   for (int i = 0; i < world->n_servers; i++)
     {
       world->servers[i]->lag_until = 0;
       if (world->servers[i]->cut_until != 0)
-        {
-          sim_server_uncut (world, world->servers[i]);
-        }
+        sim_server_uncut (world, world->servers[i]);
       else if (world->servers[i]->next_apply_at != SIM_NEVER)
-        {
-          world->servers[i]->next_apply_at = world->now;
-        }
+        world->servers[i]->next_apply_at = world->now;
     }
   for (guint i = 0; i < world->conns->len; i++)
-    {
-      sim_conn_unsilence (world, world->conns->pdata[i]);
-    }
+    sim_conn_unsilence (world, world->conns->pdata[i]);
   update_sessions (world);
 }
 
@@ -550,8 +500,6 @@ sim_process_open_handles (SimProcess *process)
   guint n = 0;
 
   for (guint i = 0; i < process->world->handles->len; i++)
-    {
-      n += ((CuratorZkHandle *) process->world->handles->pdata[i])->process == process ? 1 : 0;
-    }
+    n += ((CuratorZkHandle *) process->world->handles->pdata[i])->process == process ? 1 : 0;
   return n;
 }

@@ -19,9 +19,7 @@ void
 sim_request_unref (SimRequest *request)
 {
   if (--request->refs > 0)
-    {
-      return;
-    }
+    return;
   g_clear_pointer (&request->path, g_ref_string_release);
   g_clear_pointer (&request->data, g_bytes_unref);
   g_clear_pointer (&request->paths, g_strfreev);
@@ -85,9 +83,7 @@ sim_handle_free (CuratorZkHandle *handle)
 {
   g_ptr_array_remove (handle->world->handles, handle);
   if (handle->process->killed == handle->session)
-    {
-      handle->process->killed = NULL;
-    }
+    handle->process->killed = NULL;
   g_queue_clear_full (&handle->pending, (GDestroyNotify) sim_request_unref);
   g_queue_clear_full (&handle->inbox, (GDestroyNotify) sim_item_free);
   g_ptr_array_unref (handle->watches);
@@ -104,9 +100,7 @@ sim_handle_watch (CuratorZkHandle *handle, const char *path)
       SimWatch *watch = handle->watches->pdata[i];
 
       if (strcmp (watch->path, path) == 0)
-        {
-          return watch;
-        }
+        return watch;
     }
   return NULL;
 }
@@ -135,9 +129,7 @@ sim_handle_take_watch (CuratorZkHandle *handle, const char *path, guint kinds)
     {
       watch->kinds &= ~found;
       if (watch->kinds == 0)
-        {
-          g_ptr_array_remove (handle->watches, watch);
-        }
+        g_ptr_array_remove (handle->watches, watch);
     }
   return found;
 }
@@ -146,13 +138,9 @@ static guint
 kinds_of_event (int type)
 {
   if (type == ZOO_CHILD_EVENT)
-    {
-      return SIM_WATCH_CHILD;
-    }
+    return SIM_WATCH_CHILD;
   if (type == ZOO_DELETED_EVENT)
-    {
-      return SIM_WATCH_DATA | SIM_WATCH_EXIST | SIM_WATCH_CHILD;
-    }
+    return SIM_WATCH_DATA | SIM_WATCH_EXIST | SIM_WATCH_CHILD;
   return SIM_WATCH_DATA | SIM_WATCH_EXIST;
 }
 
@@ -180,19 +168,13 @@ static void
 arrive (CuratorZkHandle *handle, SimItem *item)
 {
   if (item->arrived)
-    {
-      return;
-    }
+    return;
   item->arrived = TRUE;
   handle->last_zxid = MAX (handle->last_zxid, item->zxid);
   if (item->kind == SIM_ITEM_WATCH)
-    {
-      item->unwanted = sim_handle_take_watch (handle, item->path, kinds_of_event (item->type)) == 0;
-    }
+    item->unwanted = sim_handle_take_watch (handle, item->path, kinds_of_event (item->type)) == 0;
   else if (item->kind == SIM_ITEM_REPLY)
-    {
-      note_watch (handle, item->request, item->rc);
-    }
+    note_watch (handle, item->request, item->rc);
 }
 
 /* --- the inbox -------------------------------------------------------------------------------- */
@@ -243,9 +225,7 @@ sim_handle_lose_unarrived (CuratorZkHandle *handle)
           continue;
         }
       if (item->request != NULL)
-        {
-          item->request->stage = SIM_STAGE_SENT;
-        }
+        item->request->stage = SIM_STAGE_SENT;
       sim_item_free (item);
       g_queue_delete_link (&handle->inbox, l);
     }
@@ -259,9 +239,7 @@ sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, 
   GList *next;
 
   for (GList *l = handle->pending.head; l != NULL; l = l->next)
-    {
-      n += ((SimRequest *) l->data)->stage < SIM_STAGE_ANSWERED ? 1 : 0;
-    }
+    n += ((SimRequest *) l->data)->stage < SIM_STAGE_ANSWERED ? 1 : 0;
   for (GList *l = handle->pending.head; l != NULL; l = next)
     {
       SimRequest *request = l->data;
@@ -269,9 +247,7 @@ sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, 
 
       next = l->next;
       if (request->stage >= SIM_STAGE_ANSWERED || (queued_only && request->stage == SIM_STAGE_SENT))
-        {
-          continue;
-        }
+        continue;
       if (n-- <= lose)
         {
           sim_trace (handle->world, "%s/%d: #%u is lost", handle->process->name, handle->id,
@@ -346,9 +322,7 @@ deliver_reply (CuratorZkHandle *handle, SimItem *item)
 
   request->stage = SIM_STAGE_DONE;
   if (g_queue_remove (&handle->pending, request))
-    {
-      sim_request_unref (request);
-    }
+    sim_request_unref (request);
   if (request->op == SIM_OP_CLOSE)
     {
       handle->close_done = TRUE;
@@ -380,9 +354,7 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
           || (handle->state == SIM_HANDLE_DEAD && item->state != ZOO_CONNECTING_STATE
               && item->state != ZOO_CONNECTED_STATE);
       if (handle->dead_told && handle->process->killed == handle->session)
-        {
-          handle->process->killed = NULL;
-        }
+        handle->process->killed = NULL;
     }
   else
     {
@@ -395,9 +367,7 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
       return;
     }
   if (!item->unwanted && !handle->mute)
-    {
-      handle->watcher (item->type, item->state, item->path, handle->context);
-    }
+    handle->watcher (item->type, item->state, item->path, handle->context);
 }
 
 void
@@ -408,17 +378,11 @@ sim_handle_deliver (CuratorZkHandle *handle)
   arrive (handle, item);
   handle->delivering = TRUE;
   if (item->kind == SIM_ITEM_REPLY)
-    {
-      deliver_reply (handle, item);
-    }
+    deliver_reply (handle, item);
   else
-    {
-      deliver_event (handle, item);
-    }
+    deliver_event (handle, item);
   handle->delivering = FALSE;
   sim_item_free (item);
   if (handle->closing && g_queue_is_empty (&handle->inbox))
-    {
-      sim_cond_wake (handle->world, handle);
-    }
+    sim_cond_wake (handle->world, handle);
 }

@@ -35,9 +35,7 @@ sim_txn_apply (SimTree *tree, const SimTxn *txn)
       break;
     case SIM_TXN_END_SESSION:
       for (guint i = 0; i < txn->paths->len; i++)
-        {
-          sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
-        }
+        sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
       break;
     }
 }
@@ -97,9 +95,7 @@ sim_session_end (SimWorld *world, SimSession *session, const char *why)
   SimTxn *txn;
 
   if (session->state == SIM_SESSION_ENDED)
-    {
-      return;
-    }
+    return;
   sim_trace (world, "quorum: session %" G_GINT64_MODIFIER "x ends (%s), %u nodes go", session->id,
              why, session->ephemerals->len);
   session->state = SIM_SESSION_ENDED;
@@ -127,15 +123,11 @@ void
 sim_session_update (SimWorld *world, SimSession *session)
 {
   if (session == NULL || session->state != SIM_SESSION_ALIVE || session->doomed)
-    {
-      return;
-    }
+    return;
   if (is_heard (world, session))
     {
       if (session->expires_at != SIM_NEVER)
-        {
-          sim_conn_touch (world, session->conn, world->now);
-        }
+        sim_conn_touch (world, session->conn, world->now);
       session->expires_at = SIM_NEVER;
     }
   else if (session->expires_at == SIM_NEVER)
@@ -145,9 +137,7 @@ sim_session_update (SimWorld *world, SimSession *session)
 
       session->expires_at = heard + session->timeout_us + 1;
       if (!world->config.eager)
-        {
-          session->expires_at += sim_rand_us (world, world->config.tick_ms * 1000);
-        }
+        session->expires_at += sim_rand_us (world, world->config.tick_ms * 1000);
       session->expires_at = MAX (session->expires_at, world->now + 1);
     }
 }
@@ -160,9 +150,7 @@ sim_world_is_forbidden (SimWorld *world, const char *path)
   gsize length;
 
   if (world->noauth == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   length = strlen (world->noauth);
   return strncmp (path, world->noauth, length) == 0
          && (path[length] == '\0' || path[length] == '/');
@@ -195,25 +183,15 @@ leader_create (SimWorld *world, SimSession *session, SimRequest *request)
   SimTxn *txn;
 
   if (parent == NULL)
-    {
-      return ZNONODE;
-    }
+    return ZNONODE;
   if (sim_world_is_forbidden (world, parent->path))
-    {
-      return ZNOAUTH;
-    }
+    return ZNOAUTH;
   if (is_sequential (request->number))
-    {
-      path = numbered = g_strdup_printf ("%s%010d", request->path, parent->created);
-    }
+    path = numbered = g_strdup_printf ("%s%010d", request->path, parent->created);
   if (sim_tree_lookup (world->tree, path) != NULL)
-    {
-      return ZNODEEXISTS;
-    }
+    return ZNODEEXISTS;
   if (parent->owner != 0)
-    {
-      return ZNOCHILDRENFOREPHEMERALS;
-    }
+    return ZNOCHILDRENFOREPHEMERALS;
   txn = txn_new (SIM_TXN_CREATE, path);
   txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
   txn->container = request->number == ZOO_CONTAINER;
@@ -251,21 +229,13 @@ may_remove (SimWorld *world, const char *path, int version)
   SimNode *node = sim_tree_lookup (world->tree, path);
 
   if (node == NULL)
-    {
-      return ZNONODE;
-    }
+    return ZNONODE;
   if (sim_world_is_forbidden (world, path))
-    {
-      return ZNOAUTH;
-    }
+    return ZNOAUTH;
   if (version != -1 && version != node->version)
-    {
-      return ZBADVERSION;
-    }
+    return ZBADVERSION;
   if (sim_node_n_children (node) > 0)
-    {
-      return ZNOTEMPTY;
-    }
+    return ZNOTEMPTY;
   return ZOK;
 }
 
@@ -289,9 +259,7 @@ leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
   const int rc = may_remove (world, request->path, request->number);
 
   if (rc == ZOK)
-    {
-      remove_node (world, session, request->path);
-    }
+    remove_node (world, session, request->path);
   return rc;
 }
 
@@ -309,9 +277,7 @@ leader_remove_all (SimWorld *world, SimSession *session, SimRequest *request)
         }
     }
   for (int i = 0; request->paths[i] != NULL; i++)
-    {
-      remove_node (world, session, request->paths[i]);
-    }
+    remove_node (world, session, request->paths[i]);
   return ZOK;
 }
 
@@ -322,17 +288,11 @@ leader_set (SimWorld *world, SimRequest *request)
   SimTxn *txn;
 
   if (node == NULL)
-    {
-      return ZNONODE;
-    }
+    return ZNONODE;
   if (sim_world_is_forbidden (world, request->path))
-    {
-      return ZNOAUTH;
-    }
+    return ZNOAUTH;
   if (request->number != -1 && request->number != node->version)
-    {
-      return ZBADVERSION;
-    }
+    return ZBADVERSION;
   txn = txn_new (SIM_TXN_SET, request->path);
   txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
   commit (world, txn);
@@ -365,33 +325,19 @@ sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
   int rc = ZOK;
 
   if (session != NULL && session->state != SIM_SESSION_ALIVE)
-    {
-      rc = ZSESSIONEXPIRED;
-    }
+    rc = ZSESSIONEXPIRED;
   else if (request->op == SIM_OP_CREATE)
-    {
-      rc = leader_create (world, session, request);
-    }
+    rc = leader_create (world, session, request);
   else if (request->op == SIM_OP_REMOVE)
-    {
-      rc = leader_remove (world, session, request);
-    }
+    rc = leader_remove (world, session, request);
   else if (request->op == SIM_OP_SET)
-    {
-      rc = leader_set (world, request);
-    }
+    rc = leader_set (world, request);
   else if (request->op == SIM_OP_CHECK)
-    {
-      rc = leader_check (world, request);
-    }
+    rc = leader_check (world, request);
   else if (request->op == SIM_OP_REMOVE_ALL)
-    {
-      rc = leader_remove_all (world, session, request);
-    }
+    rc = leader_remove_all (world, session, request);
   else if (request->op == SIM_OP_CLOSE)
-    {
-      sim_session_end (world, session, "closed");
-    }
+    sim_session_end (world, session, "closed");
   request->rc = rc;
   request->decided = world->log->len;
   sim_trace (world, "quorum: #%u %s -> %d %s", request->serial, sim_op_name (request->op), rc,
@@ -404,9 +350,7 @@ static void
 find_empty_container (SimNode *node, gpointer data)
 {
   if (node->container && sim_node_n_children (node) == 0 && node->created > 0)
-    {
-      g_ptr_array_add (data, g_ref_string_acquire (node->path));
-    }
+    g_ptr_array_add (data, g_ref_string_acquire (node->path));
 }
 
 static int
@@ -449,9 +393,7 @@ gboolean
 sim_world_put (SimWorld *world, const char *path, const char *data, int mode)
 {
   if (sim_tree_lookup (world->tree, path) != NULL)
-    {
-      return execute_for_nobody (world, SIM_OP_SET, path, data, -1) == ZOK;
-    }
+    return execute_for_nobody (world, SIM_OP_SET, path, data, -1) == ZOK;
   return execute_for_nobody (world, SIM_OP_CREATE, path, data, mode) == ZOK;
 }
 
@@ -473,9 +415,7 @@ sim_world_get (SimWorld *world, const char *path)
   SimNode *node = sim_tree_lookup (world->tree, path);
 
   if (node == NULL || node->data == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   return g_strndup (g_bytes_get_data (node->data, NULL), g_bytes_get_size (node->data));
 }
 
@@ -486,9 +426,7 @@ sim_world_children (SimWorld *world, const char *path)
   GPtrArray *names = g_ptr_array_new ();
 
   for (guint i = 0; node != NULL && i < sim_node_n_children (node); i++)
-    {
-      g_ptr_array_add (names, g_strdup (sim_node_name (node->children->pdata[i])));
-    }
+    g_ptr_array_add (names, g_strdup (sim_node_name (node->children->pdata[i])));
   g_ptr_array_sort (names, compare_paths);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
@@ -543,9 +481,7 @@ sim_world_set_number (SimWorld *world, const char *path, gint32 number)
   SimTxn *txn;
 
   if (sim_tree_lookup (world->tree, path) == NULL)
-    {
-      return;
-    }
+    return;
   sim_trace (world, "%s is set to %d", path, number);
   txn = txn_new (SIM_TXN_SET, path);
   txn->data = g_bytes_new (&wire, sizeof wire);
@@ -566,9 +502,7 @@ sim_world_numbers (SimWorld *world, const char *path)
           && strcmp (txn->path, path) == 0)
         {
           if (txn->data != NULL && g_bytes_get_size (txn->data) == sizeof wire)
-            {
-              memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
-            }
+            memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
           wire = GINT32_FROM_BE (wire);
           g_array_append_val (numbers, wire);
         }
@@ -582,9 +516,7 @@ find_ephemeral (SimNode *node, gpointer data)
   const char **found = data;
 
   if (node->owner != 0 && (*found == NULL || strcmp (node->path, *found) < 0))
-    {
-      *found = node->path;
-    }
+    *found = node->path;
 }
 
 const char *

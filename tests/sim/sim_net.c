@@ -51,13 +51,9 @@ sim_conn_discard (SimWorld *world, SimConn *conn)
 {
   sim_server_forget_conn (conn->server, conn);
   if (conn->handle != NULL)
-    {
-      conn->handle->conn = NULL;
-    }
+    conn->handle->conn = NULL;
   if (conn->session->conn == conn)
-    {
-      conn->session->conn = NULL;
-    }
+    conn->session->conn = NULL;
   g_ptr_array_remove (world->conns, conn);
   sim_conn_free (conn);
 }
@@ -117,9 +113,7 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
   SimRequest *request = g_queue_peek_head (&conn->requests);
 
   if (request == NULL || conn->waiting != NULL || (conn->silent_until != 0 && !conn->deaf))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if ((sim_server_is_cut (world, conn->server) || world->frozen_until != 0)
       && needs_quorum (conn, request))
     {
@@ -127,9 +121,7 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
     }
   /* Requests sent after the leader resumed find the session expired. */
   if (conn->session->doomed && request->serial >= world->thaw_serial)
-    {
-      return FALSE;
-    }
+    return FALSE;
   *due = request->arrives_at;
   return TRUE;
 }
@@ -141,9 +133,7 @@ sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
   gint64 newest = conn->touches[(conn->n_touches - 1) % SIM_N_TOUCHES];
 
   if (when - newest > world->config.tick_ms * 1000 / SIM_N_TOUCHES)
-    {
-      conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = when;
-    }
+    conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = when;
   if (conn->session->expires_at != SIM_NEVER && !conn->session->doomed
       && !sim_server_is_cut (world, conn->server))
     {
@@ -190,9 +180,7 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
     }
   best = newest_arrival (conn, told);
   if (conn->handle != NULL && told <= conn->handle->process->paused_to)
-    {
-      told = MIN (told, conn->handle->process->paused_from);
-    }
+    told = MIN (told, conn->handle->process->paused_from);
   return best < told ? best + (told - best) / period * period : best;
 }
 
@@ -200,9 +188,7 @@ static void
 misfortune (SimWorld *world, SimConn *conn, int rc)
 {
   if (conn->handle == NULL)
-    {
-      return;
-    }
+    return;
   if (rc == ZSESSIONEXPIRED)
     {
       sim_session_end (world, conn->session, "scripted");
@@ -231,25 +217,15 @@ strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
   int rc = ZOK;
 
   if (request->script != NULL && request->script->when == SIM_BEFORE_EFFECT)
-    {
-      rc = request->script->rc;
-    }
+    rc = request->script->rc;
   else if (conn->handle == NULL || world->healing || request->op == SIM_OP_CLOSE)
-    {
-      return FALSE;
-    }
+    return FALSE;
   else if (sim_chance (world, config->p_cut_before))
-    {
-      rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
-    }
+    rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
   else if (sim_chance (world, config->p_refuse))
-    {
-      rc = sim_chance (world, 0.5) ? ZSESSIONMOVED : ZTHROTTLEDOP;
-    }
+    rc = sim_chance (world, 0.5) ? ZSESSIONMOVED : ZTHROTTLEDOP;
   if (rc == ZOK)
-    {
-      return FALSE;
-    }
+    return FALSE;
   sim_trace (world, "fault: #%u %s does not happen, %d", request->serial, sim_op_name (request->op),
              rc);
   if (breaks_connection (rc))
@@ -269,9 +245,7 @@ execute (SimWorld *world, SimConn *conn, SimRequest *request)
   if (conn->handle == NULL)
     {
       if (needs_quorum (conn, request))
-        {
-          sim_leader_execute (world, conn->session, request);
-        }
+        sim_leader_execute (world, conn->session, request);
       sim_request_unref (request);
       return;
     }
@@ -282,13 +256,9 @@ execute (SimWorld *world, SimConn *conn, SimRequest *request)
     }
   sim_leader_execute (world, conn->session, request);
   if (conn->server->applied >= request->decided)
-    {
-      sim_server_answer (world, conn, request);
-    }
+    sim_server_answer (world, conn, request);
   else
-    {
-      conn->waiting = request;
-    }
+    conn->waiting = request;
 }
 
 void
@@ -298,13 +268,9 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
   int cut = ZOK;
 
   if (conn->handle != NULL)
-    {
-      sim_conn_touch (world, conn, request->arrives_at);
-    }
+    sim_conn_touch (world, conn, request->arrives_at);
   if (strikes_before (world, conn, request))
-    {
-      return;
-    }
+    return;
   if (request->script != NULL && request->script->when == SIM_AFTER_EFFECT)
     {
       cut = request->script->rc;
@@ -326,13 +292,9 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
     }
   execute (world, conn, request);
   if (breaks_connection (cut) && conn->handle != NULL)
-    {
-      misfortune (world, conn, cut);
-    }
+    misfortune (world, conn, cut);
   else if (conn->handle == NULL && g_queue_is_empty (&conn->requests))
-    {
-      sim_conn_discard (world, conn);
-    }
+    sim_conn_discard (world, conn);
 }
 
 /* --- from server to client -------------------------------------------------------------------- */
@@ -363,18 +325,14 @@ sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean d
   SimItem *item;
 
   if (conn->silent_until != 0)
-    {
-      return;
-    }
+    return;
   conn->silent_until = world->now + duration_us;
   conn->deaf = deaf;
   while ((item = g_queue_peek_tail (&handle->inbox)) != NULL && item->arrives_at > world->now
          && item->kind != SIM_ITEM_SESSION)
     {
       if (item->request != NULL)
-        {
-          item->request->stage = SIM_STAGE_SENT;
-        }
+        item->request->stage = SIM_STAGE_SENT;
       g_queue_push_head (&conn->held, g_queue_pop_tail (&handle->inbox));
     }
   handle->inbox_last = world->now;
@@ -389,13 +347,9 @@ sim_conn_unsilence (SimWorld *world, SimConn *conn)
 
   conn->silent_until = 0;
   if (conn->handle != NULL)
-    {
-      conn->handle->gives_up_at = SIM_NEVER;
-    }
+    conn->handle->gives_up_at = SIM_NEVER;
   while ((item = g_queue_pop_head (&conn->held)) != NULL)
-    {
-      sim_conn_push (world, conn, item);
-    }
+    sim_conn_push (world, conn, item);
   sim_session_update (world, conn->session);
 }
 
@@ -422,9 +376,7 @@ make_orphan (SimWorld *world, SimConn *conn)
     }
   kept += sim_rand_below (world, flying + 1);
   while (conn->requests.length > kept)
-    {
-      sim_request_unref (g_queue_pop_tail (&conn->requests));
-    }
+    sim_request_unref (g_queue_pop_tail (&conn->requests));
   sim_server_forget_conn (conn->server, conn);
 }
 
@@ -434,36 +386,28 @@ sim_net_abandon (SimWorld *world, CuratorZkHandle *handle)
   SimConn *conn = handle->conn;
 
   if (conn == NULL)
-    {
-      return;
-    }
+    return;
   sim_handle_lose_unarrived (handle);
   handle->conn = NULL;
   handle->gives_up_at = SIM_NEVER;
   make_orphan (world, conn);
   sim_session_update (world, conn->session);
   if (g_queue_is_empty (&conn->requests))
-    {
-      sim_conn_discard (world, conn);
-    }
+    sim_conn_discard (world, conn);
 }
 
 void
 sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell)
 {
   if (handle->conn == NULL)
-    {
-      return;
-    }
+    return;
   sim_trace (world, "%s/%d: connection to server %d is cut (%d)%s", handle->process->name,
              handle->id, handle->conn->server->id, rc, tell ? "" : ", quietly");
   sim_net_abandon (world, handle);
   handle->state = SIM_HANDLE_CONNECTING;
   handle->attempt_at = world->now + hop (world);
   if (tell)
-    {
-      sim_handle_put_session (handle, ZOO_CONNECTING_STATE, 0);
-    }
+    sim_handle_put_session (handle, ZOO_CONNECTING_STATE, 0);
   sim_handle_fail_pending (handle, rc, FALSE, 0);
   sim_cond_wake (world, handle);
 }
@@ -479,13 +423,9 @@ static gboolean
 takes_in (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
 {
   if (SIM_ZXID_BASE + (gint64) server->applied < handle->last_zxid)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (sim_server_is_cut (world, server))
-    {
-      return server->liar && knows_session (server, handle->session);
-    }
+    return server->liar && knows_session (server, handle->session);
   return world->frozen_until == 0;
 }
 
@@ -500,13 +440,9 @@ find_server (SimWorld *world, CuratorZkHandle *handle)
       SimServer *server = world->servers[i];
 
       if (!takes_in (world, server, handle))
-        {
-          continue;
-        }
+        continue;
       if (i == handle->process->prefer_server)
-        {
-          return server;
-        }
+        return server;
       candidates[n++] = server;
     }
   return n == 0 ? NULL : candidates[sim_rand_below (world, n)];
@@ -532,9 +468,7 @@ discard_orphans (SimWorld *world, SimSession *session)
       SimConn *conn = world->conns->pdata[i - 1];
 
       if (conn->session == session)
-        {
-          sim_conn_discard (world, conn);
-        }
+        sim_conn_discard (world, conn);
     }
 }
 
@@ -545,9 +479,7 @@ greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
   SimConn *conn;
 
   if (!sim_server_is_cut (world, server))
-    {
-      discard_orphans (world, session);
-    }
+    discard_orphans (world, session);
   conn = sim_conn_new (world, server, handle);
   handle->state = SIM_HANDLE_CONNECTED;
   handle->attempt_at = SIM_NEVER;
@@ -561,9 +493,7 @@ greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
       SimRequest *request = l->data;
 
       if (request->stage == SIM_STAGE_QUEUED)
-        {
-          sim_conn_send (world, conn, request);
-        }
+        sim_conn_send (world, conn, request);
     }
 }
 

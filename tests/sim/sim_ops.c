@@ -54,9 +54,7 @@ say_goodbye (SimWorld *world, CuratorZkHandle *handle)
   g_queue_push_tail (&handle->pending, request);
   sim_conn_send (world, handle->conn, request);
   if (world->running == NULL)
-    {
-      sim_conn_flush (world, handle->conn);
-    }
+    sim_conn_flush (world, handle->conn);
   while (world->running != NULL && !handle->close_done && handle->conn != NULL
          && world->now < deadline)
     {
@@ -73,13 +71,9 @@ tell_closing (SimWorld *world, CuratorZkHandle *handle)
 
   sim_handle_fail_pending (handle, ZCLOSING, FALSE, n == 0 ? 0 : sim_rand_below (world, n + 1));
   while (world->running != NULL && !g_queue_is_empty (&handle->inbox) && world->now < deadline)
-    {
-      sim_cond_wait (world, handle, deadline);
-    }
+    sim_cond_wait (world, handle, deadline);
   while (world->running == NULL && !handle->delivering && !g_queue_is_empty (&handle->inbox))
-    {
-      sim_handle_deliver (handle);
-    }
+    sim_handle_deliver (handle);
 }
 
 static void
@@ -92,9 +86,7 @@ op_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   handle->closing = TRUE;
   handle->mute = sim_chance (world, 0.3);
   if (handle->state == SIM_HANDLE_CONNECTED && handle->conn != NULL)
-    {
-      say_goodbye (world, handle);
-    }
+    say_goodbye (world, handle);
   sim_net_abandon (world, handle);
   handle->attempt_at = SIM_NEVER;
   tell_closing (world, handle);
@@ -158,13 +150,9 @@ why_not (CuratorZkHandle *handle, SimRequest *request, gboolean *lost)
   SimScript *script = sim_script_match (world, handle->process, request->op, TRUE);
 
   if (script != NULL)
-    {
-      return script->rc;
-    }
+    return script->rc;
   if (handle->closing)
-    {
-      return ZMARSHALLINGERROR;
-    }
+    return ZMARSHALLINGERROR;
   if (handle->state == SIM_HANDLE_DEAD)
     {
       /* A request submitted while the library is noticing the end of the session is accepted and
@@ -173,17 +161,11 @@ why_not (CuratorZkHandle *handle, SimRequest *request, gboolean *lost)
       return *lost ? ZOK : ZINVALIDSTATE;
     }
   if (!is_valid_path (request->path))
-    {
-      return ZBADARGUMENTS;
-    }
+    return ZBADARGUMENTS;
   if (request->op == SIM_OP_UNWATCH && !is_watching (handle, request))
-    {
-      return ZNOWATCHER;
-    }
+    return ZNOWATCHER;
   if (!world->healing && sim_chance (world, world->config.p_not_taken))
-    {
-      return ZMARSHALLINGERROR;
-    }
+    return ZMARSHALLINGERROR;
   return ZOK;
 }
 
@@ -211,9 +193,7 @@ submit (CuratorZkHandle *handle, SimRequest *request, CuratorZkTicket *ticket)
   request->script = sim_script_match (world, handle->process, request->op, FALSE);
   g_queue_push_tail (&handle->pending, request);
   if (handle->state == SIM_HANDLE_CONNECTED)
-    {
-      sim_conn_send (world, handle->conn, request);
-    }
+    sim_conn_send (world, handle->conn, request);
   return ZOK;
 }
 
@@ -322,9 +302,7 @@ submit_multi (CuratorZkHandle *handle, SimOp op, const char *const *paths, int n
 
   request->paths = g_new0 (char *, n_paths + 1);
   for (int i = 0; i < n_paths; i++)
-    {
-      request->paths[i] = g_strdup (paths[i]);
-    }
+    request->paths[i] = g_strdup (paths[i]);
   rc = submit (handle, request, ticket);
   if (rc == ZOK)
     {
@@ -386,9 +364,7 @@ op_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
 {
   (void) ops;
   for (gsize i = 0; i < length; i++)
-    {
-      bytes[i] = (guint8) g_random_int_range (0, 256);
-    }
+    bytes[i] = (guint8) g_random_int_range (0, 256);
 }
 
 void

@@ -9,9 +9,7 @@ on_event (int type, int state, const char *path, gpointer context)
     {
       assert_string_equal (path, "");
       if (state == ZOO_CONNECTED_STATE)
-        {
-          peer->session = peer->ops->session_id (peer->ops, peer->handle);
-        }
+        peer->session = peer->ops->session_id (peer->ops, peer->handle);
       g_string_append (peer->log, state == ZOO_CONNECTED_STATE         ? "UP "
                                   : state == ZOO_CONNECTING_STATE      ? "DOWN "
                                   : state == ZOO_EXPIRED_SESSION_STATE ? "EXPIRED "
@@ -37,25 +35,17 @@ on_done (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   call->path = g_strdup (reply->path);
   call->failed_index = reply->failed_index;
   if (reply->stat != NULL)
-    {
-      call->stat = *reply->stat;
-    }
+    call->stat = *reply->stat;
   if (reply->data_length >= 0)
-    {
-      call->data = g_strndup (reply->data, (gsize) reply->data_length);
-    }
+    call->data = g_strndup (reply->data, (gsize) reply->data_length);
   if (reply->children != NULL)
     {
       call->children = g_new0 (char *, reply->children->count + 1);
       for (int i = 0; i < reply->children->count; i++)
-        {
-          call->children[i] = g_strdup (reply->children->data[i]);
-        }
+        call->children[i] = g_strdup (reply->children->data[i]);
     }
   if (ticket->ops_free != NULL)
-    {
-      ticket->ops_free (ticket->ops_data);
-    }
+    ticket->ops_free (ticket->ops_data);
   g_string_append_printf (call->peer->log, "%c:%d ", call->name, rc);
 }
 
@@ -74,9 +64,7 @@ void
 call_free (Call *call)
 {
   if (!call->done && call->ticket.ops_free != NULL)
-    {
-      call->ticket.ops_free (call->ticket.ops_data);
-    }
+    call->ticket.ops_free (call->ticket.ops_data);
   g_free (call->path);
   g_free (call->data);
   g_strfreev (call->children);
@@ -122,9 +110,7 @@ void
 peer_free (Peer *peer)
 {
   if (peer->handle != NULL)
-    {
-      peer->ops->close (peer->ops, peer->handle);
-    }
+    peer->ops->close (peer->ops, peer->handle);
   g_string_free (peer->log, TRUE);
   g_free (peer);
 }
@@ -190,9 +176,7 @@ finish (Call *call)
   int rc;
 
   for (int i = 0; i < 100 && !call->done; i++)
-    {
-      settle (call->peer);
-    }
+    settle (call->peer);
   assert_true (call->done);
   rc = call->rc;
   call_free (call);

@@ -57,9 +57,7 @@ call_back (SimMember *member)
   curator_client_get_connection_state (member->client);
   curator_client_get_session_id (member->client);
   if (member->lock != NULL)
-    {
-      curator_lock_is_acquired_in_this_process (member->lock);
-    }
+    curator_lock_is_acquired_in_this_process (member->lock);
 }
 
 static void
@@ -72,9 +70,7 @@ describe (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
   curator_node_request_set_mode (request, plan->mode);
   curator_node_request_set_protected (request, plan->protected_);
   if (plan->has_data)
-    {
-      curator_node_request_set_data (request, "same", 4);
-    }
+    curator_node_request_set_data (request, "same", 4);
 }
 
 /* As in Java, where the index of our own node is taken for granted. */
@@ -87,9 +83,7 @@ decide (CuratorLockDriver *driver, const char *const *children, gsize n_children
 
   call_back (member);
   while (index < n_children && strcmp (children[index], own) != 0)
-    {
-      index++;
-    }
+    index++;
   if (index == n_children)
     {
       sim_world_fail (member->contest->world, "%s: the driver does not see its own node",
@@ -147,9 +141,7 @@ expect_nothing_left (SimMember *member)
       plan->mode == CURATOR_CREATE_PERSISTENT || plan->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
 
   if (lasts && !member->contest->rules.may_leave && children[0] != NULL)
-    {
-      sim_world_fail (member->contest->world, "residue: a node is left, %s", children[0]);
-    }
+    sim_world_fail (member->contest->world, "residue: a node is left, %s", children[0]);
 }
 
 const SimRecipe sim_recipe_driver = { .name = "driver",

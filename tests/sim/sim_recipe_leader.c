@@ -107,9 +107,7 @@ static void
 fail (Candidate *candidate, const char *what)
 {
   if (!is_dead (candidate))
-    {
-      sim_world_fail (candidate->world, "%s: %s", candidate->contender->name, what);
-    }
+    sim_world_fail (candidate->world, "%s: %s", candidate->contender->name, what);
 }
 
 static void
@@ -151,9 +149,7 @@ some_hold_us (Candidate *candidate)
   const gint64 session_us = rules_of (candidate)->session_timeout_ms * 1000;
 
   if (rules_of (candidate)->long_holds)
-    {
-      return (gint64) below (candidate, 3000) * session_us / 1000;
-    }
+    return (gint64) below (candidate, 3000) * session_us / 1000;
   return below (candidate, 12) == 0 ? (gint64) below (candidate, 1500) * session_us / 1000
                                     : below (candidate, 20000);
 }
@@ -190,9 +186,7 @@ candidate_new (SimContender *contender)
   candidate->until_lost = some_chance (candidate);
   candidate->auto_requeue = some_chance (candidate);
   for (int i = 0; i < N_LISTENERS; i++)
-    {
-      candidate->ears[i] = (Ear){ candidate, g_string_new (NULL) };
-    }
+    candidate->ears[i] = (Ear){ candidate, g_string_new (NULL) };
   return candidate;
 }
 
@@ -205,9 +199,7 @@ await_destruction (Candidate *candidate, int n_functions)
   const gboolean is_running = candidate->lease != NULL;
 
   while (candidate->n_destroyed < n_functions)
-    {
-      sim_sleep_ms (candidate->world, 1 + below (candidate, 20));
-    }
+    sim_sleep_ms (candidate->world, 1 + below (candidate, 20));
   if (rules_of (candidate)->calm && !is_running
       && sim_world_now_us (candidate->world) - closed_us > CLOSING_US)
     {
@@ -219,13 +211,9 @@ static void
 candidate_free (Candidate *candidate)
 {
   if (candidate->lease != NULL)
-    {
-      fail (candidate, "its data was destroyed while its function ran");
-    }
+    fail (candidate, "its data was destroyed while its function ran");
   for (int i = 0; i < N_LISTENERS; i++)
-    {
-      g_string_free (candidate->ears[i].heard, TRUE);
-    }
+    g_string_free (candidate->ears[i].heard, TRUE);
   g_free (candidate);
 }
 
@@ -233,9 +221,7 @@ static void
 expect_started (Candidate *candidate, gboolean started, const GError *error)
 {
   if (!started && !candidate->contender->member->closed)
-    {
-      fail (candidate, error->message);
-    }
+    fail (candidate, error->message);
 }
 
 /* Whom the server names as the leader. */
@@ -251,9 +237,7 @@ ask_for_leader (Candidate *candidate)
           ? curator_leader_latch_get_participants (candidate->latch, 0, NULL, &error)
           : curator_leader_selector_get_participants (candidate->selector, 0, NULL, &error);
   if (!rules_of (candidate)->calm)
-    {
-      return;
-    }
+    return;
   if (participants == NULL)
     {
       fail (candidate, error->message);
@@ -279,16 +263,12 @@ judge_leadership (Candidate *candidate)
   const gboolean leads = curator_leader_selector_has_leadership (candidate->selector);
 
   if (leads && curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
-    {
-      fail (candidate, "leads with a lease that is over");
-    }
+    fail (candidate, "leads with a lease that is over");
   if (has_to_stop (candidate, lease) && !g_cancellable_is_cancelled (candidate->cancellable))
     {
       sim_sleep_us (candidate->world, 1);
       if (!g_cancellable_is_cancelled (candidate->cancellable) && !was_paused (candidate))
-        {
-          fail (candidate, "was not cancelled");
-        }
+        fail (candidate, "was not cancelled");
     }
   if (rules_of (candidate)->calm && g_cancellable_is_cancelled (candidate->cancellable)
       && !candidate->is_interrupted && !candidate->is_closed)
@@ -306,9 +286,7 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
 
   sim_trace (candidate->world, "%s: leads", candidate->contender->name);
   if (candidate->lease != NULL)
-    {
-      fail (candidate, "leads twice at a time");
-    }
+    fail (candidate, "leads twice at a time");
   if (candidate->is_closed || g_cancellable_is_cancelled (cancellable)
       || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     {
@@ -326,13 +304,9 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
       judge_leadership (candidate);
     }
   if (curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
-    {
-      count (candidate, SIM_OUTCOME_LOST_HOLD);
-    }
+    count (candidate, SIM_OUTCOME_LOST_HOLD);
   if (below (candidate, 8) == 0)
-    {
-      sim_sleep_us (candidate->world, below (candidate, 200000));
-    }
+    sim_sleep_us (candidate->world, below (candidate, 200000));
   stop_believing (candidate);
   sim_trace (candidate->world, "%s: returns", candidate->contender->name);
   candidate->lease = NULL;
@@ -368,13 +342,9 @@ requeue (Candidate *candidate)
   if (curator_leader_selector_requeue (candidate->selector))
     {
       if (candidate->lease != NULL)
-        {
-          fail (candidate, "queues while it leads");
-        }
+        fail (candidate, "queues while it leads");
       if (candidate->auto_requeue)
-        {
-          fail (candidate, "was out of the queue");
-        }
+        fail (candidate, "was out of the queue");
       sim_trace (candidate->world, "%s: queues again", candidate->contender->name);
     }
 }
@@ -399,9 +369,7 @@ stand_for_election (Candidate *candidate)
           curator_leader_selector_interrupt_leadership (candidate->selector);
         }
       if (below (candidate, 30) == 0)
-        {
-          ask_for_leader (candidate);
-        }
+        ask_for_leader (candidate);
     }
 }
 
@@ -427,15 +395,11 @@ round_of_selector (SimContender *contender)
     {
       curator_leader_selector_close (candidate->selector);
       if (curator_leader_selector_requeue (candidate->selector))
-        {
-          fail (candidate, "queues although it is closed");
-        }
+        fail (candidate, "queues although it is closed");
     }
   curator_leader_selector_unref (candidate->selector);
   if (candidate->lease != NULL && !g_cancellable_is_cancelled (candidate->cancellable))
-    {
-      fail (candidate, "was not cancelled by its close");
-    }
+    fail (candidate, "was not cancelled by its close");
   await_destruction (candidate, 1);
   candidate_free (candidate);
 }
@@ -449,13 +413,9 @@ look (Candidate *candidate)
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
 
   if (lease == NULL || candidate->is_closed)
-    {
-      return;
-    }
+    return;
   if (has_to_stop (candidate, lease))
-    {
-      fail (candidate, "leads with a lease that is over");
-    }
+    fail (candidate, "leads with a lease that is over");
   if (candidate->belief == 0 || candidate->token != curator_lease_get_fencing_token (lease))
     {
       stop_believing (candidate);
@@ -480,13 +440,9 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
   const char last = ear->heard->len > 0 ? ear->heard->str[ear->heard->len - 1] : '-';
 
   if ((last == '+') == is_leader)
-    {
-      fail (candidate, "a listener was told the same twice");
-    }
+    fail (candidate, "a listener was told the same twice");
   if (candidate->is_closed && candidate->is_silent)
-    {
-      fail (candidate, "a listener was told something after a silent close");
-    }
+    fail (candidate, "a listener was told something after a silent close");
   g_string_append_c (ear->heard, is_leader ? '+' : '-');
   if (ear == &candidate->ears[0])
     {
@@ -524,9 +480,7 @@ await_leadership (Candidate *candidate)
     {
       count (candidate, SIM_OUTCOME_TIMED_OUT);
       if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
-        {
-          fail (candidate, "timed out too early");
-        }
+        fail (candidate, "timed out too early");
     }
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     {
@@ -560,9 +514,7 @@ judge_latch (Candidate *candidate)
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
 
   if ((lease != NULL) != curator_leader_latch_has_leadership (candidate->latch))
-    {
-      fail (candidate, "has_leadership and dup_lease differ");
-    }
+    fail (candidate, "has_leadership and dup_lease differ");
   if (lease == NULL && candidate->is_told)
     {
       sim_sleep_us (candidate->world, 1);
@@ -592,9 +544,7 @@ stand_as_latch (Candidate *candidate)
       pass_time (candidate, until_us - sim_world_now_us (candidate->world));
       judge_latch (candidate);
       if (below (candidate, 30) == 0)
-        {
-          ask_for_leader (candidate);
-        }
+        ask_for_leader (candidate);
       if (below (candidate, 30) == 0)
         {
           release_lease (candidate);
@@ -618,9 +568,7 @@ close_latch (Candidate *candidate)
     {
       curator_leader_latch_close (candidate->latch, mode);
       if (curator_leader_latch_has_leadership (candidate->latch))
-        {
-          fail (candidate, "leads although it is closed");
-        }
+        fail (candidate, "leads although it is closed");
     }
   curator_leader_latch_unref (candidate->latch);
 }
@@ -633,9 +581,7 @@ judge_ears (Candidate *candidate)
   const GString *second = candidate->ears[1].heard;
 
   if (strncmp (first->str, second->str, MIN (first->len, second->len)) != 0)
-    {
-      fail (candidate, "its listeners were told different things");
-    }
+    fail (candidate, "its listeners were told different things");
   if (!candidate->is_silent
       && (first->len != second->len || (first->len > 0 && first->str[first->len - 1] == '+')))
     {

@@ -55,9 +55,7 @@ close_parts (SimMember *member)
   Parts *parts = member->data;
 
   for (int i = 0; i < N_PARTS; i++)
-    {
-      g_clear_pointer (&parts->parts[i], curator_lock_unref);
-    }
+    g_clear_pointer (&parts->parts[i], curator_lock_unref);
   curator_lock_unref (parts->inner);
   curator_rw_lock_unref (parts->pair);
   g_free (parts);
@@ -113,30 +111,20 @@ believe_parts (SimContender *contender, CuratorLease *lease)
   gboolean by_thread = lease == NULL;
 
   if (by_thread)
-    {
-      expect_parts (contender, TRUE);
-    }
+    expect_parts (contender, TRUE);
   for (int i = 0; i < N_PARTS; i++)
     {
       CuratorLease *of_part = lease;
       guint64 token = 0;
 
       if (!wants_part (contender, i))
-        {
-          continue;
-        }
+        continue;
       if (by_thread)
-        {
-          of_part = i < PART_FIRST_OF_INNER ? sim_held_lease (parts->parts[i]) : NULL;
-        }
+        of_part = i < PART_FIRST_OF_INNER ? sim_held_lease (parts->parts[i]) : NULL;
       if (of_part != NULL && (by_thread || parts->parts[i] == contender->lock || i == PART_MUTEX))
-        {
-          token = curator_lease_get_fencing_token (of_part);
-        }
+        token = curator_lease_get_fencing_token (of_part);
       if (of_part == NULL)
-        {
-          of_part = sim_held_lease (parts->parts[PART_MUTEX]);
-        }
+        of_part = sim_held_lease (parts->parts[PART_MUTEX]);
       if (of_part == NULL)
         {
           continue; /* the inner one by thread: there is no way to ask whether it is held */
@@ -162,15 +150,11 @@ inside_parts (SimContender *contender, CuratorLease *lease)
     {
       sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
       if (wants_the_whole (contender))
-        {
-          expect_parts (contender, TRUE);
-        }
+        expect_parts (contender, TRUE);
       return FALSE;
     }
   if (lease != NULL)
-    {
-      sim_contender_enter_again (contender, contender->lock, lease);
-    }
+    sim_contender_enter_again (contender, contender->lock, lease);
   return FALSE;
 }
 

@@ -82,9 +82,7 @@ read_while_writing (SimContender *contender)
   sim_contender_judge (contender, error);
   contender->may_be_lost = FALSE;
   if (!done)
-    {
-      return FALSE;
-    }
+    return FALSE;
   lease = curator_lock_dup_lease (read);
   if (stays)
     {

@@ -57,9 +57,7 @@ set_up (SimContest *contest)
   sizes->changes = g_rand_int_range (rand, 0, 3) == 0;
   contest->data = sizes;
   if (sizes->changes)
-    {
-      sim_actor_new (contest->world, NULL, "enlarger", enlarge, contest);
-    }
+    sim_actor_new (contest->world, NULL, "enlarger", enlarge, contest);
 }
 
 static void
@@ -104,9 +102,7 @@ stop_count (SimMember *member)
   Permits *permits = member->data;
 
   if (permits->count != NULL)
-    {
-      curator_shared_count_close (permits->count);
-    }
+    curator_shared_count_close (permits->count);
 }
 
 static void
@@ -130,9 +126,7 @@ start_count (SimContender *contender)
   g_autoptr (GError) error = NULL;
 
   if (permits->count == NULL || permits->started)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (permits->starting)
     {
       sim_sleep_ms (sim_contender_world (contender), 100);
@@ -155,9 +149,7 @@ resize (SimContender *contender)
   gint32 version = 0;
 
   if (!permits->started || sim_contender_below (contender, 4) != 0)
-    {
-      return;
-    }
+    return;
   if (sim_contender_below (contender, 2) == 0
       && curator_shared_count_get_versioned (permits->count, NULL, &version))
     {
@@ -184,9 +176,7 @@ known_version (SimContender *contender)
   gint32 version = -1;
 
   if (permits_of (contender)->count != NULL)
-    {
-      curator_shared_count_get_versioned (permits_of (contender)->count, NULL, &version);
-    }
+    curator_shared_count_get_versioned (permits_of (contender)->count, NULL, &version);
   return version;
 }
 
@@ -198,14 +188,10 @@ limit_since (SimContender *contender, gint32 version)
   gint32 limit = version < 0 ? sizes->size : 0;
 
   if (!sizes->changes)
-    {
-      return (guint) sizes->size;
-    }
+    return (guint) sizes->size;
   numbers = sim_world_numbers (sim_contender_world (contender), COUNT_PATH);
   for (guint i = (guint) MAX (version, 0); i < numbers->len; i++)
-    {
-      limit = MAX (limit, g_array_index (numbers, gint32, i));
-    }
+    limit = MAX (limit, g_array_index (numbers, gint32, i));
   return (guint) limit;
 }
 
@@ -314,9 +300,7 @@ give_back (SimContender *contender, Hold *hold)
         }
     }
   if (how == 1)
-    {
-      curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases, 0, NULL, NULL);
-    }
+    curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases, 0, NULL, NULL);
   g_ptr_array_unref (hold->leases);
   g_free (hold);
 }
@@ -346,9 +330,7 @@ use_permits (SimContender *contender)
   Hold *hold;
 
   if (!start_count (contender))
-    {
-      return;
-    }
+    return;
   resize (contender);
   ask_for_one_back (contender);
   hold = acquire (contender, 1 + (int) sim_contender_below (contender, (guint) most));

@@ -60,9 +60,7 @@ set_weights (SimConfig *config, Profile profile)
       w[SIM_FAULT_DUPLICATE] = 1;
     }
   if (profile == PROFILE_NETWORK || profile == PROFILE_ALL)
-    {
-      w[SIM_FAULT_SILENT] = w[SIM_FAULT_DEAF] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_STALL] = 2;
-    }
+    w[SIM_FAULT_SILENT] = w[SIM_FAULT_DEAF] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_STALL] = 2;
   if (profile == PROFILE_EXPIRY || profile == PROFILE_ALL)
     {
       w[SIM_FAULT_EXPIRE] = 3;
@@ -74,9 +72,7 @@ set_weights (SimConfig *config, Profile profile)
       w[SIM_FAULT_CRASH] = 1;
     }
   if (profile == PROFILE_SERVERS || profile == PROFILE_ALL)
-    {
-      w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_LAG] = w[SIM_FAULT_FREEZE] = 2;
-    }
+    w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_LAG] = w[SIM_FAULT_FREEZE] = 2;
   if (profile == PROFILE_LEASES)
     {
       w[SIM_FAULT_CUT] = w[SIM_FAULT_LIAR] = w[SIM_FAULT_OUTAGE] = w[SIM_FAULT_SILENT] = 2;
@@ -110,9 +106,7 @@ set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Prof
   config->lag_max_us = g_rand_int_range (rand, 0, 2) * g_rand_int_range (rand, 0, 20000);
   config->time_limit_us = G_GINT64_CONSTANT (900) * G_USEC_PER_SEC;
   if (rules->calm)
-    {
-      return;
-    }
+    return;
   set_weights (config, profile);
   config->fault_every_us = g_rand_int_range (rand, 10, 1000) * 1000;
   config->faults_until_us = 60 * G_USEC_PER_SEC;
@@ -191,9 +185,7 @@ sim_run_schedule (const SimRecipe *recipe, guint32 seed)
 
   set_up (&config, &rules, recipe, (Profile) (seed % N_PROFILES), rand);
   if (seed / N_PROFILES % CROWD_SHARE == CROWD_SHARE - 1)
-    {
-      make_a_crowd (&rules);
-    }
+    make_a_crowd (&rules);
   g_rand_free (rand);
   /* Between the look at a node and its deletion a third party may have put another in its place. */
   config.private_nodes = recipe->plain_nodes && !rules.deletions;
@@ -202,9 +194,7 @@ sim_run_schedule (const SimRecipe *recipe, guint32 seed)
   contest = sim_contest_new (world, &rules, recipe);
   good = sim_contest_run (contest);
   for (int i = 0; i < SIM_N_OUTCOMES; i++)
-    {
-      totals[i] += contest->outcomes[i];
-    }
+    totals[i] += contest->outcomes[i];
   total_steps += sim_world_steps (world);
   last_hash = sim_world_trace_hash (world);
   sim_contest_free (contest);
@@ -217,9 +207,7 @@ report (const char *name, guint n)
 {
   fprintf (stderr, "%s: %u schedules, %" G_GUINT64_FORMAT " steps;", name, n, total_steps);
   for (int i = 0; i < SIM_N_OUTCOMES; i++)
-    {
-      fprintf (stderr, " %s %u", sim_outcome_name ((SimOutcome) i), totals[i]);
-    }
+    fprintf (stderr, " %s %u", sim_outcome_name ((SimOutcome) i), totals[i]);
   fprintf (stderr, "\n");
 }
 
@@ -242,9 +230,7 @@ run_profile (const char *name, Profile profile)
   total_steps = 0;
   memset (totals, 0, sizeof totals);
   for (guint i = 0; i < n && n_bad < 5; i++)
-    {
-      n_bad += sim_run_schedule (the_recipe, base + i * N_PROFILES + profile) ? 0 : 1;
-    }
+    n_bad += sim_run_schedule (the_recipe, base + i * N_PROFILES + profile) ? 0 : 1;
   report (name, n);
   assert_int_equal (n_bad, 0);
   assert_true (n == 0 || totals[SIM_OUTCOME_GRANTED] > n);
@@ -353,8 +339,6 @@ sim_runner_main (const SimRecipe *recipe)
   the_recipe = recipe;
   sim_runner_prepare ();
   if (g_getenv ("SIM_TEST") != NULL)
-    {
-      cmocka_set_test_filter (g_getenv ("SIM_TEST"));
-    }
+    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
   return cmocka_run_group_tests (tests, NULL, NULL);
 }

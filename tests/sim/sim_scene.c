@@ -29,13 +29,9 @@ machine_open (Scene *scene, int i, const ScenePlay *play, gint64 session_ms)
   curator_retry_policy_unref (policy);
   curator_client_set_session_timeout (machine->client, session_ms);
   if (play->heartbeat_ms > 0)
-    {
-      curator_client_set_heartbeat_interval (machine->client, play->heartbeat_ms);
-    }
+    curator_client_set_heartbeat_interval (machine->client, play->heartbeat_ms);
   if (play->server_tick_ms > 0)
-    {
-      curator_client_set_server_tick (machine->client, play->server_tick_ms);
-    }
+    curator_client_set_server_tick (machine->client, play->server_tick_ms);
   sim_world_add_client (scene->world, machine->process, machine->client);
   assert_true (curator_client_start (machine->client, NULL));
   machine->mutex = curator_mutex_new (machine->client, SCENE_PATH, NULL);
@@ -79,18 +75,12 @@ play_once (const ScenePlay *play, guint32 seed)
   scene.world = sim_world_new (seed, &config);
   scene.order = g_string_new (NULL);
   for (int i = 0; i < SCENE_MACHINES; i++)
-    {
-      machine_open (&scene, i, play, session_ms);
-    }
+    machine_open (&scene, i, play, session_ms);
   for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++)
-    {
-      sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
-    }
+    sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
   sim_world_run (scene.world);
   if (play->check != NULL)
-    {
-      play->check (&scene);
-    }
+    play->check (&scene);
   clear_away (&scene);
   const gboolean good = !sim_world_failed (scene.world);
   sim_world_free (scene.world);
@@ -101,9 +91,7 @@ void
 scene_play (const ScenePlay *play)
 {
   for (guint32 seed = 0; seed < (play->n_seeds > 0 ? play->n_seeds : FEW_SEEDS); seed++)
-    {
-      assert_true (play_once (play, seed));
-    }
+    assert_true (play_once (play, seed));
 }
 
 gboolean
@@ -137,9 +125,7 @@ scene_prepare (const char *program)
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
   if (g_getenv ("SIM_TEST") != NULL)
-    {
-      cmocka_set_test_filter (g_getenv ("SIM_TEST"));
-    }
+    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
 }
 
 void

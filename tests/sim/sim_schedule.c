@@ -15,13 +15,9 @@ void
 sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index)
 {
   if (due == SIM_NEVER)
-    {
-      return;
-    }
+    return;
   if (kind != SIM_STEP_FAULT)
-    {
-      world->anything = TRUE;
-    }
+    world->anything = TRUE;
   if (due > world->now)
     {
       world->next_due = MIN (world->next_due, due);
@@ -38,9 +34,7 @@ static void
 collect_process (SimWorld *world, SimProcess *process)
 {
   if (process->dead)
-    {
-      return;
-    }
+    return;
   if (process->paused_until != 0)
     {
       sim_ready (world, process->paused_until, SIM_STEP_RESUME, process, process->id);
@@ -52,9 +46,7 @@ collect_process (SimWorld *world, SimProcess *process)
       gint64 due;
 
       if (actor != NULL && actor->state != SIM_ACTOR_IDLE)
-        {
-          continue;
-        }
+        continue;
       due = process->lanes.ready_at (process->client, lane);
       if (due != SIM_NEVER)
         {
@@ -89,18 +81,14 @@ collect_handle (SimWorld *world, CuratorZkHandle *handle)
   SimItem *item = g_queue_peek_head (&handle->inbox);
 
   if (!sim_process_runs (handle->process))
-    {
-      return;
-    }
+    return;
   if (item != NULL)
     {
       sim_ready (world, MAX (item->arrives_at, handle->stalled_until), SIM_STEP_DELIVER, handle,
                  handle->id);
     }
   if (handle->state == SIM_HANDLE_CONNECTING)
-    {
-      sim_ready (world, handle->attempt_at, SIM_STEP_CONNECT, handle, handle->id);
-    }
+    sim_ready (world, handle->attempt_at, SIM_STEP_CONNECT, handle, handle->id);
   sim_ready (world, gives_up_at (handle), SIM_STEP_GIVE_UP, handle, handle->id);
 }
 
@@ -126,44 +114,30 @@ collect (SimWorld *world)
   world->anything = FALSE;
   sim_actors_collect (world);
   for (guint i = 0; i < world->processes->len; i++)
-    {
-      collect_process (world, world->processes->pdata[i]);
-    }
+    collect_process (world, world->processes->pdata[i]);
   for (guint i = 0; i < world->handles->len; i++)
-    {
-      collect_handle (world, world->handles->pdata[i]);
-    }
+    collect_handle (world, world->handles->pdata[i]);
   for (guint i = 0; i < world->conns->len; i++)
     {
       SimConn *conn = world->conns->pdata[i];
       gint64 due;
 
       if (sim_conn_can_execute (world, conn, &due))
-        {
-          sim_ready (world, due, SIM_STEP_EXECUTE, conn, conn->id);
-        }
+        sim_ready (world, due, SIM_STEP_EXECUTE, conn, conn->id);
       if (conn->silent_until != 0)
-        {
-          sim_ready (world, conn->silent_until, SIM_STEP_UNSILENCE, conn, conn->id);
-        }
+        sim_ready (world, conn->silent_until, SIM_STEP_UNSILENCE, conn, conn->id);
     }
   for (int i = 0; i < world->n_servers; i++)
-    {
-      collect_server (world, world->servers[i]);
-    }
+    collect_server (world, world->servers[i]);
   for (guint i = 0; i < world->live_sessions->len; i++)
     {
       SimSession *session = world->live_sessions->pdata[i];
 
       if (world->frozen_until == 0)
-        {
-          sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
-        }
+        sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
     }
   if (world->frozen_until != 0)
-    {
-      sim_ready (world, world->frozen_until, SIM_STEP_THAW, NULL, 0);
-    }
+    sim_ready (world, world->frozen_until, SIM_STEP_THAW, NULL, 0);
   sim_ready (world, world->next_fault_at, SIM_STEP_FAULT, NULL, 0);
 }
 
@@ -257,13 +231,9 @@ pick (SimWorld *world)
   guint best;
 
   if (!world->priorities || sim_chance (world, 0.15))
-    {
-      return g_array_index (world->ready, SimStep, sim_rand_below (world, world->ready->len));
-    }
+    return g_array_index (world->ready, SimStep, sim_rand_below (world, world->ready->len));
   if (sim_chance (world, 0.02))
-    {
-      world->salt = g_rand_int (world->rand);
-    }
+    world->salt = g_rand_int (world->rand);
   best = 0;
   for (guint i = 1; i < world->ready->len; i++)
     {
@@ -289,9 +259,7 @@ report_hang (SimWorld *world, const char *what)
       SimActor *actor = world->actors->pdata[i];
 
       if (actor->state < SIM_ACTOR_IDLE)
-        {
-          fprintf (stderr, "--- %s is %s\n", actor->name, states[actor->state]);
-        }
+        fprintf (stderr, "--- %s is %s\n", actor->name, states[actor->state]);
     }
   fprintf (stderr, "--- threads are stuck inside the library: giving up\n");
   exit (1);
@@ -302,9 +270,7 @@ static gboolean
 advance (SimWorld *world, gint64 until)
 {
   if (!world->anything || world->next_due == SIM_NEVER || world->next_due > until)
-    {
-      return FALSE;
-    }
+    return FALSE;
   world->now = world->next_due;
   return TRUE;
 }
@@ -318,9 +284,7 @@ step_once (SimWorld *world, gint64 until)
   while (world->ready->len == 0)
     {
       if (!advance (world, until))
-        {
-          return FALSE;
-        }
+        return FALSE;
       collect (world);
     }
   step = pick (world);
@@ -358,9 +322,7 @@ sim_world_run (SimWorld *world)
                                               : "hang: no step is possible any more");
         }
       if (world->steps > world->config.step_limit)
-        {
-          report_hang (world, "hang: too many steps");
-        }
+        report_hang (world, "hang: too many steps");
     }
   return world->failure == NULL;
 }
@@ -374,9 +336,7 @@ sim_world_run_for (SimWorld *world, gint64 ms)
   while (step_once (world, until))
     {
       if (world->steps > limit)
-        {
-          report_hang (world, "hang: too many steps");
-        }
+        report_hang (world, "hang: too many steps");
     }
   world->now = until;
   return world->failure == NULL;

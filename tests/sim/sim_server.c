@@ -60,9 +60,7 @@ static void
 add_once (GPtrArray *conns, SimConn *conn)
 {
   if (!g_ptr_array_find (conns, conn, NULL))
-    {
-      g_ptr_array_add (conns, conn);
-    }
+    g_ptr_array_add (conns, conn);
 }
 
 void
@@ -87,9 +85,7 @@ notify (SimWorld *world, SimConn *conn, int type, char *path)
   SimItem *item;
 
   if (conn->handle != NULL && sim_process_loses_event (conn->handle->process, SIM_LOST_AT_SERVER))
-    {
-      return;
-    }
+    return;
   item = sim_item_new (SIM_ITEM_WATCH);
   item->type = type;
   item->state = ZOO_CONNECTED_STATE;
@@ -106,31 +102,21 @@ fire (SimWorld *world, SimServer *server, const char *path, guint kinds, int typ
   char *name;
 
   if (watchers == NULL)
-    {
-      return;
-    }
+    return;
   conns = g_ptr_array_new ();
   for (guint i = 0; (kinds & SIM_WATCH_DATA) != 0 && i < watchers->data->len; i++)
-    {
-      add_once (conns, watchers->data->pdata[i]);
-    }
+    add_once (conns, watchers->data->pdata[i]);
   for (guint i = 0; (kinds & SIM_WATCH_CHILD) != 0 && i < watchers->child->len; i++)
-    {
-      add_once (conns, watchers->child->pdata[i]);
-    }
+    add_once (conns, watchers->child->pdata[i]);
   g_ptr_array_set_size (watchers->data,
                         (kinds & SIM_WATCH_DATA) != 0 ? 0 : (gint) watchers->data->len);
   g_ptr_array_set_size (watchers->child,
                         (kinds & SIM_WATCH_CHILD) != 0 ? 0 : (gint) watchers->child->len);
   name = g_ref_string_acquire (watchers->path);
   if (watchers->data->len + watchers->child->len == 0)
-    {
-      g_hash_table_remove (server->watches, path);
-    }
+    g_hash_table_remove (server->watches, path);
   for (guint i = 0; i < conns->len; i++)
-    {
-      notify (world, conns->pdata[i], type, name);
-    }
+    notify (world, conns->pdata[i], type, name);
   g_ref_string_release (name);
 }
 
@@ -194,14 +180,10 @@ remove_watches (SimServer *server, SimConn *conn, const char *path, int type)
   gboolean found;
 
   if (watchers == NULL)
-    {
-      return ZNOWATCHER;
-    }
+    return ZNOWATCHER;
   found = g_ptr_array_remove (type == ZWATCHTYPE_CHILD ? watchers->child : watchers->data, conn);
   if (watchers->data->len + watchers->child->len == 0)
-    {
-      g_hash_table_remove (server->watches, path);
-    }
+    g_hash_table_remove (server->watches, path);
   return found ? ZOK : ZNOWATCHER;
 }
 
@@ -211,25 +193,15 @@ restore_one (SimWorld *world, SimConn *conn, SimWatch *watch, guint kind, gint64
   SimNode *node = sim_tree_lookup (conn->server->tree, watch->path);
 
   if (kind == SIM_WATCH_EXIST && node != NULL)
-    {
-      notify (world, conn, ZOO_CREATED_EVENT, watch->path);
-    }
+    notify (world, conn, ZOO_CREATED_EVENT, watch->path);
   else if (kind != SIM_WATCH_EXIST && node == NULL)
-    {
-      notify (world, conn, ZOO_DELETED_EVENT, watch->path);
-    }
+    notify (world, conn, ZOO_DELETED_EVENT, watch->path);
   else if (kind == SIM_WATCH_DATA && node->mzxid > since)
-    {
-      notify (world, conn, ZOO_CHANGED_EVENT, watch->path);
-    }
+    notify (world, conn, ZOO_CHANGED_EVENT, watch->path);
   else if (kind == SIM_WATCH_CHILD && node->pzxid > since)
-    {
-      notify (world, conn, ZOO_CHILD_EVENT, watch->path);
-    }
+    notify (world, conn, ZOO_CHILD_EVENT, watch->path);
   else
-    {
-      sim_server_set_watch (conn->server, watch->path, kind, conn);
-    }
+    sim_server_set_watch (conn->server, watch->path, kind, conn);
 }
 
 void
@@ -244,9 +216,7 @@ sim_server_restore_watches (SimWorld *world, SimConn *conn, gint64 since)
           SimWatch *watch = conn->handle->watches->pdata[i];
 
           if ((watch->kinds & kinds[k]) != 0)
-            {
-              restore_one (world, conn, watch, kinds[k], since);
-            }
+            restore_one (world, conn, watch, kinds[k], since);
         }
     }
 }
@@ -285,9 +255,7 @@ fire_for (SimWorld *world, SimServer *server, const SimTxn *txn)
       break;
     case SIM_TXN_END_SESSION:
       for (guint i = 0; i < txn->paths->len; i++)
-        {
-          fire_deleted (world, server, txn->paths->pdata[i]);
-        }
+        fire_deleted (world, server, txn->paths->pdata[i]);
       break;
     case SIM_TXN_COUNTER:
       break;
@@ -302,9 +270,7 @@ answer_those_who_waited (SimWorld *world, SimServer *server)
       SimConn *conn = server->conns->pdata[i];
 
       if (conn->waiting != NULL && conn->waiting->decided <= server->applied)
-        {
-          sim_server_answer (world, conn, g_steal_pointer (&conn->waiting));
-        }
+        sim_server_answer (world, conn, g_steal_pointer (&conn->waiting));
     }
 }
 
@@ -319,13 +285,9 @@ hang_up (SimWorld *world, SimServer *server, gint64 session)
       if (conn->session->id == session && conn->server == server)
         {
           if (conn->handle != NULL && !conn->handle->closing)
-            {
-              sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
-            }
+            sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
           else if (conn->handle == NULL)
-            {
-              sim_conn_discard (world, conn);
-            }
+            sim_conn_discard (world, conn);
           return;
         }
     }
@@ -340,9 +302,7 @@ apply_one (SimWorld *world, SimServer *server)
   fire_for (world, server, txn);
   answer_those_who_waited (world, server);
   if (txn->type == SIM_TXN_END_SESSION)
-    {
-      hang_up (world, server, txn->session);
-    }
+    hang_up (world, server, txn->session);
 }
 
 void
@@ -351,9 +311,7 @@ sim_server_apply (SimWorld *world, SimServer *server, gboolean all)
   guint batch = all ? G_MAXUINT : 1 + sim_rand_below (world, 6);
 
   while (batch-- > 0 && server->applied < world->log->len)
-    {
-      apply_one (world, server);
-    }
+    apply_one (world, server);
   server->next_apply_at = SIM_NEVER;
   sim_server_notice (world);
 }
@@ -367,9 +325,7 @@ list_children (SimWorld *world, SimNode *node, SimRequest *request)
 
   request->children = g_ptr_array_new_full (n, g_free);
   for (guint i = 0; i < n; i++)
-    {
-      g_ptr_array_add (request->children, g_strdup (sim_node_name (node->children->pdata[i])));
-    }
+    g_ptr_array_add (request->children, g_strdup (sim_node_name (node->children->pdata[i])));
   /* Servers promise no order of children; this one shuffles them, so that no client can rely on
    * one. */
   for (guint i = n; i > 1; i--)
@@ -398,23 +354,15 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
       return ZNOAUTH;
     }
   if (request->watch && (node != NULL || exists))
-    {
-      sim_server_set_watch (conn->server, request->path, kind, conn);
-    }
+    sim_server_set_watch (conn->server, request->path, kind, conn);
   if (node == NULL)
-    {
-      return ZNONODE;
-    }
+    return ZNONODE;
   sim_node_stat (node, &request->stat);
   request->has_stat = request->op != SIM_OP_CHILDREN;
   if (request->op == SIM_OP_GET && node->data != NULL)
-    {
-      request->reply_data = g_bytes_ref (node->data);
-    }
+    request->reply_data = g_bytes_ref (node->data);
   if (request->op == SIM_OP_CHILDREN)
-    {
-      list_children (world, node, request);
-    }
+    list_children (world, node, request);
   return ZOK;
 }
 
@@ -422,13 +370,9 @@ void
 sim_server_read (SimWorld *world, SimConn *conn, SimRequest *request)
 {
   if (request->op == SIM_OP_UNWATCH)
-    {
-      request->rc = remove_watches (conn->server, conn, request->path, request->number);
-    }
+    request->rc = remove_watches (conn->server, conn, request->path, request->number);
   else if (request->op != SIM_OP_SYNC)
-    {
-      request->rc = read_node (world, conn, request);
-    }
+    request->rc = read_node (world, conn, request);
   sim_server_answer (world, conn, request);
 }
 

@@ -29,9 +29,7 @@ is_uuid (const char *text)
       gboolean dash = i == 8 || i == 13 || i == 18 || i == 23;
 
       if (dash ? text[i] != '-' : !g_ascii_isxdigit (text[i]))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -45,9 +43,7 @@ alias_of (SimWorld *world, const char *uuid)
   memcpy (key, uuid, UUID_LENGTH);
   key[UUID_LENGTH] = '\0';
   if (world->aliases == NULL)
-    {
-      world->aliases = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-    }
+    world->aliases = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   found = g_hash_table_lookup (world->aliases, key);
   if (found == NULL)
     {
@@ -70,9 +66,7 @@ abbreviate (SimWorld *world, char *line)
 
       from = uuid;
       if (!is_uuid (uuid))
-        {
-          continue;
-        }
+        continue;
       length = snprintf (uuid, UUID_LENGTH, "<%d>", alias_of (world, uuid));
       uuid[length] = uuid[UUID_LENGTH];
       memmove (uuid + length, uuid + UUID_LENGTH, strlen (uuid + UUID_LENGTH) + 1);
@@ -86,9 +80,7 @@ add_to_hash (SimWorld *world, const SimTraceLine *line)
 
   world->hash = (world->hash ^ (guint64) line->us) * prime;
   for (const char *c = line->text; *c != '\0'; c++)
-    {
-      world->hash = (world->hash ^ (guchar) *c) * prime;
-    }
+    world->hash = (world->hash ^ (guchar) *c) * prime;
 }
 
 /* Formatted only when it is printed: most schedules are good, and nobody reads them. */
@@ -108,25 +100,19 @@ sim_trace (SimWorld *world, const char *format, ...)
   va_list args;
 
   if (live < 0)
-    {
-      live = g_getenv ("SIM_TRACE") != NULL;
-    }
+    live = g_getenv ("SIM_TRACE") != NULL;
   va_start (args, format);
   vsnprintf (text, sizeof text, format, args);
   va_end (args);
   abbreviate (world, text);
   if (world->trace == NULL)
-    {
-      world->trace = spare != NULL ? g_steal_pointer (&spare) : g_new (SimTraceLine, N_LINES);
-    }
+    world->trace = spare != NULL ? g_steal_pointer (&spare) : g_new (SimTraceLine, N_LINES);
   line = &world->trace[world->n_trace++ % N_LINES];
   line->us = world->now;
   g_strlcpy (line->text, text, TEXT_SIZE);
   add_to_hash (world, line);
   if (live > 0)
-    {
-      print_line (line);
-    }
+    print_line (line);
 }
 
 void
@@ -138,21 +124,15 @@ sim_trace_print (SimWorld *world)
                      : g_ascii_strtoull (g_getenv ("SIM_TRACE_LINES"), NULL, 10);
 
   if (world->n_trace - first > want)
-    {
-      first = world->n_trace - want;
-    }
+    first = world->n_trace - want;
   fprintf (stderr,
            "--- trace of seed %u, lines %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT ", ms\n",
            world->seed, first, world->n_trace);
   for (guint64 i = first; i < world->n_trace; i++)
-    {
-      print_line (&world->trace[i % N_LINES]);
-    }
+    print_line (&world->trace[i % N_LINES]);
   fprintf (stderr, "--- %s\n", world->failure == NULL ? "no failure" : world->failure->str);
   if (world->label != NULL)
-    {
-      fprintf (stderr, "--- in %s\n", world->label);
-    }
+    fprintf (stderr, "--- in %s\n", world->label);
   fprintf (stderr, "--- replay: SIM_SEED=%u %s\n", world->seed,
            g_get_prgname () == NULL ? "(this test)" : g_get_prgname ());
 }
@@ -211,9 +191,7 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 {
   (void) data;
   if (g_getenv ("SIM_TRACE") == NULL && (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING)
-    {
-      return G_LOG_WRITER_HANDLED;
-    }
+    return G_LOG_WRITER_HANDLED;
   return g_log_writer_default (level, fields, n_fields, NULL);
 }
 

@@ -52,9 +52,7 @@ sim_tree_lookup_parent (SimTree *tree, const char *path)
   gsize length;
 
   if (slash == NULL || slash[1] == '\0')
-    {
-      return NULL;
-    }
+    return NULL;
   length = slash == path ? 1 : (gsize) (slash - path);
   g_assert (length < sizeof buffer);
   memcpy (buffer, path, length);
@@ -77,16 +75,12 @@ sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean
   node->container = container;
   node->czxid = node->mzxid = node->pzxid = zxid;
   if (parent->children == NULL)
-    {
-      parent->children = g_ptr_array_new ();
-    }
+    parent->children = g_ptr_array_new ();
   g_ptr_array_add (parent->children, node);
   parent->pzxid = zxid;
   /* The stored counter stays at its maximum, as in every ZooKeeper so far. */
   if (parent->created < G_MAXINT32)
-    {
-      parent->created++;
-    }
+    parent->created++;
   g_hash_table_insert (tree->nodes, node->path, node);
 }
 
@@ -148,7 +142,5 @@ sim_tree_foreach (SimTree *tree, void (*func) (SimNode *node, gpointer data), gp
 
   g_hash_table_iter_init (&iter, tree->nodes);
   while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      func (value, data);
-    }
+    func (value, data);
 }

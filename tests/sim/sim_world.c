@@ -42,18 +42,12 @@ sim_rand_us (SimWorld *world, gint64 max_us)
   guint32 kind;
 
   if (max_us <= 0)
-    {
-      return 0;
-    }
+    return 0;
   kind = g_rand_int (world->rand) & 7;
   if (kind < 2)
-    {
-      return 0;
-    }
+    return 0;
   if (kind < 5)
-    {
-      max_us = max_us / 10 + 1;
-    }
+    max_us = max_us / 10 + 1;
   return (gint64) (g_rand_double (world->rand) * (double) max_us);
 }
 
@@ -85,9 +79,7 @@ sim_world_new (guint32 seed, const SimConfig *config)
   world->ready = g_array_new (FALSE, FALSE, sizeof (SimStep));
   world->n_servers = CLAMP (config->n_servers, 1, SIM_MAX_SERVERS);
   for (int i = 0; i < world->n_servers; i++)
-    {
-      world->servers[i] = sim_server_new (world, i);
-    }
+    world->servers[i] = sim_server_new (world, i);
   world->priorities = sim_chance (world, 0.4);
   world->salt = g_rand_int (world->rand);
   sim_faults_start (world);
@@ -123,9 +115,7 @@ sim_world_free (SimWorld *world)
   newest = newest == world ? NULL : newest;
   complain_about_leftovers (world);
   while (world->handles->len > 0)
-    {
-      sim_handle_free (world->handles->pdata[0]);
-    }
+    sim_handle_free (world->handles->pdata[0]);
   g_ptr_array_unref (world->handles);
   g_ptr_array_unref (world->actors);
   g_ptr_array_set_free_func (world->processes, (GDestroyNotify) process_free);
@@ -133,9 +123,7 @@ sim_world_free (SimWorld *world)
   g_ptr_array_set_free_func (world->conns, (GDestroyNotify) sim_conn_free);
   g_ptr_array_unref (world->conns);
   for (int i = 0; i < world->n_servers; i++)
-    {
-      sim_server_free (world->servers[i]);
-    }
+    sim_server_free (world->servers[i]);
   g_ptr_array_unref (world->live_sessions);
   g_ptr_array_unref (world->sessions);
   g_ptr_array_unref (world->log);
@@ -147,9 +135,7 @@ sim_world_free (SimWorld *world)
   g_free (world->label);
   sim_trace_free (world);
   if (world->failure != NULL)
-    {
-      g_string_free (world->failure, TRUE);
-    }
+    g_string_free (world->failure, TRUE);
   g_rand_free (world->rand);
   g_free (world);
 }
@@ -184,9 +170,7 @@ sim_world_fail (SimWorld *world, const char *format, ...)
   va_list args;
 
   if (world->failure != NULL)
-    {
-      return;
-    }
+    return;
   world->failure = g_string_new (NULL);
   va_start (args, format);
   g_string_vprintf (world->failure, format, args);
@@ -214,9 +198,7 @@ on_crash (int number)
 {
   signal (number, SIG_DFL);
   if (newest != NULL)
-    {
-      sim_world_fail (newest, "crash: %s", strsignal (number));
-    }
+    sim_world_fail (newest, "crash: %s", strsignal (number));
   raise (number);
 }
 
@@ -293,9 +275,7 @@ sim_process_set_client (SimProcess *process, const SimLanes *lanes, gpointer cli
 {
   process->client = client;
   if (lanes != NULL)
-    {
-      process->lanes = *lanes;
-    }
+    process->lanes = *lanes;
 }
 
 guint

@@ -70,9 +70,7 @@ hold_long_paths (gpointer data)
     }
   sim_sleep_ms (scene->world, 1000);
   for (guint i = 0; i < leases->len; i++)
-    {
-      EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_HELD);
-    }
+    EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_HELD);
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
 }

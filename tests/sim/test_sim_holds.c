@@ -39,9 +39,7 @@ note_loss (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Notice *notice = data;
   if (state == CURATOR_LEASE_LOST)
-    {
-      notice->lost_us = sim_world_now_us (notice->world);
-    }
+    notice->lost_us = sim_world_now_us (notice->world);
 }
 
 /* Without a connection it sleeps for a part of what the hold has left, or for longer. */
@@ -256,9 +254,7 @@ hold_unreadable (gpointer data)
       sim_sleep_ms (scene->world, 100);
       EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
       for (int i = 0; i < n_others; i++)
-        {
-          EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
-        }
+        EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
     }
   EXPECT (scene, sim_world_delete (scene->world, path));
   sim_sleep_ms (scene->world, SESSION_MS / 6 + 1000);
@@ -339,9 +335,7 @@ hold_busily (gpointer data)
   g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
 
   for (int i = 0; i < 4; i++)
-    {
-      sim_actor_new (scene->world, a->process, "reader", read_busily, scene);
-    }
+    sim_actor_new (scene->world, a->process, "reader", read_busily, scene);
   scene->held = TRUE;
   for (int ms = 0; ms < 2 * SESSION_MS; ms += 50)
     {

@@ -70,9 +70,7 @@ test_p11_lost_event (void **state)
       for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
         {
           for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
-            {
-              expect_grant_without_event (seed, recipes[i], places[k]);
-            }
+            expect_grant_without_event (seed, recipes[i], places[k]);
         }
     }
 }
@@ -115,9 +113,7 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
   sim_world_run_for (world, paused_ms);
   machine_begin_acquire (a);
   for (int ms = 0; ms < 2 * TIMEOUT_MS && a->lease == NULL; ms++)
-    {
-      sim_world_run_for (world, 1);
-    }
+    sim_world_run_for (world, 1);
   assert_non_null (a->lease);
   machine_begin_acquire (b);
   sim_world_run_for (world, seed % 10);
@@ -142,9 +138,7 @@ test_p20_pause_before_a_hold (void **state)
   guint n_lost = 0;
 
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      n_lost += take_after_a_pause (seed, TIMEOUT_MS / 2 + (gint64) (seed % 5) * 600) ? 1 : 0;
-    }
+    n_lost += take_after_a_pause (seed, TIMEOUT_MS / 2 + (gint64) (seed % 5) * 600) ? 1 : 0;
   assert_true (n_lost > N_SCHEDULES / 4);
 }
 
@@ -169,9 +163,7 @@ note_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 
   g_string_append_printf (sleeper->states, "%s ", curator_lease_state_to_string (state));
   if (state == CURATOR_LEASE_LOST)
-    {
-      sleeper->lost_at = sim_world_now_us (sleeper->machine->world);
-    }
+    sleeper->lost_at = sim_world_now_us (sleeper->machine->world);
 }
 
 static void
@@ -180,9 +172,7 @@ note_connection (CuratorClient *client, CuratorConnectionState state, gpointer d
   Sleeper *sleeper = data;
 
   if (state == CURATOR_STATE_LOST && sleeper->gone_at == 0)
-    {
-      sleeper->gone_at = sim_world_now_us (sleeper->machine->world);
-    }
+    sleeper->gone_at = sim_world_now_us (sleeper->machine->world);
 }
 
 static void
@@ -276,13 +266,9 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
   g_clear_pointer (&holder->lease, curator_lease_unref);
   sim_world_run_for (world, 500);
   if (cut)
-    {
-      sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
-    }
+    sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
   for (gint64 ms = 0; ms < asleep_ms + 2 * TIMEOUT_MS && !waiter->answered; ms++)
-    {
-      sim_world_run_for (world, 1);
-    }
+    sim_world_run_for (world, 1);
   granted = waiter->answered;
   if (granted)
     {
@@ -326,9 +312,7 @@ count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, g
   for (gsize i = 0; i < n_fields; i++)
     {
       if (g_str_equal (fields[i].key, "MESSAGE") && strstr (fields[i].value, "too short") != NULL)
-        {
-          n_warned++;
-        }
+        n_warned++;
     }
   return (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING
              ? G_LOG_WRITER_HANDLED
@@ -354,21 +338,15 @@ expect_setting (const Setting *setting)
   gint64 remaining;
 
   if (setting->tick_ms != 0)
-    {
-      curator_client_set_server_tick (machine->client, setting->tick_ms);
-    }
+    curator_client_set_server_tick (machine->client, setting->tick_ms);
   if (setting->heartbeat_ms != 0)
-    {
-      curator_client_set_heartbeat_interval (machine->client, setting->heartbeat_ms);
-    }
+    curator_client_set_heartbeat_interval (machine->client, setting->heartbeat_ms);
   n_warned = 0;
   assert_true (curator_client_start (machine->client, NULL));
   machine->lock = curator_mutex_new (machine->client, PATH, NULL);
   machine_begin_acquire (machine);
   for (int ms = 0; ms < 1000 && machine->lease == NULL; ms++)
-    {
-      sim_world_run_for (world, 1);
-    }
+    sim_world_run_for (world, 1);
   assert_int_equal (n_warned, setting->n_warnings);
   assert_int_equal (machine->lease != NULL, setting->usable_ms > 0);
   if (machine->lease != NULL)
@@ -402,9 +380,7 @@ test_tick_and_heartbeat (void **state)
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (settings); i++)
-    {
-      expect_setting (&settings[i]);
-    }
+    expect_setting (&settings[i]);
 }
 
 int

@@ -20,9 +20,7 @@ main (int argc, char **argv)
   g_set_prgname (program);
   sim_runner_prepare ();
   if (seed != NULL)
-    {
-      return sim_run_schedule (&SIM_RECIPE, (guint32) strtoul (seed, NULL, 10)) ? 0 : 1;
-    }
+    return sim_run_schedule (&SIM_RECIPE, (guint32) strtoul (seed, NULL, 10)) ? 0 : 1;
   for (guint32 i = 0; i < MOST_SCHEDULES; i++)
     {
       if (!sim_run_schedule (&SIM_RECIPE, i))

@@ -299,9 +299,7 @@ take_turns (gpointer data)
       g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
       EXPECT (me, lease != NULL);
       if (++*me->n_turns == N_WARM_UP * N_SESSIONS)
-        {
-          *me->lists_before = sim_world_n_requests (me->world, NULL, SIM_OP_CHILDREN);
-        }
+        *me->lists_before = sim_world_n_requests (me->world, NULL, SIM_OP_CHILDREN);
       sim_sleep_us (me->world, g_rand_int_range (sim_world_rand (me->world), 0, 2000));
     }
 }
@@ -350,9 +348,7 @@ test_one_list_for_each_turn (void **state)
   assert_int_equal (n_turns, N_TURNS * N_SESSIONS);
   assert_true (10 * (int) lists <= 11 * turns);
   for (int i = 0; i < N_SESSIONS; i++)
-    {
-      sim_actor_new (world, returners[i].process, "closer", close_client, &returners[i]);
-    }
+    sim_actor_new (world, returners[i].process, "closer", close_client, &returners[i]);
   assert_true (sim_world_run (world));
   for (int i = 0; i < N_SESSIONS; i++)
     {

@@ -74,9 +74,7 @@ wait_for_value (gpointer data)
 
   pthread_mutex_lock (&shared->mutex);
   while (shared->value < 3)
-    {
-      ops->wait (ops, &shared->cond, &shared->mutex);
-    }
+    ops->wait (ops, &shared->cond, &shared->mutex);
   g_string_append (shared->log, "seen ");
   pthread_mutex_unlock (&shared->mutex);
 }
@@ -186,9 +184,7 @@ run_stormy (guint32 seed)
   config.p_cut_before = config.p_cut_after = config.p_refuse = 0.02;
   config.p_connect_fails = 0.1;
   for (int i = 0; i < SIM_N_FAULTS; i++)
-    {
-      config.weights[i] = 1;
-    }
+    config.weights[i] = 1;
   world = sim_world_new (seed, &config);
   sim_world_put (world, "/w", "", ZOO_CONTAINER);
   for (int i = 0; i < 3; i++)
@@ -230,9 +226,7 @@ test_same_seed_same_schedule (void **state)
 
       assert_true (hash != previous);
       if (seed % 4 == 0)
-        {
-          assert_true (hash == run_stormy (seed));
-        }
+        assert_true (hash == run_stormy (seed));
       previous = hash;
     }
 }

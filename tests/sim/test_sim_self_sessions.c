@@ -55,30 +55,22 @@ test_expiry_fails_queued_requests (void **state)
         {
           sim_world_run_for (world, 0);
           if (!strstr (a->log->str, "DOWN"))
-            {
-              sim_world_run_for (world, 1);
-            }
+            sim_world_run_for (world, 1);
         }
       queued = strstr (a->log->str, "EXPIRED") ? NULL : start_remove (a, 'q', "/nothing");
       settle (a);
       assert_non_null (strstr (a->log->str, "DOWN EXPIRED "));
       if (queued != NULL && !queued->done)
-        {
-          n_lost++;
-        }
+        n_lost++;
       if (queued != NULL && queued->done)
-        {
-          assert_int_equal (queued->rc, ZSESSIONEXPIRED);
-        }
+        assert_int_equal (queued->rc, ZSESSIONEXPIRED);
       late = call_new (a, 'x');
       rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
       assert_int_equal (rc, ZINVALIDSTATE);
       call_free (late);
       peer_free (a);
       if (queued != NULL)
-        {
-          call_free (queued);
-        }
+        call_free (queued);
       sim_world_free (world);
     }
   /* Some completions never arrive. */

@@ -48,21 +48,13 @@ static void
 while_away (SimWorld *world, const char *what)
 {
   if (strstr (what, "delete"))
-    {
-      sim_world_delete (world, "/w/n");
-    }
+    sim_world_delete (world, "/w/n");
   if (strstr (what, "create"))
-    {
-      sim_world_put (world, "/w/n", "new", ZOO_PERSISTENT);
-    }
+    sim_world_put (world, "/w/n", "new", ZOO_PERSISTENT);
   if (strstr (what, "set"))
-    {
-      sim_world_put (world, "/w/n", "changed", ZOO_PERSISTENT);
-    }
+    sim_world_put (world, "/w/n", "changed", ZOO_PERSISTENT);
   if (strstr (what, "vanish"))
-    {
-      sim_world_delete (world, "/w/n");
-    }
+    sim_world_delete (world, "/w/n");
 }
 
 /* The event that a watch delivers after a reconnect, to whichever server. */
@@ -89,9 +81,7 @@ test_watches_over_a_reconnect (void **state)
 
       sim_world_put (world, "/w", "", ZOO_PERSISTENT);
       if (row->there_before)
-        {
-          sim_world_put (world, "/w/n", "", ZOO_PERSISTENT);
-        }
+        sim_world_put (world, "/w/n", "", ZOO_PERSISTENT);
       finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
       finish (start_read (a, 'w', row->op, row->op == SIM_OP_CHILDREN ? "/w" : "/w/n", TRUE));
       assert_int_equal (sim_process_server_watches (a->process), 1);

@@ -59,9 +59,7 @@ static gboolean
 run_until (Machine *machine, gboolean (*is_so) (Machine *machine), int within_ms)
 {
   for (int ms = 0; ms < within_ms && !is_so (machine); ms++)
-    {
-      sim_world_run_for (machine->world, 1);
-    }
+    sim_world_run_for (machine->world, 1);
   return is_so (machine);
 }
 
@@ -163,9 +161,7 @@ test_other_servers_end_the_pause (void **state)
   for (Teller teller = BY_NOBODY; teller < N_TELLERS; teller++)
     {
       for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-        {
-          check_pause (seed, teller);
-        }
+        check_pause (seed, teller);
     }
 }
 

@@ -46,9 +46,7 @@ static gboolean
 is_a_lie (int rc, SimOp op, SimWhen when)
 {
   if (when == SIM_AT_SUBMIT)
-    {
-      return rc != ZINVALIDSTATE && rc != ZMARSHALLINGERROR && rc != ZSYSTEMERROR && rc != ZCLOSING;
-    }
+    return rc != ZINVALIDSTATE && rc != ZMARSHALLINGERROR && rc != ZSYSTEMERROR && rc != ZCLOSING;
   if (when == SIM_AFTER_EFFECT
       && (rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH || rc == ZSESSIONMOVED
           || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY))
@@ -124,9 +122,7 @@ sweep_recipe (const SimRecipe *recipe, const SimOp *ops, gsize n_ops, SimWhen wh
           for (guint nth = 0; nth <= 4; nth++)
             {
               if (is_a_lie (codes[c].rc, ops[o], when) || is_hopeless (codes[c].rc, ops[o], nth))
-                {
-                  continue;
-                }
+                continue;
               n++;
               n_bad += run_case (recipe, &codes[c], ops[o], nth, when) ? 0 : 1;
             }
@@ -169,9 +165,7 @@ test_multi_lock (void **state)
   static const SimOp ops[] = { SIM_OP_CREATE, SIM_OP_CHILDREN, SIM_OP_REMOVE, SIM_OP_REMOVE_ALL };
   static const SimWhen whens[] = { SIM_AT_SUBMIT, SIM_BEFORE_EFFECT, SIM_AFTER_EFFECT };
   for (gsize i = 0; i < G_N_ELEMENTS (whens); i++)
-    {
-      sweep_recipe (&sim_recipe_multilock, ops, G_N_ELEMENTS (ops), whens[i]);
-    }
+    sweep_recipe (&sim_recipe_multilock, ops, G_N_ELEMENTS (ops), whens[i]);
 }
 
 int

@@ -32,9 +32,7 @@ make_parents (Scene *scene)
 {
   sim_world_put (scene->world, "/t", "", 0);
   for (int i = 0; i < N_PATHS; i++)
-    {
-      sim_world_put (scene->world, paths[i], "", 0);
-    }
+    sim_world_put (scene->world, paths[i], "", 0);
 }
 
 static guint
@@ -48,9 +46,7 @@ expect_nodes (Scene *scene, guint a, guint b, guint c, guint d)
 {
   const guint wanted[N_PATHS] = { a, b, c, d };
   for (int i = 0; i < N_PATHS; i++)
-    {
-      EXPECT (scene, scene_n_children (scene, paths[i]) == wanted[i]);
-    }
+    EXPECT (scene, scene_n_children (scene, paths[i]) == wanted[i]);
 }
 
 /* The session's first requests: its creates are sent together only while it is connected. */
@@ -368,9 +364,7 @@ outlive_it (gpointer data)
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
   for (int i = 0; i < 100 && scene_n_children (scene, paths[3]) == 0; i++)
-    {
-      sim_sleep_us (scene->world, 50);
-    }
+    sim_sleep_us (scene->world, 50);
   n_in_between += scene_n_children (scene, paths[3]) > 0 ? 1 : 0;
   sim_world_strike (scene->world, SIM_FAULT_CRASH, scene->machines[1].process, 0);
   const gint64 died_us = sim_world_now_us (scene->world);

@@ -301,9 +301,7 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
       delete_one_behind (world, front);
       gint64 ms = 0;
       for (; ms < 2 * TIMEOUT_MS && n_children (world, PATH) == N_NODES + 1; ms += 50)
-        {
-          sim_world_run_for (world, 50);
-        }
+        sim_world_run_for (world, 50);
       longest = MAX (longest, ms);
       assert_int_equal (n_children (world, PATH), N_NODES + 2);
       sim_world_run_for (world, g_rand_int_range (sim_world_rand (world), 0, TIMEOUT_MS));
@@ -344,9 +342,7 @@ test_heartbeats_go_on (void **state)
       delete_node (world, 2);
       const guint n = n_checks (waiter);
       for (int ms = 0; ms < TIMEOUT_MS && n_checks (waiter) == n; ms++)
-        {
-          sim_world_run_for (world, 1);
-        }
+        sim_world_run_for (world, 1);
       sim_world_run_for (world, 10);
       g_cancellable_cancel (cancellable);
       sim_world_run_for (world, 200);
@@ -420,9 +416,7 @@ all_vanish (Three *three, gboolean lag)
 {
   both_vanish (three, 200);
   if (lag)
-    {
-      sim_world_strike (three->world, SIM_FAULT_LAG, three->third->process, TIMEOUT_MS / 4 * 1000);
-    }
+    sim_world_strike (three->world, SIM_FAULT_LAG, three->third->process, TIMEOUT_MS / 4 * 1000);
   delete_node (three->world, 2);
 }
 
@@ -430,9 +424,7 @@ static void
 await_answer (Three *three, gint64 patience_ms)
 {
   for (gint64 ms = 0; ms < patience_ms && !three->third->answered; ms++)
-    {
-      sim_world_run_for (three->world, 1);
-    }
+    sim_world_run_for (three->world, 1);
 }
 
 /* A hold that was told is one that the servers know, and by its clock. */
@@ -458,15 +450,11 @@ vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
   sim_world_run_for (three.world, TIMEOUT_MS / 10 * tenths);
   both_vanish (&three, 100);
   if (cut)
-    {
-      sim_world_strike (three.world, SIM_FAULT_CUT, three.third->process, 60 * G_USEC_PER_SEC);
-    }
+    sim_world_strike (three.world, SIM_FAULT_CUT, three.third->process, 60 * G_USEC_PER_SEC);
   await_answer (&three, TIMEOUT_MS * 2);
   expect_true_hold (&three);
   if (!cut)
-    {
-      assert_non_null (three.third->lease);
-    }
+    assert_non_null (three.third->lease);
   three_free (&three);
 }
 
@@ -562,9 +550,7 @@ test_node_gone (void **state)
       vanish_with_its_node (seed, 4, FALSE, TRUE);
       vanish_with_its_node (seed, 4, TRUE, TRUE);
       for (int tenths = 1; tenths < 15; tenths++)
-        {
-          vanish_with_its_node (seed, tenths, tenths % 2 == 0, FALSE);
-        }
+        vanish_with_its_node (seed, tenths, tenths % 2 == 0, FALSE);
     }
 }
 
@@ -620,9 +606,7 @@ test_node_replaced (void **state)
     {
       vanish_and_be_replaced (seed, 4, TRUE);
       for (int tenths = 1; tenths < 15; tenths++)
-        {
-          vanish_and_be_replaced (seed, tenths, FALSE);
-        }
+        vanish_and_be_replaced (seed, tenths, FALSE);
     }
 }
 
@@ -676,9 +660,7 @@ main (void)
 
   g_set_prgname ("test_sim_waiting");
   if (g_getenv ("SIM_TEST") != NULL)
-    {
-      cmocka_set_test_filter (g_getenv ("SIM_TEST"));
-    }
+    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
   sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
   sim_report_crashes ();

@@ -135,9 +135,7 @@ static gboolean
 excludes (const RecordEvent *a, const RecordEvent *b)
 {
   if (a->lock != b->lock || a->kind == RECORD_SEMAPHORE)
-    {
-      return FALSE;
-    }
+    return FALSE;
   gboolean mixed = a->kind != b->kind;
   return (is_exclusive (a) || is_exclusive (b)) && !(mixed && same_thread (a, b));
 }
@@ -173,9 +171,7 @@ is_excused (const Check *check, const RecordEvent *hold, gint64 now_ns)
     {
       const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
       if (may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -201,9 +197,7 @@ static void
 stop_believing (Check *check, Claim *claim, guint i)
 {
   if (claim->believed && event_at (check, i)->op != RECORD_PROCESS_DIED)
-    {
-      check_late_loss (check, claim, i);
-    }
+    check_late_loss (check, claim, i);
   claim->believed = FALSE;
   g_ptr_array_remove (check->live, claim);
 }
@@ -224,16 +218,12 @@ check_exclusion (Check *check, guint i)
           continue;
         }
       if (excludes (other, grant))
-        {
-          report (check, CHECK_TWO_HOLDERS, claim->grant, i);
-        }
+        report (check, CHECK_TWO_HOLDERS, claim->grant, i);
       permits += other->kind == RECORD_SEMAPHORE ? other->permits : 0;
       oldest = oldest < 0 ? (int) claim->grant : oldest;
     }
   if (grant->kind == RECORD_SEMAPHORE && permits > grant->limit)
-    {
-      report (check, CHECK_TOO_MANY_PERMITS, oldest < 0 ? i : (guint) oldest, i);
-    }
+    report (check, CHECK_TOO_MANY_PERMITS, oldest < 0 ? i : (guint) oldest, i);
 }
 
 static void
@@ -242,9 +232,7 @@ raise_top (GHashTable *table, const Check *check, guint i)
   const RecordEvent *event = event_at (check, i);
   int before = look_up (table, number_key (event->lock));
   if (before < 0 || event_at (check, (guint) before)->token < event->token)
-    {
-      store (table, number_key (event->lock), i);
-    }
+    store (table, number_key (event->lock), i);
 }
 
 static void
@@ -266,9 +254,7 @@ check_fencing (Check *check, guint i)
   store (check->granted, token_key (grant), i);
   raise_top (check->top, check, i);
   if (is_exclusive (grant))
-    {
-      raise_top (check->top_exclusive, check, i);
-    }
+    raise_top (check->top_exclusive, check, i);
 }
 
 /* The hold that this thread re-enters, if there is one. Permits do not nest. */
@@ -280,9 +266,7 @@ own_hold (Check *check, const RecordEvent *grant)
       Claim *claim = g_ptr_array_index (check->live, c);
       const RecordEvent *held = event_at (check, claim->grant);
       if (same_thread (held, grant) && held->lock == grant->lock && held->kind == grant->kind)
-        {
-          return claim;
-        }
+        return claim;
     }
   return NULL;
 }
@@ -299,15 +283,11 @@ on_grant (Check *check, Claim *claim, guint i)
       return;
     }
   if (ended >= 0 && grant->session != 0)
-    {
-      report (check, CHECK_DEAD_SESSION, (guint) ended, i);
-    }
+    report (check, CHECK_DEAD_SESSION, (guint) ended, i);
   if (own != NULL)
     {
       if (event_at (check, own->grant)->token != grant->token)
-        {
-          report (check, CHECK_REENTRY_TOKEN, own->grant, i);
-        }
+        report (check, CHECK_REENTRY_TOKEN, own->grant, i);
       own->depth++;
       claim->over_ns = grant->time_ns;
       return;
@@ -339,14 +319,10 @@ check_busy (Check *check, Claim *claim, guint i)
       Claim *other = claim_at (check, c);
       const RecordEvent *others = event_at (check, other->call);
       if (other == claim || other->over_ns < call->time_ns || !stands_in_the_way (others, call))
-        {
-          continue;
-        }
+        continue;
       permits += others->permits;
       if (call->kind != RECORD_SEMAPHORE || permits > call->limit)
-        {
-          return;
-        }
+        return;
     }
   report (check, CHECK_FALSE_BUSY, claim->call, i);
 }
@@ -359,9 +335,7 @@ check_time (Check *check, Claim *claim, guint i)
   gint64 took = answer->time_ns - call->time_ns;
   gint64 limit = call->timeout_ms * MS;
   if (answer->result == RECORD_TIMED_OUT && (call->timeout_ms < 0 || took < limit - MS))
-    {
-      report (check, CHECK_EARLY_TIMEOUT, claim->call, i);
-    }
+    report (check, CHECK_EARLY_TIMEOUT, claim->call, i);
   /* A try has no timeout of its own: the connection timeout bounds it. */
   if (check->rules->max_overrun_ms > 0 && call->timeout_ms > 0
       && took > limit + check->rules->max_overrun_ms * MS)
@@ -377,9 +351,7 @@ on_acquire_called (Check *check, guint i)
   char *key = actor_key (event);
   Claim *before = g_hash_table_lookup (check->pending, key);
   if (before != NULL)
-    {
-      report (check, CHECK_MALFORMED, before->call, i);
-    }
+    report (check, CHECK_MALFORMED, before->call, i);
   Claim *claim = g_new0 (Claim, 1);
   claim->call = i;
   claim->over_ns = G_MAXINT64;
@@ -407,9 +379,7 @@ on_acquire_returned (Check *check, guint i)
     }
   claim->over_ns = event->time_ns + check->rules->residue_ms * MS;
   if (event->result == RECORD_TIMED_OUT && event_at (check, claim->call)->timeout_ms == 0)
-    {
-      check_busy (check, claim, i);
-    }
+    check_busy (check, claim, i);
 }
 
 /* By token, so that any thread may release; the calling thread's hold when the token is unknown. */
@@ -437,9 +407,7 @@ on_release_called (Check *check, guint i)
   Claim *claim = claim_of (check, event);
   store (check->releases, actor_key (event), i);
   if (claim != NULL && claim->depth > 0 && --claim->depth == 0)
-    {
-      stop_believing (check, claim, i);
-    }
+    stop_believing (check, claim, i);
 }
 
 static void
@@ -451,17 +419,11 @@ on_release_returned (Check *check, guint i)
   g_autofree char *key = actor_key (event);
   g_hash_table_remove (check->releases, key);
   if (call < 0)
-    {
-      report (check, CHECK_MALFORMED, i, i);
-    }
+    report (check, CHECK_MALFORMED, i, i);
   else if (claim == NULL && event->result != RECORD_FAILED)
-    {
-      report (check, CHECK_RELEASE_OF_NOTHING, (guint) call, i);
-    }
+    report (check, CHECK_RELEASE_OF_NOTHING, (guint) call, i);
   else if (claim != NULL && claim->depth == 0 && event->result == RECORD_OK)
-    {
-      claim->over_ns = event->time_ns;
-    }
+    claim->over_ns = event->time_ns;
 }
 
 static void
@@ -483,13 +445,9 @@ on_sample (Check *check, guint i)
   const RecordEvent *event = event_at (check, i);
   const Claim *claim = claim_of (check, event);
   if (claim == NULL)
-    {
-      report (check, CHECK_FORGED_TOKEN, i, i);
-    }
+    report (check, CHECK_FORGED_TOKEN, i, i);
   else if (event->op == RECORD_SAMPLE && event->timeout_ms > 0 && claim->lost != 0)
-    {
-      report (check, CHECK_CONFIDENT_LOSER, claim->lost - 1, i);
-    }
+    report (check, CHECK_CONFIDENT_LOSER, claim->lost - 1, i);
 }
 
 static void
@@ -516,17 +474,11 @@ on_resource_write (Check *check, guint i)
   const RecordEvent *event = event_at (check, i);
   int higher = look_up (check->top_write, number_key (event->lock));
   if (event->result != RECORD_OK)
-    {
-      return;
-    }
+    return;
   if (look_up (check->granted, token_key (event)) < 0)
-    {
-      report (check, CHECK_FORGED_TOKEN, i, i);
-    }
+    report (check, CHECK_FORGED_TOKEN, i, i);
   else if (higher >= 0 && event_at (check, (guint) higher)->token > event->token)
-    {
-      report (check, CHECK_STALE_WRITE, (guint) higher, i);
-    }
+    report (check, CHECK_STALE_WRITE, (guint) higher, i);
   raise_top (check->top_write, check, i);
 }
 
@@ -536,9 +488,7 @@ on_event (Check *check, guint i)
   const RecordEvent *event = event_at (check, i);
   int died = look_up (check->dead_processes, number_key (event->process));
   if (died >= 0 && event->op != RECORD_RESOURCE_WRITE)
-    {
-      report (check, CHECK_AFTER_DEATH, (guint) died, i);
-    }
+    report (check, CHECK_AFTER_DEATH, (guint) died, i);
   switch ((RecordOp) event->op)
     {
     case RECORD_ACQUIRE_CALLED:
@@ -590,9 +540,7 @@ check_liveness (Check *check)
       Claim *claim = claim_at (check, c);
       g_autofree char *key = actor_key (event_at (check, claim->call));
       if (g_hash_table_lookup (check->pending, key) == claim)
-        {
-          report (check, CHECK_NEVER_RETURNED, claim->call, check->events->len - 1);
-        }
+        report (check, CHECK_NEVER_RETURNED, claim->call, check->events->len - 1);
     }
 }
 
@@ -607,9 +555,7 @@ checker_run (const GArray *events, const CheckerRules *rules)
 {
   GHashTable *tables[8];
   for (gsize i = 0; i < G_N_ELEMENTS (tables); i++)
-    {
-      tables[i] = new_table ();
-    }
+    tables[i] = new_table ();
   Check check = { events,
                   rules,
                   g_ptr_array_new_with_free_func (g_free),
@@ -625,14 +571,10 @@ checker_run (const GArray *events, const CheckerRules *rules)
                   g_array_new (FALSE, FALSE, sizeof (guint)),
                   g_ptr_array_new_with_free_func (violation_free) };
   for (guint i = 0; i < events->len; i++)
-    {
-      on_event (&check, i);
-    }
+    on_event (&check, i);
   check_liveness (&check);
   for (gsize i = 0; i < G_N_ELEMENTS (tables); i++)
-    {
-      g_hash_table_unref (tables[i]);
-    }
+    g_hash_table_unref (tables[i]);
   g_array_unref (check.taken);
   g_ptr_array_unref (check.live);
   g_ptr_array_unref (check.claims);

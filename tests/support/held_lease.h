@@ -11,9 +11,7 @@ held_lease (CuratorLock *lock)
 {
   CuratorLease *lease = curator_lock_dup_lease (lock);
   if (lease != NULL)
-    {
-      curator_lease_unref (lease);
-    }
+    curator_lease_unref (lease);
   return lease;
 }
 

@@ -43,13 +43,9 @@ history_add (const HistoryOp *op)
 {
   char end[24] = "-";
   if (!history_is_wanted ())
-    {
-      return;
-    }
+    return;
   if (op->end != HISTORY_OPEN)
-    {
-      g_snprintf (end, sizeof end, "%" G_GINT64_FORMAT, op->end);
-    }
+    g_snprintf (end, sizeof end, "%" G_GINT64_FORMAT, op->end);
   fprintf (file (),
            "%s %s %s %s %" G_GUINT64_FORMAT " %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT
            " %d %d\n",
@@ -128,9 +124,7 @@ on_grant (Export *export, const RecordEvent *event)
   for (guint i = 0; i < export->taken->len; i++)
     {
       if (is_node_of (export->taken->pdata[i], event))
-        {
-          return;
-        }
+        return;
     }
   if (own != NULL && own->grant->thread == event->thread)
     {
@@ -186,9 +180,7 @@ add_event (Export *export, RecordEvent *event)
       break;
     case RECORD_ACQUIRE_RETURNED:
       if (event->result == RECORD_OK)
-        {
-          on_grant (export, event);
-        }
+        on_grant (export, event);
       break;
     case RECORD_RELEASE_CALLED:
     case RECORD_RELEASE_RETURNED:
@@ -229,9 +221,7 @@ history_add_events (const char *name, const GArray *events)
                     .holds = g_ptr_array_new_with_free_func (g_free),
                     .taken = g_ptr_array_new () };
   for (guint i = 0; i < events->len && history_is_wanted (); i++)
-    {
-      add_event (&export, &g_array_index (events, RecordEvent, i));
-    }
+    add_event (&export, &g_array_index (events, RecordEvent, i));
   g_hash_table_unref (export.calls);
   g_ptr_array_unref (export.holds);
   g_ptr_array_unref (export.taken);

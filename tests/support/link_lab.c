@@ -94,9 +94,7 @@ curator_stream_read (CuratorStream *stream, guint8 *bytes, gsize n, GError **err
       return -1;
     }
   if (got > 0)
-    {
-      memcpy (bytes, lab.script->data + lab.at, got);
-    }
+    memcpy (bytes, lab.script->data + lab.at, got);
   lab.at += got;
   return (gssize) got;
 }
@@ -369,9 +367,7 @@ check (void)
   g_assert_true (may_wait (link));
   g_assert_true (link->state >= CURATOR_LINK_OPEN || lab.delivered->len == 0);
   if (lab.login == LAB_NO_LOGIN || link->state < CURATOR_LINK_OPEN || lab.is_proven)
-    {
-      return;
-    }
+    return;
   curator_frame_read_request (link->request, link->request_size, &asked);
   g_assert_true (curator_frame_read_response (link->response, link->response_size, &told));
   g_assert_true (asked.session_id != 0 && told.session_id == 0 && told.timeout_ms <= 0);
@@ -499,7 +495,5 @@ lab_client_sends (gsize n)
   g_autofree guint8 *bytes = g_malloc0 (n + 1);
 
   if (lab.client_fd >= 0)
-    {
-      (void) !send (lab.client_fd, bytes, n, MSG_NOSIGNAL);
-    }
+    (void) !send (lab.client_fd, bytes, n, MSG_NOSIGNAL);
 }

@@ -114,14 +114,10 @@ raw_zk_children (RawZk *raw, const char *path)
 {
   struct String_vector strings;
   if (zoo_get_children (raw->handle, path, 0, &strings) != ZOK)
-    {
-      return NULL;
-    }
+    return NULL;
   GPtrArray *names = g_ptr_array_new ();
   for (int i = 0; i < strings.count; i++)
-    {
-      g_ptr_array_add (names, g_strdup (strings.data[i]));
-    }
+    g_ptr_array_add (names, g_strdup (strings.data[i]));
   deallocate_String_vector (&strings);
   g_ptr_array_sort (names, compare_names);
   g_ptr_array_add (names, NULL);
@@ -151,9 +147,7 @@ raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat)
   int length = MAX_DATA;
   int rc = zoo_get (raw->handle, path, 0, buffer, &length, stat != NULL ? stat : &ignored);
   if (data != NULL)
-    {
-      *data = rc == ZOK && length >= 0 ? g_bytes_new (buffer, (gsize) length) : NULL;
-    }
+    *data = rc == ZOK && length >= 0 ? g_bytes_new (buffer, (gsize) length) : NULL;
   return rc;
 }
 
@@ -227,9 +221,7 @@ raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert)
   int rc = zoo_add_auth (raw->handle, scheme, cert, (int) strlen (cert), auth_answered, &answer);
   pthread_mutex_lock (&answer.mutex);
   while (rc == ZOK && !answer.answered)
-    {
-      pthread_cond_wait (&answer.done, &answer.mutex);
-    }
+    pthread_cond_wait (&answer.done, &answer.mutex);
   pthread_mutex_unlock (&answer.mutex);
   return rc == ZOK ? answer.rc : rc;
 }
@@ -274,9 +266,7 @@ raw_zk_create (RawZk *raw, const char *path, const char *data, int mode, char **
   int rc = zoo_create (raw->handle, path, data, length, &ZOO_OPEN_ACL_UNSAFE, mode, buffer,
                        sizeof buffer);
   if (created != NULL)
-    {
-      *created = rc == ZOK ? g_strdup (buffer) : NULL;
-    }
+    *created = rc == ZOK ? g_strdup (buffer) : NULL;
   return rc;
 }
 
@@ -355,9 +345,7 @@ raw_zk_make_path (RawZk *raw, const char *path)
       rc = raw_zk_create (raw, part, "", ZOO_PERSISTENT, NULL);
       rc = rc == ZNODEEXISTS ? ZOK : rc;
       if (slash == NULL)
-        {
-          break;
-        }
+        break;
     }
   return rc;
 }
@@ -377,9 +365,7 @@ send_frame (int fd, GByteArray *body)
   g_autoptr (GByteArray) wire = g_byte_array_new ();
   net_put_buffer (wire, body->data, (gint32) body->len);
   if (send (fd, wire->data, wire->len, MSG_NOSIGNAL) != (gssize) wire->len)
-    {
-      g_printerr ("a raw frame could not be sent\n");
-    }
+    g_printerr ("a raw frame could not be sent\n");
   g_byte_array_unref (body);
 }
 
@@ -391,9 +377,7 @@ raw_zk_create_unchecked (const char *address, const char *path, gsize length)
   guint8 not_read_only = 0;
   int fd = net_connect (address, 20000);
   if (fd < 0)
-    {
-      return ZCONNECTIONLOSS;
-    }
+    return ZCONNECTIONLOSS;
   GByteArray *connect = g_byte_array_new ();
   net_put_int32 (connect, 0);
   net_put_int64 (connect, 0);

@@ -38,17 +38,11 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
   int fd = open (unfinished, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   void *memory = MAP_FAILED;
   if (fd >= 0 && ftruncate (fd, (off_t) size) == 0)
-    {
-      memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    }
+    memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   if (memory == MAP_FAILED)
-    {
-      return NULL;
-    }
+    return NULL;
   Recorder *recorder = g_new0 (Recorder, 1);
   recorder->header = memory;
   recorder->events = (RecordEvent *) (gpointer) ((guint8 *) memory + sizeof (LogHeader));
@@ -59,9 +53,7 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
   recorder->header->capacity = capacity;
   /* A reader during the recording finds complete logs only. */
   if (rename (unfinished, path) != 0)
-    {
-      g_clear_pointer (&recorder, recorder_close);
-    }
+    g_clear_pointer (&recorder, recorder_close);
   return recorder;
 }
 
@@ -126,9 +118,7 @@ compare_events (gconstpointer a, gconstpointer b)
   const RecordEvent *left = a;
   const RecordEvent *right = b;
   if (left->time_ns != right->time_ns)
-    {
-      return left->time_ns < right->time_ns ? -1 : 1;
-    }
+    return left->time_ns < right->time_ns ? -1 : 1;
   return (left->serial > right->serial) - (left->serial < right->serial);
 }
 

@@ -80,21 +80,13 @@ static void
 parse_argument (const char *word, RecordEvent *event)
 {
   if (*word == 't')
-    {
-      event->timeout_ms = atoi (word + 1);
-    }
+    event->timeout_ms = atoi (word + 1);
   else if (g_ascii_isalpha (*word))
-    {
-      parse_kind (word, event);
-    }
+    parse_kind (word, event);
   else if (event->op == RECORD_SESSION_ENDED || event->token != 0)
-    {
-      event->session = atoi (word);
-    }
+    event->session = atoi (word);
   else
-    {
-      event->token = (guint64) atoi (word);
-    }
+    event->token = (guint64) atoi (word);
 }
 
 static RecordEvent
@@ -114,9 +106,7 @@ parse_event (const char *text, RecordEvent *actors)
   parse_verb (words[2], &event);
   event.spare = event.op == RECORD_NODE_TAKEN ? (guint64) event.time_ns : 0;
   for (char **word = words + 3; *word != NULL; word++)
-    {
-      parse_argument (*word, &event);
-    }
+    parse_argument (*word, &event);
   actors[id] = event;
   return event;
 }
@@ -305,9 +295,7 @@ test_accepts_good (void **state)
       g_autoptr (GArray) events = parse_history (GOOD[i]);
       g_autoptr (GPtrArray) violations = checker_run (events, &RULES);
       if (checker_print (violations) != 0)
-        {
-          fail_msg ("history %zu is good: %s", i, GOOD[i]);
-        }
+        fail_msg ("history %zu is good: %s", i, GOOD[i]);
     }
 }
 
@@ -346,9 +334,7 @@ test_full_log_is_an_error (void **state)
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   Recorder *recorder = recorder_open (directory, 1, 1, 2);
   for (int i = 0; i < 3; i++)
-    {
-      recorder_add (recorder, (RecordEvent){ .op = RECORD_ACQUIRE_CALLED });
-    }
+    recorder_add (recorder, (RecordEvent){ .op = RECORD_ACQUIRE_CALLED });
   recorder_close (recorder);
   assert_false (recorder_read_all (directory, events));
   scratch_remove (directory);

@@ -49,9 +49,7 @@ new_leader (ZkEnsemble *ensemble, int old)
         {
           Wanted wanted = { ensemble, i, "leader" };
           if (i != old && is_so (&wanted))
-            {
-              return i;
-            }
+            return i;
         }
     }
   return -1;

@@ -116,9 +116,7 @@ test_passes_and_counts (void **state)
   create (handle, "/pass2", &answers[1]);
   assert_int_equal (zoo_adelete (handle, "/pass1", -1, answered, &answers[2]), ZOK);
   for (int i = 0; i < 3; i++)
-    {
-      assert_int_equal (wait_answer (&answers[i]), ZOK);
-    }
+    assert_int_equal (wait_answer (&answers[i]), ZOK);
   assert_int_equal (proxy_count (proxy, PROXY_CREATE), 2);
   assert_int_equal (proxy_count (proxy, PROXY_DELETE), 1);
   assert_int_equal (proxy_count (proxy, PROXY_ANY_REQUEST), 3);
@@ -272,13 +270,9 @@ test_rule_makes_hole (void **state)
       assert_int_equal (answer_rc (&answer), 1);
       assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
       if (cases[i].let_go)
-        {
-          proxy_let_go (proxy);
-        }
+        proxy_let_go (proxy);
       else
-        {
-          proxy_set_mode (proxy, PROXY_PASS);
-        }
+        proxy_set_mode (proxy, PROXY_PASS);
       assert_int_equal (wait_answer (&answer), ZOK);
       assert_int_equal (proxy_fired (proxy), 1);
     }

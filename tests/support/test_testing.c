@@ -182,13 +182,9 @@ missing_is_one_sentence (void **state)
   assert_true (g_error_matches (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_MISSING));
   assert_non_null (strstr (error->message, "/nonexistent/zookeeper.jar"));
   if (jars != NULL)
-    {
-      g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", jars, TRUE);
-    }
+    g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", jars, TRUE);
   else
-    {
-      g_unsetenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH");
-    }
+    g_unsetenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH");
 }
 
 int

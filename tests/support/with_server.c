@@ -28,9 +28,7 @@ main (int argc, char **argv)
   const char *address = zk_server_address (server);
   g_autoptr (GPtrArray) command = g_ptr_array_new ();
   for (int i = first; i < argc; i++)
-    {
-      g_ptr_array_add (command, g_str_equal (argv[i], "{}") ? (char *) address : argv[i]);
-    }
+    g_ptr_array_add (command, g_str_equal (argv[i], "{}") ? (char *) address : argv[i]);
   g_ptr_array_add (command, NULL);
 
   g_autoptr (GError) error = NULL;

@@ -120,9 +120,7 @@ static inline void
 model_touch_one (ModelHistory *history, int64_t at_us, int timeout_ms)
 {
   if (at_us >= history->expiry_us)
-    {
-      history->expired = true;
-    }
+    history->expired = true;
   if (!history->expired)
     {
       history->expiry_us =
@@ -140,9 +138,7 @@ model_touch (ModelHistory *history, int64_t at_us, int timeout_ms)
       history->stale_us = MODEL_NEVER;
     }
   if (at_us < MODEL_NEVER)
-    {
-      model_touch_one (history, at_us, timeout_ms);
-    }
+    model_touch_one (history, at_us, timeout_ms);
 }
 
 static inline int64_t
@@ -151,9 +147,7 @@ model_latency (ModelHistory *history, ModelRand *rand)
   static const int shares[] = { 1000000000, 2000, 100, 20 };
   const int64_t timeout_us = (int64_t) history->timeout_ms * 1000;
   if (history->latency > 0 && model_rand_chance (rand, 3))
-    {
-      return model_rand_upto (rand, timeout_us / 3);
-    }
+    return model_rand_upto (rand, timeout_us / 3);
   return model_rand_upto (rand, timeout_us / shares[history->latency]);
 }
 
@@ -207,9 +201,7 @@ model_request (ModelHistory *history, ModelRand *rand, ModelKind kind, int64_t s
                        || at_us >= history->expiry_us + history->lazy_us;
       history->link_us = history->request_us < history->cut_us ? at_us : history->link_us;
       if (cut && !history->stuck)
-        {
-          history->cut_us = done_us + 1;
-        }
+        history->cut_us = done_us + 1;
     }
   if (!history->stuck)
     {
@@ -224,13 +216,9 @@ static inline void
 model_pause (ModelHistory *history, int64_t from_us, int64_t until_us)
 {
   for (unsigned i = history->n_events; i > 0 && history->events[i - 1].now_us > from_us; i--)
-    {
-      history->events[i - 1].now_us = model_most (history->events[i - 1].now_us, until_us);
-    }
+    history->events[i - 1].now_us = model_most (history->events[i - 1].now_us, until_us);
   if (history->answer_us > from_us)
-    {
-      history->answer_us = model_most (history->answer_us, until_us);
-    }
+    history->answer_us = model_most (history->answer_us, until_us);
 }
 
 /* A connection to a server that has just been made. */
@@ -250,9 +238,7 @@ model_reconnect (ModelHistory *history, ModelRand *rand, int64_t lost_us, int64_
                  int timeout_ms)
 {
   while (history->n_events > 0 && history->events[history->n_events - 1].now_us > lost_us)
-    {
-      history->n_events--;
-    }
+    history->n_events--;
   model_pings (history, rand, lost_us);
   if (history->heard && history->ping_us < history->cut_us && history->stale_us == MODEL_NEVER)
     {
@@ -266,9 +252,7 @@ model_reconnect (ModelHistory *history, ModelRand *rand, int64_t lost_us, int64_
   model_touch (history, at_us, timeout_ms);
   model_connection (history, rand, at_us, now_us);
   if (!history->expired)
-    {
-      model_note (history, MODEL_RECONNECTED, sent_us, now_us);
-    }
+    model_note (history, MODEL_RECONNECTED, sent_us, now_us);
 }
 
 static inline void
@@ -289,9 +273,7 @@ static inline void
 model_end (ModelHistory *history, ModelRand *rand)
 {
   if (history->heard && history->ping_us < history->cut_us)
-    {
-      model_pings (history, rand, history->ping_us + 1);
-    }
+    model_pings (history, rand, history->ping_us + 1);
   model_touch (history, MODEL_NEVER, history->timeout_ms);
   history->expired = true;
 }

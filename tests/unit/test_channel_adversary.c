@@ -41,13 +41,9 @@ static void
 send_true (guint n)
 {
   if (n == 0)
-    {
-      lab_send_response (SESSION, TIMEOUT_MS);
-    }
+    lab_send_response (SESSION, TIMEOUT_MS);
   else
-    {
-      lab_send_challenge (n);
-    }
+    lab_send_challenge (n);
 }
 
 /* The bytes that the last calls of lab_send_…() have added. */
@@ -66,9 +62,7 @@ run_case (const Case *c, const guint8 *message, gsize size)
   static const guint8 trailer[200 * 1024];
 
   if (n_cases++ % step != 0)
-    {
-      return;
-    }
+    return;
   n_run++;
   lab_open (c->login);
   lab_connect (c->asked, TIMEOUT_MS);

@@ -63,9 +63,7 @@ test_connect_request (void **state)
   assert_int_equal (read.session_id, -5);
   assert_false (curator_passwords_equal (read.password, password));
   for (guint n = 0; n < frame->len - 1; n++)
-    {
-      assert_int_equal (curator_frame_read_request (frame->data, n, &read), FALSE);
-    }
+    assert_int_equal (curator_frame_read_request (frame->data, n, &read), FALSE);
 }
 
 static void
@@ -133,9 +131,7 @@ test_rounds (void **state)
         }
     }
   for (int i = 0; i < 3; i++)
-    {
-      assert_int_equal (seen[i], 4);
-    }
+    assert_int_equal (seen[i], 4);
   curator_endpoints_free (endpoints);
 }
 
@@ -181,9 +177,7 @@ test_another_list (void **state)
     }
   assert_false (curator_endpoints_update (endpoints, others));
   for (int turn = 0; turn < 6; turn++)
-    {
-      assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
-    }
+    assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
   curator_endpoints_free (endpoints);
 }
 
@@ -195,9 +189,7 @@ test_patience (void **state)
     {
       g_autoptr (GString) list = g_string_new ("a");
       for (int i = 1; i < n; i++)
-        {
-          g_string_append (list, ",a");
-        }
+        g_string_append (list, ",a");
       g_autoptr (GPtrArray) servers = servers_at (list->str, 0);
       CuratorEndpoints *endpoints = curator_endpoints_new (servers);
       const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);

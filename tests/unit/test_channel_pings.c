@@ -21,9 +21,7 @@ add_frame (GByteArray *bytes, gint32 xid, guint n_more)
   add_int (bytes, (gint32) (4 + 4 * n_more));
   add_int (bytes, xid);
   for (guint i = 0; i < n_more; i++)
-    {
-      add_int (bytes, i % 2 == 0 ? 8 : PING);
-    }
+    add_int (bytes, i % 2 == 0 ? 8 : PING);
 }
 
 static GByteArray *

@@ -263,9 +263,7 @@ test_set_twice (void **state)
   g_clear_pointer (&client, curator_client_unref);
   /* A client's threads release its memory when they exit. */
   for (int i = 0; i < 60000 && g_atomic_int_get (&n_freed) < 2; i++)
-    {
-      g_usleep (1000);
-    }
+    g_usleep (1000);
   assert_int_equal (g_atomic_int_get (&n_freed), 2);
 }
 

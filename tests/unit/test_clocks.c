@@ -22,9 +22,7 @@ clock_gettime (clockid_t clock, struct timespec *now)
   const int rc = (int) syscall (SYS_clock_gettime, clock, now);
 
   if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
-    {
-      now->tv_sec += g_atomic_int_get (&step_s);
-    }
+    now->tv_sec += g_atomic_int_get (&step_s);
   return rc;
 }
 
@@ -67,9 +65,7 @@ step_back_while_waiting (gpointer data)
   Stepper *stepper = data;
 
   while (!g_atomic_int_get (&stepper->waiting))
-    {
-      g_thread_yield ();
-    }
+    g_thread_yield ();
   g_atomic_int_add (&step_s, -3600);
   return NULL;
 }

@@ -137,15 +137,11 @@ check_refused (const char *text)
   g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (text, &error);
 
   if (parsed != NULL)
-    {
-      fail_msg ("\"%s\" was accepted", text);
-    }
+    fail_msg ("\"%s\" was accepted", text);
   assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (strlen (error->message) > 10 && strlen (error->message) < 1500);
   for (const char *c = error->message; *c != '\0'; c++)
-    {
-      assert_false (g_ascii_iscntrl (*c));
-    }
+    assert_false (g_ascii_iscntrl (*c));
 }
 
 static void
@@ -153,9 +149,7 @@ test_bad (void **state)
 {
   check_refused (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
-    {
-      check_refused (bad[i]);
-    }
+    check_refused (bad[i]);
   assert_null (curator_connect_string_parse ("", NULL));
 }
 
@@ -167,9 +161,7 @@ test_overlong (void **state)
   g_autofree char *chroot = g_strconcat ("zk1/", name, name, name, name, NULL);
 
   for (guint i = 50; i < 300; i += 50)
-    {
-      name[i] = '.';
-    }
+    name[i] = '.';
   check_refused (label);
   check_refused (name);
   check_refused (chroot);
@@ -185,9 +177,7 @@ test_overlong_message (void **state)
       g_autoptr (GError) error = NULL;
       g_string_append_len (text, "aaaa", (gssize) before);
       while (text->len < 2000)
-        {
-          g_string_append (text, "\xe2\x82\xac");
-        }
+        g_string_append (text, "\xe2\x82\xac");
       assert_null (curator_connect_string_parse (text->str, &error));
       assert_true (g_utf8_validate (error->message, -1, NULL));
       assert_true (strlen (error->message) < 1000);
@@ -204,9 +194,7 @@ check_any (const char *text)
 
   assert_int_equal (parsed == NULL, error != NULL);
   if (parsed == NULL)
-    {
-      return;
-    }
+    return;
   GString *normal = g_string_new (NULL);
   for (guint i = 0; i < parsed->hosts->len; i++)
     {

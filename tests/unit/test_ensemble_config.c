@@ -53,9 +53,7 @@ test_lines (void **state)
       g_autofree char *list =
           curator_ensemble_config_parse (one->text, strlen (one->text), one->secure_port, &ignored);
       if (g_strcmp0 (list, one->list) != 0 || g_strcmp0 (ignored, one->ignored) != 0)
-        {
-          fail_msg ("%s: %s, ignored: %s", one->text, list, ignored);
-        }
+        fail_msg ("%s: %s, ignored: %s", one->text, list, ignored);
     }
 }
 

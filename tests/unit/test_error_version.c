@@ -66,9 +66,7 @@ test_state_names (void **state)
                            connection[i]);
     }
   for (guint i = 0; i < G_N_ELEMENTS (lease); i++)
-    {
-      assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) i), lease[i]);
-    }
+    assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) i), lease[i]);
   assert_string_equal (curator_connection_state_to_string ((CuratorConnectionState) 7), "UNKNOWN");
   assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) 7), "UNKNOWN");
 }

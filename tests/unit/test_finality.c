@@ -72,13 +72,9 @@ ask (CuratorLease *lease, guint first)
       const gboolean ends =
           i % 2 == 0 ? curator_lease_get_remaining_ms (lease) == 0 : is_over (lease);
       if (ended && !ends)
-        {
-          g_atomic_int_inc (&n_back_from_end);
-        }
+        g_atomic_int_inc (&n_back_from_end);
       if (ends && !ended)
-        {
-          g_atomic_int_inc (&n_seen_end);
-        }
+        g_atomic_int_inc (&n_seen_end);
       ended = ended || ends;
     }
 }
@@ -90,9 +86,7 @@ asker (gpointer first)
     {
       CuratorLease *lease = g_atomic_pointer_get (&asked);
       if (lease != NULL)
-        {
-          ask (lease, GPOINTER_TO_UINT (first));
-        }
+        ask (lease, GPOINTER_TO_UINT (first));
     }
   return NULL;
 }
@@ -141,9 +135,7 @@ play_round (CuratorSession *session, CuratorLease *lease, GRand *rand)
       prove (session);
     }
   for (int i = 0; i < 20; i++)
-    {
-      prove (session);
-    }
+    prove (session);
 }
 
 static CuratorSession *
@@ -177,9 +169,7 @@ test_end_is_final (void **state)
   CuratorLockInternals *internals = curator_lock_internals_new (
       client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
   for (guint i = 0; i < N_ASKERS; i++)
-    {
-      threads[i] = g_thread_new ("asker", asker, GUINT_TO_POINTER (i));
-    }
+    threads[i] = g_thread_new ("asker", asker, GUINT_TO_POINTER (i));
   for (int i = 0; i < N_ROUNDS; i++)
     {
       g_ptr_array_add (leases, grant (session, internals));
@@ -188,9 +178,7 @@ test_end_is_final (void **state)
   g_atomic_int_set (&over, TRUE);
   g_atomic_pointer_set (&asked, NULL);
   for (int i = 0; i < N_ASKERS; i++)
-    {
-      g_thread_join (threads[i]);
-    }
+    g_thread_join (threads[i]);
   curator_lock_internals_unref (internals);
   print_message ("%d ends seen\n", n_seen_end);
   assert_true (n_seen_end > N_ROUNDS / 10);
@@ -240,9 +228,7 @@ test_end_is_final_before_the_deadline (void **state)
   CuratorLockInternals *internals = curator_lock_internals_new (
       client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (left_us); i++)
-    {
-      check_end (session, internals, left_us[i]);
-    }
+    check_end (session, internals, left_us[i]);
   curator_lock_internals_unref (internals);
 }
 

@@ -25,9 +25,7 @@ static void
 end_thread (End how)
 {
   if (how == ENDS_BY_EXIT)
-    {
-      pthread_exit (NULL);
-    }
+    pthread_exit (NULL);
   if (how == ENDS_BY_CANCEL)
     {
       pthread_cancel (pthread_self ());
@@ -39,9 +37,7 @@ static void
 wait_for (gint *sign)
 {
   while (!g_atomic_int_get (sign))
-    {
-      g_usleep (100);
-    }
+    g_usleep (100);
 }
 
 /* --- the order ---------------------------------------------------------------------------------- */
@@ -80,9 +76,7 @@ destroy_later (void *data)
 {
   note ('l');
   if (data != &order)
-    {
-      pthread_setspecific (later, &order);
-    }
+    pthread_setspecific (later, &order);
 }
 
 static void
@@ -178,9 +172,7 @@ test_fork_waits_for_the_end (void **state)
       wait_for (&is_ending);
       const pid_t pid = fork ();
       if (pid == 0)
-        {
-          _exit (g_atomic_int_get (&has_ended) ? 0 : 1);
-        }
+        _exit (g_atomic_int_get (&has_ended) ? 0 : 1);
       assert_true (pid > 0);
       assert_int_equal (waitpid (pid, &status, 0), pid);
       assert_int_equal (status, 0);
@@ -229,9 +221,7 @@ test_fork_joins_a_thread (void **state)
   has_thread = TRUE;
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      _exit (0);
-    }
+    _exit (0);
   assert_int_equal (waitpid (pid, &status, 0), pid);
   assert_false (has_thread);
   alarm (0);
@@ -294,9 +284,7 @@ run_stopped (void *data)
   g_usleep (2 * SETTLES_US);
   kill (getpid (), SIGSTOP);
   for (int i = 0; i < STEPS; i++)
-    {
-      g_usleep (1000);
-    }
+    g_usleep (1000);
   g_atomic_int_set (&has_left, 1);
   room->leave ();
   return NULL;

@@ -94,9 +94,7 @@ void
 curator_watch_release (CuratorWatch *watch)
 {
   if (watch->path != NULL)
-    {
-      note ("-%s", curator_path_leaf (watch->path));
-    }
+    note ("-%s", curator_path_leaf (watch->path));
   forget_watch (watch);
 }
 
@@ -272,9 +270,7 @@ watch_on (const char *leaf)
     {
       CuratorWatch *watch = g_ptr_array_index (world.watches, i);
       if (watch->path != NULL && g_str_equal (curator_path_leaf (watch->path), leaf))
-        {
-          return watch;
-        }
+        return watch;
     }
   return NULL;
 }
@@ -332,9 +328,7 @@ names (const char *words)
   GPtrArray *array = g_ptr_array_new_with_free_func (g_free);
   g_auto (GStrv) split = g_strsplit (words, " ", -1);
   for (guint i = 0; split[i] != NULL; i++)
-    {
-      g_ptr_array_add (array, g_strdup (split[i]));
-    }
+    g_ptr_array_add (array, g_strdup (split[i]));
   return array;
 }
 
@@ -565,14 +559,10 @@ test_own_node (void **state)
       wait_for_few (NULL);
       gone ("b");
       if (is_late)
-        {
-          gone ("a");
-        }
+        gone ("a");
       answer_look (cases[i / 2].rc, cases[i / 2].czxid);
       if (!is_late && !g_str_has_suffix (world.log->str, "GONE "))
-        {
-          gone ("a");
-        }
+        gone ("a");
       curator_front_stop (&front);
       g_string_truncate (world.log, strlen (cases[i / 2].told));
       expect (cases[i / 2].told);
@@ -786,9 +776,7 @@ show (Queue *queue)
   g_autoptr (GPtrArray) rest = is_all && n > 2 ? g_ptr_array_new_with_free_func (g_free) : NULL;
 
   for (guint i = 0; rest != NULL && i < n - 2; i++)
-    {
-      g_ptr_array_add (rest, g_strdup (g_ptr_array_index (queue->left, i)));
-    }
+    g_ptr_array_add (rest, g_strdup (g_ptr_array_index (queue->left, i)));
   wait_for ((CuratorFrontView){ .first = g_ptr_array_index (queue->left, n - 1),
                                 .second = n >= 2 ? g_ptr_array_index (queue->left, n - 2) : NULL,
                                 .rest = g_steal_pointer (&rest),
@@ -841,9 +829,7 @@ step (Queue *queue, GRand *rand, GPtrArray *ended)
       const guint i = (guint) g_rand_int_range (rand, 0, (gint32) ended->len);
       const char *leaf = g_ptr_array_index (ended, i);
       if (watch_on (leaf) != NULL)
-        {
-          gone (leaf);
-        }
+        gone (leaf);
     }
 }
 
@@ -861,9 +847,7 @@ test_any_order (void **state)
       g_autoptr (GPtrArray) ended = g_ptr_array_new_with_free_func (g_free);
       const int n = g_rand_int_range (rand, 1, 10);
       for (int i = 0; i < n; i++)
-        {
-          g_ptr_array_add (queue.left, g_strdup_printf ("%s%d", is_long ? "long" : "short", i));
-        }
+        g_ptr_array_add (queue.left, g_strdup_printf ("%s%d", is_long ? "long" : "short", i));
       show (&queue);
       g_string_truncate (world.log, 0);
       int steps = 0;

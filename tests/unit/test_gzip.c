@@ -30,9 +30,7 @@ test_there_and_back (void **state)
     {
       g_autofree guint8 *random = g_malloc (sizes[i] + 1);
       for (gsize j = 0; j < sizes[i]; j++)
-        {
-          random[j] = (guint8) g_random_int ();
-        }
+        random[j] = (guint8) g_random_int ();
       g_autoptr (GBytes) plain = g_bytes_new (random, sizes[i]);
       g_autoptr (GBytes) packed = curator_gzip (plain);
       g_autoptr (GBytes) again = gunzip (packed, sizes[i]);
@@ -71,9 +69,7 @@ test_broken (void **state)
   copy[length] = 0;
   assert_null (curator_gunzip (copy, length + 1, 4096));
   for (gsize cut = 0; cut < length; cut++)
-    {
-      assert_null (curator_gunzip (copy, cut, 4096));
-    }
+    assert_null (curator_gunzip (copy, cut, 4096));
   for (gsize bit = 0; bit < 8 * length; bit++)
     {
       copy[bit / 8] ^= (guint8) (1 << bit % 8);
@@ -98,9 +94,7 @@ test_bomb (void **state)
   struct rusage after;
   getrusage (RUSAGE_SELF, &before);
   for (int i = 0; i < 20; i++)
-    {
-      assert_null (gunzip (bomb, 4096));
-    }
+    assert_null (gunzip (bomb, 4096));
   getrusage (RUSAGE_SELF, &after);
   assert_true (after.ru_maxrss - before.ru_maxrss < 8 << 10);
 }

@@ -13,9 +13,7 @@ bucket_by_search (const CuratorScale *scale, gint64 duration_us)
 {
   guint bucket = 0;
   while (bucket < scale->n_limits && duration_us >= curator_scale_limit_us (scale, bucket))
-    {
-      bucket++;
-    }
+    bucket++;
   return bucket;
 }
 

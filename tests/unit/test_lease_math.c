@@ -61,9 +61,7 @@ case_choose_times (Case *c, unsigned n_connections)
       (int) model_least (ticks[model_rand_upto (rand, 7)], model_least (c->least_ms / 2, 2000));
   c->tick_ms = tick_ms;
   if (model_rand_chance (rand, 25))
-    {
-      c->tick_ms = 0;
-    }
+    c->tick_ms = 0;
   c->heartbeat_ms =
       model_rand_chance (rand, 50) ? 0 : (int) (5 + model_rand_upto (rand, c->least_ms / 4));
   const int64_t least_us = (int64_t) c->least_ms * 1000;
@@ -114,9 +112,7 @@ connection_run (Case *c, int64_t at_us, bool is_last)
       model_request (&c->history, rand, read ? MODEL_READ : MODEL_PROOF, at_us, i == cut);
       const int64_t gap_us = any_gap_us (c);
       if (model_rand_chance (rand, 5))
-        {
-          model_pause (&c->history, at_us + model_rand_upto (rand, gap_us), at_us + gap_us);
-        }
+        model_pause (&c->history, at_us + model_rand_upto (rand, gap_us), at_us + gap_us);
       at_us += gap_us;
     }
   return at_us;
@@ -180,9 +176,7 @@ case_regular (Case *c)
   model_pings (history, rand, history->ping_us + 1);
   history->ping_us = next_us - instant_us + history->half_tick_us + history->late_us;
   for (at_us = next_us; at_us + c->period_us < history->ping_us - instant_us; at_us += c->period_us)
-    {
-      model_request (history, rand, MODEL_READ, at_us, false);
-    }
+    model_request (history, rand, MODEL_READ, at_us, false);
   model_request (history, rand, MODEL_PROOF, at_us, false);
   model_request (history, rand, MODEL_PROOF, model_most (at_us, history->ping_us - instant_us),
                  true);
@@ -222,17 +216,11 @@ take_event (const Case *c, const ModelEvent *event, CuratorLeaseEvidence *eviden
       *terms = curator_lease_terms (*timeout_ms, c->tick_ms, c->heartbeat_ms);
     }
   if (event->kind == MODEL_CREATED)
-    {
-      curator_lease_note_leader (evidence, event->sent_us);
-    }
+    curator_lease_note_leader (evidence, event->sent_us);
   if (event->kind == MODEL_READ || event->kind == MODEL_PROOF)
-    {
-      curator_lease_note_answer (evidence, terms, event->sent_us, event->now_us);
-    }
+    curator_lease_note_answer (evidence, terms, event->sent_us, event->now_us);
   if (event->kind == MODEL_PROOF)
-    {
-      curator_lease_note_proof (evidence, terms, event->sent_us, event->now_us);
-    }
+    curator_lease_note_proof (evidence, terms, event->sent_us, event->now_us);
 }
 
 /* What is wrong, or NULL. */
@@ -255,9 +243,7 @@ judge (const Case *c, int64_t *n_held)
       const int64_t over_us = model_most (now_us, history->expiry_us);
       *n_held += deadline_us > now_us;
       if (deadline_us > over_us && next_us > over_us)
-        {
-          return "a hold outlives its session";
-        }
+        return "a hold outlives its session";
       if (event->kind == MODEL_PROOF && now_us - event->sent_us > terms.session_us / 10
           && deadline_us > before_us)
         {

@@ -58,9 +58,7 @@ client_begin (Client *client)
   client->terms = curator_lease_terms (setup->timeout_ms, setup->tick_ms, setup->heartbeat_ms);
   client->start_us = 1 + model_rand_upto (&client->rand, INT64_C (1) << 40);
   if (!setup->is_adopted)
-    {
-      curator_lease_note_leader (&client->evidence, client->start_us);
-    }
+    curator_lease_note_leader (&client->evidence, client->start_us);
   client->now_us = client->start_us + trip_us (client);
   client->beat_answer_us = client->beat_due_us = MODEL_NEVER;
   for (int i = 0; i < MAX_N_READERS; i++)
@@ -117,9 +115,7 @@ next_event_us (const Client *client)
 {
   int64_t next_us = model_least (client->beat_answer_us, client->beat_due_us);
   for (int i = 0; i < client->setup.n_readers; i++)
-    {
-      next_us = model_least (next_us, client->read_answer_us[i]);
-    }
+    next_us = model_least (next_us, client->read_answer_us[i]);
   return next_us;
 }
 
@@ -135,13 +131,9 @@ handle_event (Client *client)
         }
     }
   if (client->beat_answer_us <= client->now_us)
-    {
-      on_beat (client);
-    }
+    on_beat (client);
   else
-    {
-      beat_send (client);
-    }
+    beat_send (client);
 }
 
 /* --- what must be true --- */
@@ -152,13 +144,9 @@ fault_in_hold (const Client *client, bool just_proven)
   const CuratorLeaseEvidence *evidence = &client->evidence;
   const CuratorLeaseTerms *terms = &client->terms;
   if (curator_lease_deadline (evidence, terms) <= client->now_us)
-    {
-      return "a healthy hold is lost";
-    }
+    return "a healthy hold is lost";
   if (curator_lease_until_suspect (evidence, terms, client->now_us) <= 0)
-    {
-      return "a healthy hold is suspect";
-    }
+    return "a healthy hold is suspect";
   /* With longer intervals, only for some time after each heartbeat. */
   if ((just_proven || terms->period_us <= terms->session_us / 6)
       && !curator_lease_is_fresh (evidence, terms, client->now_us))
@@ -192,16 +180,12 @@ hold (Client *client)
       const int64_t proof_us = client->evidence.proof_us;
       const char *fault = client->now_us > granted_us ? fault_in_hold (client, false) : NULL;
       if (fault != NULL)
-        {
-          return fault;
-        }
+        return fault;
       handle_event (client);
       const bool just_proven = client->evidence.proof_us > proof_us;
       fault = client->now_us > granted_us ? fault_in_hold (client, just_proven) : NULL;
       if (fault != NULL)
-        {
-          return fault;
-        }
+        return fault;
     }
   return NULL;
 }
@@ -241,9 +225,7 @@ lock_after_reading (Client *client)
         }
       const int64_t wait_us = curator_lease_until_fresh (evidence, terms, client->now_us);
       if (wait_us <= 0)
-        {
-          return "a free lock is refused";
-        }
+        return "a free lock is refused";
       client->now_us += wait_us;
     }
   return "a free lock is not granted";

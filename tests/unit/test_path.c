@@ -62,16 +62,12 @@ check_refused (const char *path)
   g_autoptr (GError) error = NULL;
 
   if (curator_path_validate (path, &error))
-    {
-      fail_msg ("\"%s\" was accepted", path);
-    }
+    fail_msg ("\"%s\" was accepted", path);
   assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (g_utf8_validate (error->message, -1, NULL));
   assert_true (strlen (error->message) < 1200);
   for (const char *c = error->message; *c != '\0'; c++)
-    {
-      assert_false (g_ascii_iscntrl (*c));
-    }
+    assert_false (g_ascii_iscntrl (*c));
 }
 
 static void
@@ -82,15 +78,11 @@ test_validate (void **state)
       g_autoptr (GError) error = NULL;
 
       if (!curator_path_validate (good[i], &error))
-        {
-          fail_msg ("%s", error->message);
-        }
+        fail_msg ("%s", error->message);
       assert_null (error);
     }
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
-    {
-      check_refused (bad[i]);
-    }
+    check_refused (bad[i]);
   check_refused (NULL);
   assert_false (curator_path_validate ("a", NULL));
 }
@@ -114,9 +106,7 @@ test_namespace (void **state)
                                          "a/..", "zookeeper", "zookeeper/a", "\x02", "/", "\xff" };
 
   for (guint i = 0; i < G_N_ELEMENTS (accepted); i++)
-    {
-      assert_true (curator_namespace_validate (accepted[i], NULL));
-    }
+    assert_true (curator_namespace_validate (accepted[i], NULL));
   for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
     {
       g_autoptr (GError) error = NULL;
@@ -276,18 +266,14 @@ test_escape_random (void **state)
       int length = g_rand_int_range (rand, 0, (gint32) sizeof name);
 
       for (int j = 0; j < length; j++)
-        {
-          name[j] = (char) g_rand_int_range (rand, 1, 256);
-        }
+        name[j] = (char) g_rand_int_range (rand, 1, 256);
       name[length] = '\0';
       g_autofree char *shown = curator_path_escape (name);
       g_autofree char *back = unescape (shown);
       assert_true (g_utf8_validate (shown, -1, NULL));
       assert_string_equal (back, name);
       for (const char *c = shown; *c != '\0'; c = g_utf8_next_char (c))
-        {
-          assert_true (g_unichar_isprint (g_utf8_get_char (c)));
-        }
+        assert_true (g_unichar_isprint (g_utf8_get_char (c)));
     }
 }
 

@@ -36,13 +36,9 @@ resident_pages (void)
   FILE *file = fopen ("/proc/self/statm", "re");
 
   if (file == NULL || fscanf (file, "%ld %ld", &total, &resident) != 2)
-    {
-      resident = -1;
-    }
+    resident = -1;
   if (file != NULL)
-    {
-      fclose (file);
-    }
+    fclose (file);
   return resident;
 }
 
@@ -53,15 +49,11 @@ has_static_tls (void *library)
   struct link_map *map;
 
   if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0)
-    {
-      return 1;
-    }
+    return 1;
   for (const ElfW (Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
     {
       if (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_STATIC_TLS) != 0)
-        {
-          return 1;
-        }
+        return 1;
     }
   return 0;
 }
@@ -71,31 +63,21 @@ use_once (int with_client)
 {
   void *library = dlopen (CURATOR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL)
-    {
-      return dlerror ();
-    }
+    return dlerror ();
   if (has_static_tls (library))
-    {
-      return "the library has static TLS";
-    }
+    return "the library has static TLS";
   void *(*client_new) (const char *, void *) =
       (void *(*) (const char *, void *) ) dlsym (library, "curator_client_new");
   int (*client_start) (void *, void *) =
       (int (*) (void *, void *)) dlsym (library, "curator_client_start");
   void (*client_unref) (void *) = (void (*) (void *)) dlsym (library, "curator_client_unref");
   if (client_new == NULL || client_start == NULL || client_unref == NULL)
-    {
-      return "a function is missing";
-    }
+    return "a function is missing";
   if (!with_client)
-    {
-      return dlclose (library) == 0 ? NULL : dlerror ();
-    }
+    return dlclose (library) == 0 ? NULL : dlerror ();
   void *client = client_new (NULL_CONNECT, NULL);
   if (!client_start (client, NULL))
-    {
-      return "the client was not started";
-    }
+    return "the client was not started";
   client_unref (client);
   return dlclose (library) == 0 ? NULL : dlerror ();
 }
@@ -108,9 +90,7 @@ open_and_close (void *data)
   for (int i = 0; i < N_TIMES && result->wrong == NULL; i++)
     {
       if (i == N_WARM_UP)
-        {
-          result->pages_before = resident_pages ();
-        }
+        result->pages_before = resident_pages ();
       result->wrong = use_once (i % 10 == 0);
     }
   result->pages_after = resident_pages ();
@@ -127,9 +107,7 @@ test_a_thousand_times (void **state)
   assert_int_equal (pthread_create (&thread, NULL, open_and_close, &result), 0);
   pthread_join (thread, NULL);
   if (result.wrong != NULL)
-    {
-      fail_msg ("%s", result.wrong);
-    }
+    fail_msg ("%s", result.wrong);
   print_message ("%ld pages after %d times, %ld after %d\n", result.pages_before, N_WARM_UP,
                  result.pages_after, N_TIMES);
   assert_true (result.pages_after <= result.pages_before + MOST_GROWTH);

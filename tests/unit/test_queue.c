@@ -82,9 +82,7 @@ test_parse_number (void **state)
       gint64 number = 77;
 
       if (curator_queue_parse_number (bad[i], &number))
-        {
-          fail_msg ("\"%s\" was accepted", bad[i]);
-        }
+        fail_msg ("\"%s\" was accepted", bad[i]);
       assert_true (number == 77);
     }
 }
@@ -304,9 +302,7 @@ oracle_key (const char *name, const char *lock_name)
   const char *found = NULL;
 
   for (const char *c = name; *c != '\0'; c++)
-    {
-      found = strncmp (c, lock_name, strlen (lock_name)) == 0 ? c + strlen (lock_name) : found;
-    }
+    found = strncmp (c, lock_name, strlen (lock_name)) == 0 ? c + strlen (lock_name) : found;
   return found;
 }
 
@@ -382,9 +378,7 @@ oracle_tie_is_legal (const Case *c, const char *key)
       if (c->children[i].key != NULL && strcmp (c->children[i].key, key) == 0)
         {
           if (!c->read_write)
-            {
-              return FALSE;
-            }
+            return FALSE;
           n_writers += oracle_is_read_write (c->children[i].name, "W") ? 1 : 0;
         }
     }
@@ -397,9 +391,7 @@ oracle_count (const Case *c, const char *key)
   gsize n = 0;
 
   for (gsize i = 0; i < c->n; i++)
-    {
-      n += c->children[i].key != NULL && strcmp (c->children[i].key, key) == 0 ? 1 : 0;
-    }
+    n += c->children[i].key != NULL && strcmp (c->children[i].key, key) == 0 ? 1 : 0;
   return n;
 }
 
@@ -434,9 +426,7 @@ oracle_judge (Case *c, gboolean *exhausted)
       const char *key = c->children[i].key;
 
       if (key != NULL && oracle_count (c, key) > 1 && !oracle_tie_is_legal (c, key))
-        {
-          *exhausted = TRUE;
-        }
+        *exhausted = TRUE;
     }
   return n_foreign;
 }
@@ -454,9 +444,7 @@ check_order (const Case *c, const CuratorQueue *queue)
         {
           gssize other = curator_queue_index_of (queue, c->children[j].name);
           if (other < 0 || i == j)
-            {
-              continue;
-            }
+            continue;
           int order = strcmp (c->children[i].key, c->children[j].key);
           assert_int_not_equal (at, other);
           assert_true (order == 0 || (order < 0) == (at < other));
@@ -472,9 +460,7 @@ has_twin (const Case *c, gsize i)
   for (gsize j = 0; j < i; j++)
     {
       if (strcmp (c->children[i].name, c->children[j].name) == 0)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -518,9 +504,7 @@ check_case (GRand *rand, Case *c, guint *n_exhausted)
   g_auto (CuratorQueue) shuffled = { 0 };
 
   for (gsize i = 0; i < c->n; i++)
-    {
-      names[i] = c->children[i].name;
-    }
+    names[i] = c->children[i].name;
   curator_queue_init (&queue, names, c->n, key, (gpointer) "lock-");
   assert_int_equal (queue.n_foreign, n_foreign);
   assert_int_equal (queue.n_names, c->n - n_foreign);
@@ -532,9 +516,7 @@ check_case (GRand *rand, Case *c, guint *n_exhausted)
   shuffle (rand, names, c->n);
   curator_queue_init (&shuffled, names, c->n, key, (gpointer) "lock-");
   for (gsize i = 0; i < queue.n_names; i++)
-    {
-      assert_ptr_equal (queue.names[i], shuffled.names[i]);
-    }
+    assert_ptr_equal (queue.names[i], shuffled.names[i]);
   *n_exhausted += exhausted ? 1 : 0;
 }
 
@@ -586,9 +568,7 @@ test_p10_many_children (void **state)
   g_autofree const char **names = g_new0 (const char *, n);
 
   for (gsize i = 0; i < n; i++)
-    {
-      names[i] = g_strdup_printf (UUID "lock-%010d", (int) i);
-    }
+    names[i] = g_strdup_printf (UUID "lock-%010d", (int) i);
   shuffle (rand, names, n);
   gint64 start = g_get_monotonic_time ();
   for (int i = 0; i < 20; i++)
@@ -605,9 +585,7 @@ test_p10_many_children (void **state)
   print_message ("%" G_GSIZE_FORMAT " children: %" G_GINT64_FORMAT " us\n", n, each_us);
   assert_true (each_us < 200 * 1000);
   for (gsize i = 0; i < n; i++)
-    {
-      g_free ((char *) names[i]);
-    }
+    g_free ((char *) names[i]);
 }
 
 /* A name without a number goes where Java's String.compareTo of the keys puts it. */
@@ -630,9 +608,7 @@ test_insert (void **state)
       curator_queue_insert (&queue, names[i], lock_key, (gpointer) "lock-");
       assert_int_equal (queue.n_names, 3);
       for (gsize k = 0; k < 3; k++)
-        {
-          assert_string_equal (queue.names[k], expected[i][k]);
-        }
+        assert_string_equal (queue.names[k], expected[i][k]);
       assert_null (queue.names[3]);
       curator_queue_init (&empty, children, 0, lock_key, (gpointer) "lock-");
       curator_queue_insert (&empty, names[i], lock_key, (gpointer) "lock-");

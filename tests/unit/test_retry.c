@@ -59,13 +59,9 @@ test_exponential_backoff_retry_limit (void **state)
 
   assert_int_equal (n_warnings, 1);
   for (int i = 0; i < 1000000; i++)
-    {
-      check_limit_at (policy, i);
-    }
+    check_limit_at (policy, i);
   for (int i = 1000000; i < G_MAXINT - 20011; i += 20011)
-    {
-      check_limit_at (policy, i);
-    }
+    check_limit_at (policy, i);
   check_limit_at (policy, G_MAXINT - 1);
   check_limit_at (policy, G_MAXINT);
 }
@@ -77,9 +73,7 @@ test_retry_forever (void **state)
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (1000);
 
   for (int i = 0; i < 10; i++)
-    {
-      check (policy, i, 0, TRUE, 1000);
-    }
+    check (policy, i, 0, TRUE, 1000);
   check (policy, G_MAXINT, G_MAXINT64, TRUE, 1000);
   assert_int_equal (n_warnings, 0);
 }
@@ -165,9 +159,7 @@ test_exponential_backoff_grows_and_spreads (void **state)
 
   assert_int_equal (n_warnings, 0);
   for (int k = 0; k < 29; k++)
-    {
-      check_backoff_at (policy, k, 3);
-    }
+    check_backoff_at (policy, k, 3);
   check (policy, 29, 0, FALSE, 0);
 }
 
@@ -177,9 +169,7 @@ test_exponential_backoff_first_sleep_is_the_base (void **state)
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (1000, 3);
 
   for (int i = 0; i < 1000; i++)
-    {
-      check (policy, 0, 0, TRUE, 1000);
-    }
+    check (policy, 0, 0, TRUE, 1000);
   check (policy, 3, 0, FALSE, 0);
 }
 
@@ -284,9 +274,7 @@ ask_often (void *data)
 
       curator_retry_policy_unref (curator_retry_policy_ref (policy));
       if (!curator_retry_policy_allow_retry (policy, i % 29, 0, &sleep) || sleep < 1)
-        {
-          return policy;
-        }
+        return policy;
     }
   return NULL;
 }
@@ -298,9 +286,7 @@ test_threads_share_a_policy (void **state)
   pthread_t threads[4];
 
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      assert_int_equal (pthread_create (&threads[i], NULL, ask_often, policy), 0);
-    }
+    assert_int_equal (pthread_create (&threads[i], NULL, ask_often, policy), 0);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     {
       void *failure = policy;

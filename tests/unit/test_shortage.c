@@ -70,9 +70,7 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
   static Create real;
 
   if (real == NULL)
-    {
-      real = (Create) dlsym (RTLD_NEXT, "pthread_create");
-    }
+    real = (Create) dlsym (RTLD_NEXT, "pthread_create");
   if (is_refused ())
     {
       g_atomic_int_inc (&n_refused);
@@ -94,9 +92,7 @@ static void
 wait_for (gint *counter, gint value)
 {
   for (int i = 0; i < 60000 && g_atomic_int_get (counter) < value; i++)
-    {
-      g_usleep (1000);
-    }
+    g_usleep (1000);
   assert_true (g_atomic_int_get (counter) >= value);
 }
 
@@ -110,9 +106,7 @@ client_new (const char *address, gboolean listens)
 {
   CuratorClient *client = curator_client_new (address, NULL);
   if (listens)
-    {
-      curator_client_add_state_listener (client, ignore_state, NULL, NULL);
-    }
+    curator_client_add_state_listener (client, ignore_state, NULL, NULL);
   return client;
 }
 
@@ -172,9 +166,7 @@ static void
 wait_for_no_thread (void)
 {
   for (int i = 0; i < 60000 && g_atomic_int_get (&n_alive) > 0; i++)
-    {
-      g_usleep (1000);
-    }
+    g_usleep (1000);
   assert_int_equal (g_atomic_int_get (&n_alive), 0);
 }
 
@@ -257,13 +249,9 @@ static GLogWriterOutput
 count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
   if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    {
-      return g_log_writer_default (level, fields, n_fields, data);
-    }
+    return g_log_writer_default (level, fields, n_fields, data);
   if ((level & G_LOG_LEVEL_WARNING) != 0)
-    {
-      g_atomic_int_inc (&n_warnings);
-    }
+    g_atomic_int_inc (&n_warnings);
   return G_LOG_WRITER_HANDLED;
 }
 

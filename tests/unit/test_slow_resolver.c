@@ -90,9 +90,7 @@ test_nothing_waits (void **state)
   wait_for (&called);
   assert_true (is_set (&called));
   while (!was_refused (client) && g_get_monotonic_time () < until)
-    {
-      g_usleep (10000);
-    }
+    g_usleep (10000);
   assert_true (was_refused (client));
   curator_client_close (client);
   assert_false (is_set (&answered));

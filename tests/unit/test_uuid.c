@@ -26,9 +26,7 @@ test_distinct (void **state)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (int i = 0; i < N_UUIDS; i++)
-    {
-      assert_true (g_hash_table_add (seen, curator_uuid_new (curator_zk_ops_real ())));
-    }
+    assert_true (g_hash_table_add (seen, curator_uuid_new (curator_zk_ops_real ())));
 }
 
 /* A child of fork() inherits its parent's memory, including a generator's state. */
@@ -45,9 +43,7 @@ test_other_after_fork (void **state)
   assert_true (child >= 0);
   g_autofree char *uuid = curator_uuid_new (curator_zk_ops_real ());
   if (child == 0)
-    {
-      _exit (write (ends[1], uuid, UUID_LENGTH) == UUID_LENGTH ? 0 : 1);
-    }
+    _exit (write (ends[1], uuid, UUID_LENGTH) == UUID_LENGTH ? 0 : 1);
   assert_int_equal (waitpid (child, &status, 0), child);
   assert_int_equal (status, 0);
   assert_int_equal (read (ends[0], theirs, UUID_LENGTH), UUID_LENGTH);

@@ -16,9 +16,7 @@ find_held (const Options *options, CuratorClient *client)
     {
       g_autoptr (CuratorInspection) one = curator_inspect (client, *path, READ_MS, NULL, NULL);
       if (one != NULL && curator_inspection_get_n_holders (one) > 0)
-        {
-          return g_steal_pointer (&one);
-        }
+        return g_steal_pointer (&one);
     }
   return NULL;
 }
@@ -27,9 +25,7 @@ void
 conflict_report (const Options *options, CuratorClient *client)
 {
   if (!options->verbose && !options->syslog && !status_is_wanted ())
-    {
-      return;
-    }
+    return;
   g_autoptr (CuratorInspection) held = find_held (options, client);
   const CuratorParticipant *holder =
       held != NULL ? curator_inspection_get_participant (held, 0) : NULL;

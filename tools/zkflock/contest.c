@@ -23,14 +23,10 @@ static CuratorLock *
 make_lock (const Options *options, CuratorClient *client, const char *path, GError **error)
 {
   if (options->mode == MODE_MUTEX)
-    {
-      return curator_mutex_new (client, path, error);
-    }
+    return curator_mutex_new (client, path, error);
   g_autoptr (CuratorRwLock) pair = curator_rw_lock_new (client, path, NULL, 0, error);
   if (pair == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   return curator_lock_ref (options->mode == MODE_READ ? curator_rw_lock_read_lock (pair)
                                                       : curator_rw_lock_write_lock (pair));
 }
@@ -56,9 +52,7 @@ make_locks (const Options *options, CuratorClient *client, char **paths, GError 
         }
       CuratorLock *lock = make_lock (options, client, paths[i], error);
       if (lock == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
       g_ptr_array_add (locks, lock);
     }
   return locks->len == 1 ? curator_lock_ref (g_ptr_array_index (locks, 0))

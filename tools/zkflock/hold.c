@@ -42,9 +42,7 @@ static void
 on_signal (int signal, gpointer data)
 {
   if (signal_stops (signal))
-    {
-      end (data, EXIT_CODE_SIGNAL + signal);
-    }
+    end (data, EXIT_CODE_SIGNAL + signal);
 }
 
 static gboolean
@@ -54,9 +52,7 @@ on_stdin (int fd, GIOCondition condition, gpointer data)
   const gssize n = read (fd, text, sizeof text);
 
   if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-    {
-      return G_SOURCE_CONTINUE;
-    }
+    return G_SOURCE_CONTINUE;
   end (data, 0);
   return G_SOURCE_REMOVE;
 }
@@ -174,14 +170,10 @@ hold_run (Hold *hold, gboolean *lost)
       GSource *source =
           sources[i] != 0 ? g_main_context_find_source_by_id (NULL, sources[i]) : NULL;
       if (source != NULL)
-        {
-          g_source_destroy (source);
-        }
+        g_source_destroy (source);
     }
   *lost = hold->lost;
   if (hold->lost)
-    {
-      print_error (hold->path, "lock lost");
-    }
+    print_error (hold->path, "lock lost");
   return hold->code;
 }

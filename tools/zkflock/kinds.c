@@ -64,13 +64,9 @@ list (CuratorClient *client, const char *path, GCancellable *cancellable, GError
       lock != NULL ? curator_lock_get_participant_nodes (lock, 0, cancellable, &local) : NULL;
 
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNOAUTH))
-    {
-      return g_new0 (char *, 1);
-    }
+    return g_new0 (char *, 1);
   if (local != NULL)
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-    }
+    g_propagate_error (error, g_steal_pointer (&local));
   return nodes;
 }
 
@@ -161,13 +157,9 @@ run_listings (Listing *first, Listing *second)
 
   run_listing (first);
   if (thread != NULL)
-    {
-      g_thread_join (thread);
-    }
+    g_thread_join (thread);
   else
-    {
-      run_listing (second);
-    }
+    run_listing (second);
 }
 
 /* The conflict on one path, or NULL: perhaps with an error. */
@@ -182,13 +174,9 @@ look_at (Look *look, const char *path, GCancellable *cancellable, GError **error
   nodes.folder = g_strdup (path);
   leases.folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
   if (wants_leases)
-    {
-      run_listings (&nodes, &leases);
-    }
+    run_listings (&nodes, &leases);
   else
-    {
-      run_listing (&nodes);
-    }
+    run_listing (&nodes);
   if (nodes.nodes == NULL || (wants_leases && leases.nodes == NULL))
     {
       GError **cause = nodes.nodes == NULL ? &nodes.error : &leases.error;
@@ -199,9 +187,7 @@ look_at (Look *look, const char *path, GCancellable *cancellable, GError **error
   int other = find_other (look, nodes.nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (look->is_nested)
-    {
-      return g_strdup ("this command runs under that lock already, and would wait for its own end");
-    }
+    return g_strdup ("this command runs under that lock already, and would wait for its own end");
   return other >= 0 ? describe (look->options, path, own, (Kind) other) : NULL;
 }
 
@@ -213,9 +199,7 @@ run_look (GTask *task, gpointer source, gpointer data, GCancellable *cancellable
   char *found = NULL;
 
   for (char **path = look->options->paths; *path != NULL && found == NULL && error == NULL; path++)
-    {
-      found = look_at (look, *path, cancellable, &error);
-    }
+    found = look_at (look, *path, cancellable, &error);
   if (error != NULL)
     {
       g_task_return_error (task, error);
@@ -232,9 +216,7 @@ on_looked (GObject *source, GAsyncResult *result, gpointer data)
   g_autofree char *conflict = g_task_propagate_pointer (G_TASK (result), &error);
 
   if (!g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
-    {
-      look->done (conflict, error, look->data);
-    }
+    look->done (conflict, error, look->data);
 }
 
 void

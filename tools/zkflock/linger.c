@@ -26,9 +26,7 @@ on_timer (gpointer data)
   Linger *self = data;
 
   if (is_over (self))
-    {
-      g_main_loop_quit (self->loop);
-    }
+    g_main_loop_quit (self->loop);
   return G_SOURCE_CONTINUE;
 }
 
@@ -38,9 +36,7 @@ on_signal (int signal, gpointer data)
   Linger *self = data;
 
   if (signal_stops (signal))
-    {
-      g_main_loop_quit (self->loop);
-    }
+    g_main_loop_quit (self->loop);
 }
 
 gboolean
@@ -61,9 +57,7 @@ linger (const Options *options, CuratorLease *lease, gint64 until_us)
       g_main_loop_unref (self.loop);
     }
   if (curator_lease_get_remaining_ms (lease) > 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   print_error (options->paths[0], "lock lost before --min-hold was over");
   return FALSE;
 }

@@ -125,18 +125,12 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
   run->since_us = boottime_us ();
   run->lease = lease;
   if (lease != NULL)
-    {
-      note_connected (run);
-    }
+    note_connected (run);
   run->error = error != NULL ? g_error_copy (error) : NULL;
   if (lease != NULL && !run->options->mixed && !g_cancellable_is_cancelled (run->cancellable))
-    {
-      look_for_other_kinds (run);
-    }
+    look_for_other_kinds (run);
   else
-    {
-      g_main_loop_quit (run->loop);
-    }
+    g_main_loop_quit (run->loop);
 }
 
 static void
@@ -145,13 +139,9 @@ on_revoked (gpointer data)
   Run *run = data;
 
   if (run->supervisor != NULL)
-    {
-      supervisor_revoke (run->supervisor);
-    }
+    supervisor_revoke (run->supervisor);
   else if (run->hold != NULL)
-    {
-      hold_revoke (run->hold);
-    }
+    hold_revoke (run->hold);
   run->revoked = TRUE;
 }
 
@@ -191,18 +181,14 @@ on_connect_timer (gpointer data)
     {
       note_connected (run);
       if (!run->options->mixed && !run->has_looked)
-        {
-          look_for_other_kinds (run);
-        }
+        look_for_other_kinds (run);
       run->connect_timer = 0;
       return G_SOURCE_REMOVE;
     }
   /* The servers are asked for a cause only if the connection does not come at once. A handshake takes
    * longer, and the client knows when it has failed. */
   if (run->probe == NULL && connect_knows_cause (run->options, run->client))
-    {
-      run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
-    }
+    run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
   if (g_get_monotonic_time () < run->connect_by_us
       && !connect_is_refused (run->options, run->client, run->probe)
       && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)
@@ -240,9 +226,7 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
   if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
     {
       if (run->outage.timer == 0 && !run->outage.told)
-        {
-          run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);
-        }
+        run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);
       return;
     }
   g_clear_handle_id (&run->outage.timer, g_source_remove);
@@ -263,9 +247,7 @@ report_waiting (Run *run)
     {
       json_begin_array (event, "paths");
       for (char **path = run->options->paths; *path != NULL; path++)
-        {
-          json_string (event, NULL, *path, -1);
-        }
+        json_string (event, NULL, *path, -1);
       json_end_array (event);
       json_string (event, "mode", mode_to_string (run->options), -1);
       status_send (event);
@@ -285,9 +267,7 @@ iterate_until_decided (Run *run)
   run->place = place_start (run->options, run->client);
   const guint listener = curator_client_add_state_listener (run->client, on_state, run, NULL);
   if (run->signal == 0)
-    {
-      g_main_loop_run (run->loop);
-    }
+    g_main_loop_run (run->loop);
   curator_client_remove_state_listener (run->client, listener);
   g_clear_handle_id (&run->connect_timer, g_source_remove);
   g_clear_handle_id (&run->outage.timer, g_source_remove);
@@ -313,14 +293,10 @@ report_failed_wait (Run *run)
     }
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
-    {
-      return connect_report_failure (run->options, run->client, run->probe);
-    }
+    return connect_report_failure (run->options, run->client, run->probe);
   const int code = fail_with (run->options, run->error);
   if (g_error_matches (run->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      conflict_report (run->options, run->client);
-    }
+    conflict_report (run->options, run->client);
   return code;
 }
 
@@ -330,9 +306,7 @@ static void
 use_cgroup (Run *run)
 {
   if (run->options->command == NULL)
-    {
-      return;
-    }
+    return;
   if (run->launcher.is_in_cgroup
       || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid)))
     {
@@ -362,9 +336,7 @@ wait_for_lock (Run *run, int *exit_code)
   use_cgroup (run);
   iterate_until_decided (run);
   if (run->signal == 0 && run->lease != NULL && run->conflict == NULL && run->error == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   *exit_code = report_failed_wait (run);
   return FALSE;
 }
@@ -445,9 +417,7 @@ run_command (Run *run, gboolean *lost)
   g_clear_pointer (&run->supervisor, supervisor_free);
   *lost = end.lost;
   if (!end.lost && end.started && run->options->min_hold_ms > 0)
-    {
-      *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
-    }
+    *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
   return code;
 }
 
@@ -473,9 +443,7 @@ use_lock (Run *run, gboolean *lost)
       return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
     }
   if (run->options->command == NULL)
-    {
-      return hold_without_command (run, lost);
-    }
+    return hold_without_command (run, lost);
   return run_command (run, lost);
 }
 
@@ -508,9 +476,7 @@ static void
 on_signal_at_close (int signal, gpointer data)
 {
   if (signal_stops (signal))
-    {
-      *(gboolean *) data = TRUE;
-    }
+    *(gboolean *) data = TRUE;
 }
 
 /* Returns FALSE if the client is still busy; what is left then ends with the session. */
@@ -523,9 +489,7 @@ close_within (Run *run, gint64 bound_ms)
   signals_set_handler (on_signal_at_close, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
   while (!over && !g_atomic_int_get (&run->finished))
-    {
-      g_main_context_iteration (NULL, TRUE);
-    }
+    g_main_context_iteration (NULL, TRUE);
   signals_set_handler (NULL, NULL);
   if (g_atomic_int_get (&run->finished))
     {
@@ -564,9 +528,7 @@ open_standard_descriptors (void)
     }
   while (fd >= 0 && fd <= 2);
   if (fd > 2)
-    {
-      close (fd);
-    }
+    close (fd);
 }
 
 static void
@@ -577,9 +539,7 @@ report_end (Run *run, gboolean granted, gboolean lost, gboolean closed)
   if (event != NULL)
     {
       if (!lost)
-        {
-          json_bool (event, "confirmed", closed && !run->unconfirmed);
-        }
+        json_bool (event, "confirmed", closed && !run->unconfirmed);
       status_send (event);
     }
 }
@@ -622,9 +582,7 @@ run_with_client (Run *run)
       _exit (code);
     }
   if (granted && !lost)
-    {
-      print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
-    }
+    print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
   const gboolean closed = close_within (run, bound_ms);
   report_end (run, granted, lost, closed);
   if (!closed)
@@ -634,9 +592,7 @@ run_with_client (Run *run)
       _exit (code);
     }
   if (run->contest != NULL && run->decided)
-    {
-      contest_free (run->contest);
-    }
+    contest_free (run->contest);
   g_clear_pointer (&run->lease, curator_lease_unref);
   return code;
 }

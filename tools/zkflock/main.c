@@ -18,9 +18,7 @@ static int
 finish_output (int code)
 {
   if (fflush (stdout) == 0 && !ferror (stdout))
-    {
-      return code;
-    }
+    return code;
   print_error (NULL, "cannot write to standard output: %s", g_strerror (errno));
   return EXIT_CODE_OUTPUT;
 }
@@ -29,9 +27,7 @@ static gboolean
 open_status (const Options *options)
 {
   if (options->status_fd < 0 || status_open (options->status_fd))
-    {
-      return TRUE;
-    }
+    return TRUE;
   print_error (NULL, "--status-fd: cannot write to descriptor %d: %s", options->status_fd,
                g_strerror (errno));
   return FALSE;
@@ -51,9 +47,7 @@ main (int argc, char **argv)
     {
       outcome_start_clock ();
       if (options.syslog)
-        {
-          message_use_syslog ();
-        }
+        message_use_syslog ();
       /* top draws on the whole screen. */
       choose_logs (options.verbose            ? LOGS_ALL
                    : options.verb == VERB_TOP ? LOGS_CRITICAL
@@ -61,9 +55,7 @@ main (int argc, char **argv)
       code = open_status (&options) ? verbs[options.verb](&options) : EXIT_CODE_USAGE;
     }
   if (options.verb != VERB_LOCK || code == 0)
-    {
-      code = finish_output (code);
-    }
+    code = finish_output (code);
   status_finish (code);
   options_clear (&options);
   terminal_follow_signal ();

@@ -84,9 +84,7 @@ report (Place *place, CuratorInspection *inspection)
   const guint position = own != NULL ? curator_participant_get_position (own) : 0;
 
   if (position == 0 || position == place->last_position)
-    {
-      return;
-    }
+    return;
   gsize length;
   const char *bytes = g_bytes_get_data (curator_participant_get_data (first), &length);
   g_autofree char *label = curator_escape_name (bytes, (gssize) length);
@@ -106,9 +104,7 @@ on_read (GObject *source, GAsyncResult *result, gpointer data)
   if (!place->stopped)
     {
       if (inspection != NULL)
-        {
-          report (place, inspection);
-        }
+        report (place, inspection);
       schedule (place, READ_MS);
     }
   g_clear_pointer (&inspection, curator_inspection_unref);
@@ -138,9 +134,7 @@ Place *
 place_start (const Options *options, CuratorClient *client)
 {
   if (!options->verbose && !notify_is_wanted ())
-    {
-      return NULL;
-    }
+    return NULL;
   Place *place = g_new0 (Place, 1);
   g_atomic_int_set (&place->refs, 1);
   place->options = options;
@@ -153,22 +147,16 @@ void
 place_forget (Place *place)
 {
   if (place != NULL)
-    {
-      place->last_position = 0;
-    }
+    place->last_position = 0;
 }
 
 void
 place_stop (Place *place)
 {
   if (place == NULL)
-    {
-      return;
-    }
+    return;
   place->stopped = TRUE;
   if (place->timer != 0)
-    {
-      g_source_remove (place->timer);
-    }
+    g_source_remove (place->timer);
   place_unref (place);
 }

@@ -39,9 +39,7 @@ stop_source_of (GCancellable *cancellable)
       const std::unique_ptr<std::stop_source> known (
           static_cast<std::stop_source *> (g_object_dup_qdata (object, key, copy_source, nullptr)));
       if (known != nullptr)
-        {
-          return *known;
-        }
+        return *known;
       auto source = std::make_unique<std::stop_source> ();
       auto listener = std::make_unique<std::stop_source> (*source);
       if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr))

@@ -116,9 +116,7 @@ public:
         set_nodes (options);
         set_callbacks (options);
         if (!set_auth (options, outcome) || !set_security (options, outcome))
-          {
-            handle_ = client_handle ();
-          }
+          handle_ = client_handle ();
       }
     outcome.built (native_handle () != nullptr);
   }
@@ -210,9 +208,7 @@ public:
   remove_state_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_client_remove_state_listener (native_handle (), id);
-      }
+      curator_client_remove_state_listener (native_handle (), id);
   }
 
   /** All counters at one moment, indexed by #CuratorCounter: curator_client_get_counters(). */
@@ -287,9 +283,7 @@ public:
   remove_connection_error_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_client_remove_connection_error_listener (native_handle (), id);
-      }
+      curator_client_remove_connection_error_listener (native_handle (), id);
   }
 
   /** Closes the client and ends all its holds; idempotent. */
@@ -297,9 +291,7 @@ public:
   close () noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_client_close (native_handle ());
-      }
+      curator_client_close (native_handle ());
   }
 
   /** Another handle of the same client. */
@@ -323,13 +315,9 @@ private:
   set_times (const client_options &options)
   {
     if (options.session_timeout)
-      {
-        curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
-      }
+      curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
     if (options.server_tick)
-      {
-        curator_client_set_server_tick (native_handle (), options.server_tick->count ());
-      }
+      curator_client_set_server_tick (native_handle (), options.server_tick->count ());
     if (options.heartbeat_interval)
       {
         curator_client_set_heartbeat_interval (native_handle (),
@@ -346,31 +334,23 @@ private:
   set_nodes (const client_options &options)
   {
     if (options.acl != nullptr)
-      {
-        curator_client_set_acl (native_handle (), options.acl);
-      }
+      curator_client_set_acl (native_handle (), options.acl);
     if (options.default_data)
       {
         curator_client_set_default_data (native_handle (), options.default_data->data (),
                                          options.default_data->size ());
       }
     if (options.compression)
-      {
-        curator_client_set_compression (native_handle (), TRUE);
-      }
+      curator_client_set_compression (native_handle (), TRUE);
     if (options.follow_configuration)
-      {
-        curator_client_set_follow_configuration (native_handle (), TRUE);
-      }
+      curator_client_set_follow_configuration (native_handle (), TRUE);
   }
 
   void
   set_callbacks (const client_options &options)
   {
     if (options.callback_context != nullptr)
-      {
-        curator_client_set_callback_context (native_handle (), options.callback_context);
-      }
+      curator_client_set_callback_context (native_handle (), options.callback_context);
     if (options.trace)
       {
         curator_client_set_trace (native_handle (), call_trace, detail::keep (options.trace),
@@ -384,9 +364,7 @@ private:
     for (const auto &[scheme, credentials] : options.auth)
       {
         if (!outcome.takes (scheme))
-          {
-            return false;
-          }
+          return false;
         curator_client_add_auth (native_handle (), scheme.c_str (), credentials.data (),
                                  credentials.size ());
       }

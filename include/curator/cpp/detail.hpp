@@ -76,9 +76,7 @@ public:
   check (bool succeeded) const
   {
     if (!succeeded)
-      {
-        return failure<result<void>> ();
-      }
+      return failure<result<void>> ();
     return result<void> ();
   }
 
@@ -88,9 +86,7 @@ public:
   give (bool succeeded, T value) const
   {
     if (!succeeded)
-      {
-        return failure<result<T>> ();
-      }
+      return failure<result<T>> ();
     return result<T> (std::move (value));
   }
 
@@ -99,9 +95,7 @@ public:
   in_time (bool succeeded) const
   {
     if (!succeeded && !is_late ())
-      {
-        return failure<result<bool>> ();
-      }
+      return failure<result<bool>> ();
     return succeeded;
   }
 
@@ -110,9 +104,7 @@ public:
   in_time (bool succeeded, T value) const
   {
     if (!succeeded && !is_late ())
-      {
-        return failure<result<std::optional<T>>> ();
-      }
+      return failure<result<std::optional<T>>> ();
     return succeeded ? std::optional<T> (std::move (value)) : std::nullopt;
   }
 
@@ -163,9 +155,7 @@ private:
   failure () const
   {
     if (error_ == nullptr)
-      {
-        misuse ("the curator library refused the call");
-      }
+      misuse ("the curator library refused the call");
 #ifdef __cpp_exceptions
     throw error (error_);
 #else
@@ -187,9 +177,7 @@ T *
 require (T *object)
 {
   if (object == nullptr)
-    {
-      misuse ("the curator handle is empty");
-    }
+    misuse ("the curator handle is empty");
   return object;
 }
 
@@ -277,9 +265,7 @@ public:
   ~handle ()
   {
     if (object_ != nullptr)
-      {
-        Unref (object_);
-      }
+      Unref (object_);
   }
 
   T *
@@ -304,9 +290,7 @@ unsigned
 release_to_library (std::unique_ptr<F> &kept, guint id)
 {
   if (id == 0)
-    {
-      misuse ("the curator library refused the listener");
-    }
+    misuse ("the curator library refused the listener");
   kept.release ();
   return id;
 }
@@ -338,9 +322,7 @@ take_array (GPtrArray *objects, Take &&take)
 {
   std::vector<std::invoke_result_t<Take, gpointer>> taken;
   for (guint i = 0; objects != nullptr && i < objects->len; i++)
-    {
-      taken.push_back (take (g_ptr_array_index (objects, i)));
-    }
+    taken.push_back (take (g_ptr_array_index (objects, i)));
   g_clear_pointer (&objects, g_ptr_array_unref);
   return taken;
 }
@@ -350,9 +332,7 @@ inline std::vector<std::string>
 take_strings (char **strings)
 {
   if (strings == nullptr)
-    {
-      return {};
-    }
+    return {};
   const std::unique_ptr<char *, void (*) (char **)> owner (strings, g_strfreev);
   return std::vector<std::string> (strings, strings + g_strv_length (strings));
 }

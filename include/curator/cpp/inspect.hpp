@@ -135,9 +135,7 @@ public:
     std::vector<participant> all;
     all.reserve (n);
     for (guint i = 0; i < n; i++)
-      {
-        all.push_back (copy (curator_inspection_get_participant (object, i)));
-      }
+      all.push_back (copy (curator_inspection_get_participant (object, i)));
     return all;
   }
 
@@ -149,9 +147,7 @@ public:
     const char *const *name =
         curator_inspection_get_foreign_children (detail::require (native_handle ()));
     for (; *name != nullptr; name++)
-      {
-        names.emplace_back (*name);
-      }
+      names.emplace_back (*name);
     return names;
   }
 
@@ -171,9 +167,7 @@ public:
     const CuratorParticipant *one =
         curator_inspection_get_participant (detail::require (native_handle ()), i);
     if (one == nullptr)
-      {
-        detail::misuse<std::out_of_range> ("no such participant");
-      }
+      detail::misuse<std::out_of_range> ("no such participant");
     detail::outcome outcome;
     return outcome.check (curator_delete_ownerless (detail::require (client.native_handle ()), one,
                                                     timeout, cancellable, outcome)
@@ -260,9 +254,7 @@ inspect_all (const client &client, const std::string &path,
   const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> old (g_ptr_array_new (),
                                                                 g_ptr_array_unref);
   for (const inspection &one : previous)
-    {
-      g_ptr_array_add (old.get (), detail::require (one.native_handle ()));
-    }
+    g_ptr_array_add (old.get (), detail::require (one.native_handle ()));
   GPtrArray *all =
       outcome.takes (path)
           ? curator_inspect_all (detail::require (client.native_handle ()), path.c_str (),

@@ -99,9 +99,7 @@ public:
                                          detail::destroy<callback>, outcome));
       }
     if (native_handle () != nullptr)
-      {
-        kept.release ();
-      }
+      kept.release ();
     outcome.built (native_handle () != nullptr);
   }
 
@@ -113,9 +111,7 @@ public:
     CuratorLeaderSelector *const object = detail::require (native_handle ());
     const bool taken = outcome.takes (id);
     if (taken)
-      {
-        curator_leader_selector_set_id (object, id.c_str ());
-      }
+      curator_leader_selector_set_id (object, id.c_str ());
     return outcome.check (taken);
   }
 
@@ -198,9 +194,7 @@ public:
   close () noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_leader_selector_close (native_handle ());
-      }
+      curator_leader_selector_close (native_handle ());
   }
 
   /** Another handle of the same selector. */
@@ -376,9 +370,7 @@ public:
   remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_leader_latch_remove_listener (native_handle (), id);
-      }
+      curator_leader_latch_remove_listener (native_handle (), id);
   }
 
   /** Leaves the queue and gives up leadership at once; drops all listeners. */

@@ -192,9 +192,7 @@ public:
   remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_lease_remove_listener (native_handle (), id);
-      }
+      curator_lease_remove_listener (native_handle (), id);
   }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.

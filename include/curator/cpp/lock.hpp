@@ -270,9 +270,7 @@ public:
     const gint64 ms = detail::to_ms (max_hold);
     const bool taken = ms != 0 || outcome.refuse ("a maximum of no time at all");
     if (taken)
-      {
-        curator_lock_set_max_hold (object, ms);
-      }
+      curator_lock_set_max_hold (object, ms);
     return outcome.check (taken);
   }
 
@@ -336,9 +334,7 @@ private:
   log_misuse (const GError *failed) noexcept
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))
-      {
-        g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
-      }
+      g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
   }
 
   detail::handle<CuratorLock, curator_lock_ref, curator_lock_unref> handle_;

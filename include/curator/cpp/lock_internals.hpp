@@ -48,9 +48,7 @@ public:
     detail::outcome outcome;
     const bool taken = outcome.takes (name);
     if (taken)
-      {
-        curator_node_request_set_name (request_, name.c_str ());
-      }
+      curator_node_request_set_name (request_, name.c_str ());
     return outcome.check (taken);
   }
 
@@ -203,9 +201,7 @@ private:
       const std::string_view end =
           static_cast<state *> (data)->functions.fix_for_sorting (whole, lock_name);
       if (end.size () <= whole.size () && whole.substr (whole.size () - end.size ()) == end)
-        {
-          key = name + (whole.size () - end.size ());
-        }
+        key = name + (whole.size () - end.size ());
     });
     return key;
   }

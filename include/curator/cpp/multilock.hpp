@@ -87,9 +87,7 @@ private:
     std::vector<CuratorLock *> locks;
     locks.reserve (members.size ());
     for (const lockable &member : members)
-      {
-        locks.push_back (detail::require (member.native_handle ()));
-      }
+      locks.push_back (detail::require (member.native_handle ()));
     return detail::require (curator_multi_lock_new (locks.data (), locks.size ()));
   }
 };

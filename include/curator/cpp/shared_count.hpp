@@ -127,9 +127,7 @@ public:
   remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_shared_count_remove_listener (native_handle (), id);
-      }
+      curator_shared_count_remove_listener (native_handle (), id);
   }
 
   /** Stops following the node, without deleting it. */
@@ -137,9 +135,7 @@ public:
   close () noexcept
   {
     if (native_handle () != nullptr)
-      {
-        curator_shared_count_close (native_handle ());
-      }
+      curator_shared_count_close (native_handle ());
   }
 
   /** Another handle of the same count. */

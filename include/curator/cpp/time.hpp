@@ -23,15 +23,11 @@ to_ms (const std::chrono::duration<Rep, Period> &time)
 {
   using namespace std::chrono;
   if (!(time > time.zero ()))
-    {
-      return 0;
-    }
+    return 0;
   /* Compare in floating point, where hours::max() does not overflow. */
   constexpr double century_ms = 100.0 * 366 * 24 * 3600 * 1000;
   if (duration<double, std::milli> (time).count () >= century_ms)
-    {
-      return CURATOR_WAIT_FOREVER;
-    }
+    return CURATOR_WAIT_FOREVER;
   return static_cast<gint64> (ceil<milliseconds> (time).count ());
 }
 

@@ -89,9 +89,7 @@ public:
     CuratorTls *const object = require ();
     const bool taken = outcome.takes (name);
     if (taken)
-      {
-        curator_tls_set_server_name (object, name.c_str ());
-      }
+      curator_tls_set_server_name (object, name.c_str ());
     return outcome.check (taken);
   }
 

@@ -125,9 +125,7 @@ latches_leading (Latch **latches, int n)
 {
   int leading = 0;
   for (int i = 0; i < n; i++)
-    {
-      leading += latch_leads (latches[i]);
-    }
+    leading += latch_leads (latches[i]);
   return leading;
 }
 
@@ -143,9 +141,7 @@ has_leader (gpointer data)
 {
   Election *election = data;
   for (int i = 0; i < election->n && election->leader == NULL; i++)
-    {
-      election->leader = latch_leads (election->latches[i]) ? election->latches[i] : NULL;
-    }
+    election->leader = latch_leads (election->latches[i]) ? election->latches[i] : NULL;
   return election->leader != NULL;
 }
 
@@ -172,7 +168,5 @@ void
 latches_free (Latch **latches, int n)
 {
   for (int i = 0; i < n; i++)
-    {
-      latch_free (latches[i]);
-    }
+    latch_free (latches[i]);
 }

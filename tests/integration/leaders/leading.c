@@ -9,9 +9,7 @@ reign_begin (Reign *reign)
       const int now = g_atomic_int_add (&reign->now, 1) + 1;
       int most = g_atomic_int_get (&reign->most);
       while (now > most && !g_atomic_int_compare_and_exchange (&reign->most, most, now))
-        {
-          most = g_atomic_int_get (&reign->most);
-        }
+        most = g_atomic_int_get (&reign->most);
     }
 }
 
@@ -19,9 +17,7 @@ static void
 reign_end (Reign *reign)
 {
   if (reign != NULL)
-    {
-      g_atomic_int_add (&reign->now, -1);
-    }
+    g_atomic_int_add (&reign->now, -1);
 }
 
 static void
@@ -108,9 +104,7 @@ leading_new (CuratorClient *client, const char *path, const char *id, Reign *rei
       curator_leader_selector_new (client, path, take_leadership, leading, on_destroyed, &error);
   assert_ok (leading->selector != NULL, &error);
   if (id != NULL)
-    {
-      curator_leader_selector_set_id (leading->selector, id);
-    }
+    curator_leader_selector_set_id (leading->selector, id);
   return leading;
 }
 
@@ -139,9 +133,7 @@ wait_for (Leading *leading, const int *counter, int n)
   int failed = 0;
   pthread_mutex_lock (&leading->mutex);
   while (*counter < n && failed == 0)
-    {
-      failed = pthread_cond_timedwait (&leading->changed, &leading->mutex, &until);
-    }
+    failed = pthread_cond_timedwait (&leading->changed, &leading->mutex, &until);
   const gboolean reached = *counter >= n;
   pthread_mutex_unlock (&leading->mutex);
   return reached;
@@ -222,9 +214,7 @@ leading_free (Leading *leading)
   curator_leader_selector_unref (leading->selector);
   pthread_mutex_lock (&leading->mutex);
   while (!leading->destroyed)
-    {
-      pthread_cond_wait (&leading->changed, &leading->mutex);
-    }
+    pthread_cond_wait (&leading->changed, &leading->mutex);
   pthread_mutex_unlock (&leading->mutex);
   g_clear_pointer (&leading->lease, curator_lease_unref);
   g_clear_object (&leading->cancellable);

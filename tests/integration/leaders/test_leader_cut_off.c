@@ -24,9 +24,7 @@ sample (gpointer data)
               ? latch_leads (sampler->latch)
               : curator_leader_selector_has_leadership (sampler->leading->selector);
       if (!leads)
-        {
-          return NULL;
-        }
+        return NULL;
       sampler->led_last_ns = wait_now_ns ();
       g_usleep (500);
     }
@@ -59,9 +57,7 @@ await_next (gpointer data)
 {
   Next *next = data;
   while (next->latch != NULL ? !latch_leads (next->latch) : leading_entered (next->leading) == 0)
-    {
-      g_usleep (200);
-    }
+    g_usleep (200);
   next->led_first_ns = wait_now_ns ();
   return NULL;
 }
@@ -109,9 +105,7 @@ test_cut_off (void **state)
       next[2 + i].latch = latch_start_new (direct, paths[2 + i], NULL);
     }
   for (int i = 0; i < 4; i++)
-    {
-      assert_children (fixture, paths[i], 2, LONG_MS);
-    }
+    assert_children (fixture, paths[i], 2, LONG_MS);
   const gint64 cut_ns = wait_now_ns ();
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   for (int i = 0; i < 4; i++)
@@ -120,9 +114,7 @@ test_cut_off (void **state)
       threads[4 + i] = g_thread_new ("next", await_next, &next[i]);
     }
   for (int i = 0; i < 8; i++)
-    {
-      g_thread_join (threads[i]);
-    }
+    g_thread_join (threads[i]);
   for (int i = 0; i < 2; i++)
     {
       leading_assert_left (leading[i], 1);
@@ -132,9 +124,7 @@ test_cut_off (void **state)
   static const char *const names[] = { "selector", "selector, until lost", "latch",
                                        "latch, until lost" };
   for (int i = 0; i < 4; i++)
-    {
-      print_margin (names[i], cut_ns, samplers[i].led_last_ns, next[i].led_first_ns);
-    }
+    print_margin (names[i], cut_ns, samplers[i].led_last_ns, next[i].led_first_ns);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   latches_free (latches, 2);
   for (int i = 0; i < 2; i++)

@@ -52,9 +52,7 @@ run_held (void *data)
   pthread_mutex_lock (&gate.mutex);
   gate.held++;
   while (gate.held > 0)
-    {
-      pthread_cond_wait (&gate.changed, &gate.mutex);
-    }
+    pthread_cond_wait (&gate.changed, &gate.mutex);
   pthread_mutex_unlock (&gate.mutex);
   return held.run (held.data);
 }
@@ -82,13 +80,9 @@ __wrap_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*ru
   const gboolean hold = gate.hold;
   pthread_mutex_unlock (&gate.mutex);
   if (refuse)
-    {
-      return EAGAIN;
-    }
+    return EAGAIN;
   if (!hold)
-    {
-      return __real_pthread_create (thread, attr, run, data);
-    }
+    return __real_pthread_create (thread, attr, run, data);
   Held *held = g_new (Held, 1);
   *held = (Held){ run, data };
   return __real_pthread_create (thread, attr, run_held, held);
@@ -215,17 +209,11 @@ end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
   Inside *inside = user_data;
   pthread_mutex_lock (&inside->mutex);
   if (inside->closes_client)
-    {
-      curator_client_close (inside->client);
-    }
+    curator_client_close (inside->client);
   else if (inside->releases)
-    {
-      curator_lease_release (lease, 0, NULL, NULL);
-    }
+    curator_lease_release (lease, 0, NULL, NULL);
   else
-    {
-      curator_leader_selector_close (selector);
-    }
+    curator_leader_selector_close (selector);
   pthread_mutex_unlock (&inside->mutex);
   GPollFD wait;
   if (g_cancellable_make_pollfd (cancellable, &wait))

@@ -65,9 +65,7 @@ static void
 assert_each_has (Fixture *fixture, int n)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
-    {
-      assert_children (fixture, queues[i], n, 3000);
-    }
+    assert_children (fixture, queues[i], n, 3000);
 }
 
 static void
@@ -75,9 +73,7 @@ assert_all_gone (Fixture *fixture)
 {
   assert_no_residue (fixture, BASE "/sem/locks", 3000);
   for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
-    {
-      assert_no_residue (fixture, queues[i], 3000);
-    }
+    assert_no_residue (fixture, queues[i], 3000);
 }
 
 static void
@@ -139,9 +135,7 @@ test_p31_blocked_at_every_member (void **state)
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
       assert_true (took >= 999);
       for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
-        {
-          assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
-        }
+        assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
       assert_false (curator_lock_acquire (mixture.whole, 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
       taking_give_back (blocker);
@@ -220,9 +214,7 @@ static void
 count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_LOST)
-    {
-      g_atomic_int_inc ((int *) user_data);
-    }
+    g_atomic_int_inc ((int *) user_data);
 }
 
 /* One lease for all members: its state is the worst of theirs, and its release releases all. */

@@ -26,9 +26,7 @@ own (void *data)
   Owner *owner = data;
 
   if (owner->has_level && !curator_lock_acquire (owner->member, LONG_MS, NULL, &owner->error))
-    {
-      return NULL;
-    }
+    return NULL;
   owner->acquired = curator_lock_acquire (owner->whole, CURATOR_WAIT_FOREVER, NULL, &owner->error);
   owner->owned_at_return = curator_lock_is_owned_by_current_thread (owner->member);
   for (int i = 0; owner->owned_at_return && i < N_ENTRIES; i++)
@@ -37,9 +35,7 @@ own (void *data)
       owner->n_refused += !curator_lock_release (owner->member, 0, NULL, NULL);
     }
   if (owner->has_level)
-    {
-      owner->n_refused += !curator_lock_release (owner->member, 0, NULL, NULL);
-    }
+    owner->n_refused += !curator_lock_release (owner->member, 0, NULL, NULL);
   owner->owned_at_end = curator_lock_is_owned_by_current_thread (owner->member);
   return NULL;
 }
@@ -68,9 +64,7 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
   assert_int_equal (pthread_create (&owner.thread, NULL, own, &owner), 0);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   for (int i = 0; i < N_FILLERS; i++)
-    {
-      fillers[i] = taking_start_lock (filler, CURATOR_WAIT_FOREVER, NULL);
-    }
+    fillers[i] = taking_start_lock (filler, CURATOR_WAIT_FOREVER, NULL);
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
   assert_children (fixture, third, 2, LONG_MS);
@@ -84,9 +78,7 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
   assert_false (owner.owned_at_end);
   assert_no_residue (fixture, second, LONG_MS);
   for (int i = 0; i < N_FILLERS; i++)
-    {
-      taking_free (fillers[i]);
-    }
+    taking_free (fillers[i]);
   taking_free (blocker);
 }
 

@@ -140,9 +140,7 @@ static void
 assert_all_nodes (Fixture *fixture, Locks *locks, int n)
 {
   for (int i = 0; i < N_MEMBERS; i++)
-    {
-      assert_children (fixture, locks->paths[i], n, LONG_MS);
-    }
+    assert_children (fixture, locks->paths[i], n, LONG_MS);
 }
 
 static void

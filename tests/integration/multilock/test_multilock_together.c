@@ -20,9 +20,7 @@ static void
 locks_init (Locks *locks, CuratorClient *client, const char *base)
 {
   for (int i = 0; i < N_PATHS; i++)
-    {
-      locks->paths[i] = g_strdup_printf ("%s/%d", base, i);
-    }
+    locks->paths[i] = g_strdup_printf ("%s/%d", base, i);
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, locks->paths[1]);
   for (int i = 0; i < N_PATHS; i++)
     {
@@ -49,9 +47,7 @@ static void
 make_parents (Fixture *fixture, const Locks *locks)
 {
   for (int i = 0; i < N_PATHS; i++)
-    {
-      assert_int_equal (raw_zk_make_path (fixture->raw, locks->paths[i]), ZOK);
-    }
+    assert_int_equal (raw_zk_make_path (fixture->raw, locks->paths[i]), ZOK);
 }
 
 static void
@@ -59,18 +55,14 @@ assert_each_has (Fixture *fixture, const Locks *locks, int first, int second, in
 {
   const int wanted[N_PATHS] = { first, second, third, fourth };
   for (int i = 0; i < N_PATHS; i++)
-    {
-      assert_children (fixture, locks->paths[i], wanted[i], LONG_MS);
-    }
+    assert_children (fixture, locks->paths[i], wanted[i], LONG_MS);
 }
 
 static void
 assert_nothing_left (Fixture *fixture, const Locks *locks)
 {
   for (int i = 0; i < N_PATHS; i++)
-    {
-      assert_no_residue (fixture, locks->paths[i], LONG_MS);
-    }
+    assert_no_residue (fixture, locks->paths[i], LONG_MS);
 }
 
 /* --- a delete that is refused ------------------------------------------------------------------- */
@@ -228,9 +220,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
   assert_all_belong_to (fixture, &locks, client);
   contender_join (contender);
   if (!contender->released)
-    {
-      assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
-    }
+    assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
   const gboolean fired = proxy_fired (fixture->proxy) > 0;
   proxy_disarm (fixture->proxy);
   assert_nothing_left (fixture, &locks);
@@ -246,9 +236,7 @@ sweep (Fixture *fixture, ProxyAction action)
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   int k = 1;
   while (k <= 2 * least && cut_at (fixture, direct, k, action))
-    {
-      k++;
-    }
+    k++;
   print_message ("cut at each of %d requests\n", k - 1);
   assert_in_range (k - 1, least, 2 * least - 1);
 }
@@ -327,9 +315,7 @@ main (int argc, char **argv)
     heal_and_test (test_killed_in_between),
   };
   if (argc > 1)
-    {
-      return wait_for_ever (argv[1]);
-    }
+    return wait_for_ever (argv[1]);
   return cmocka_run_group_tests_name ("multi-lock together", tests, fixture_start_calm,
                                       fixture_stop);
 }

@@ -51,9 +51,7 @@ is_not_connected (gpointer data)
     {
       CuratorConnectionState state = curator_client_get_connection_state (clients[i]);
       if (state == CURATOR_STATE_CONNECTED || state == CURATOR_STATE_RECONNECTED)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

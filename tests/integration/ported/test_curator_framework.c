@@ -50,9 +50,7 @@ test_block_until_connected_tight_loop (void **state)
 {
   Fixture *fixture = *state;
   for (int i = 0; i < 50; i++)
-    {
-      curator_client_unref (client_connect (fixture_server (fixture)));
-    }
+    curator_client_unref (client_connect (fixture_server (fixture)));
 }
 
 /* TestNeverConnected: no server at all, LOST in the end. */

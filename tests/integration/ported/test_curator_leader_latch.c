@@ -293,13 +293,9 @@ test_waiting (void **state)
       Waiter waiter = { client, &leading, &mistakes };
       pthread_t threads[LATCHES];
       for (int i = 0; i < LATCHES; i++)
-        {
-          pthread_create (&threads[i], NULL, lead_once, &waiter);
-        }
+        pthread_create (&threads[i], NULL, lead_once, &waiter);
       for (int i = 0; i < LATCHES; i++)
-        {
-          pthread_join (threads[i], NULL);
-        }
+        pthread_join (threads[i], NULL);
       assert_int_equal (g_atomic_int_get (&mistakes), 0);
     }
   assert_no_residue (fixture, PATH, LONG_MS);
@@ -357,9 +353,7 @@ lead_twice (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
   twice->has_led = TRUE;
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
   if (lease != NULL)
-    {
-      curator_lease_release (lease, 0, NULL, NULL);
-    }
+    curator_lease_release (lease, 0, NULL, NULL);
 }
 
 typedef struct

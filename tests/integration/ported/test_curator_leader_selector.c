@@ -117,9 +117,7 @@ test_interrupt_leadership (void **state)
     }
   leading_assert_entered (leading, 4);
   for (int i = 2; i <= 4; i++)
-    {
-      assert_true (leading_token (leading, i) > leading_token (leading, i - 1));
-    }
+    assert_true (leading_token (leading, i) > leading_token (leading, i - 1));
   curator_leader_selector_close (leading->selector);
   leading_assert_left (leading, 4);
   assert_true (leading->led_at_entry);
@@ -284,9 +282,7 @@ test_rotating_leadership (void **state)
   assert_int_equal (g_atomic_int_get (&reign.most), 1);
   assert_no_residue (fixture, PATH, LONG_MS);
   for (int i = 0; i < LEADERS; i++)
-    {
-      leading_free (leaders[i]);
-    }
+    leading_free (leaders[i]);
 }
 
 /* TestLeaderSelectorParticipants.testId */
@@ -344,9 +340,7 @@ test_basic (void **state)
       assert_string_equal (ids, "0,1,2,3,4,5,6,7,8,9");
     }
   for (int i = 0; i < SELECTORS; i++)
-    {
-      leading_free (leaders[i]);
-    }
+    leading_free (leaders[i]);
 }
 
 /* TestLeaderSelectorEdges.flappingTest: the connection breaks right after the node was created, and

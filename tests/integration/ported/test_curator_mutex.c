@@ -131,35 +131,23 @@ enter (Shared *shared, int depth)
       return;
     }
   if (depth == 0 && g_atomic_int_add (&shared->inside, 1) != 0)
-    {
-      g_atomic_int_inc (&shared->violations);
-    }
+    g_atomic_int_inc (&shared->violations);
   wait_ms (1);
   if (depth < 3)
-    {
-      enter (shared, depth + 1);
-    }
+    enter (shared, depth + 1);
   if (!curator_lock_is_acquired_in_this_process (shared->lock))
-    {
-      g_atomic_int_inc (&shared->failures);
-    }
+    g_atomic_int_inc (&shared->failures);
   if (depth == 0)
-    {
-      g_atomic_int_add (&shared->inside, -1);
-    }
+    g_atomic_int_add (&shared->inside, -1);
   if (!curator_lock_release (shared->lock, 0, NULL, NULL))
-    {
-      g_atomic_int_inc (&shared->failures);
-    }
+    g_atomic_int_inc (&shared->failures);
 }
 
 static void *
 enter_often (void *data)
 {
   for (int i = 0; i < 5; i++)
-    {
-      enter (data, 0);
-    }
+    enter (data, 0);
   return NULL;
 }
 
@@ -173,13 +161,9 @@ test_reentrant_single_lock (void **state)
   Shared shared = { .lock = lock };
   pthread_t threads[10];
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, enter_often, &shared);
-    }
+    pthread_create (&threads[i], NULL, enter_often, &shared);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   assert_int_equal (shared.violations, 0);
   assert_int_equal (shared.failures, 0);
   assert_no_residue (fixture, LOCK_PATH, 3000);
@@ -197,9 +181,7 @@ test_reentrant_2_threads (void **state)
   g_autoptr (Contender) other = contender_start (lock, 60000, NULL);
   assert_children (fixture, LOCK_PATH, 2, LONG_MS);
   for (int i = 0; i < 2; i++)
-    {
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-    }
+    assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   for (int i = 0; i < 2; i++)
     {
       assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -306,9 +288,7 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
 {
   gsize index = 0;
   while (index < n_children && strcmp (children[index], own) != 0)
-    {
-      index++;
-    }
+    index++;
   if (index == n_children)
     {
       g_atomic_int_inc ((int *) user_data);

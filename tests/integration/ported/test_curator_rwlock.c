@@ -24,9 +24,7 @@ test_get_participant_nodes (void **state)
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   Taking *takings[READERS + WRITERS];
   for (int i = 0; i < READERS + WRITERS; i++)
-    {
-      takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
-    }
+    takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
   assert_children (fixture, PATH, READERS + WRITERS, LONG_MS);
   g_auto (GStrv) readers = curator_lock_get_participant_nodes (read, 0, NULL, &error);
   assert_ok (readers != NULL, &error);

@@ -71,9 +71,7 @@ run_clients (Fixture *fixture, int max, int rounds, int hold_ms, gboolean random
       clients[i].rand = random ? g_rand_new_with_seed ((guint32) i + 1) : NULL;
     }
   for (int i = 0; i < N; i++)
-    {
-      pthread_create (&threads[i], NULL, acquire_and_release, &clients[i]);
-    }
+    pthread_create (&threads[i], NULL, acquire_and_release, &clients[i]);
   for (int i = 0; i < N; i++)
     {
       pthread_join (threads[i], NULL);
@@ -116,13 +114,9 @@ test_release_in_chunks (void **state)
   Client client = { .tally = &tally, .semaphore = semaphore, .max = 11, .rounds = 1, .hold_ms = 2 };
   pthread_t threads[100];
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, acquire_and_release, &client);
-    }
+    pthread_create (&threads[i], NULL, acquire_and_release, &client);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   assert_int_equal (tally.failures, 0);
   assert_true (tally.peak <= 11);
 }
@@ -138,13 +132,9 @@ test_threads (void **state)
   Client client = { .tally = &tally, .semaphore = semaphore, .max = 1, .rounds = 5, .hold_ms = 2 };
   pthread_t threads[10];
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_create (&threads[i], NULL, acquire_and_release, &client);
-    }
+    pthread_create (&threads[i], NULL, acquire_and_release, &client);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      pthread_join (threads[i], NULL);
-    }
+    pthread_join (threads[i], NULL);
   assert_int_equal (tally.failures, 0);
   assert_int_equal (tally.peak, 1);
 }
@@ -288,9 +278,7 @@ test_acquire_after_lost_server (void **state)
   raw_zk_make_path (fixture->raw, LOCKS);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 2, 1, PROXY_HOLE_BEFORE_REPLY);
   for (int i = 0; i < N; i++)
-    {
-      takings[i] = taking_start (semaphore, 1, 60000, NULL);
-    }
+    takings[i] = taking_start (semaphore, 1, 60000, NULL);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (zk_server_restart (fixture->server));
@@ -301,18 +289,14 @@ test_acquire_after_lost_server (void **state)
       for (gint64 end = wait_now_ms () + LONG_MS; granted == NULL && wait_now_ms () < end;)
         {
           for (int i = 0; i < N && granted == NULL; i++)
-            {
-              granted = takings[i] != NULL && taking_has_returned (takings[i]) ? takings[i] : NULL;
-            }
+            granted = takings[i] != NULL && taking_has_returned (takings[i]) ? takings[i] : NULL;
           wait_ms (2);
         }
       assert_non_null (granted);
       taking_assert_granted (granted);
       taking_give_back (granted);
       for (int i = 0; i < N; i++)
-        {
-          takings[i] = takings[i] == granted ? NULL : takings[i];
-        }
+        takings[i] = takings[i] == granted ? NULL : takings[i];
       taking_free (granted);
     }
   assert_no_residue (fixture, LEASES, 3000);

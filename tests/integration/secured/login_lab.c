@@ -227,9 +227,7 @@ login_lab_run (void)
       gboolean moved = FALSE;
       turn_server (&moved);
       if (login_lab.link != NULL)
-        {
-          turn_client (&moved);
-        }
+        turn_client (&moved);
       n_idle = moved ? 0 : n_idle + 1;
     }
 }
@@ -241,13 +239,9 @@ turn_until (gint64 until_us)
 
   turn_server (&moved);
   if (login_lab.link != NULL)
-    {
-      turn_client (&moved);
-    }
+    turn_client (&moved);
   if (g_get_monotonic_time () >= until_us)
-    {
-      fail_msg ("the true login does not go on: %s", login_lab.failures->str);
-    }
+    fail_msg ("the true login does not go on: %s", login_lab.failures->str);
 }
 
 GByteArray *

@@ -91,9 +91,7 @@ give_option (void *context, const char *plugin, const char *option, const char *
         {
           *result = options[i][1];
           if (length != NULL)
-            {
-              *length = (unsigned) strlen (*result);
-            }
+            *length = (unsigned) strlen (*result);
           return SASL_OK;
         }
     }
@@ -128,9 +126,7 @@ answer_sasl (LoginServer *server, const guint8 *token, gsize n)
   const gboolean is_first = server->sasl == NULL;
 
   if (is_first)
-    {
-      open_sasl (server);
-    }
+    open_sasl (server);
   const int rc =
       is_first
           ? sasl_server_start (server->sasl,
@@ -138,9 +134,7 @@ answer_sasl (LoginServer *server, const guint8 *token, gsize n)
                                n > 0 ? (const char *) token : NULL, (unsigned) n, &out, &length)
           : sasl_server_step (server->sasl, (const char *) token, (unsigned) n, &out, &length);
   if (rc != SASL_OK && rc != SASL_CONTINUE)
-    {
-      fail_msg ("the true server refused the client: %s", sasl_errdetail (server->sasl));
-    }
+    fail_msg ("the true server refused the client: %s", sasl_errdetail (server->sasl));
   return login_sasl_reply (0, out, (gint32) length);
 }
 
@@ -234,9 +228,7 @@ login_server_new (int fd, LoginMechanism mechanism, LoginCarrier carrier)
   server->in = g_byte_array_new ();
   server->is_shaken = carrier == LOGIN_CLEAR;
   if (carrier != LOGIN_CLEAR)
-    {
-      open_tls (server, carrier);
-    }
+    open_tls (server, carrier);
   return server;
 }
 
@@ -244,9 +236,7 @@ void
 login_server_free (LoginServer *server)
 {
   if (server == NULL)
-    {
-      return;
-    }
+    return;
   g_clear_pointer (&server->tls, gnutls_deinit);
   sasl_dispose (&server->sasl);
   net_reset_on_close (server->fd); /* thousands would wait for late packets */
@@ -285,9 +275,7 @@ login_server_turn (LoginServer *server, gboolean *moved)
 
   *moved |= flight != server->flight;
   if (server->is_shaken)
-    {
-      is_there = read_client (server, moved);
-    }
+    is_there = read_client (server, moved);
   const gsize left = server->out->len - server->sent;
   const gssize sent =
       left > 0 ? send (server->fd, server->out->data + server->sent, left, MSG_NOSIGNAL) : 0;
@@ -315,9 +303,7 @@ GByteArray *
 login_server_take_flight (LoginServer *server)
 {
   if (server->flight_bytes->len == 0)
-    {
-      return NULL;
-    }
+    return NULL;
   GByteArray *taken = g_steal_pointer (&server->flight_bytes);
   server->flight_bytes = g_byte_array_new ();
   return taken;
@@ -335,9 +321,7 @@ login_server_take_frame (LoginServer *server)
   const gsize length = server->in->len < 4 ? 0 : 4 + (gsize) net_get_int32 (server->in->data);
 
   if (length == 0 || server->in->len < length)
-    {
-      return NULL;
-    }
+    return NULL;
   GByteArray *frame = g_byte_array_new ();
   g_byte_array_append (frame, server->in->data, (guint) length);
   g_byte_array_remove_range (server->in, 0, (guint) length);
@@ -348,9 +332,7 @@ GByteArray *
 login_server_answer (LoginServer *server, const GByteArray *frame)
 {
   if (server->n_answers++ == 0)
-    {
-      return login_response (SESSION, TIMEOUT_MS);
-    }
+    return login_response (SESSION, TIMEOUT_MS);
   /* Length, xid, type, and the token with its length. */
   assert_true (frame->len >= 16);
   return answer_sasl (server, frame->data + 16, frame->len - 16);

@@ -41,9 +41,7 @@ read_bytes (Meddler *meddler, int fd, guint8 *into, gsize n)
         {
           const gssize more = recv (fd, into + got, n - got, 0);
           if (more <= 0)
-            {
-              return FALSE;
-            }
+            return FALSE;
           got += (gsize) more;
         }
     }
@@ -56,21 +54,15 @@ read_frame (Meddler *meddler, int fd)
   guint8 length[4];
 
   if (!read_bytes (meddler, fd, length, sizeof length))
-    {
-      return NULL;
-    }
+    return NULL;
   const gint32 n = net_get_int32 (length);
   if (n < 0 || n > MAX_FRAME)
-    {
-      return NULL;
-    }
+    return NULL;
   GByteArray *frame = g_byte_array_new ();
   g_byte_array_append (frame, length, sizeof length);
   g_byte_array_set_size (frame, (guint) sizeof length + (guint) n);
   if (!read_bytes (meddler, fd, frame->data + sizeof length, (gsize) n))
-    {
-      g_clear_pointer (&frame, g_byte_array_unref);
-    }
+    g_clear_pointer (&frame, g_byte_array_unref);
   return frame;
 }
 
@@ -87,9 +79,7 @@ write_bytes (Meddler *meddler, int fd, const GByteArray *bytes)
           const gssize more =
               send (fd, bytes->data + sent, bytes->len - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
           if (more <= 0)
-            {
-              return FALSE;
-            }
+            return FALSE;
           sent += (gsize) more;
         }
     }
@@ -104,14 +94,10 @@ relay (Meddler *meddler, int client, int server)
     {
       g_autoptr (GByteArray) request = read_frame (meddler, client);
       if (request == NULL || !write_bytes (meddler, server, request))
-        {
-          return;
-        }
+        return;
       g_autoptr (GByteArray) answer = read_frame (meddler, server);
       if (answer == NULL)
-        {
-          return;
-        }
+        return;
       if (n == meddler->after_frame)
         {
           const guint old = answer->len;
@@ -120,9 +106,7 @@ relay (Meddler *meddler, int client, int server)
           atomic_fetch_add (&meddler->n_meddled, 1);
         }
       if (!write_bytes (meddler, client, answer))
-        {
-          return;
-        }
+        return;
     }
 }
 
@@ -132,31 +116,23 @@ impersonate (Meddler *meddler, int client)
   g_autoptr (GByteArray) asked = read_frame (meddler, client);
 
   if (asked == NULL)
-    {
-      return;
-    }
+    return;
   /* The client may have refused it, and the test have asked, before the write has returned. */
   atomic_fetch_add (&meddler->n_meddled, 1);
   if (!write_bytes (meddler, client, meddler->response))
-    {
-      return;
-    }
+    return;
   for (;;)
     {
       g_autoptr (GByteArray) request = read_frame (meddler, client);
       g_autoptr (GByteArray) answer = g_byte_array_new ();
       if (request == NULL || request->len < 4 + XID_BYTES)
-        {
-          return;
-        }
+        return;
       net_put_int32 (answer, XID_BYTES + 8 + 4);
       g_byte_array_append (answer, request->data + 4, XID_BYTES);
       net_put_int64 (answer, 1);
       net_put_int32 (answer, 0);
       if (!write_bytes (meddler, client, answer))
-        {
-          return;
-        }
+        return;
     }
 }
 
@@ -169,27 +145,17 @@ run (gpointer data)
     {
       struct pollfd readable = { .fd = meddler->listen_fd, .events = POLLIN };
       if (poll (&readable, 1, POLL_MS) <= 0)
-        {
-          continue;
-        }
+        continue;
       const int client = accept4 (meddler->listen_fd, NULL, NULL, SOCK_CLOEXEC);
       const int server = meddler->server != NULL ? net_connect (meddler->server, 1000) : -1;
       if (client >= 0 && server >= 0)
-        {
-          relay (meddler, client, server);
-        }
+        relay (meddler, client, server);
       else if (client >= 0 && meddler->server == NULL)
-        {
-          impersonate (meddler, client);
-        }
+        impersonate (meddler, client);
       if (client >= 0)
-        {
-          close (client);
-        }
+        close (client);
       if (server >= 0)
-        {
-          close (server);
-        }
+        close (server);
     }
   return NULL;
 }

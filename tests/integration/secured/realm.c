@@ -15,9 +15,7 @@ realm_run (const char *const *argv)
                     NULL, NULL, &output, NULL, &status, NULL)
       && status == 0;
   if (!good)
-    {
-      print_error ("%s: %s\n", argv[0], output);
-    }
+    print_error ("%s: %s\n", argv[0], output);
   return good;
 }
 
@@ -58,9 +56,7 @@ start_kdc (Realm *realm, const char *host)
   g_setenv ("KRB5_KDC_PROFILE", profile, TRUE);
   g_setenv ("KRB5CCNAME", cache, TRUE);
   if (!realm_run (make))
-    {
-      return FALSE;
-    }
+    return FALSE;
   realm->kdc = process_spawn ((char *const *) argv, log);
   return realm->kdc != 0 && wait_until (has_ticket, realm, LONG_MS);
 }

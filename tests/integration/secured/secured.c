@@ -73,14 +73,10 @@ secured_start (void **state)
   secured->host = zk_server_new_host ();
   secured->port = zk_server_free_port (secured->host);
   if (!make_certificates (secured))
-    {
-      return -1;
-    }
+    return -1;
   secured->server = start_server (secured);
   if (secured->server == NULL)
-    {
-      return -1;
-    }
+    return -1;
   g_autofree char *address = secured_address (secured);
   secured->proxy = proxy_new_raw (address, "127.0.0.1");
   secured->raw = raw_zk_open (zk_server_address (secured->server));
@@ -98,9 +94,7 @@ secured_stop (void **state)
   proxy_free (secured->proxy);
   zk_server_stop (secured->server);
   while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_unlink (secured_file (secured, name));
-    }
+    g_unlink (secured_file (secured, name));
   g_dir_close (dir);
   g_rmdir (secured->directory);
   g_free (secured->directory);
@@ -165,9 +159,7 @@ secured_client (const char *servers, CuratorTls *tls)
   curator_client_set_session_timeout (client, LONG_SESSION_MS);
   curator_client_set_connection_timeout (client, LONG_SESSION_MS);
   if (tls != NULL)
-    {
-      assert_ok (curator_client_set_tls (client, tls, &error), &error);
-    }
+    assert_ok (curator_client_set_tls (client, tls, &error), &error);
   return client;
 }
 

@@ -65,9 +65,7 @@ connect_response (gint64 session, gint32 timeout_ms, gint32 password_length, int
   net_put_int64 (body, session);
   net_put_buffer (body, password, password_length);
   if (read_only >= 0)
-    {
-      g_byte_array_append (body, &flag, 1);
-    }
+    g_byte_array_append (body, &flag, 1);
   net_put_buffer (frame, body->data, (gint32) body->len);
   g_byte_array_unref (body);
   return frame;

@@ -135,9 +135,7 @@ is_true_flight (const guint8 *said, const GByteArray *truth)
       const guint8 *record = truth->data + at;
       const gsize length = 5 + ((gsize) record[3] << 8 | record[4]);
       if (record[0] != 20 && memcmp (said + at + 3, record + 3, length - 3) != 0)
-        {
-          return FALSE;
-        }
+        return FALSE;
       at += length;
     }
   return TRUE;
@@ -150,13 +148,9 @@ is_true_enough (const Case *c, const GByteArray *message, gsize n, const GByteAr
   const gsize skipped = 16;
 
   if (truth == NULL || n < truth->len)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (c->saying == SAYS_FLIGHT)
-    {
-      return is_true_flight (message->data, truth);
-    }
+    return is_true_flight (message->data, truth);
   const guint8 *said = message->data + skipped;
   const guint8 *true_one = truth->data + skipped;
   const gsize length = truth->len - skipped;
@@ -177,13 +171,9 @@ say_changed (const Case *c, GByteArray *message, const GByteArray *truth)
   const gsize by = (gsize) MAX (c->by, 0);
 
   if (c->change == RESIZED && message->len > 4)
-    {
-      resize (c, message);
-    }
+    resize (c, message);
   else if (c->change == FLIPPED && message->len > 0)
-    {
-      message->data[by / 8 % message->len] ^= (guint8) (1 << by % 8);
-    }
+    message->data[by / 8 % message->len] ^= (guint8) (1 << by % 8);
   const gsize n = c->change == TRUNCATED ? MIN (by, message->len) : message->len;
   const gsize first = c->change == SPLIT ? MIN (by, n) : 0;
   const gboolean is_true = is_true_enough (c, message, n, truth);
@@ -193,22 +183,14 @@ say_changed (const Case *c, GByteArray *message, const GByteArray *truth)
 
   say (c, message->data, first);
   if (first > 0)
-    {
-      login_lab_run ();
-    }
+    login_lab_run ();
   say (c, message->data + first, n - first);
   if (c->change == DOUBLED)
-    {
-      say (c, message->data, n);
-    }
+    say (c, message->data, n);
   if (c->change == FOLLOWED)
-    {
-      say (c, trailer, by);
-    }
+    say (c, trailer, by);
   if (c->ends && login_lab.server != NULL)
-    {
-      login_server_end (login_lab.server);
-    }
+    login_server_end (login_lab.server);
 }
 
 /* The true server's messages up to this one, and the next one, which is not sent. NULL: there is none. */
@@ -226,13 +208,9 @@ run_truth (LoginMechanism mechanism, guint n_true, guint n_kept, GByteArray **ke
       assert_non_null (frame);
       GByteArray *answer = login_server_answer (login_lab.server, frame);
       if (i < n_kept)
-        {
-          kept[i] = copy_of (answer);
-        }
+        kept[i] = copy_of (answer);
       if (i == n_true)
-        {
-          return answer;
-        }
+        return answer;
       login_lab.is_proven |= i == login_proof (mechanism);
       login_server_send (login_lab.server, answer->data, answer->len);
       g_byte_array_unref (answer);
@@ -243,9 +221,7 @@ static void
 run_case (const Case *c)
 {
   if (n_cases++ % step != 0)
-    {
-      return;
-    }
+    return;
   n_run++;
   login_lab_open (c->mechanism, c->carrier, c->asked);
   g_snprintf (login_lab.text, sizeof login_lab.text,
@@ -305,9 +281,7 @@ change (Case c, gsize length)
         }
       c.change = RESIZED;
       for (c.by = -9; c.by <= 9; c.by++)
-        {
-          run_case (&c);
-        }
+        run_case (&c);
     }
 }
 
@@ -418,21 +392,15 @@ static int
 start (void **state)
 {
   if (realm_start_kdc (state) != 0)
-    {
-      return -1;
-    }
+    return -1;
   Realm *realm = *state;
   const char *const make[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates",
                                realm->directory, "127.0.0.1", NULL };
   if (!realm_run (make) || !realm_log_in (realm))
-    {
-      return -1;
-    }
+    return -1;
   login_labs_start (realm->directory);
   for (LoginMechanism mechanism = LOGIN_NONE; mechanism < N_LOGINS; mechanism++)
-    {
-      learn (mechanism);
-    }
+    learn (mechanism);
   step = g_strcmp0 (g_getenv ("CURATOR_TEST_ADVERSARY"), "all") == 0 ? 1 : SAMPLE;
   return 0;
 }
@@ -441,9 +409,7 @@ static int
 stop (void **state)
 {
   for (guint i = 0; i < N_LOGINS * 4; i++)
-    {
-      g_clear_pointer (&old[i / 4][i % 4], g_byte_array_unref);
-    }
+    g_clear_pointer (&old[i / 4][i % 4], g_byte_array_unref);
   login_labs_stop ();
   print_message ("%u of %u cases, %u of them open a session, %u are refused\n", n_run, n_cases,
                  n_open, n_refused);

@@ -427,9 +427,7 @@ test_many_descriptors (void **state)
   client_start (client);
   lock_once (client, "/tls/descriptors");
   for (int i = 0; i < N_FDS; i++)
-    {
-      close (fds[i]);
-    }
+    close (fds[i]);
   setrlimit (RLIMIT_NOFILE, &before);
 }
 
@@ -570,9 +568,7 @@ secured_start_with_token (void **state)
   config = g_build_filename (token_directory, "softhsm2.conf", NULL);
   g_setenv ("SOFTHSM2_CONF", config, TRUE);
   if (secured_start (state) != 0)
-    {
-      return -1;
-    }
+    return -1;
   char *const argv[] = { (char *) CURATOR_SOURCE_DIR "/tests/support/make_token", token_directory,
                          (char *) secured_file (*state, "client.pem"),
                          (char *) secured_file (*state, "client.key"), NULL };

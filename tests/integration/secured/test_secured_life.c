@@ -137,9 +137,7 @@ keep_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointe
   g_autofree char *text = g_log_writer_format_fields (level, fields, n_fields, FALSE);
   g_mutex_lock (&logged_mutex);
   if (logged != NULL)
-    {
-      g_string_append (logged, text);
-    }
+    g_string_append (logged, text);
   g_mutex_unlock (&logged_mutex);
   return G_LOG_WRITER_HANDLED;
 }
@@ -168,22 +166,16 @@ test_no_secret_remains (void **state)
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   /* Kept for reconnects: the search does find what is there. */
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
-    {
-      assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
-    }
+    assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
   g_clear_pointer (&lock, curator_lock_unref);
   g_clear_pointer (&client, curator_client_unref);
   log_in_in_vain (secured);
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
-    {
-      assert_true (IS_SANITIZED || count_in_memory (secrets[i]) == 0);
-    }
+    assert_true (IS_SANITIZED || count_in_memory (secrets[i]) == 0);
   g_mutex_lock (&logged_mutex);
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
-    {
-      assert_null (strstr (logged->str, secrets[i]));
-    }
+    assert_null (strstr (logged->str, secrets[i]));
   assert_true (logged->len > 0);
   g_string_free (g_steal_pointer (&logged), TRUE);
   g_mutex_unlock (&logged_mutex);
@@ -225,9 +217,7 @@ count_entries (const char *directory)
   guint n = 0;
 
   while (g_dir_read_name (dir) != NULL)
-    {
-      n++;
-    }
+    n++;
   g_dir_close (dir);
   return n;
 }
@@ -241,9 +231,7 @@ has_settled (guint fds, guint threads)
   while (count_entries ("/proc/self/fd") > fds || count_entries ("/proc/self/task") > threads)
     {
       if (wait_now_ms () > until)
-        {
-          return FALSE;
-        }
+        return FALSE;
       g_usleep (10000);
     }
   return TRUE;

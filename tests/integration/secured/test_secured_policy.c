@@ -23,9 +23,7 @@ listens (gpointer address)
 {
   const int fd = net_connect (address, LONG_MS);
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   return fd >= 0;
 }
 

@@ -76,9 +76,7 @@ client_of (Fixture *fixture, const Identity *identity, int team)
   for (gsize i = 0; i < G_N_ELEMENTS (credentials); i++)
     {
       if (credentials[i] != NULL)
-        {
-          curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
-        }
+        curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
     }
   if (team >= 0 && identity->own != NULL)
     {
@@ -99,13 +97,9 @@ raw_of (Fixture *fixture, const Identity *identity)
   RawZk *raw = raw_zk_open (fixture_server (fixture));
   assert_non_null (raw);
   if (identity->own != NULL)
-    {
-      assert_int_equal (raw_zk_add_auth (raw, "digest", identity->own), ZOK);
-    }
+    assert_int_equal (raw_zk_add_auth (raw, "digest", identity->own), ZOK);
   if (identity->team != NULL)
-    {
-      assert_int_equal (raw_zk_add_auth (raw, "digest", identity->team), ZOK);
-    }
+    assert_int_equal (raw_zk_add_auth (raw, "digest", identity->team), ZOK);
   return raw;
 }
 
@@ -130,9 +124,7 @@ outcome (gboolean success, GError **error)
                 : g_error_matches (*error, CURATOR_ZK_ERROR, (int) ZNOAUTH) ? '-'
                                                                             : '?';
   if (letter == '?')
-    {
-      print_error ("%s\n", *error != NULL ? (*error)->message : "no error");
-    }
+    print_error ("%s\n", *error != NULL ? (*error)->message : "no error");
   g_clear_error (error);
   return letter;
 }
@@ -179,9 +171,7 @@ try_inspect (Meeting *meeting, const char *path)
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (meeting->client, path, 0, NULL, &error);
   if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
-    {
-      return outcome (FALSE, &error);
-    }
+    return outcome (FALSE, &error);
   const CuratorParticipant *joe = curator_inspection_get_participant (inspection, 0);
   return curator_participant_is_readable (joe) ? 'y' : '-';
 }
@@ -238,9 +228,7 @@ try_acquire (Meeting *meeting)
   gboolean acquired = curator_lock_acquire (meeting->lock, LONG_MS, NULL, &error);
   char letter = outcome (acquired, &error);
   if (acquired)
-    {
-      assert_ok (curator_lock_release (meeting->lock, 0, NULL, &error), &error);
-    }
+    assert_ok (curator_lock_release (meeting->lock, 0, NULL, &error), &error);
   hold_again (meeting);
   return letter;
 }
@@ -340,9 +328,7 @@ static void
 unmask (char secret[SECRET_LENGTH])
 {
   for (int i = 0; i < SECRET_LENGTH; i++)
-    {
-      secret[i] = (char) (masked_secret[i] ^ MASK);
-    }
+    secret[i] = (char) (masked_secret[i] ^ MASK);
 }
 
 static int
@@ -353,9 +339,7 @@ count_secrets (const char *bytes, gssize length)
     {
       int i = 0;
       while (i < SECRET_LENGTH && (bytes[at + i] ^ MASK) == masked_secret[i])
-        {
-          i++;
-        }
+        i++;
       n += i == SECRET_LENGTH ? 1 : 0;
     }
   return n;
@@ -401,9 +385,7 @@ test_secrets_are_wiped (void **state)
   Fixture *fixture = *state;
   char secret[SECRET_LENGTH];
   for (int i = 0; i < SECRET_LENGTH; i++)
-    {
-      masked_secret[i] = (char) (g_random_int_range ('a', 'z' + 1) ^ MASK);
-    }
+    masked_secret[i] = (char) (g_random_int_range ('a', 'z' + 1) ^ MASK);
   CuratorClient *client = client_new (fixture_server (fixture));
   unmask (secret);
   curator_client_add_auth (client, "digest", secret, sizeof secret);
@@ -419,13 +401,9 @@ assert_unsupported (const char *servers, const char *scheme)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (servers);
   if (scheme != NULL)
-    {
-      curator_client_add_auth (client, scheme, "x", 1);
-    }
+    curator_client_add_auth (client, scheme, "x", 1);
   if (curator_client_start (client, &error))
-    {
-      fail_msg ("\"%s\" with %s should have been refused", servers, scheme);
-    }
+    fail_msg ("\"%s\" with %s should have been refused", servers, scheme);
   print_message ("%s: %s\n", servers, error->message);
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
 }
@@ -439,17 +417,11 @@ test_tls_and_sasl_are_refused (void **state)
   static const char *const names[] = { "ssl:2281", "tls", "sasl:2181/app", "sslhost:2181" };
   static const char *const schemes[] = { "sasl", "SASL", "x509", "tls" };
   for (gsize i = 0; i < G_N_ELEMENTS (asking); i++)
-    {
-      assert_unsupported (asking[i], NULL);
-    }
+    assert_unsupported (asking[i], NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
-    {
-      assert_unsupported ("127.0.0.1:2181", schemes[i]);
-    }
+    assert_unsupported ("127.0.0.1:2181", schemes[i]);
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      assert_true (curator_features_check_connect_string (names[i], NULL));
-    }
+    assert_true (curator_features_check_connect_string (names[i], NULL));
   assert_int_equal (curator_features_check_connect_string ("TLS://zk1:1,tls://zk2", NULL), HAS_TLS);
   /* The library has the features that were found at configuration. */
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);

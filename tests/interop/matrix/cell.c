@@ -59,13 +59,9 @@ static CuratorLock *
 new_lock (CuratorClient *client, const char *recipe, const char *path, GError **error)
 {
   if (strcmp (recipe, "mutex") == 0)
-    {
-      return curator_mutex_new (client, path, error);
-    }
+    return curator_mutex_new (client, path, error);
   if (strcmp (recipe, "semmutex") == 0)
-    {
-      return curator_semaphore_mutex_new (client, path, error);
-    }
+    return curator_semaphore_mutex_new (client, path, error);
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, error);
   return curator_lock_ref (strcmp (recipe, "read") == 0 ? curator_rw_lock_read_lock (rw_lock)
                                                         : curator_rw_lock_write_lock (rw_lock));
@@ -166,17 +162,13 @@ judge (const ContestPlan *plan, int wanted, gboolean with_downgrades)
   const CheckerRules rules = { .residue_ms = 1000 };
   g_autoptr (GArray) events = contest_run (plan, 240000);
   if (events == NULL)
-    {
-      return g_strdup ("a process failed");
-    }
+    return g_strdup ("a process failed");
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
   for (guint i = 0; i < violations->len; i++)
     {
       const CheckViolation *violation = g_ptr_array_index (violations, i);
       if (!with_downgrades || !is_token_of_a_reader (events, violation))
-        {
-          return g_strdup (violation->text);
-        }
+        return g_strdup (violation->text);
     }
   const int grants = contest_grants (events, 0);
   return grants == wanted ? NULL : g_strdup_printf ("%d grants of %d", grants, wanted);
@@ -202,13 +194,9 @@ contend (Cell *cell, const char *c_recipe, const char *java_recipe, int limit,
                              .hold_ms = 1,
                              .limit = limit };
   if (cell->compression)
-    {
-      g_setenv (CONTEST_COMPRESSION, "yes", TRUE);
-    }
+    g_setenv (CONTEST_COMPRESSION, "yes", TRUE);
   else
-    {
-      g_unsetenv (CONTEST_COMPRESSION);
-    }
+    g_unsetenv (CONTEST_COMPRESSION);
   return judge (&plan, (with_downgrades ? 5 : 3) * THREADS * each, with_downgrades);
 }
 
@@ -276,9 +264,7 @@ cell_kill_java (Cell *cell)
       CELL_CHECK (queue_has (cell, kinds[i], path, 2), NULL);
     }
   for (guint i = 0; i < takers->len; i++)
-    {
-      CELL_CHECK (!has_returned (g_ptr_array_index (takers, i)), NULL);
-    }
+    CELL_CHECK (!has_returned (g_ptr_array_index (takers, i)), NULL);
   java_peer_kill (victim);
   for (guint i = 0; i < takers->len; i++)
     {

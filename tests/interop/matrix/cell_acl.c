@@ -33,9 +33,7 @@ connect_as (Cell *cell, const char *credentials, const struct ACL_vector *acl)
 {
   CuratorClient *client = cell_client_new (cell->servers, SESSION_MS, FALSE);
   if (credentials != NULL)
-    {
-      curator_client_add_auth (client, "digest", credentials, strlen (credentials));
-    }
+    curator_client_add_auth (client, "digest", credentials, strlen (credentials));
   curator_client_set_acl (client, acl);
   return cell_client_start (client);
 }

@@ -153,9 +153,7 @@ void
 java_peer_free (JavaPeer *peer)
 {
   if (peer == NULL)
-    {
-      return;
-    }
+    return;
   java_peer_kill (peer);
   pthread_join (peer->reader, NULL);
   g_ptr_array_unref (peer->lines);

@@ -49,9 +49,7 @@ is_at_least (const char *version, int major, int minor)
   int have_major = 0;
   int have_minor = 0;
   if (sscanf (version, "%d.%d", &have_major, &have_minor) != 2)
-    {
-      return FALSE;
-    }
+    return FALSE;
   return have_major > major || (have_major == major && have_minor >= minor);
 }
 
@@ -86,9 +84,7 @@ contend (Cell *cell, const char *column)
 {
   static const char *const recipes[] = { "mutex", "semmutex", "semaphore:3", "rw", "multi" };
   for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
-    {
-      report (column, recipes[i], cell_contend (cell, recipes[i]));
-    }
+    report (column, recipes[i], cell_contend (cell, recipes[i]));
 }
 
 static void
@@ -123,9 +119,7 @@ run_peers (Cell *cell, const char *program, const char *curator)
                                           { "read", "write" },
                                           { "write", "read" } };
   for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
-    {
-      report ("timed", pairs[i][0], cell_time_out (cell, pairs[i][0], pairs[i][1]));
-    }
+    report ("timed", pairs[i][0], cell_time_out (cell, pairs[i][0], pairs[i][1]));
   report ("killed", "java", cell_kill_java (cell));
   report ("killed", "c", cell_kill_c (cell, program));
   report ("downgrade", "c", cell_downgrade_in_c (cell));
@@ -150,9 +144,7 @@ run_cell (const char *program, const char *curator, const char *servers, int acq
     }
   close_cell (&cell);
   if (is_at_least (curator, 5, 8))
-    {
-      compress (&cell);
-    }
+    compress (&cell);
 }
 
 static int
@@ -210,9 +202,7 @@ replace (ZkEnsemble *three, int i, const char *version)
   zk_server_kill (server);
   zk_server_change_jars (server);
   if (!zk_server_relaunch (server) || !zk_ensemble_wait_whole (three, LONG_MS))
-    {
-      return g_strdup ("the ensemble is not whole");
-    }
+    return g_strdup ("the ensemble is not whole");
   g_autofree char *wanted = g_strdup_printf ("version: %s-", version);
   g_autofree char *answer = four_letter (zk_server_address (server), "srvr", LONG_MS);
   return answer != NULL && strstr (answer, wanted) != NULL
@@ -301,9 +291,7 @@ upgrade (const char *new_jars, const char *version)
       report ("upgrade", step, problem != NULL ? problem : still_held (&held));
     }
   if (all_good)
-    {
-      report ("upgrade", "handed-over", hand_over (&held));
-    }
+    report ("upgrade", "handed-over", hand_over (&held));
   g_clear_pointer (&held.lease, curator_lease_unref);
   close_cell (&held.cell);
   zk_ensemble_stop (three);
@@ -319,9 +307,7 @@ hold (const char *servers, const char *path)
     {
       g_autofree char *one = g_strdup_printf ("%s/%" G_GSIZE_FORMAT, path, i);
       if (cell_take (client, kinds[i], one, LONG_MS, NULL) == NULL)
-        {
-          return 1;
-        }
+        return 1;
     }
   printf ("HOLDING\n");
   fflush (stdout);
@@ -341,21 +327,13 @@ main (int argc, char **argv)
       argv += 2;
     }
   if (argc == 4 && strcmp (argv[1], "hold") == 0)
-    {
-      return hold (argv[2], argv[3]);
-    }
+    return hold (argv[2], argv[3]);
   if (argc == 2 && strcmp (argv[1], "acl") == 0)
-    {
-      return acl ();
-    }
+    return acl ();
   if (argc == 4 && strcmp (argv[1], "upgrade") == 0)
-    {
-      return upgrade (argv[2], argv[3]);
-    }
+    return upgrade (argv[2], argv[3]);
   if (argc != 3 || acquisitions <= 0)
-    {
-      return 64;
-    }
+    return 64;
   return strcmp (argv[1], "ensemble") == 0 ? ensemble (program, argv[2], acquisitions)
                                            : standalone (program, argv[2], acquisitions);
 }

@@ -21,9 +21,7 @@ static void
 on_event (zhandle_t *zh, int type, int state, const char *path, void *client)
 {
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE)
-    {
-      g_print ("the program is connected\n");
-    }
+    g_print ("the program is connected\n");
   curator_client_forward_event (client, zh, type, state, path);
 }
 
@@ -33,21 +31,15 @@ work_in_turn (CuratorClient *client, zhandle_t *zh)
   g_autoptr (GError) error = NULL;
   /* After an expiry the program closes its handle, creates a new one and sets that. */
   if (!curator_client_set_zhandle (client, zh, &error) || !curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/adopted", &error);
   if (lock == NULL || !curator_lock_acquire (lock, 10000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   CuratorLease *lease = curator_lock_get_lease (lock);
   const gboolean same = curator_lease_get_session_id (lease) == zoo_client_id (zh)->client_id;
   g_print ("held in %s session\n", same ? "the program's" : "another");
   if (!curator_lock_release (lock, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   return same ? 0 : 1;
 }
 

@@ -45,9 +45,7 @@ handle_event (Server *server)
     {
       /* No event: a server would do other work here. */
       if (server->lease != NULL)
-        {
-          curator_lease_release (server->lease, NULL);
-        }
+        curator_lease_release (server->lease, NULL);
       return TRUE;
     }
   if (event.data.fd != server->acquired)
@@ -58,9 +56,7 @@ handle_event (Server *server)
     }
   eventfd_read (server->acquired, &count);
   if (server->failed)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_print ("held: %s\n", curator_lease_get_node_path (server->lease));
   watch (server, curator_lease_get_fd (server->lease));
   return TRUE;

@@ -53,7 +53,5 @@ every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
     }
   curator_semaphore_return_all (semaphore, leases);
   if (!curator_lease_release (lease, error))
-    {
-      g_debug ("%d", curator_lock_release (lock, NULL));
-    }
+    g_debug ("%d", curator_lock_release (lock, NULL));
 }

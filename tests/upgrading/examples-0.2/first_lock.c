@@ -19,22 +19,16 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/jobs/nightly", &error);
   if (lock == NULL || !curator_lock_acquire (lock, 5000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   CuratorLease *lease = curator_lock_get_lease (lock);
   g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
            curator_lease_get_fencing_token (lease));
   /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */
   if (!curator_lock_release (lock, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   return 0;
 }

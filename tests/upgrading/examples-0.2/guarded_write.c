@@ -45,14 +45,10 @@ write_twice (CuratorClient *client, zhandle_t *zh)
       lock != NULL ? curator_lock_acquire_lease (lock, 10000, NULL, &error) : NULL;
   zoo_op_t held;
   if (lease == NULL || !curator_lease_init_check_op (lease, &held, &error))
-    {
-      return fail (error->message);
-    }
+    return fail (error->message);
   int rc = zoo_create (zh, COUNTER, "0", 1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL, 0);
   if (rc == ZOK || rc == ZNODEEXISTS)
-    {
-      rc = write_if_held (zh, &held, "1");
-    }
+    rc = write_if_held (zh, &held, "1");
   g_print ("while held: %s\n", zerror (rc));
   curator_lease_release (lease, NULL); /* the hold could also have been lost */
   const int late = write_if_held (zh, &held, "2");
@@ -69,14 +65,10 @@ main (int argc, char **argv)
   zhandle_t *zh =
       zookeeper_init (argc > 1 ? argv[1] : "localhost:2181", on_event, SESSION_MS, NULL, client, 0);
   if (zh == NULL)
-    {
-      return fail ("zookeeper_init failed");
-    }
+    return fail ("zookeeper_init failed");
   int status = 1;
   if (curator_client_set_zhandle (client, zh, &error) && curator_client_start (client, &error))
-    {
-      status = write_twice (client, zh);
-    }
+    status = write_twice (client, zh);
   curator_client_close (client);
   zookeeper_close (zh);
   return error != NULL ? fail (error->message) : status;

@@ -36,9 +36,7 @@ find_the_number (CuratorLockDriver *driver, const char *name, const char *lock_n
   const char *dash = strrchr (name, '-');
 
   if (dash == NULL || dash - name < 2 || dash[-2] != '-' || strchr ("RW", dash[-1]) == NULL)
-    {
-      return name;
-    }
+    return name;
   return dash + 1;
 }
 
@@ -58,9 +56,7 @@ decide (CuratorLockDriver *driver, const char *const *children, gsize n_children
   for (gsize i = 0; i < n_children && strcmp (children[i], ours) != 0; i++)
     {
       if (host->writes || is_writer (children[i]))
-        {
-          results->path_to_watch = children[i];
-        }
+        results->path_to_watch = children[i];
     }
   results->gets_the_lock = results->path_to_watch == NULL;
 }
@@ -76,9 +72,7 @@ run (CuratorClient *client, const char *path, Host *host, GError **error)
       curator_mutex_new_with_driver (client, path, host->writes ? "W-" : "R-", 1, driver, error);
 
   if (lock == NULL || !curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   printf ("%s\n", curator_lease_get_node_name (curator_lock_get_lease (lock)));
   fflush (stdout);
   char ignored[64];
@@ -104,9 +98,7 @@ main (int argc, char **argv)
   const gboolean good =
       curator_client_start (client, &error) && run (client, argv[2], &host, &error);
   if (!good)
-    {
-      g_printerr ("%s: %s\n", argv[0], error->message);
-    }
+    g_printerr ("%s: %s\n", argv[0], error->message);
   curator_client_close (client);
   g_free (host.name);
   return good ? 0 : 1;

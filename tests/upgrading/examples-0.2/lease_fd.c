@@ -21,17 +21,13 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/fd", &error);
   g_autoptr (CuratorLease) lease =
       lock != NULL ? curator_lock_acquire_lease (lock, 10000, NULL, &error) : NULL;
   if (lease == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   struct pollfd events[] = { { curator_lease_get_fd (lease), POLLIN,
                                0 } /* and those of your program */ };
   for (int turns = 0; poll (events, G_N_ELEMENTS (events), 200) == 0; turns++)

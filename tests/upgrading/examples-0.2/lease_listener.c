@@ -20,9 +20,7 @@ static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
-    {
-      g_atomic_int_set (&trouble, 1);
-    }
+    g_atomic_int_set (&trouble, 1);
 }
 
 int
@@ -32,17 +30,13 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/listener", &error);
   g_autoptr (CuratorLease) lease =
       lock != NULL ? curator_lock_acquire_lease (lock, 10000, NULL, &error) : NULL;
   if (lease == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   curator_lease_add_listener (lease, on_lease_state, NULL, NULL);
 
   for (int step = 0; step < 3; step++)

@@ -20,9 +20,7 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   const char *const accounts[] = { "/examples/accounts/jim", "/examples/accounts/ann", NULL };
   g_autoptr (CuratorLock) both = curator_multi_lock_new_for_paths_sorted (client, accounts, &error);
@@ -30,9 +28,7 @@ main (int argc, char **argv)
   g_autoptr (CuratorLease) lease =
       both != NULL ? curator_lock_acquire_lease (both, 10000, NULL, &error) : NULL;
   if (lease == NULL)
-    {
-      return fail (error);
-    }
+    return fail (error);
   g_print ("both accounts are held for %" G_GINT64_FORMAT " ms or longer\n",
            curator_lease_get_remaining_ms (lease));
   return curator_lease_release (lease, &error) ? 0 : fail (error);

@@ -28,9 +28,7 @@ main (int argc, char **argv)
       curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
   g_autoptr (GError) error = NULL;
   if (!curator_client_start (client, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/revocation", &error);
   int asked = 0;
@@ -43,15 +41,11 @@ main (int argc, char **argv)
   /* Usually another process sends the request. */
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, &error);
   if (nodes == NULL || !curator_attempt_revoke (client, nodes[0], &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   /* The holding thread works in small steps and checks the flag between them. */
   for (int step = 0; step < 500 && !g_atomic_int_get (&asked); step++)
-    {
-      g_usleep (10 * 1000);
-    }
+    g_usleep (10 * 1000);
   g_print ("%s\n", g_atomic_int_get (&asked) ? "asked: stop and release" : "not asked");
   return curator_lock_release (lock, &error) && g_atomic_int_get (&asked) ? 0 : 1;
 }

@@ -16,9 +16,7 @@ static gboolean
 parse_line (GPtrArray *credentials, const char *line, gsize length)
 {
   if (length == 0 || *line == '#')
-    {
-      return TRUE;
-    }
+    return TRUE;
   char *copy = g_strndup (line, length);
   const char *colon = strchr (copy, ':');
   const gboolean fine = colon != NULL && colon != copy && colon[1] != '\0';
@@ -52,9 +50,7 @@ auth_read (const char *file, GError **error)
   char *text = secret_read (file, "auth file", error);
 
   if (text == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   const gboolean fine = parse_lines (credentials, text);
   secret_free (text);
   if (!fine)

@@ -61,21 +61,13 @@ check_file (int fd, const char *file)
   struct stat info;
 
   if (fstat (fd, &info) != 0)
-    {
-      return refuse (file, g_strerror (errno));
-    }
+    return refuse (file, g_strerror (errno));
   if (!S_ISREG (info.st_mode))
-    {
-      return refuse (file, "not a regular file");
-    }
+    return refuse (file, "not a regular file");
   if (info.st_uid != geteuid () && info.st_uid != 0)
-    {
-      return refuse (file, "it belongs to another user");
-    }
+    return refuse (file, "it belongs to another user");
   if ((info.st_mode & 022) != 0)
-    {
-      return refuse (file, "other users can write it; its mode must be 0644 or stricter");
-    }
+    return refuse (file, "other users can write it; its mode must be 0644 or stricter");
   return info.st_size <= MAX_SIZE || refuse (file, "it is too large");
 }
 
@@ -88,9 +80,7 @@ read_file (int fd, const char *file)
   gssize n = 0;
 
   while (length < MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE - length))) > 0)
-    {
-      length += n;
-    }
+    length += n;
   if (n < 0)
     {
       refuse (file, g_strerror (errno));
@@ -110,9 +100,7 @@ line_of (const char *text, const char *start)
     {
       const char *line = lines[i] + strspn (lines[i], " \t");
       if (strncmp (line, start, length) == 0 && strchr (" \t\r=", line[length]) != NULL)
-        {
-          return i + 1;
-        }
+        return i + 1;
     }
   return 1;
 }
@@ -138,27 +126,19 @@ static gboolean
 take_key (GKeyFile *parsed, const char *name, const Key *keys, const char *file, const char *text)
 {
   while (keys->name != NULL && strcmp (keys->name, name) != 0)
-    {
-      keys++;
-    }
+    keys++;
   if (keys->name == NULL)
-    {
-      return complain (file, text, name, "is no key of this file; see zkflock(1)");
-    }
+    return complain (file, text, name, "is no key of this file; see zkflock(1)");
   g_autofree char *value = g_key_file_get_string (parsed, GROUP, name, NULL);
   if (value == NULL || *value == '\0')
-    {
-      return complain (file, text, name, "has no value");
-    }
+    return complain (file, text, name, "has no value");
   if ((g_str_has_suffix (name, "-timeout") || strcmp (name, "kill-after") == 0)
       && !is_seconds (value))
     {
       return complain (file, text, name, "takes a number of seconds");
     }
   if (*keys->value == NULL)
-    {
-      *keys->value = g_steal_pointer (&value);
-    }
+    *keys->value = g_steal_pointer (&value);
   return TRUE;
 }
 
@@ -179,9 +159,7 @@ take_all (RawOptions *defaults, const char *file, const char *text)
 
   list_keys (defaults, keys);
   if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, &error))
-    {
-      return refuse (file, error->message);
-    }
+    return refuse (file, error->message);
   g_auto (GStrv) groups = g_key_file_get_groups (parsed, NULL);
   for (char **group = groups; *group != NULL; group++)
     {
@@ -229,9 +207,7 @@ read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exi
   g_autofree char *text = check_file (fd, shown) ? read_file (fd, shown) : NULL;
   close (fd);
   if (text == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   *exit_code = EXIT_CODE_USAGE;
   return take_all (defaults, shown, text);
 }
@@ -244,9 +220,7 @@ user_file (void)
   const char *home = g_getenv ("HOME");
 
   if (folder != NULL && *folder == '/')
-    {
-      return g_build_filename (folder, "zkflock.conf", NULL);
-    }
+    return g_build_filename (folder, "zkflock.conf", NULL);
   return home != NULL && *home == '/' ? g_build_filename (home, ".config", "zkflock.conf", NULL)
                                       : NULL;
 }
@@ -258,9 +232,7 @@ config_read (RawOptions *defaults, int *exit_code)
   g_autofree char *of_user = user_file ();
 
   if (named != NULL)
-    {
-      return *named == '\0' || read_one (defaults, named, FALSE, exit_code);
-    }
+    return *named == '\0' || read_one (defaults, named, FALSE, exit_code);
   return (of_user == NULL || read_one (defaults, of_user, TRUE, exit_code))
          && read_one (defaults, SYSTEM_FILE, TRUE, exit_code);
 }

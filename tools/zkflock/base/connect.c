@@ -32,9 +32,7 @@ static int
 code_of_setting (const Options *options, const GError *error)
 {
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED))
-    {
-      return EXIT_CODE_USAGE;
-    }
+    return EXIT_CODE_USAGE;
   return error->domain == G_IO_ERROR ? EXIT_CODE_REFUSED : exit_code_of (options, error);
 }
 
@@ -55,15 +53,11 @@ add_credentials (const Options *options, CuratorClient *client, int *exit_code)
                        : 0;
     }
   if (error == NULL && options->auth_file != NULL)
-    {
-      credentials = auth_read (options->auth_file, &error);
-    }
+    credentials = auth_read (options->auth_file, &error);
   if (error == NULL && secure_apply (&options->secure, tls, client, &error))
     {
       if (credentials != NULL)
-        {
-          auth_apply (client, credentials);
-        }
+        auth_apply (client, credentials);
       return TRUE;
     }
   print_error (options->paths[0], "%s", error->message);
@@ -88,17 +82,11 @@ connect_start (const Options *options, int *exit_code)
   curator_client_set_compression (
       client, options->compression || (options->verb != VERB_LOCK && options->verb != VERB_REVOKE));
   if (options->verb == VERB_LOCK)
-    {
-      curator_client_set_callback_context (client, g_main_context_default ());
-    }
+    curator_client_set_callback_context (client, g_main_context_default ());
   if (!add_credentials (options, client, exit_code))
-    {
-      return NULL;
-    }
+    return NULL;
   if (options->acl_creator)
-    {
-      use_creator_acl (client);
-    }
+    use_creator_acl (client);
   if (!curator_client_start (client, &error))
     {
       print_error (options->paths[0], "%s", error->message);
@@ -112,9 +100,7 @@ gboolean
 connect_knows_cause (const Options *options, CuratorClient *client)
 {
   if (!secure_is_used (&options->secure))
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   return !g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT);
 }
@@ -123,9 +109,7 @@ gboolean
 connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
 {
   if (!options->secure.is_tls || !probe_all_refuse_tls (probe))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   return error != NULL && exit_code_of_cause (error) == EXIT_CODE_TLS;
 }
@@ -136,9 +120,7 @@ wait_for_probe (Probe *probe, gboolean (*is_done) (Probe *probe), gint64 most_ms
   const gint64 until = g_get_monotonic_time () + most_ms * 1000;
 
   while (!is_done (probe) && g_get_monotonic_time () < until)
-    {
-      g_usleep (PROBE_POLL_MS * 1000);
-    }
+    g_usleep (PROBE_POLL_MS * 1000);
 }
 
 int
@@ -156,13 +138,9 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   Probe *asked = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
 
   if (asked != NULL)
-    {
-      wait_for_probe (asked, probe_is_complete, PROBE_WAIT_MS);
-    }
+    wait_for_probe (asked, probe_is_complete, PROBE_WAIT_MS);
   else
-    {
-      wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
-    }
+    wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
   print_error (options->paths[0], "no server of %s could be reached: %s", hosts, causes);
@@ -203,14 +181,10 @@ wait_connected (const Options *options, CuratorClient *client, Probe **probe, GE
       const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
       const gint64 slice_ms = MIN (left_ms, CONNECT_POLL_MS);
       if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
-        {
-          return TRUE;
-        }
+        return TRUE;
       const gboolean is_refused = options->secure.is_tls && connect_knows_cause (options, client);
       if (*probe == NULL && (is_refused || left_ms < options->connect_timeout_ms / 2))
-        {
-          *probe = probe_start (options, options->connect_timeout_ms / 4);
-        }
+        *probe = probe_start (options, options->connect_timeout_ms / 4);
       if (!is_no_answer (failure) || left_ms <= slice_ms
           || connect_is_refused (options, client, *probe))
         {
@@ -228,9 +202,7 @@ connect_and_wait (const Options *options, int *exit_code)
   Probe *probe = NULL;
 
   if (client == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   if (wait_connected (options, client, &probe, &error) && check_chroot (client, options, &error))
     {
       probe_free (probe);

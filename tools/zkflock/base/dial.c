@@ -43,9 +43,7 @@ dial_split_hosts (const char *hosts)
                                                                                : 0;
       name[strcspn (name, "/")] = '\0';
       if (*name != '\0')
-        {
-          g_ptr_array_add (names, g_strdup (name));
-        }
+        g_ptr_array_add (names, g_strdup (name));
     }
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
@@ -65,9 +63,7 @@ Dial *
 dial_new (const Secure *secure, GError **error)
 {
   if (!secure->is_tls)
-    {
-      return new_dial (NULL, NULL);
-    }
+    return new_dial (NULL, NULL);
   DialFiles *files = dial_files_new (secure, error);
   return files != NULL ? new_dial (files, secure->tls_server_name) : NULL;
 }
@@ -120,9 +116,7 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
 
   *line = (Line){ 0 };
   if (server == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_socket_client_set_timeout (client, (guint) (MAX (timeout_ms, SHORTEST_TIMEOUT_MS) / 1000));
   g_socket_client_set_enable_proxy (client, FALSE);
   line->connection = g_socket_client_connect (client, server, NULL, &failure);
@@ -157,9 +151,7 @@ static gboolean
 write_all (Line *line, const char *text, GError **error)
 {
   if (line->session != NULL)
-    {
-      return dial_session_write (line->session, text, strlen (text), error) >= 0;
-    }
+    return dial_session_write (line->session, text, strlen (text), error) >= 0;
   return g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (line->connection)),
                                     text, strlen (text), NULL, NULL, error);
 }
@@ -169,9 +161,7 @@ static gssize
 read_some (Line *line, char *buffer, gsize size, GError **error)
 {
   if (line->session != NULL)
-    {
-      return dial_session_read (line->session, buffer, size, error);
-    }
+    return dial_session_read (line->session, buffer, size, error);
   GSocket *socket = g_socket_connection_get_socket (line->connection);
   const gint64 left_us = line->deadline_us - g_get_monotonic_time ();
   return g_socket_condition_timed_wait (socket, G_IO_IN, MAX (left_us, 0), NULL, error)
@@ -189,9 +179,7 @@ read_all (Line *line, GError **error)
   gssize n;
 
   while (text->len < MAX_ANSWER && (n = read_some (line, buffer, sizeof buffer, &failure)) > 0)
-    {
-      g_string_append_len (text, buffer, n);
-    }
+    g_string_append_len (text, buffer, n);
   if (text->len == 0 && failure != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&failure));
@@ -208,13 +196,9 @@ dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, 
   char *answer = NULL;
 
   if (!call (dial, address, timeout_ms, &line, error))
-    {
-      return NULL;
-    }
+    return NULL;
   if (line.session != NULL)
-    {
-      dial_session_inspect (line.session, &certificate);
-    }
+    dial_session_inspect (line.session, &certificate);
   if (certificate.refusal != NULL)
     {
       g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
@@ -236,9 +220,7 @@ dial_inspect (Dial *dial, const char *address, gint64 timeout_ms, DialCertificat
   Line line;
 
   if (!call (dial, address, timeout_ms, &line, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   dial_session_inspect (line.session, certificate);
   hang_up (&line);
   return TRUE;
@@ -253,9 +235,7 @@ dial_offers_tls (const char *address, gint64 timeout_ms)
   DialCertificate certificate = { 0 };
 
   if (dial == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gboolean is_complete = dial_inspect (dial, address, timeout_ms, &certificate, &error);
   g_free (certificate.refusal);
   return is_complete

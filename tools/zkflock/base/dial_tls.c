@@ -28,9 +28,7 @@ set_files (CuratorTls *tls, const Secure *secure, GError **error)
   tls->certificate = g_strdup (secure->tls_cert);
   tls->key = g_strdup (secure->tls_key != NULL ? secure->tls_key : secure->tls_cert);
   if (tls->certificate == NULL || secure->tls_key_password_file == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   tls->password = secret_read_password (secure->tls_key_password_file, "key password file", error);
   return tls->password != NULL;
 }
@@ -41,13 +39,9 @@ dial_files_new (const Secure *secure, GError **error)
   DialFiles *files = g_new0 (DialFiles, 1);
 
   if (secure == NULL || set_files (&files->tls, secure, error))
-    {
-      files->credentials = curator_tls_credentials_load (&files->tls, error);
-    }
+    files->credentials = curator_tls_credentials_load (&files->tls, error);
   if (files->credentials == NULL)
-    {
-      g_clear_pointer (&files, dial_files_free);
-    }
+    g_clear_pointer (&files, dial_files_free);
   return files;
 }
 
@@ -92,9 +86,7 @@ shake (DialSession *line, GError **error)
   while ((rc = curator_tls_session_shake (line->session, error)) == 0)
     {
       if (!wait_ready (line, error))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return rc > 0;
 }
@@ -111,9 +103,7 @@ dial_session_new (DialFiles *files, GSocket *socket, const char *host, gint64 ti
   line->session =
       curator_tls_session_new (g_socket_get_fd (socket), host, files->credentials, FALSE, error);
   if (line->session == NULL || !shake (line, error))
-    {
-      g_clear_pointer (&line, dial_session_free);
-    }
+    g_clear_pointer (&line, dial_session_free);
   return line;
 }
 
@@ -142,9 +132,7 @@ dial_session_write (DialSession *line, const char *bytes, gsize n, GError **erro
   while ((rc = curator_tls_session_write (line->session, (const guint8 *) bytes, n, error)) == 0)
     {
       if (!wait_ready (line, error))
-        {
-          return -1;
-        }
+        return -1;
     }
   return rc;
 }
@@ -157,9 +145,7 @@ dial_session_read (DialSession *line, char *bytes, gsize n, GError **error)
   while ((rc = curator_tls_session_read (line->session, (guint8 *) bytes, n, error)) == 0)
     {
       if (!wait_ready (line, error))
-        {
-          return -1;
-        }
+        return -1;
     }
   return rc;
 }

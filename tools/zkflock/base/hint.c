@@ -12,9 +12,7 @@ edit_distance (const char *a, const char *b)
   g_autofree guint *row = g_new (guint, length + 1);
 
   for (guint j = 0; j <= length; j++)
-    {
-      row[j] = j;
-    }
+    row[j] = j;
   for (guint i = 1; a[i - 1] != '\0'; i++)
     {
       guint diagonal = row[0];
@@ -47,16 +45,12 @@ hint_verb (const char *word, const char *const *verbs)
   for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
     {
       if (strcmp (word, others[i][0]) == 0)
-        {
-          return others[i][1];
-        }
+        return others[i][1];
     }
   for (; *verbs != NULL; verbs++)
     {
       if (is_near (word, *verbs))
-        {
-          return *verbs;
-        }
+        return *verbs;
     }
   return NULL;
 }
@@ -69,9 +63,7 @@ hint_option (const char *word, GPtrArray *names)
   g_autofree char *name = NULL;
 
   if (!g_str_has_prefix (word, "--"))
-    {
-      return NULL;
-    }
+    return NULL;
   name = g_strndup (word + 2, strcspn (word + 2, "="));
   for (guint i = 0; *name != '\0' && i < names->len; i++)
     {

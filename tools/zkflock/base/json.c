@@ -11,17 +11,11 @@ append_quoted (GString *out, const char *text)
   for (const char *c = text; *c != '\0'; c++)
     {
       if (*c == '"' || *c == '\\')
-        {
-          g_string_append_printf (out, "\\%c", *c);
-        }
+        g_string_append_printf (out, "\\%c", *c);
       else if ((guchar) *c < ' ' || *c == 0x7f)
-        {
-          g_string_append_printf (out, "\\u%04x", (guint) (guchar) *c);
-        }
+        g_string_append_printf (out, "\\u%04x", (guint) (guchar) *c);
       else
-        {
-          g_string_append_c (out, *c);
-        }
+        g_string_append_c (out, *c);
     }
   g_string_append_c (out, '"');
 }
@@ -33,9 +27,7 @@ begin_member (GString *out, const char *name)
   const char last = out->len > 0 ? out->str[out->len - 1] : '{';
 
   if (last != '{' && last != '[' && last != '\n')
-    {
-      g_string_append_c (out, ',');
-    }
+    g_string_append_c (out, ',');
   if (name != NULL)
     {
       append_quoted (out, name);

@@ -41,9 +41,7 @@ kind_of_node (const char *node, Kind *kind)
   const gsize length = strlen (node);
 
   if (length <= KIND_DIGITS || strspn (node + length - KIND_DIGITS, "0123456789") != KIND_DIGITS)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *name = g_strndup (node, length - KIND_DIGITS);
   for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
     {

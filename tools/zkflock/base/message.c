@@ -14,9 +14,7 @@ one_line (const char *text)
   for (char *c = line; *c != '\0'; c++)
     {
       if ((guchar) *c < ' ' || *c == 0x7f)
-        {
-          *c = '?';
-        }
+        *c = '?';
     }
   return line;
 }
@@ -43,13 +41,9 @@ print_line (int priority, gboolean to_stderr, const char *path, const char *form
       g_strconcat (shown != NULL ? shown : "", shown != NULL ? ": " : "", line, NULL);
 
   if (to_stderr)
-    {
-      g_printerr ("zkflock: %s\n", full);
-    }
+    g_printerr ("zkflock: %s\n", full);
   if (to_syslog)
-    {
-      syslog (priority, "%s", full);
-    }
+    syslog (priority, "%s", full);
 }
 
 void
@@ -87,9 +81,7 @@ without_numbers (const char *text)
   for (; *text != '\0'; text++)
     {
       if (!g_ascii_isdigit (*text))
-        {
-          g_string_append_c (key, *text);
-        }
+        g_string_append_c (key, *text);
     }
   return g_string_free (key, FALSE);
 }
@@ -102,9 +94,7 @@ is_new (const char *text)
 
   g_mutex_lock (&mutex);
   if (seen == NULL)
-    {
-      seen = g_hash_table_new (g_str_hash, g_str_equal);
-    }
+    seen = g_hash_table_new (g_str_hash, g_str_equal);
   const gboolean added = g_hash_table_add (seen, without_numbers (text));
   g_mutex_unlock (&mutex);
   return added;
@@ -116,9 +106,7 @@ text_of (const GLogField *fields, gsize n_fields)
   for (gsize i = 0; i < n_fields; i++)
     {
       if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
-        {
-          return fields[i].value;
-        }
+        return fields[i].value;
     }
   return "";
 }
@@ -140,16 +128,12 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoint
   const Logs logs = (Logs) GPOINTER_TO_INT (data);
 
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0 || logs == LOGS_ALL)
-    {
-      return g_log_writer_default (level, fields, n_fields, NULL);
-    }
+    return g_log_writer_default (level, fields, n_fields, NULL);
   if ((level & G_LOG_LEVEL_WARNING) != 0 && logs == LOGS_WARNINGS)
     {
       const char *text = text_of (fields, n_fields);
       if (!is_reported_otherwise (text) && is_new (text))
-        {
-          print_error (NULL, "warning: %s", text);
-        }
+        print_error (NULL, "warning: %s", text);
     }
   return G_LOG_WRITER_HANDLED;
 }

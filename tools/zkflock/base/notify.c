@@ -28,14 +28,10 @@ notify_send (const char *state)
   struct sockaddr_un address = { .sun_family = AF_UNIX };
 
   if (name == NULL || strlen (name) >= sizeof address.sun_path)
-    {
-      return;
-    }
+    return;
   memcpy (address.sun_path, name, strlen (name));
   if (*name == '@')
-    {
-      address.sun_path[0] = '\0';
-    }
+    address.sun_path[0] = '\0';
   const int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd >= 0)
     {

@@ -30,9 +30,7 @@ static void
 add_entries (GOptionContext *context, GPtrArray *names, const GOptionEntry *entries)
 {
   for (const GOptionEntry *entry = entries; entry->long_name != NULL; entry++)
-    {
-      g_ptr_array_add (names, g_strdup (entry->long_name));
-    }
+    g_ptr_array_add (names, g_strdup (entry->long_name));
   g_option_context_add_main_entries (context, entries, NULL);
 }
 
@@ -126,13 +124,9 @@ report_bad_option (const GError *error, GPtrArray *names)
           : NULL;
 
   if (hint != NULL)
-    {
-      options_usage ("%s; did you mean --%s?", error->message, hint);
-    }
+    options_usage ("%s; did you mean --%s?", error->message, hint);
   else
-    {
-      options_usage ("%s; see zkflock --help", error->message);
-    }
+    options_usage ("%s; see zkflock --help", error->message);
 }
 
 static void
@@ -182,9 +176,7 @@ options_clear_raw (RawOptions *raw)
                              &raw->times.min_hold,
                              &raw->status_fd };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
-    {
-      g_free (*strings[i]);
-    }
+    g_free (*strings[i]);
   g_strfreev (raw->multi);
   secure_clear (&raw->secure);
 }

@@ -18,9 +18,7 @@ parse_seconds (const char *name, const char *text, gint64 *ms)
   const double seconds = text != NULL ? g_ascii_strtod (text, &end) : 0;
 
   if (text == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 1e6))
     {
       options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
@@ -37,9 +35,7 @@ parse_int (const char *name, const char *text, int least, int most, int *value)
   gint64 number;
 
   if (text == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (!g_ascii_string_to_signed (text, 10, least, most, &number, NULL))
     {
       options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
@@ -53,9 +49,7 @@ static gboolean
 parse_word (const char *name, const char *text, const char *const *words, int *value)
 {
   if (text == NULL)
-    {
-      return TRUE;
-    }
+    return TRUE;
   for (int i = 0; words[i] != NULL; i++)
     {
       if (strcmp (text, words[i]) == 0)
@@ -99,9 +93,7 @@ options_parse_values (Options *options, const RawOptions *raw)
   options->acl_creator = acl == 1;
   options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
   if (raw->times.connect_timeout == NULL)
-    {
-      options->connect_timeout_ms = options->session_timeout_ms;
-    }
+    options->connect_timeout_ms = options->session_timeout_ms;
   return TRUE;
 }
 

@@ -60,13 +60,9 @@ take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
   raw->secure = (Secure){ 0 };
   take (&options->hosts, &raw->hosts);
   if (options->hosts == NULL && hosts != NULL && *hosts != '\0')
-    {
-      options->hosts = g_strdup (hosts);
-    }
+    options->hosts = g_strdup (hosts);
   else if (options->hosts == NULL)
-    {
-      take (&options->hosts, &defaults->hosts);
-    }
+    take (&options->hosts, &defaults->hosts);
   g_autofree char *mistake = secure_settle (&options->secure, &defaults->secure, options->hosts);
   if (mistake != NULL)
     {
@@ -74,9 +70,7 @@ take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
       return FALSE;
     }
   if (options->hosts == NULL)
-    {
-      options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
-    }
+    options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
   return TRUE;
 }
 
@@ -172,9 +166,7 @@ parse_lock_words (Options *options, char **words, char **multi)
     }
   g_ptr_array_add (paths, g_strdup (words[0]));
   for (guint i = 0; multi != NULL && multi[i] != NULL; i++)
-    {
-      g_ptr_array_add (paths, g_strdup (multi[i]));
-    }
+    g_ptr_array_add (paths, g_strdup (multi[i]));
   g_ptr_array_add (paths, NULL);
   options->paths = (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
   return parse_command (options, words + 1);
@@ -208,9 +200,7 @@ verb_of (const char *word)
   for (int i = VERB_WHO; word != NULL && options_verb_names[i] != NULL; i++)
     {
       if (strcmp (word, options_verb_names[i]) == 0)
-        {
-          return (Verb) i;
-        }
+        return (Verb) i;
     }
   return VERB_LOCK;
 }
@@ -230,14 +220,10 @@ static gboolean
 parse_options (Options *options, RawOptions *raw, char ***words)
 {
   if (!options_parse_raw (raw, words, FALSE))
-    {
-      return FALSE;
-    }
+    return FALSE;
   options->verb = verb_of ((*words)[1]);
   if (options->verb == VERB_LOCK || raw->version)
-    {
-      return TRUE;
-    }
+    return TRUE;
   g_free ((*words)[0]);
   memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
   return options_parse_raw (raw, words, TRUE);
@@ -256,9 +242,7 @@ take_defaults (RawOptions *raw, RawOptions *defaults)
   for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
     {
       if (*pairs[i][0] == NULL)
-        {
-          take (pairs[i][0], pairs[i][1]);
-        }
+        take (pairs[i][0], pairs[i][1]);
     }
 }
 
@@ -268,13 +252,9 @@ parse (Options *options, RawOptions *raw, char ***words, int *exit_code)
   RawOptions defaults = { 0 };
 
   if (!parse_options (options, raw, words))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (raw->version)
-    {
-      return TRUE;
-    }
+    return TRUE;
   drop_separator (*words + 1);
   gboolean good = config_read (&defaults, exit_code);
   if (good)
@@ -297,13 +277,9 @@ words_of (const char *first, char **second, char **third)
 
   g_ptr_array_add (words, g_strdup (first));
   for (char **word = second; *word != NULL; word++)
-    {
-      g_ptr_array_add (words, g_strdup (*word));
-    }
+    g_ptr_array_add (words, g_strdup (*word));
   for (char **word = third; *word != NULL; word++)
-    {
-      g_ptr_array_add (words, g_strdup (*word));
-    }
+    g_ptr_array_add (words, g_strdup (*word));
   g_ptr_array_add (words, NULL);
   return (char **) g_ptr_array_free (words, FALSE);
 }
@@ -318,9 +294,7 @@ add_environment (char ***words)
   RawOptions scratch = { 0 };
 
   if (text == NULL || text[strspn (text, " \t\n")] == '\0')
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (!g_shell_parse_argv (text, NULL, &options, &error))
     {
       options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
@@ -331,9 +305,7 @@ add_environment (char ***words)
   const gboolean parsed = options_parse_raw (&scratch, &alone, FALSE);
   options_clear_raw (&scratch);
   if (!parsed)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (g_strv_length (alone) > 1)
     {
       options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
@@ -372,9 +344,7 @@ options_parse (Options *options, int argc, char **argv, int *exit_code)
   const gboolean version = raw.version;
   options_clear_raw (&raw);
   if (parsed && version)
-    {
-      print_versions ();
-    }
+    print_versions ();
   *exit_code = parsed ? 0 : *exit_code;
   return parsed && !version;
 }

@@ -19,9 +19,7 @@ void
 print_verbose (const Options *options, const char *format, ...)
 {
   if (!options->verbose)
-    {
-      return;
-    }
+    return;
   va_list args;
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
@@ -51,13 +49,9 @@ int
 exit_code_of_cause (const GError *error)
 {
   if (is_refusal (error))
-    {
-      return EXIT_CODE_REFUSED;
-    }
+    return EXIT_CODE_REFUSED;
   if (error->domain != CURATOR_CONNECT_ERROR)
-    {
-      return EXIT_CODE_UNREACHABLE;
-    }
+    return EXIT_CODE_UNREACHABLE;
   switch (error->code)
     {
     case CURATOR_CONNECT_ERROR_TLS:
@@ -75,21 +69,13 @@ int
 exit_code_of (const Options *options, const GError *error)
 {
   if (is_refusal (error))
-    {
-      return EXIT_CODE_REFUSED;
-    }
+    return EXIT_CODE_REFUSED;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT))
-    {
-      return EXIT_CODE_USAGE;
-    }
+    return EXIT_CODE_USAGE;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      return options->conflict_code;
-    }
+    return options->conflict_code;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-    {
-      return EXIT_CODE_LOST;
-    }
+    return EXIT_CODE_LOST;
   return EXIT_CODE_UNREACHABLE;
 }
 

@@ -65,21 +65,13 @@ static Cause
 cause_of_error (const GError *error)
 {
   if (error->domain == CURATOR_CONNECT_ERROR)
-    {
-      return CAUSE_TLS;
-    }
+    return CAUSE_TLS;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    {
-      return CAUSE_SILENT;
-    }
+    return CAUSE_SILENT;
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED))
-    {
-      return CAUSE_CLOSED;
-    }
+    return CAUSE_CLOSED;
   if (error->domain == G_RESOLVER_ERROR)
-    {
-      return CAUSE_UNKNOWN_HOST;
-    }
+    return CAUSE_UNKNOWN_HOST;
   return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED) ? CAUSE_REFUSED
                                                                             : CAUSE_UNREACHABLE;
 }
@@ -88,13 +80,9 @@ static Cause
 cause_of_answer (const char *answer)
 {
   if (*answer == '\0')
-    {
-      return CAUSE_CLOSED;
-    }
+    return CAUSE_CLOSED;
   if (strstr (answer, "not currently serving requests") != NULL)
-    {
-      return CAUSE_NO_QUORUM;
-    }
+    return CAUSE_NO_QUORUM;
   return g_str_has_prefix (answer, "Zookeeper version") || strstr (answer, "whitelist") != NULL
              ? CAUSE_SERVES
              : CAUSE_FOREIGN;
@@ -159,9 +147,7 @@ probe_start (const Options *options, gint64 timeout_ms)
 
   probe->targets = g_ptr_array_new_with_free_func (target_unref);
   for (char **address = addresses; dial != NULL && *address != NULL; address++)
-    {
-      start_target (probe, dial, *address, timeout_ms);
-    }
+    start_target (probe, dial, *address, timeout_ms);
   return probe;
 }
 
@@ -195,9 +181,7 @@ probe_all_refuse_tls (Probe *probe)
   for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
     {
       if (get_cause (g_ptr_array_index (probe->targets, i)) != CAUSE_TLS)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return probe != NULL && probe->targets->len > 0;
 }
@@ -208,9 +192,7 @@ probe_has_causes (Probe *probe)
   for (guint i = 0; i < probe->targets->len; i++)
     {
       if (get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_PENDING)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -225,9 +207,7 @@ probe_is_complete (Probe *probe)
       const gboolean is_final = target->is_final;
       g_mutex_unlock (&target->mutex);
       if (!is_final)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

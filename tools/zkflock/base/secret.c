@@ -25,22 +25,16 @@ check_file (int fd, const char *file, const char *what, GError **error)
   struct stat info;
 
   if (fd < 0 || fstat (fd, &info) != 0)
-    {
-      return refuse (error, file, what, g_strerror (errno));
-    }
+    return refuse (error, file, what, g_strerror (errno));
   if (!S_ISREG (info.st_mode))
-    {
-      return refuse (error, file, what, "not a regular file");
-    }
+    return refuse (error, file, what, "not a regular file");
   if ((info.st_mode & 077) != 0)
     {
       return refuse (error, file, what,
                      "other users have access to it; its mode must be 0600 or stricter");
     }
   if (info.st_uid != geteuid () && info.st_uid != 0)
-    {
-      return refuse (error, file, what, "it belongs to another user");
-    }
+    return refuse (error, file, what, "it belongs to another user");
   return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
 }
 
@@ -54,16 +48,12 @@ secret_read (const char *file, const char *what, GError **error)
   if (!check_file (fd, file, what, error))
     {
       if (fd >= 0)
-        {
-          close (fd);
-        }
+        close (fd);
       return NULL;
     }
   char *text = g_malloc0 (MAX_SIZE + 1);
   while (length < MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE - length))) > 0)
-    {
-      length += n;
-    }
+    length += n;
   const int number = errno;
   close (fd);
   if (n < 0 || strlen (text) != (gsize) length)
@@ -82,9 +72,7 @@ secret_read_password (const char *file, const char *what, GError **error)
   const gsize length = text != NULL ? strcspn (text, "\r\n") : 0;
 
   if (text == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   const char *end = text + length;
   if (length == 0 || (*end != '\0' && strcmp (end, "\n") != 0 && strcmp (end, "\r\n") != 0))
     {

@@ -42,9 +42,7 @@ fill_in (char **value, const char *name)
   const char *text = g_getenv (name);
 
   if (*value == NULL && text != NULL && *text != '\0')
-    {
-      *value = g_strdup (text);
-    }
+    *value = g_strdup (text);
 }
 
 static void
@@ -68,18 +66,14 @@ fill_in_all (Secure *secure)
       fill_in (&secure->sasl_password_file, "ZKFLOCK_SASL_PASSWORD_FILE");
     }
   if (g_strcmp0 (secure->sasl_mechanism, "digest") != 0)
-    {
-      fill_in (&secure->sasl_server_principal, "ZKFLOCK_SASL_SERVER_PRINCIPAL");
-    }
+    fill_in (&secure->sasl_server_principal, "ZKFLOCK_SASL_SERVER_PRINCIPAL");
 }
 
 static void
 take_default (char **value, char **from)
 {
   if (*value == NULL)
-    {
-      *value = g_steal_pointer (from);
-    }
+    *value = g_steal_pointer (from);
 }
 
 /* By the same rules as the environment. */
@@ -102,18 +96,14 @@ take_defaults (Secure *secure, Secure *from)
       take_default (&secure->sasl_password_file, &from->sasl_password_file);
     }
   if (g_strcmp0 (secure->sasl_mechanism, "digest") != 0)
-    {
-      take_default (&secure->sasl_server_principal, &from->sasl_server_principal);
-    }
+    take_default (&secure->sasl_server_principal, &from->sasl_server_principal);
 }
 
 static const char *
 check_tls (const Secure *secure)
 {
   if (secure->tls_cert != NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   return secure->tls_key != NULL                 ? "--tls-key needs --tls-cert"
          : secure->tls_key_password_file != NULL ? "--tls-key-password-file needs --tls-cert"
                                                  : NULL;
@@ -202,9 +192,7 @@ secure_clear (Secure *secure)
                              &secure->sasl_password_file,
                              &secure->sasl_server_principal };
   for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
-    {
-      g_clear_pointer (strings[i], g_free);
-    }
+    g_clear_pointer (strings[i], g_free);
 }
 
 gboolean
@@ -228,9 +216,7 @@ set_certificate (const Secure *secure, CuratorTls *tls, GError **error)
     {
       password = secret_read_password (secure->tls_key_password_file, "key password file", error);
       if (password == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   const gboolean set = curator_tls_set_certificate_files (
       tls, secure->tls_cert, secure->tls_key != NULL ? secure->tls_key : secure->tls_cert, password,

@@ -36,14 +36,10 @@ status_open (int fd)
     }
   status.fd = fcntl (fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   if (status.fd < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   /* The command has the standard descriptors, whatever else they are used for. */
   if (fd >= FIRST_FREE_FD)
-    {
-      close (fd);
-    }
+    close (fd);
   status.unread = g_string_new (NULL);
   return TRUE;
 }
@@ -66,9 +62,7 @@ flush (int wait_ms)
       const gint64 left_ms = MAX (until - g_get_monotonic_time (), 0) / 1000;
       const int ready = poll (&one, 1, (int) left_ms);
       if (ready == 0 || (ready < 0 && errno != EINTR))
-        {
-          return;
-        }
+        return;
       const gssize n =
           ready > 0 ? write (status.fd, status.unread->str, MIN (status.unread->len, 4096)) : 0;
       if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -85,9 +79,7 @@ GString *
 status_begin (const char *event)
 {
   if (!status_is_wanted ())
-    {
-      return NULL;
-    }
+    return NULL;
   GString *line = g_string_new (NULL);
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *time = g_date_time_format (now, "%Y-%m-%dT%H:%M:%S.%fZ");
@@ -101,9 +93,7 @@ void
 status_send (GString *event)
 {
   if (event == NULL)
-    {
-      return;
-    }
+    return;
   json_end_object (event);
   g_string_append_c (event, '\n');
   g_string_append_len (status.unread, event->str, (gssize) event->len);
@@ -170,9 +160,7 @@ status_finish (int exit_code)
   GString *event = status_begin ("exit");
 
   if (event == NULL)
-    {
-      return;
-    }
+    return;
   json_string (event, "verdict", status.verdict != NULL ? status.verdict : verdict_of (exit_code),
                -1);
   json_int (event, "exit_code", exit_code);

@@ -24,9 +24,7 @@ text_width (const char *text)
 {
   int width = 0;
   for (const char *c = text; *c != '\0'; c = g_utf8_next_char (c))
-    {
-      width += width_of (g_utf8_get_char (c));
-    }
+    width += width_of (g_utf8_get_char (c));
   return width;
 }
 
@@ -40,9 +38,7 @@ static void
 pad (GString *out, int n)
 {
   for (; n > 0; n--)
-    {
-      g_string_append_c (out, ' ');
-    }
+    g_string_append_c (out, ' ');
 }
 
 void
@@ -51,9 +47,7 @@ text_fit (GString *out, const char *text, int width, gboolean left)
   const int whole = text_width (text);
 
   if (width <= 0)
-    {
-      return;
-    }
+    return;
   if (whole <= width)
     {
       pad (out, left ? width - whole : 0);
@@ -85,14 +79,10 @@ text_fit_end (GString *out, const char *text, int width)
       return;
     }
   for (; left > width - 1; c = g_utf8_next_char (c))
-    {
-      left -= width_of (g_utf8_get_char (c));
-    }
+    left -= width_of (g_utf8_get_char (c));
   /* Skip combining characters whose base character was cut. */
   while (*c != '\0' && width_of (g_utf8_get_char (c)) == 0)
-    {
-      c = g_utf8_next_char (c);
-    }
+    c = g_utf8_next_char (c);
   g_string_append (out, cut_mark ());
   g_string_append (out, c);
   pad (out, width - 1 - left);
@@ -104,17 +94,11 @@ text_age (gint64 ms)
   const gint64 s = MAX (ms, 0) / 1000;
 
   if (s < 60)
-    {
-      return g_strdup_printf ("%ds", (int) s);
-    }
+    return g_strdup_printf ("%ds", (int) s);
   if (s < 3600)
-    {
-      return g_strdup_printf ("%dm%02ds", (int) (s / 60), (int) (s % 60));
-    }
+    return g_strdup_printf ("%dm%02ds", (int) (s / 60), (int) (s % 60));
   if (s < 86400)
-    {
-      return g_strdup_printf ("%dh%02dm", (int) (s / 3600), (int) (s / 60 % 60));
-    }
+    return g_strdup_printf ("%dh%02dm", (int) (s / 3600), (int) (s / 60 % 60));
   return g_strdup_printf ("%" G_GINT64_FORMAT "d%02dh", s / 86400, (int) (s / 3600 % 24));
 }
 

@@ -40,13 +40,9 @@ find_mount (void)
   char *found = NULL;
 
   if (mounts == NULL)
-    {
-      return NULL;
-    }
+    return NULL;
   for (const struct mntent *entry; found == NULL && (entry = getmntent (mounts)) != NULL;)
-    {
-      found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
-    }
+    found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
   endmntent (mounts);
   return found;
 }
@@ -59,16 +55,12 @@ find_own (void)
   g_autofree char *text = NULL;
 
   if (mount == NULL || !g_file_get_contents ("/proc/self/cgroup", &text, NULL, NULL))
-    {
-      return NULL;
-    }
+    return NULL;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   for (char **line = lines; *line != NULL; line++)
     {
       if (g_str_has_prefix (*line, "0::/"))
-        {
-          return g_strconcat (mount, *line + strlen ("0::"), NULL);
-        }
+        return g_strconcat (mount, *line + strlen ("0::"), NULL);
     }
   return NULL;
 }
@@ -78,9 +70,7 @@ write_file (const Cgroup *cgroup, const char *name, const char *text)
 {
   const int fd = cgroup->fd >= 0 ? openat (cgroup->fd, name, O_WRONLY | O_CLOEXEC) : -1;
   if (fd < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   const gboolean written = write (fd, text, strlen (text)) == (gssize) strlen (text);
   close (fd);
   return written;
@@ -94,9 +84,7 @@ read_file (const Cgroup *cgroup, const char *name, char *text, gsize size)
   const gssize length = fd >= 0 ? read (fd, text, size - 1) : 0;
 
   if (fd >= 0)
-    {
-      close (fd);
-    }
+    close (fd);
   text[MAX (length, 0)] = '\0';
   return (gsize) MAX (length, 0);
 }
@@ -108,13 +96,9 @@ open_folder (Cgroup *cgroup)
 {
   cgroup->fd = openat (cgroup->parent_fd, cgroup->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (cgroup->fd >= 0 && flock (cgroup->fd, LOCK_EX | LOCK_NB) == 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (cgroup->fd >= 0)
-    {
-      close (cgroup->fd);
-    }
+    close (cgroup->fd);
   cgroup->fd = -1;
   return FALSE;
 }
@@ -127,14 +111,10 @@ make_folder (Cgroup *cgroup)
       g_snprintf (cgroup->name, sizeof cgroup->name, PREFIX "%d-%08x", (int) getpid (),
                   g_random_int ());
       if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0)
-        {
-          return FALSE;
-        }
+        return FALSE;
       /* Another one that sweeps may have removed it before it was locked. */
       if (open_folder (cgroup) && faccessat (cgroup->parent_fd, cgroup->name, F_OK, 0) == 0)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -159,9 +139,7 @@ sweep (int parent_fd)
         }
     }
   if (folder != NULL)
-    {
-      closedir (folder);
-    }
+    closedir (folder);
 }
 
 gboolean
@@ -173,9 +151,7 @@ cgroup_create (Cgroup *cgroup)
   errno = ENOTSUP;
   cgroup->parent_fd = own != NULL ? open (own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (cgroup->parent_fd < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (!make_folder (cgroup) || faccessat (cgroup->fd, "cgroup.kill", W_OK, AT_EACCESS) != 0)
     {
       const int error = errno;
@@ -206,13 +182,9 @@ void
 cgroup_forget (const Cgroup *cgroup)
 {
   if (cgroup->fd >= 0)
-    {
-      close (cgroup->fd);
-    }
+    close (cgroup->fd);
   if (cgroup->parent_fd >= 0)
-    {
-      close (cgroup->parent_fd);
-    }
+    close (cgroup->parent_fd);
 }
 
 gboolean
@@ -222,9 +194,7 @@ cgroup_add (Cgroup *cgroup, pid_t pid)
 
   g_snprintf (text, sizeof text, "%d", (int) pid);
   if (write_file (cgroup, "cgroup.procs", text))
-    {
-      return TRUE;
-    }
+    return TRUE;
   const int error = errno;
   cgroup_remove (cgroup);
   cgroup_close (cgroup);
@@ -238,16 +208,12 @@ cgroup_signal_others (const Cgroup *cgroup, pid_t group, int signal)
   char text[16384];
 
   if (read_file (cgroup, "cgroup.procs", text, sizeof text) == 0)
-    {
-      return;
-    }
+    return;
   for (char *at = text; *at != '\0';)
     {
       const pid_t pid = (pid_t) strtol (at, &at, 10);
       if (pid > 1 && getpgid (pid) != group)
-        {
-          kill (pid, signal);
-        }
+        kill (pid, signal);
       at += strspn (at, "\n");
     }
 }
@@ -293,18 +259,14 @@ remove_folders_in (int parent_fd)
         }
     }
   if (folder != NULL)
-    {
-      closedir (folder);
-    }
+    closedir (folder);
 }
 
 static gboolean
 try_to_remove (const Cgroup *cgroup)
 {
   if (cgroup->fd >= 0 && !cgroup_is_alive (cgroup))
-    {
-      remove_folders_in (cgroup->fd);
-    }
+    remove_folders_in (cgroup->fd);
   return cgroup->parent_fd < 0 || unlinkat (cgroup->parent_fd, cgroup->name, AT_REMOVEDIR) == 0
          || errno == ENOENT;
 }

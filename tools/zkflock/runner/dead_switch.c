@@ -21,9 +21,7 @@ set_one (pid_t group, gboolean reader_last)
   int ends[2];
 
   if (pipe2 (ends, O_CLOEXEC) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (reader_last)
     {
       const int reader = fcntl (ends[0], F_DUPFD_CLOEXEC, ends[1] + 1);

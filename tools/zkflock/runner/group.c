@@ -27,15 +27,11 @@ proc_shows_all (void)
   gboolean all = FALSE;
 
   if (mounts == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (const struct mntent *entry; (entry = getmntent (mounts)) != NULL;)
     {
       if (strcmp (entry->mnt_dir, "/proc") == 0)
-        {
-          all = strcmp (entry->mnt_type, "proc") == 0 && hasmntopt (entry, "hidepid") == NULL;
-        }
+        all = strcmp (entry->mnt_type, "proc") == 0 && hasmntopt (entry, "hidepid") == NULL;
     }
   endmntent (mounts);
   return all && readlink ("/proc/self", self, sizeof self - 1) > 0 && atoi (self) == getpid ();
@@ -48,9 +44,7 @@ next_pid (DIR *proc)
   for (const struct dirent *entry; proc != NULL && (entry = readdir (proc)) != NULL;)
     {
       if (g_ascii_isdigit (entry->d_name[0]))
-        {
-          return (pid_t) strtol (entry->d_name, NULL, 10);
-        }
+        return (pid_t) strtol (entry->d_name, NULL, 10);
     }
   return 0;
 }
@@ -64,9 +58,7 @@ is_zombie (pid_t pid)
   siginfo_t info = { 0 };
 
   if (waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
-    {
-      return info.si_pid == pid;
-    }
+    return info.si_pid == pid;
   /* "pid (name) state ppid …"; the name may hold any character, also ')'. */
   const char *rest = g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
   return rest != NULL && (rest[2] == 'Z' || rest[2] == 'X');
@@ -101,9 +93,7 @@ static gboolean
 has_members (pid_t group, gboolean leader_ended)
 {
   if (leader_ended)
-    {
-      waitpid (group, NULL, WNOHANG);
-    }
+    waitpid (group, NULL, WNOHANG);
   return kill (-group, 0) == 0 || errno != ESRCH;
 }
 
@@ -114,9 +104,7 @@ group_is_alive (pid_t group, gboolean leader_ended)
   pid_t pid;
 
   if (proc == NULL)
-    {
-      return has_members (group, leader_ended);
-    }
+    return has_members (group, leader_ended);
   do
     {
       pid = next_pid (proc);
@@ -136,9 +124,7 @@ describe (pid_t pid)
   struct stat info;
 
   if (stat (folder, &info) != 0 || !g_file_get_contents (file, &text, NULL, NULL))
-    {
-      return g_strdup_printf ("%d", (int) pid);
-    }
+    return g_strdup_printf ("%d", (int) pid);
   const struct passwd *user = getpwuid (info.st_uid);
   g_autofree char *name = curator_escape_name (g_strchomp (text), -1);
   return user != NULL ? g_strdup_printf ("%d (%s, user %s)", (int) pid, name, user->pw_name)
@@ -161,16 +147,10 @@ group_describe (pid_t group)
         }
     }
   if (proc != NULL)
-    {
-      closedir (proc);
-    }
+    closedir (proc);
   if (n > MAX_DESCRIBED)
-    {
-      g_string_append_printf (all, " and %d more", n - MAX_DESCRIBED);
-    }
+    g_string_append_printf (all, " and %d more", n - MAX_DESCRIBED);
   if (n == 0 && !proc_shows_all ())
-    {
-      g_string_append_printf (all, "processes of group %d, which /proc does not show", (int) group);
-    }
+    g_string_append_printf (all, "processes of group %d, which /proc does not show", (int) group);
   return g_string_free (all, FALSE);
 }

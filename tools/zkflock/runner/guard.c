@@ -52,13 +52,9 @@ close_all_but (int **kept, int n)
   const int null = open ("/dev/null", O_RDWR);
 
   for (int fd = 0; fd <= 2; fd++)
-    {
-      dup2 (null, fd);
-    }
+    dup2 (null, fd);
   for (int i = 0; i < n; i++)
-    {
-      *kept[i] = *kept[i] >= 0 ? fcntl (*kept[i], F_DUPFD, FIRST_FREE_FD) : -1;
-    }
+    *kept[i] = *kept[i] >= 0 ? fcntl (*kept[i], F_DUPFD, FIRST_FREE_FD) : -1;
   for (int i = 0; i < n; i++)
     {
       /* A pipe of the launcher that stays open here keeps the launcher waiting. */
@@ -140,9 +136,7 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
   close_all_but ((int *[]){ &fd, &cgroup.fd, &cgroup.parent_fd }, 3);
   const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
   if (!dead_switch_set (group) || timer_create (CLOCK_MONOTONIC, &kill_own, &own_end) != 0)
-    {
-      _exit (1);
-    }
+    _exit (1);
   struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
   for (;;)
     {
@@ -156,9 +150,7 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
         }
       check_board (board, group, &cgroup, timer, own_end);
       if (is_asked)
-        {
-          send (fd, "", 1, MSG_NOSIGNAL);
-        }
+        send (fd, "", 1, MSG_NOSIGNAL);
     }
 }
 
@@ -171,15 +163,11 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
   guard->board =
       mmap (NULL, sizeof *guard->board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (guard->board == MAP_FAILED || socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   atomic_store (&guard->board->deadline_us, NEVER);
   const pid_t pid = fork ();
   if (pid == 0)
-    {
-      run_guard (ends[0], guard->board, group, *cgroup);
-    }
+    run_guard (ends[0], guard->board, group, *cgroup);
   close (ends[0]);
   guard->pid = pid;
   guard->fd = ends[1];
@@ -228,8 +216,6 @@ guard_dismiss (Guard *guard)
   close (guard->fd);
   waitpid (guard->pid, &status, 0);
   if (WIFSIGNALED (status))
-    {
-      cgroup_remove (guard->cgroup);
-    }
+    cgroup_remove (guard->cgroup);
   return WIFSIGNALED (status);
 }

@@ -26,9 +26,7 @@ read_all (int fd, void *buffer, gsize length)
     {
       const gssize n = read (fd, (char *) buffer + done, length - done);
       if (n == 0 || (n < 0 && errno != EINTR))
-        {
-          return FALSE;
-        }
+        return FALSE;
       done += n > 0 ? (gsize) n : 0;
     }
   return TRUE;
@@ -41,9 +39,7 @@ write_all (int fd, const void *buffer, gsize length)
     {
       const gssize n = write (fd, (const char *) buffer + done, length - done);
       if (n < 0 && errno != EINTR)
-        {
-          return FALSE;
-        }
+        return FALSE;
       done += n > 0 ? (gsize) n : 0;
     }
   return TRUE;
@@ -55,13 +51,9 @@ apply_environment (char *text, gsize length)
   for (char *entry = text; entry < text + length; entry += strlen (entry) + 1)
     {
       if (strchr (entry, '=') != NULL)
-        {
-          putenv (entry);
-        }
+        putenv (entry);
       else
-        {
-          unsetenv (entry);
-        }
+        unsetenv (entry);
     }
 }
 
@@ -78,9 +70,7 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
     }
   char *text = malloc (length + 1);
   if (text == NULL || !read_all (grant_fd, text, length))
-    {
-      _exit (0);
-    }
+    _exit (0);
   text[length] = '\0';
   apply_environment (text, length);
   signals_restore ();
@@ -98,16 +88,12 @@ launcher_start (Launcher *launcher, char *const *argv, const Cgroup *cgroup)
   const pid_t parent = getpid ();
 
   if (pipe2 (grant, O_CLOEXEC) != 0 || pipe2 (error, O_CLOEXEC) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   pid_t pid = cgroup_fork (cgroup);
   const gboolean is_in_cgroup = pid >= 0;
   pid = is_in_cgroup ? pid : fork ();
   if (pid < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (pid == 0)
     {
       setpgid (0, 0);
@@ -152,9 +138,7 @@ launcher_close (Launcher *launcher)
   /* A successful exec closed the pipe without writing to it. */
   fcntl (launcher->error_fd, F_SETFL, O_NONBLOCK);
   if (!read_all (launcher->error_fd, &error, sizeof error))
-    {
-      error = 0;
-    }
+    error = 0;
   close (launcher->grant_fd);
   close (launcher->error_fd);
   return error;

@@ -35,9 +35,7 @@ signals_block (void)
   for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
     {
       if (all[i] == SIGCHLD || !is_ignored (all[i]))
-        {
-          sigaddset (&handled, all[i]);
-        }
+        sigaddset (&handled, all[i]);
     }
   /* With SIGCHLD ignored, the kernel would reap children itself. */
   signal (SIGCHLD, SIG_DFL);
@@ -76,13 +74,9 @@ on_readable (int fd, GIOCondition condition, gpointer data)
   while (read (fd, &info, sizeof info) == (gssize) sizeof info)
     {
       if (info.ssi_signo == SIGCHLD)
-        {
-          reap_orphans ();
-        }
+        reap_orphans ();
       if (current_handler != NULL)
-        {
-          current_handler ((int) info.ssi_signo, current_data);
-        }
+        current_handler ((int) info.ssi_signo, current_data);
     }
   return G_SOURCE_CONTINUE;
 }
@@ -92,9 +86,7 @@ signals_start (void)
 {
   const int fd = signalfd (-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd < 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_unix_fd_add_full (G_PRIORITY_HIGH, fd, G_IO_IN, on_readable, NULL, NULL);
   return TRUE;
 }

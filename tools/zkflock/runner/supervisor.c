@@ -66,13 +66,9 @@ static void
 kill_group (Supervisor *self, int signal)
 {
   if (signal == SIGKILL)
-    {
-      cgroup_kill (self->job->cgroup);
-    }
+    cgroup_kill (self->job->cgroup);
   else if (signal == SIGTERM)
-    {
-      cgroup_signal_others (self->job->cgroup, self->group, signal);
-    }
+    cgroup_signal_others (self->job->cgroup, self->group, signal);
   if (kill (-self->group, signal) == 0 || errno != EPERM || self->signal_refused
       || (signal == SIGKILL && self->job->cgroup->fd >= 0))
     {
@@ -80,9 +76,7 @@ kill_group (Supervisor *self, int signal)
     }
   g_autofree char *running = group_describe (self->group);
   if (*running == '\0')
-    {
-      return;
-    }
+    return;
   self->signal_refused = self->job->cgroup->fd < 0;
   print_error (self->job->path, "signal %d cannot be sent to the command: %s: %s", signal,
                g_strerror (EPERM), running);
@@ -99,13 +93,9 @@ static void
 pause_group (Supervisor *self, gboolean pause)
 {
   if (self->job->cgroup->fd >= 0)
-    {
-      cgroup_freeze (self->job->cgroup, pause);
-    }
+    cgroup_freeze (self->job->cgroup, pause);
   else
-    {
-      kill_group (self, pause ? SIGSTOP : SIGCONT);
-    }
+    kill_group (self, pause ? SIGSTOP : SIGCONT);
   self->paused = pause;
 }
 
@@ -162,9 +152,7 @@ ask_to_end (Supervisor *self, const char *reason)
     }
   kill_group (self, SIGTERM);
   if (self->paused)
-    {
-      pause_group (self, FALSE);
-    }
+    pause_group (self, FALSE);
   kill_group (self, SIGCONT);
 }
 
@@ -240,9 +228,7 @@ check_deadline (Supervisor *self, gint64 left_ms)
   else if (self->doubted && !self->ended)
     {
       if (boottime_us () >= self->kill_at_us)
-        {
-          kill_group (self, SIGKILL);
-        }
+        kill_group (self, SIGKILL);
     }
   else if (left_ms <= self->moments.term)
     {
@@ -308,17 +294,13 @@ static gint64
 next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
 {
   if (self->ended || self->killed_for_loss || self->killed_for_maximum)
-    {
-      return GROUP_POLL_MS;
-    }
+    return GROUP_POLL_MS;
   gint64 wait_ms = CLAMP (self->job->session_timeout_ms / 12, 20, 1000);
   const gint64 thresholds[] = { self->moments.kill, self->moments.term, self->moments.doubt };
   for (gsize i = 0; i < G_N_ELEMENTS (thresholds); i++)
     {
       if (left_ms > thresholds[i])
-        {
-          wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
-        }
+        wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
     }
   if (limit_ms != G_MAXINT64)
     {
@@ -326,9 +308,7 @@ next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
       wait_ms = MIN (wait_ms, limit_ms - next);
     }
   if (self->kill_at_us != 0)
-    {
-      wait_ms = MIN (wait_ms, (self->kill_at_us - boottime_us ()) / 1000);
-    }
+    wait_ms = MIN (wait_ms, (self->kill_at_us - boottime_us ()) / 1000);
   return MAX (wait_ms, self->doubted ? GROUP_POLL_MS : 1);
 }
 
@@ -361,24 +341,16 @@ check_lease (Supervisor *self)
   const gint64 limit_ms = maximum_left_ms (self);
 
   if (self->group_dead || self->survivors != NULL || has_survived (self, MIN (left_ms, limit_ms)))
-    {
-      return;
-    }
+    return;
   note_left (self, left_ms);
   guard_set_deadline (self->job->guard, guard_deadline_us (self, left_ms));
   check_maximum (self, limit_ms);
   if (!self->ended && !self->killed_for_loss)
-    {
-      react_to_doubt (self, left_ms);
-    }
+    react_to_doubt (self, left_ms);
   if (!self->killed_for_loss)
-    {
-      check_deadline (self, left_ms);
-    }
+    check_deadline (self, left_ms);
   if (self->ended)
-    {
-      clear_group (self);
-    }
+    clear_group (self);
   arm (self, next_check_ms (self, left_ms, limit_ms));
 }
 
@@ -386,18 +358,12 @@ static void
 continue_command (Supervisor *self)
 {
   if (self->killed_for_loss || self->ended)
-    {
-      return;
-    }
+    return;
   if (self->stopped)
-    {
-      terminal_give (&self->terminal);
-    }
+    terminal_give (&self->terminal);
   self->stopped = FALSE;
   if (!self->paused)
-    {
-      kill_group (self, SIGCONT);
-    }
+    kill_group (self, SIGCONT);
 }
 
 /* The kernel does not stop an orphaned process group, so no SIGCONT would ever follow: continue the
@@ -408,9 +374,7 @@ on_not_stopped (gpointer data)
   Supervisor *self = data;
   self->stop_timer = 0;
   if (self->stopped)
-    {
-      continue_command (self);
-    }
+    continue_command (self);
   return G_SOURCE_REMOVE;
 }
 
@@ -421,9 +385,7 @@ static void
 follow_stop (Supervisor *self, int signal)
 {
   if (self->terminal.fd < 0 || signal == SIGSTOP)
-    {
-      return;
-    }
+    return;
   if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_give (&self->terminal))
     {
       kill_group (self, SIGCONT);
@@ -431,9 +393,7 @@ follow_stop (Supervisor *self, int signal)
     }
   self->stopped = TRUE;
   if (self->stop_timer == 0)
-    {
-      self->stop_timer = g_timeout_add (STOP_CHECK_MS, on_not_stopped, self);
-    }
+    self->stop_timer = g_timeout_add (STOP_CHECK_MS, on_not_stopped, self);
   terminal_take_back (&self->terminal);
   kill (0, SIGTSTP);
 }
@@ -444,9 +404,7 @@ follow_guard (Supervisor *self)
 {
   self->guard_ended = self->guard_ended || guard_has_ended (self->job->guard);
   if (self->guard_ended)
-    {
-      kill_group (self, SIGKILL);
-    }
+    kill_group (self, SIGKILL);
 }
 
 static void
@@ -456,9 +414,7 @@ on_child (Supervisor *self)
 
   follow_guard (self);
   if (waitid (P_PID, (id_t) self->group, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0)
-    {
-      follow_stop (self, info.si_status);
-    }
+    follow_stop (self, info.si_status);
   info.si_pid = 0;
   if (!self->ended && waitid (P_PID, (id_t) self->group, &info, WEXITED | WNOHANG | WNOWAIT) == 0
       && info.si_pid != 0)
@@ -492,9 +448,7 @@ on_signal (int signal, gpointer data)
     }
   print_verbose (self->job->options, "signal %d goes to the command", signal);
   if (signal == SIGTERM && ++self->n_terms > 1)
-    {
-      signal = SIGKILL;
-    }
+    signal = SIGKILL;
   kill_group (self, signal);
 }
 
@@ -503,9 +457,7 @@ on_timer (int fd, GIOCondition condition, gpointer data)
 {
   guint64 times;
   if (read (fd, &times, sizeof times) == (gssize) sizeof times)
-    {
-      check_lease (data);
-    }
+    check_lease (data);
   return G_SOURCE_CONTINUE;
 }
 
@@ -579,9 +531,7 @@ exit_code (Supervisor *self, gboolean *lost)
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
           || (self->doubted && self->left_at_death_ms == 0);
   if (*lost)
-    {
-      return report_loss (self);
-    }
+    return report_loss (self);
   if (self->doubted || self->obeyed)
     {
       print_error (self->job->path,
@@ -622,15 +572,11 @@ supervise (Supervisor *self)
   on_child (self); /* the command may have exited already */
   check_lease (self);
   if (!self->group_dead && self->survivors == NULL)
-    {
-      g_main_loop_run (self->loop);
-    }
+    g_main_loop_run (self->loop);
   signals_set_handler (NULL, NULL);
   self->running = FALSE;
   if (self->stop_timer != 0)
-    {
-      g_source_remove (self->stop_timer);
-    }
+    g_source_remove (self->stop_timer);
   curator_lease_remove_listener (self->job->lease, listener);
   g_source_destroy (source);
   g_source_unref (source);
@@ -644,9 +590,7 @@ release_terminal (Supervisor *self)
   const int signal = self->end.si_code == CLD_EXITED ? 0 : self->end.si_status;
 
   if (terminal_take_back (&self->terminal) && (signal == SIGINT || signal == SIGQUIT))
-    {
-      terminal_pass_signal (signal);
-    }
+    terminal_pass_signal (signal);
   terminal_close (&self->terminal);
 }
 
@@ -695,14 +639,10 @@ supervisor_run (Supervisor *self, SupervisorEnd *end)
   guard_arm (job->guard, guard_deadline_us (self, remaining_ms (self)),
              self->moments.kill / 2 * 1000);
   if (terminal_is_standard (&self->terminal))
-    {
-      terminal_give (&self->terminal);
-    }
+    terminal_give (&self->terminal);
   /* Only now, with the guard armed: zkflock may have been stopped since the grant. */
   if (remaining_ms (self) > 0 && maximum_left_ms (self) > 0)
-    {
-      launcher_go (job->launcher, job->environment);
-    }
+    launcher_go (job->launcher, job->environment);
   print_verbose (job->options, "the command runs as process %d", (int) self->group);
   report_start (self);
   supervise (self);
@@ -712,9 +652,7 @@ supervisor_run (Supervisor *self, SupervisorEnd *end)
   self->guard_ended = guard_dismiss (job->guard) || self->guard_ended;
   end->started = error == 0;
   if (end->started && self->ended)
-    {
-      status_note_command (self->end.si_code != CLD_EXITED, self->end.si_status);
-    }
+    status_note_command (self->end.si_code != CLD_EXITED, self->end.si_status);
   const int code = error != 0 ? report_exec_failure (job, error) : exit_code (self, &end->lost);
   waitpid (self->group, NULL, self->survivors != NULL ? WNOHANG : 0);
   return code;

@@ -26,9 +26,7 @@ void
 terminal_close (Terminal *terminal)
 {
   if (terminal->fd >= 0)
-    {
-      close (terminal->fd);
-    }
+    close (terminal->fd);
   terminal->fd = -1;
 }
 
@@ -76,9 +74,7 @@ terminal_follow_signal (void)
   sigset_t own;
 
   if (passed_signal == 0)
-    {
-      return;
-    }
+    return;
   setrlimit (RLIMIT_CORE, &no_core);
   sigemptyset (&own);
   sigaddset (&own, passed_signal);

@@ -47,17 +47,11 @@ append_titles (Frame *frame, int label_width)
   g_string_append (out, "    #  KIND     AGE  ");
   text_fit (out, "LABEL", label_width, FALSE);
   if (width >= WIDTH_FOR_ADDRESS)
-    {
-      g_string_append_printf (out, "  %-*s", ADDRESS_WIDTH, "ADDRESS");
-    }
+    g_string_append_printf (out, "  %-*s", ADDRESS_WIDTH, "ADDRESS");
   if (width >= WIDTH_FOR_SESSION)
-    {
-      g_string_append_printf (out, "  %-*s", SESSION_WIDTH, "SESSION");
-    }
+    g_string_append_printf (out, "  %-*s", SESSION_WIDTH, "SESSION");
   if (width >= WIDTH_FOR_NODE)
-    {
-      g_string_append (out, "  NODE");
-    }
+    g_string_append (out, "  NODE");
   frame_colour (frame, PLAIN);
   frame_end_line (frame);
 }
@@ -90,9 +84,7 @@ append_participant (Frame *frame, const CuratorParticipant *one, int label_width
       text_fit_end (row, node, width - text_width (row->str));
     }
   if (is_selected && !frame->style->in_colour)
-    {
-      row->str[0] = '>';
-    }
+    row->str[0] = '>';
   frame_append_line (frame, is_selected ? INVERSE : frame->style->is_stale ? DIM : NULL, row->str);
 }
 
@@ -158,9 +150,7 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
   frame_append_line (&frame, BOLD, title);
   frame_append_trouble (&frame);
   if (n == 0)
-    {
-      return g_string_free (frame.out, FALSE);
-    }
+    return g_string_free (frame.out, FALSE);
   append_titles (&frame, label_width);
   cursor->row = MIN (cursor->row, n - 1);
   pane = new_pane (curator_inspection_get_participant (lock, cursor->row), addresses, style->width);
@@ -175,9 +165,7 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
                           addresses, i == cursor->row);
     }
   for (guint i = 0; i < (guint) pane_rows; i++)
-    {
-      frame_append_line (&frame, YELLOW, g_ptr_array_index (pane, i));
-    }
+    frame_append_line (&frame, YELLOW, g_ptr_array_index (pane, i));
   return g_string_free (frame.out, FALSE);
 }
 
@@ -194,8 +182,6 @@ frame_draw_help (const FrameStyle *style)
 
   frame_append_line (&frame, BOLD, "zkflock top: keys");
   for (gsize i = 0; i < G_N_ELEMENTS (lines) && frame_rows_left (&frame) > 0; i++)
-    {
-      frame_append_line (&frame, NULL, lines[i]);
-    }
+    frame_append_line (&frame, NULL, lines[i]);
   return g_string_free (frame.out, FALSE);
 }

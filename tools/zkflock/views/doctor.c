@@ -91,19 +91,13 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
           g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
       g_autoptr (CuratorInspection) child = curator_inspect (doctor->client, path, 0, NULL, error);
       if (child == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
       if (curator_inspection_get_next_number (child) == 0)
-        {
-          g_ptr_array_add (leaves, (gpointer) names[i]);
-        }
+        g_ptr_array_add (leaves, (gpointer) names[i]);
     }
   g_ptr_array_add (leaves, NULL);
   if (leaves->len > 1)
-    {
-      report_foreign (doctor, lock, (const char *const *) leaves->pdata);
-    }
+    report_foreign (doctor, lock, (const char *const *) leaves->pdata);
   return TRUE;
 }
 
@@ -230,9 +224,7 @@ check_locks (Doctor *doctor, GError **error)
       curator_inspect_all (doctor->client, path, NULL, &complete, WALK_MS, NULL, error);
 
   if (locks == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (guint i = 0; i < locks->len; i++)
     {
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
@@ -245,15 +237,11 @@ check_locks (Doctor *doctor, GError **error)
       doctor_report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
     }
   if (strcmp (path, "/") == 0 || locks->len > 0)
-    {
-      return TRUE;
-    }
+    return TRUE;
   /* A free lock has a sequence counter too. */
   g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, 0, NULL, error);
   if (lock == NULL)
-    {
-      return FALSE;
-    }
+    return FALSE;
   check_counter (doctor, lock);
   return check_foreign_of_free (doctor, lock, error);
 }
@@ -267,15 +255,11 @@ doctor_run (const Options *options)
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
   if (client == NULL)
-    {
-      return code;
-    }
+    return code;
   doctor.client = client;
   g_autoptr (Dial) dial = dial_new (&options->secure, &error);
   if (dial == NULL)
-    {
-      return fail_with (options, error);
-    }
+    return fail_with (options, error);
   doctor.dial = dial;
   doctor.servers = servers_ask (options, dial);
   doctor.findings = findings_new ();

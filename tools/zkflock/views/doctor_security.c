@@ -16,9 +16,7 @@ check_expiry (Doctor *doctor, const char *subject, const char *what, gint64 expi
   g_autofree char *shown = date != NULL ? g_date_time_format (date, "%Y-%m-%d") : NULL;
 
   if (expires_at == 0 || left > WARNING_DAYS * SECONDS_PER_DAY)
-    {
-      return;
-    }
+    return;
   doctor_report (doctor, left > 0 ? LEVEL_WARNING : LEVEL_PROBLEM, "certificate", subject,
                  "%s %s on %s: renew it", what, left > 0 ? "expires" : "has expired", shown);
 }
@@ -76,12 +74,8 @@ doctor_check_security (Doctor *doctor)
     {
       const Server *server = g_ptr_array_index (doctor->servers, i);
       if (secure->is_tls)
-        {
-          check_certificate (doctor, server);
-        }
+        check_certificate (doctor, server);
       else if (server->trouble == NULL)
-        {
-          check_clear_text (doctor, server);
-        }
+        check_clear_text (doctor, server);
     }
 }

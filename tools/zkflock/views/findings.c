@@ -52,9 +52,7 @@ findings_print (const Doctor *doctor)
   g_autoptr (GString) out = g_string_new (NULL);
 
   if (doctor->options->json)
-    {
-      json_begin_array (out, NULL);
-    }
+    json_begin_array (out, NULL);
   for (guint i = 0; i < doctor->findings->len; i++)
     {
       const Finding *finding = g_ptr_array_index (doctor->findings, i);
@@ -87,9 +85,7 @@ findings_has_problem (const Doctor *doctor)
   for (guint i = 0; i < doctor->findings->len; i++)
     {
       if (((Finding *) g_ptr_array_index (doctor->findings, i))->level != LEVEL_NOTE)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

@@ -19,9 +19,7 @@ void
 frame_colour (Frame *frame, const char *code)
 {
   if (frame->style->in_colour)
-    {
-      g_string_append (frame->out, code);
-    }
+    g_string_append (frame->out, code);
 }
 
 /* The colours of a lock say nothing while it is out of date. */
@@ -46,9 +44,7 @@ holder_of (const CuratorInspection *lock)
   const guint n = curator_inspection_get_n_holders (lock);
 
   if (n == 0)
-    {
-      return g_strdup ("nobody");
-    }
+    return g_strdup ("nobody");
   g_autofree char *label =
       text_label (curator_participant_get_data (curator_inspection_get_participant (lock, 0)));
   return n == 1 ? g_steal_pointer (&label) : g_strdup_printf ("%s +%u", label, n - 1);
@@ -79,9 +75,7 @@ queue_of (const CuratorInspection *lock, int width)
       n++;
     }
   if (width == 0 && curator_inspection_get_n_waiting (lock) > n)
-    {
-      g_string_append_printf (text, " and %u more", curator_inspection_get_n_waiting (lock) - n);
-    }
+    g_string_append_printf (text, " and %u more", curator_inspection_get_n_waiting (lock) - n);
   return g_string_free (text, FALSE);
 }
 
@@ -92,9 +86,7 @@ share_room (Frame *frame, int room)
   const int half = room / 2;
 
   if (frame->lock_width + frame->holder_width <= room)
-    {
-      return;
-    }
+    return;
   if (frame->lock_width <= half)
     {
       frame->holder_width = room - frame->lock_width;
@@ -128,9 +120,7 @@ measure (Frame *frame, GPtrArray *locks)
   frame->kind_width = width == 0 || width >= WIDTH_FOR_KIND ? KIND_WIDTH : 0;
   frame->queue_width = -1;
   if (width == 0)
-    {
-      return;
-    }
+    return;
   /* Beside the fixed columns, the queue gets its minimum and the two names share the rest. A space
    * follows every column but the last. */
   const int fixed = frame->kind_width + (frame->kind_width > 0) + AGE_WIDTH + COUNT_WIDTH + 4;
@@ -144,15 +134,11 @@ void
 frame_append_line (Frame *frame, const char *colour, const char *text)
 {
   if (colour != NULL)
-    {
-      frame_colour (frame, colour);
-    }
+    frame_colour (frame, colour);
   text_fit (frame->out, text, frame->style->width > 0 ? frame->style->width : text_width (text),
             FALSE);
   if (colour != NULL)
-    {
-      frame_colour (frame, PLAIN);
-    }
+    frame_colour (frame, PLAIN);
   frame_end_line (frame);
 }
 
@@ -160,9 +146,7 @@ void
 frame_append_trouble (Frame *frame)
 {
   if (frame->style->trouble != NULL)
-    {
-      frame_append_line (frame, RED, frame->style->trouble);
-    }
+    frame_append_line (frame, RED, frame->style->trouble);
 }
 
 static void
@@ -202,9 +186,7 @@ append_choice (Frame *frame, const Screen *screen, guint n_shown)
                               screen->is_reversed ? ", reversed" : "");
     }
   if (text->len > 0)
-    {
-      frame_append_line (frame, YELLOW, text->str);
-    }
+    frame_append_line (frame, YELLOW, text->str);
 }
 
 /* Locks of several kinds at one path do not exclude each other. */
@@ -304,9 +286,7 @@ append_details (Frame *frame, const CuratorInspection *lock)
   g_autoptr (GString) rows = g_string_new (NULL);
 
   if (frame_rows_left (frame) < 3)
-    {
-      return;
-    }
+    return;
   frame_end_line (frame);
   who_append_rows (rows, lock, frame->style->width, (guint) frame_rows_left (frame));
   g_auto (GStrv) lines = g_strsplit (rows->str, "\n", -1);
@@ -328,9 +308,7 @@ append_locks (Frame *frame, GPtrArray *locks, Screen *screen)
   screen_fit (&screen->locks, locks->len, visible);
   const guint end = MIN (locks->len, screen->locks.first + visible);
   for (guint i = screen->locks.first; i < end; i++)
-    {
-      append_lock (frame, g_ptr_array_index (locks, i), is_live && i == screen->locks.row);
-    }
+    append_lock (frame, g_ptr_array_index (locks, i), is_live && i == screen->locks.row);
   if (end - screen->locks.first < locks->len)
     {
       g_autofree char *text =
@@ -358,8 +336,6 @@ frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen)
   append_cells (&frame);
   append_locks (&frame, shown, screen);
   if (locks->len == 1)
-    {
-      append_details (&frame, g_ptr_array_index (locks, 0));
-    }
+    append_details (&frame, g_ptr_array_index (locks, 0));
   return g_string_free (frame.out, FALSE);
 }

@@ -66,9 +66,7 @@ ask (guint n)
   char answer[16] = "";
 
   if (!isatty (STDIN_FILENO))
-    {
-      return FALSE;
-    }
+    return FALSE;
   fprintf (stderr, "Delete %s? [y/N] ", n == 1 ? "this node" : "these nodes");
   return fgets (answer, sizeof answer, stdin) != NULL && (*answer == 'y' || *answer == 'Y');
 }
@@ -80,9 +78,7 @@ delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
     {
       g_autoptr (GError) error = NULL;
       if (!curator_delete_ownerless (client, g_ptr_array_index (found, i), 0, NULL, &error))
-        {
-          return fail_with (options, error);
-        }
+        return fail_with (options, error);
     }
   return 0;
 }
@@ -96,26 +92,18 @@ reap_run (const Options *options)
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
   if (client == NULL)
-    {
-      return code;
-    }
+    return code;
   g_autoptr (GPtrArray) locks =
       curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (locks == NULL)
-    {
-      return fail_with (options, error);
-    }
+    return fail_with (options, error);
   guint others = 0;
   g_autoptr (GPtrArray) found = find_ownerless (locks, &others);
   show (found);
   if (!complete)
-    {
-      print_error (options->paths[0], "not everything below it could be read");
-    }
+    print_error (options->paths[0], "not everything below it could be read");
   if (found->len == 0)
-    {
-      return others > 0 ? LEFT_CODE : 0;
-    }
+    return others > 0 ? LEFT_CODE : 0;
   if (!options->agreed && !ask (found->len))
     {
       print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");

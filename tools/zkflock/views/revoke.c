@@ -54,9 +54,7 @@ ask (CuratorClient *client, const Options *options, const CuratorParticipant *on
   const char *node = curator_participant_get_node_path (one);
 
   if (!curator_attempt_revoke (client, node, 0, NULL, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *shown = curator_escape_name (node, -1);
   print_verbose (options, "asked %s", shown);
   return TRUE;
@@ -72,22 +70,16 @@ revoke_run (const Options *options)
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
   if (client == NULL)
-    {
-      return code;
-    }
+    return code;
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)
-    {
-      return fail_with (options, error);
-    }
+    return fail_with (options, error);
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
     {
       const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
       if (!curator_participant_is_holder (one))
-        {
-          continue;
-        }
+        continue;
       holders++;
       if (!is_revocable (one))
         {
@@ -95,18 +87,12 @@ revoke_run (const Options *options)
           continue;
         }
       if (!ask (client, options, one, &error))
-        {
-          return fail_with (options, error);
-        }
+        return fail_with (options, error);
       g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
     }
   if (holders == 0)
-    {
-      print_error (options->paths[0], "nobody holds it");
-    }
+    print_error (options->paths[0], "nobody holds it");
   if (asked->len == 0)
-    {
-      return options->conflict_code;
-    }
+    return options->conflict_code;
   return options->waits ? wait_until (options, client, have_let_go, asked) : 0;
 }

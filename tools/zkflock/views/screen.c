@@ -56,9 +56,7 @@ key_length (const char *keys)
     }
   gsize length = 2;
   while (keys[length] != '\0' && !(keys[length] >= '@' && keys[length] <= '~'))
-    {
-      length++;
-    }
+    length++;
   return length + (keys[length] != '\0');
 }
 
@@ -109,9 +107,7 @@ type_move (Screen *screen, const char *key, guint page)
           move (screen->mode == SCREEN_DETAILS ? &screen->participants : &screen->locks,
                 moves[i].rows + (gint64) moves[i].pages * page);
           if (screen->mode != SCREEN_DETAILS)
-            {
-              g_clear_pointer (&screen->selected, g_free);
-            }
+            g_clear_pointer (&screen->selected, g_free);
           return TRUE;
         }
     }
@@ -161,17 +157,11 @@ type_key (Screen *screen, const char *key, guint page)
       return quits;
     }
   if (screen->mode == SCREEN_HELP)
-    {
-      screen->mode = SCREEN_LIST;
-    }
+    screen->mode = SCREEN_LIST;
   else if (*key == '?' || *key == 'h')
-    {
-      screen->mode = SCREEN_HELP;
-    }
+    screen->mode = SCREEN_HELP;
   else if (!type_move (screen, key, page) && screen->mode == SCREEN_LIST)
-    {
-      type_list (screen, key);
-    }
+    type_list (screen, key);
   return FALSE;
 }
 
@@ -245,9 +235,7 @@ compare_locks (gconstpointer left, gconstpointer right, gpointer data)
       break;
     }
   if (order == 0)
-    {
-      order = strcmp (curator_inspection_get_path (a), curator_inspection_get_path (b));
-    }
+    order = strcmp (curator_inspection_get_path (a), curator_inspection_get_path (b));
   return screen->is_reversed ? -order : order;
 }
 
@@ -290,9 +278,7 @@ follow_selected (Screen *screen, GPtrArray *locks)
                                         : NULL;
     }
   if (screen->mode == SCREEN_DETAILS && screen->selected == NULL)
-    {
-      screen->mode = SCREEN_LIST;
-    }
+    screen->mode = SCREEN_LIST;
 }
 
 GPtrArray *
@@ -304,14 +290,10 @@ screen_arrange (Screen *screen, GPtrArray *locks)
   for (guint i = 0; i < locks->len; i++)
     {
       if (*folded == '\0' || passes (g_ptr_array_index (locks, i), folded))
-        {
-          g_ptr_array_add (arranged, g_ptr_array_index (locks, i));
-        }
+        g_ptr_array_add (arranged, g_ptr_array_index (locks, i));
     }
   if (screen->sort != SORT_LOCK || screen->is_reversed)
-    {
-      g_ptr_array_sort_with_data (arranged, compare_locks, screen);
-    }
+    g_ptr_array_sort_with_data (arranged, compare_locks, screen);
   follow_selected (screen, arranged);
   return arranged;
 }
@@ -322,13 +304,9 @@ screen_fit (Cursor *cursor, guint n, guint visible)
   visible = MAX (visible, 1);
   cursor->row = MIN (cursor->row, MAX (n, 1) - 1);
   if (cursor->row < cursor->first)
-    {
-      cursor->first = cursor->row;
-    }
+    cursor->first = cursor->row;
   else if (cursor->row >= cursor->first + visible)
-    {
-      cursor->first = cursor->row - visible + 1;
-    }
+    cursor->first = cursor->row - visible + 1;
   /* No empty rows at the end. */
   cursor->first = MIN (cursor->first, n > visible ? n - visible : 0);
 }

@@ -36,9 +36,7 @@ value_of (const char *answer, const char *name)
     {
       line += *line == '\n';
       if (strncmp (line, name, length) == 0 && line[length] == '=')
-        {
-          return g_ascii_strtoll (line + length + 1, NULL, 10);
-        }
+        return g_ascii_strtoll (line + length + 1, NULL, 10);
     }
   return 0;
 }
@@ -115,9 +113,7 @@ ask_server (Dial *dial, const char *address)
   parse_conf (server, conf);
   g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
   if (cons != NULL)
-    {
-      parse_cons (server, cons);
-    }
+    parse_cons (server, cons);
   return server;
 }
 
@@ -128,9 +124,7 @@ servers_ask (const Options *options, Dial *dial)
   g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
   for (char **address = addresses; *address != NULL; address++)
-    {
-      g_ptr_array_add (servers, ask_server (dial, *address));
-    }
+    g_ptr_array_add (servers, ask_server (dial, *address));
   return servers;
 }
 
@@ -155,9 +149,7 @@ servers_know_sessions (GPtrArray *servers)
   for (guint i = 0; i < servers->len; i++)
     {
       if (((Server *) g_ptr_array_index (servers, i))->sessions == NULL)
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return servers->len > 0;
 }
@@ -169,9 +161,7 @@ servers_have_session (GPtrArray *servers, gint64 session)
     {
       const Server *server = g_ptr_array_index (servers, i);
       if (server->sessions != NULL && g_hash_table_contains (server->sessions, &session))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

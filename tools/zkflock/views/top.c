@@ -71,16 +71,12 @@ inspect_all (Top *top, GPtrArray *previous, GError **error)
       g_autoptr (GPtrArray) found =
           curator_inspect_all (top->client, *path, previous, NULL, WALK_MS, NULL, error);
       if (found == NULL)
-        {
-          return NULL;
-        }
+        return NULL;
       for (guint i = 0; i < found->len; i++)
         {
           CuratorInspection *lock = g_ptr_array_index (found, i);
           if (g_hash_table_add (seen, (gpointer) curator_inspection_get_path (lock)))
-            {
-              g_ptr_array_add (all, curator_inspection_ref (lock));
-            }
+            g_ptr_array_add (all, curator_inspection_ref (lock));
         }
     }
   return g_steal_pointer (&all);
@@ -162,14 +158,10 @@ look (Top *top, GPtrArray *previous, const char *wanted, gint64 *asked_us)
 
   publish (top, locks, error);
   if (locks != NULL && wanted != NULL)
-    {
-      read_details (top, wanted, asked_us);
-    }
+    read_details (top, wanted, asked_us);
   (void) !write (top->pipe[1], "", 1);
   if (locks == NULL)
-    {
-      return previous;
-    }
+    return previous;
   g_clear_pointer (&previous, g_ptr_array_unref);
   return locks;
 }
@@ -191,9 +183,7 @@ read_locks (gpointer data)
       locks = look (top, locks, wanted, &asked_us);
       g_mutex_lock (&top->mutex);
       while (!top->stopped && !top->is_hurried && g_get_monotonic_time () < next)
-        {
-          g_cond_wait_until (&top->cond, &top->mutex, next);
-        }
+        g_cond_wait_until (&top->cond, &top->mutex, next);
     }
   g_mutex_unlock (&top->mutex);
   g_clear_pointer (&locks, g_ptr_array_unref);
@@ -206,9 +196,7 @@ enter_screen (Top *top)
   struct termios raw;
 
   if (!top->is_live)
-    {
-      return;
-    }
+    return;
   tcgetattr (STDIN_FILENO, &top->terminal);
   raw = top->terminal;
   raw.c_lflag &= ~(tcflag_t) (ICANON | ECHO);
@@ -251,9 +239,7 @@ static char *
 draw_frame (Top *top, const FrameStyle *style)
 {
   if (top->screen.mode == SCREEN_HELP)
-    {
-      return frame_draw_help (style);
-    }
+    return frame_draw_help (style);
   const gboolean is_read =
       top->details != NULL
       && g_strcmp0 (curator_inspection_get_path (top->details), top->screen.selected) == 0;
@@ -297,9 +283,7 @@ draw_text (Top *top)
       style.is_stale = TRUE;
     }
   if (top->is_live)
-    {
-      measure (&style.width, &style.height);
-    }
+    measure (&style.width, &style.height);
   g_autofree char *frame = draw_frame (top, &style);
   printf (top->is_live ? "\x1b[H\x1b[K%s\x1b[J" : "%s\n", frame);
   want_details (top);
@@ -328,13 +312,9 @@ draw (Top *top)
 {
   g_mutex_lock (&top->mutex);
   if (top->locks != NULL && top->options->json)
-    {
-      draw_json (top->locks, top->others);
-    }
+    draw_json (top->locks, top->others);
   else if (top->locks != NULL)
-    {
-      draw_text (top);
-    }
+    draw_text (top);
   g_mutex_unlock (&top->mutex);
   return fflush (stdout) == 0;
 }
@@ -359,9 +339,7 @@ read_key (Top *top)
   int height;
 
   if (read (STDIN_FILENO, keys, sizeof keys - 1) <= 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   measure (&width, &height);
   return screen_type (&top->screen, keys, (guint) MAX (height - 5, 1));
 }
@@ -384,30 +362,18 @@ react (Top *top, const struct pollfd *polls, int *refreshes)
 
   last_signal = 0;
   if (caught == SIGTSTP)
-    {
-      suspend (top);
-    }
+    suspend (top);
   else if (caught != 0 && caught != SIGWINCH)
-    {
-      return EXIT_CODE_SIGNAL + caught;
-    }
+    return EXIT_CODE_SIGNAL + caught;
   const gboolean pressed = top->is_live && (polls[1].revents & POLLIN) != 0;
   if (pressed && read_key (top))
-    {
-      return 0;
-    }
+    return 0;
   if ((polls[0].revents & POLLIN) != 0 && read (top->pipe[0], &byte, 1) == 1)
-    {
-      (*refreshes)++;
-    }
+    (*refreshes)++;
   else if ((caught == 0 && !pressed && !is_overdue (top)) || !top->is_live)
-    {
-      return -1;
-    }
+    return -1;
   if (top->fatal != NULL || !draw (top))
-    {
-      return top->fatal != NULL ? exit_code_of (top->options, top->fatal) : 0;
-    }
+    return top->fatal != NULL ? exit_code_of (top->options, top->fatal) : 0;
   return top->options->top.iterations > 0 && *refreshes >= top->options->top.iterations ? 0 : -1;
 }
 
@@ -421,9 +387,7 @@ show (Top *top)
   int code = -1;
 
   for (gsize i = 0; top->is_live && i < G_N_ELEMENTS (handled); i++)
-    {
-      signal (handled[i], on_signal);
-    }
+    signal (handled[i], on_signal);
   while (code < 0)
     {
       polls[0].revents = 0;
@@ -451,9 +415,7 @@ top_run (const Options *options)
 
   top.client = connect_and_wait (options, &code);
   if (top.client == NULL || pipe (top.pipe) != 0)
-    {
-      return code;
-    }
+    return code;
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
   top.in_colour = top.is_live && wants_colour ();
@@ -471,9 +433,7 @@ top_run (const Options *options)
   curator_client_close (top.client);
   g_thread_join (thread);
   if (top.fatal != NULL && code != 0)
-    {
-      fail_with (options, top.fatal);
-    }
+    fail_with (options, top.fatal);
   g_clear_pointer (&top.locks, g_ptr_array_unref);
   g_clear_pointer (&top.others, g_hash_table_unref);
   g_clear_pointer (&top.details, curator_inspection_unref);

@@ -38,9 +38,7 @@ append_line (GString *out, CuratorClient *client, const CuratorInspection *inspe
   g_string_append_c (out, '\n');
   g_autofree char *others = who_other_kinds (client, inspection);
   if (others != NULL)
-    {
-      g_string_append_printf (out, "%s: %s\n", path, others);
-    }
+    g_string_append_printf (out, "%s: %s\n", path, others);
 }
 
 static void
@@ -66,9 +64,7 @@ append_text (GString *out, CuratorClient *client, GPtrArray *found)
                               "WAITING");
     }
   for (guint i = 0; i < found->len; i++)
-    {
-      append_line (out, client, g_ptr_array_index (found, i), width, holder_width);
-    }
+    append_line (out, client, g_ptr_array_index (found, i), width, holder_width);
 }
 
 static void
@@ -92,15 +88,11 @@ tree_run (const Options *options)
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
   if (client == NULL)
-    {
-      return code;
-    }
+    return code;
   g_autoptr (GPtrArray) found =
       curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (found == NULL)
-    {
-      return fail_with (options, error);
-    }
+    return fail_with (options, error);
   if (options->json)
     {
       json_begin_array (out, NULL);
@@ -122,8 +114,6 @@ tree_run (const Options *options)
     }
   fputs (out->str, stdout);
   if (!complete)
-    {
-      print_error (options->paths[0], "not everything below it could be read");
-    }
+    print_error (options->paths[0], "not everything below it could be read");
   return 0;
 }

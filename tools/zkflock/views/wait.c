@@ -34,18 +34,12 @@ wait_until (const Options *options, CuratorClient *client, WaitCondition conditi
       g_autoptr (CuratorInspection) inspection =
           curator_inspect (client, options->paths[0], 0, NULL, &error);
       if (inspection == NULL)
-        {
-          return fail_with (options, error);
-        }
+        return fail_with (options, error);
       if (condition (client, inspection, data))
-        {
-          return 0;
-        }
+        return 0;
       const gint64 left_us = until_us - g_get_monotonic_time ();
       if (left_us <= 0)
-        {
-          return report_timeout (options, inspection);
-        }
+        return report_timeout (options, inspection);
       g_usleep ((gulong) MIN (pause_ms * 1000, left_us));
     }
 }
@@ -60,9 +54,7 @@ is_free (CuratorClient *client, CuratorInspection *inspection, gpointer data)
        *name != NULL; name++)
     {
       if (kind_of_node (*name, &kind))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return curator_inspection_get_n_participants (inspection) == 0;
 }

@@ -34,9 +34,7 @@ who_summary (const CuratorInspection *inspection)
   const guint waiting = curator_inspection_get_n_waiting (inspection);
 
   if (curator_inspection_get_n_participants (inspection) == 0)
-    {
-      return g_strdup ("free");
-    }
+    return g_strdup ("free");
   return g_strdup_printf (
       "%s, %u %s, %u %s", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
       held, held == 1 ? "holds" : "hold", waiting, waiting == 1 ? "waits" : "wait");
@@ -92,9 +90,7 @@ append_cells (GString *out, GString *start, const char *label, const char *sessi
     }
   text_fit (out, start->str, width > 0 ? width : text_width (start->str), FALSE);
   while (out->len > 0 && out->str[out->len - 1] == ' ')
-    {
-      g_string_truncate (out, out->len - 1);
-    }
+    g_string_truncate (out, out->len - 1);
   g_string_append_c (out, '\n');
 }
 
@@ -126,13 +122,9 @@ who_append_rows (GString *out, const CuratorInspection *inspection, int width, g
   const guint shown = n > max_rows ? MAX (max_rows, 1) - 1 : n;
 
   for (guint i = 0; i < shown; i++)
-    {
-      append_row (out, curator_inspection_get_participant (inspection, i), width);
-    }
+    append_row (out, curator_inspection_get_participant (inspection, i), width);
   if (shown < n)
-    {
-      g_string_append_printf (out, "       and %u more\n", n - shown);
-    }
+    g_string_append_printf (out, "       and %u more\n", n - shown);
 }
 
 static void
@@ -171,17 +163,13 @@ who_append_json (GString *out, const CuratorInspection *inspection, guint other_
   for (guint kind = 0; other_kinds >> kind != 0; kind++)
     {
       if ((other_kinds >> kind & 1) != 0)
-        {
-          json_string (out, NULL, kind_to_word ((Kind) kind), -1);
-        }
+        json_string (out, NULL, kind_to_word ((Kind) kind), -1);
     }
   json_end_array (out);
   json_share (out, "counter_used", curator_inspection_get_counter_used (inspection));
   json_begin_array (out, "participants");
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
-    {
-      append_participant_json (out, curator_inspection_get_participant (inspection, i));
-    }
+    append_participant_json (out, curator_inspection_get_participant (inspection, i));
   json_end_array (out);
   json_begin_array (out, "foreign");
   for (const char *const *name = curator_inspection_get_foreign_children (inspection);
@@ -199,9 +187,7 @@ find_other_kind (CuratorClient *client, const CuratorInspection *inspection, con
                  Kind *kind)
 {
   if (strcmp (name, "leases") != 0)
-    {
-      return kind_of_node (name, kind);
-    }
+    return kind_of_node (name, kind);
   const char *path = curator_inspection_get_path (inspection);
   g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", name, NULL);
   g_autoptr (CuratorInspection) leases = curator_inspect (client, folder, 0, NULL, NULL);
@@ -224,9 +210,7 @@ who_find_other_kinds (CuratorClient *client, const CuratorInspection *inspection
   for (; *names != NULL; names++)
     {
       if (find_other_kind (client, inspection, *names, &kind))
-        {
-          seen |= 1U << kind;
-        }
+        seen |= 1U << kind;
     }
   return seen;
 }
@@ -267,15 +251,11 @@ who_run (const Options *options)
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
   if (client == NULL)
-    {
-      return code;
-    }
+    return code;
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)
-    {
-      return fail_with (options, error);
-    }
+    return fail_with (options, error);
   if (options->json)
     {
       who_append_json (out, inspection, who_find_other_kinds (client, inspection));
@@ -287,15 +267,11 @@ who_run (const Options *options)
       g_autofree char *path = curator_escape_name (options->paths[0], -1);
       g_string_append_printf (out, "%s: %s\n", path, summary);
       if (curator_inspection_get_n_participants (inspection) > 0)
-        {
-          append_titles (out, text_terminal_width ());
-        }
+        append_titles (out, text_terminal_width ());
       who_append_rows (out, inspection, text_terminal_width (), G_MAXUINT);
       g_autofree char *others = who_other_kinds (client, inspection);
       if (others != NULL)
-        {
-          g_string_append_printf (out, "%s: %s\n", path, others);
-        }
+        g_string_append_printf (out, "%s: %s\n", path, others);
     }
   fputs (out->str, stdout);
   return curator_inspection_get_n_participants (inspection) > 0 ? 0 : EXIT_CODE_FREE;
