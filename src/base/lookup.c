@@ -100,67 +100,38 @@ curator_lookup_leave (CuratorLookupKind kind)
   pthread_mutex_unlock (&gate);
 }
 
-static gboolean
-is_same (gconstpointer one, gconstpointer other)
-{
-  const CuratorAddress *a = one;
-  const CuratorAddress *b = other;
-  return a->length == b->length && memcmp (&a->name, &b->name, a->length) == 0;
-}
-
-/* A name may stand in several lines of /etc/hosts. */
-static void
-add_once (GPtrArray *addresses, const struct addrinfo *found)
-{
-  CuratorAddress address = { .length = found->ai_addrlen };
-
-  memcpy (&address.name, found->ai_addr, found->ai_addrlen);
-  if (!g_ptr_array_find_with_equal_func (addresses, &address, is_same, NULL))
-    {
-      CuratorAddress *copy = g_new (CuratorAddress, 1);
-      *copy = address;
-      g_ptr_array_add (addresses, copy);
-    }
-}
-
 static int
-ask (GPtrArray *addresses, const char *host, guint16 port, int flags)
+ask (GPtrArray *addresses, const char *host, int flags)
 {
-  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV | flags };
+  const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
   struct addrinfo *found = NULL;
-  char service[8];
 
-  g_snprintf (service, sizeof service, "%u", port);
   const guint depth = curator_gate_suspend ();
   curator_lookup_enter (CURATOR_LOOKUP_BY_US);
-  const int failed = getaddrinfo (host, service, &hints, &found);
+  const int failed = getaddrinfo (host, NULL, &hints, &found);
   curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   curator_gate_resume (depth);
   for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
-    add_once (addresses, next);
+    {
+      /* A name may stand in several lines of /etc/hosts. */
+      const CuratorAddress address = 
+          curator_address_new (next->ai_addr, next->ai_addrlen);
+      curator_address_add_once (addresses, &address);
+    }
   if (found != NULL)
     freeaddrinfo (found);
   return failed;
 }
 
 GPtrArray *
-curator_lookup (const char *host, guint16 port, int *failed)
+curator_lookup (const char *host, int *failed)
 {
   CURATOR_INSIDE_GATE;
   GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
 
   /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no others. */
-  *failed = ask (addresses, host, port, AI_ADDRCONFIG | AI_IDN);
+  *failed = ask (addresses, host, AI_ADDRCONFIG | AI_IDN);
   if (*failed != 0 && *failed != EAI_AGAIN)
-    *failed = ask (addresses, host, port, 0);
-  return addresses;
-}
-
-GPtrArray *
-curator_lookup_digits (const char *host, guint16 port)
-{
-  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
-
-  ask (addresses, host, port, AI_NUMERICHOST);
+    *failed = ask (addresses, host, 0);
   return addresses;
 }

@@ -1,22 +1,14 @@
 /* A host name to its addresses; see lookup.c. */
 #pragma once
 
+#include "base/address.h"
+
 #include <glib.h>
 #include <netdb.h>
-#include <sys/socket.h>
 
-/* With the port. */
-typedef struct
-{
-  struct sockaddr_storage name;
-  socklen_t length;
-} CuratorAddress;
-
-/* CuratorAddress, each once. Empty: failed says why, for gai_strerror(). Blocks for as long as the
- * name servers do, up to minutes. */
-GPtrArray *curator_lookup (const char *host, guint16 port, int *failed);
-/* The same for a host that may be an address in digits. Empty: it is a name. Does not block. */
-GPtrArray *curator_lookup_digits (const char *host, guint16 port);
+/* CuratorAddress, each once, with port 0. Empty: failed says why, for gai_strerror(). Blocks for as long
+ * as the name servers do, up to minutes. */
+GPtrArray *curator_lookup (const char *host, int *failed);
 
 typedef enum
 {

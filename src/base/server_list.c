@@ -2,26 +2,26 @@
 #include "base/server_list.h"
 
 #include "base/connect_string.h"
-#include "base/lookup.h"
-
-#include <string.h>
 
 static void
 server_free (gpointer data)
 {
   CuratorServer *server = data;
   g_free (server->host);
-  g_strfreev (server->addresses);
-  g_strfreev (server->former);
+  g_ptr_array_unref (server->addresses);
+  g_ptr_array_unref (server->former);
   g_free (server->why);
   g_free (server);
 }
 
-static gboolean
-is_address (const CuratorHostPort *host)
+static GPtrArray *
+copy_addresses (GPtrArray *addresses)
 {
-  g_autoptr (GPtrArray) found = curator_lookup_digits (host->host, host->port);
-  return found->len > 0;
+  GPtrArray *copy = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < addresses->len; i++)
+    curator_address_add_once (copy, addresses->pdata[i]);
+  return copy;
 }
 
 GPtrArray *
@@ -33,33 +33,17 @@ curator_servers_new (GPtrArray *hosts)
     {
       const CuratorHostPort *host = hosts->pdata[i];
       CuratorServer *server = g_new0 (CuratorServer, 1);
+      CuratorAddress address;
       server->host = g_strdup (host->host);
       server->port = host->port;
-      server->is_numeric = is_address (host);
+      server->addresses = g_ptr_array_new_with_free_func (g_free);
+      server->former = g_ptr_array_new_with_free_func (g_free);
+      server->is_numeric = curator_address_of_host (host->host, host->port, &address);
       if (server->is_numeric)
-        {
-          server->addresses = g_new0 (char *, 2);
-          server->addresses[0] = g_strdup (host->host);
-        }
+        curator_address_add_once (server->addresses, &address);
       g_ptr_array_add (servers, server);
     }
   return servers;
-}
-
-static char **
-join_vectors (char **first, char **second)
-{
-  g_autoptr (GPtrArray) all = g_ptr_array_new ();
-
-  for (char **one = first; one != NULL && *one != NULL; one++)
-    g_ptr_array_add (all, g_strdup (*one));
-  for (char **one = second; one != NULL && *one != NULL; one++)
-    {
-      if (!g_ptr_array_find_with_equal_func (all, *one, g_str_equal, NULL))
-        g_ptr_array_add (all, g_strdup (*one));
-    }
-  g_ptr_array_add (all, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&all), FALSE);
 }
 
 GPtrArray *
@@ -74,11 +58,21 @@ curator_servers_copy (GPtrArray *servers, gboolean with_former)
       copy->host = g_strdup (server->host);
       copy->port = server->port;
       copy->is_numeric = server->is_numeric;
-      copy->addresses = join_vectors (server->addresses, with_former ? server->former : NULL);
+      copy->addresses = copy_addresses (server->addresses);
+      copy->former = g_ptr_array_new_with_free_func (g_free);
+      for (guint k = 0; with_former && k < server->former->len; k++)
+        curator_address_add_once (copy->addresses, server->former->pdata[k]);
       copy->why = g_strdup (server->why);
       g_ptr_array_add (copies, copy);
     }
   return copies;
+}
+
+static void
+replace (GPtrArray **addresses, GPtrArray *others)
+{
+  g_ptr_array_unref (*addresses);
+  *addresses = others;
 }
 
 static const CuratorServer *
@@ -102,32 +96,27 @@ curator_servers_inherit (GPtrArray *servers, GPtrArray *older)
       const CuratorServer *same = find (older, server->host);
       if (!server->is_numeric && same != NULL)
         {
-          server->addresses = g_strdupv (same->addresses);
-          server->former = g_strdupv (same->former);
+          curator_server_resolved (server, same->addresses, NULL);
+          replace (&server->former, copy_addresses (same->former));
         }
     }
 }
 
 static gboolean
-same_words (const char *const *words, const char *const *others)
+same_addresses (GPtrArray *addresses, GPtrArray *others)
 {
-  while (*words != NULL && g_strcmp0 (*words, *others) == 0)
-    {
-      words++;
-      others++;
-    }
-  return *words == NULL && *others == NULL;
+  gboolean same = addresses->len == others->len;
+
+  for (guint i = 0; same && i < addresses->len; i++)
+    same = curator_address_equal (addresses->pdata[i], others->pdata[i]);
+  return same;
 }
 
 static gboolean
 server_equal (const CuratorServer *one, const CuratorServer *other)
 {
-  static const char *const none[] = { NULL };
-  const char *const *its = (const char *const *) one->addresses;
-  const char *const *others = (const char *const *) other->addresses;
-
   return g_str_equal (one->host, other->host) && one->port == other->port
-         && same_words (its != NULL ? its : none, others != NULL ? others : none);
+         && same_addresses (one->addresses, other->addresses);
 }
 
 gboolean
@@ -152,56 +141,55 @@ curator_servers_have_names (GPtrArray *servers)
 }
 
 void
-curator_server_resolved (CuratorServer *server, char **addresses, char *why)
+curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const char *why)
 {
   g_free (server->why);
-  server->why = why;
-  if (addresses == NULL)
+  server->why = g_strdup (why);
+  if (addresses == NULL || addresses->len == 0)
     return;
-  if (server->addresses == NULL
-      || same_words ((const char *const *) addresses, (const char *const *) server->addresses))
+  g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < addresses->len; i++)
     {
-      g_strfreev (server->addresses);
+      CuratorAddress address = *(const CuratorAddress *) addresses->pdata[i];
+      curator_address_set_port (&address, server->port);
+      curator_address_add_once (found, &address);
     }
-  else
-    {
-      g_strfreev (server->former);
-      server->former = server->addresses;
-    }
-  server->addresses = addresses;
+  if (same_addresses (found, server->addresses))
+    return;
+  if (server->addresses->len > 0)
+    replace (&server->former, g_ptr_array_ref (server->addresses));
+  replace (&server->addresses, g_steal_pointer (&found));
 }
 
-static void
-add_all (GPtrArray *all, char **addresses, guint16 port)
+GPtrArray *
+curator_servers_dup_addresses (GPtrArray *servers)
 {
-  for (char **address = addresses; address != NULL && *address != NULL; address++)
+  GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < servers->len; i++)
     {
-      char *entry = g_strdup_printf ("%s:%u", *address, port);
-      if (g_ptr_array_find_with_equal_func (all, entry, g_str_equal, NULL))
-        {
-          g_free (entry);
-          continue;
-        }
-      g_ptr_array_add (all, entry);
+      const CuratorServer *server = servers->pdata[i];
+      for (guint k = 0; k < server->addresses->len; k++)
+        curator_address_add_once (all, server->addresses->pdata[k]);
     }
+  return all;
 }
 
 char *
 curator_servers_join (GPtrArray *servers)
 {
-  g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) all = curator_servers_dup_addresses (servers);
+  const guint n_entries = all->len > 0 ? all->len | 1 : 0;
+  GString *list = g_string_new (NULL);
 
-  for (guint i = 0; i < servers->len; i++)
+  for (guint i = 0; i < n_entries; i++)
     {
-      const CuratorServer *server = servers->pdata[i];
-      add_all (all, server->addresses, server->port);
+      const CuratorAddress *address = all->pdata[i % all->len];
+      g_autofree char *host = curator_address_dup_host (address);
+      g_string_append_printf (list, "%s%s:%u", i > 0 ? "," : "", host,
+                              curator_address_port (address));
     }
-  if (all->len == 0)
-    return NULL;
-  if (all->len % 2 == 0)
-    g_ptr_array_add (all, g_strdup (all->pdata[0]));
-  g_ptr_array_add (all, NULL);
-  return g_strjoinv (",", (char **) all->pdata);
+  return g_string_free (list, all->len == 0);
 }
 
 char *
@@ -214,24 +202,4 @@ curator_servers_dup_why (GPtrArray *servers)
         return g_strdup_printf ("%s: %s", server->host, server->why);
     }
   return g_strdup ("no answer to the look-up of the host names");
-}
-
-char *
-curator_address_to_string (const struct sockaddr *address, socklen_t length)
-{
-  char number[NI_MAXHOST];
-  char port[NI_MAXSERV];
-
-  return getnameinfo (address, length, number, sizeof number, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV)
-                 == 0
-             ? g_strconcat (number, ":", port, NULL)
-             : NULL;
-}
-
-gboolean
-curator_servers_list_contains (const char *list, const char *address)
-{
-  g_auto (GStrv) entries = g_strsplit (list, ",", -1);
-  return g_strv_contains ((const char *const *) entries, address);
 }

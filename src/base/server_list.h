@@ -4,17 +4,18 @@
  */
 #pragma once
 
+#include "base/address.h"
+
 #include <glib.h>
-#include <sys/socket.h>
 
 typedef struct
 {
   char *host;
   guint16 port;
-  gboolean is_numeric; /* the host is an address */
-  char **addresses;    /* numeric, sorted; NULL: none known */
-  char **former;       /* those before, if others; or NULL */
-  char *why;           /* why the last look-up has found none; or NULL */
+  gboolean is_numeric;  /* the host is an address */
+  GPtrArray *addresses; /* of CuratorAddress, each once, sorted; empty: none known */
+  GPtrArray *former;    /* those before, if others */
+  char *why;            /* why the last look-up has found none; or NULL */
 } CuratorServer;
 
 /* hosts: of CuratorHostPort. An array of CuratorServer: only addresses are known yet. */
@@ -27,16 +28,14 @@ void curator_servers_inherit (GPtrArray *servers, GPtrArray *older);
 gboolean curator_servers_equal (GPtrArray *servers, GPtrArray *others);
 gboolean curator_servers_have_names (GPtrArray *servers);
 
-/* A look-up has ended. addresses: as above, NULL if there are none: then the server keeps those it had,
- * and why says why. Takes both. */
-void curator_server_resolved (CuratorServer *server, char **addresses, char *why);
+/* A look-up has ended. addresses: sorted, with any port. If there are none the server keeps those it had, and
+ * why says why. */
+void curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const char *why);
 
-/* "address:port,…" for libzookeeper, with an odd number of entries: of an even one it would try every
- * other only. NULL if none is known. */
+/* Of all servers: CuratorAddress, each once. */
+GPtrArray *curator_servers_dup_addresses (GPtrArray *servers);
+/* "address:port,…" for libzookeeper, whose IPv6 addresses have no brackets, with an odd number of entries: of an
+ * even one it would try every other only. NULL if none is known. */
 char *curator_servers_join (GPtrArray *servers);
 /* Why no address is known: "name: cause", of the first name. */
 char *curator_servers_dup_why (GPtrArray *servers);
-
-/* "address:port" as in such a list, with which it can be compared. */
-char *curator_address_to_string (const struct sockaddr *address, socklen_t length);
-gboolean curator_servers_list_contains (const char *list, const char *address);

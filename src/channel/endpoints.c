@@ -1,8 +1,6 @@
 /* The order of the servers; see endpoints.h. Threads: one; no lock. */
 #include "channel/endpoints.h"
 
-#include <string.h>
-
 #define FIRST_PAUSE_US 50000
 #define LAST_PAUSE_US  G_USEC_PER_SEC
 /* All servers together get 0.6 of the session timeout, one server at most 0.2 of it. */
@@ -45,13 +43,8 @@ take_addresses (CuratorEndpoints *endpoints)
 
   g_ptr_array_set_size (endpoints->addresses, 0);
   endpoints->at_address = 0;
-  for (char **number = server->addresses; number != NULL && *number != NULL; number++)
-    {
-      g_autoptr (GPtrArray) found = curator_lookup_digits (*number, server->port);
-      g_ptr_array_set_free_func (found, NULL);
-      for (guint i = 0; i < found->len; i++)
-        g_ptr_array_add (endpoints->addresses, found->pdata[i]);
-    }
+  for (guint i = 0; i < server->addresses->len; i++)
+    curator_address_add_once (endpoints->addresses, server->addresses->pdata[i]);
   shuffle (endpoints->addresses);
 }
 
@@ -91,9 +84,8 @@ go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *addr
       take_addresses (endpoints);
       for (guint i = 0; i < endpoints->addresses->len; i++)
         {
-          const CuratorAddress *same = endpoints->addresses->pdata[i];
-          if (g_str_equal (current (endpoints)->host, host) && same->length == address->length
-              && memcmp (&same->name, &address->name, address->length) == 0)
+          if (g_str_equal (current (endpoints)->host, host)
+              && curator_address_equal (endpoints->addresses->pdata[i], address))
             {
               endpoints->at_address = i;
               return TRUE;
@@ -132,6 +124,12 @@ guint16
 curator_endpoints_port (CuratorEndpoints *endpoints)
 {
   return current (endpoints)->port;
+}
+
+gboolean
+curator_endpoints_is_numeric (CuratorEndpoints *endpoints)
+{
+  return current (endpoints)->is_numeric;
 }
 
 const CuratorAddress *

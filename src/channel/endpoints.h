@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "base/lookup.h"
 #include "base/server_list.h"
 
 #include <glib.h>
@@ -23,6 +22,8 @@ gboolean curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *serve
 /* The host whose turn it is. */
 const char *curator_endpoints_host (CuratorEndpoints *endpoints);
 guint16 curator_endpoints_port (CuratorEndpoints *endpoints);
+/* The host is an address itself. */
+gboolean curator_endpoints_is_numeric (CuratorEndpoints *endpoints);
 
 /* The address whose turn it is, borrowed. NULL: none is known of the host. */
 const CuratorAddress *curator_endpoints_address (CuratorEndpoints *endpoints);

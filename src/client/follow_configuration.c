@@ -8,8 +8,8 @@
 #include "client/follow_configuration.h"
 
 #include "base/container.h"
-#include "base/ensemble_config.h"
 #include "base/server_list.h"
+#include "client/ensemble_config.h"
 #include "client/server_update.h"
 #include "core/log.h"
 #include "session/watches.h"

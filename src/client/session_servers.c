@@ -51,8 +51,8 @@ curator_session_servers_are_sought (const CuratorSession *session)
 static CURATOR_LOCKED gboolean
 are_known (CuratorClient *client)
 {
-  g_autofree char *addresses = curator_servers_join (client->known);
-  return addresses != NULL;
+  g_autoptr (GPtrArray) addresses = curator_servers_dup_addresses (client->known);
+  return addresses->len > 0;
 }
 
 static CURATOR_LOCKED void
@@ -142,7 +142,7 @@ tell_handle (CuratorSession *session)
   g_autofree char *addresses = curator_servers_join (servers);
   if (addresses == NULL)
     return FALSE;
-  if (curator_connection_error_moved (client, addresses))
+  if (curator_connection_error_moved (client, servers))
     curator_info ("the servers are now at %s", addresses);
   const gboolean is_done = ops->set_servers (ops, session->handle, servers, addresses, may_leave);
   client->leaves_others &= !(is_done && may_leave);

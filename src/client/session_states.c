@@ -324,12 +324,12 @@ add_auths (CuratorSession *session)
 }
 
 static CURATOR_LOCKED void
-opened (CuratorSession *session, char *addresses)
+opened (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
   session->opened_us = curator_client_now_us (client);
-  curator_connection_error_opened (client, addresses, NULL);
+  curator_connection_error_opened (client, client->known, NULL);
   add_auths (session);
   if (client->ops->report_pings != NULL)
     client->ops->report_pings (client->ops, session->handle, on_pinged);
@@ -360,7 +360,7 @@ open_handle (gpointer data)
       if (session->handle == NULL)
         open_failed (session, why_not_open (client, errno));
       else
-        opened (session, addresses);
+        opened (session);
     }
   curator_client_unlock (client);
   curator_session_unref (session);

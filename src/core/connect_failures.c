@@ -11,9 +11,11 @@
 #include "core/connect_failures.h"
 
 #include "base/fork_gate.h"
+#include "base/server_list.h"
 #include "curator/tls.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -23,14 +25,15 @@
 
 typedef struct
 {
-  gint64 at_us; /* monotonic */
-  int code;     /* CuratorConnectError */
+  CuratorAddress address; /* without the zone, which libzookeeper does not tell */
+  gint64 at_us;           /* monotonic */
+  int code;               /* CuratorConnectError */
   char *cause;
 } Failure;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static GHashTable *failures; /* address -> Failure */
+static GPtrArray *failures; /* of each address the last */
 
 static void
 free_failure (gpointer data)
@@ -56,7 +59,7 @@ unlock_table (void)
 static void
 create_table (void)
 {
-  failures = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, free_failure);
+  failures = g_ptr_array_new_with_free_func (free_failure);
   curator_gate_at_fork (lock_table, unlock_table, unlock_table);
 }
 
@@ -75,10 +78,20 @@ name_cause (int number, const char *text, gsize length)
     }
 }
 
-/* A line reads "... Socket [127.0.0.1:2181] zk retcode=-4, errno=111(Connection refused): ...", or with the
- * brackets of an IPv6 address only, "Socket [::1]:2181 zk ...", according to libzookeeper's version. */
+static CuratorAddress
+without_zone (const CuratorAddress *address)
+{
+  CuratorAddress copy = *address;
+
+  if (copy.name.ss_family == AF_INET6)
+    ((struct sockaddr_in6 *) &copy.name)->sin6_scope_id = 0;
+  return copy;
+}
+
+/* A line reads "... Socket 127.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ...". Older versions of
+ * libzookeeper write "[127.0.0.1:2181]", with brackets around the whole. */
 static gboolean
-parse (const char *line, char **address, Failure *failure)
+parse (const char *line, Failure *failure)
 {
   const char *socket = strstr (line, "Socket ");
   const char *code = socket != NULL ? strstr (socket, " zk retcode=") : NULL;
@@ -91,44 +104,67 @@ parse (const char *line, char **address, Failure *failure)
   socket += strlen ("Socket ");
   const gboolean is_enclosed = *socket == '[' && code[-1] == ']';
   socket += is_enclosed ? 1 : 0;
-  const gsize length = (gsize) (code - socket) - (is_enclosed ? 1 : 0);
+  g_autofree char *address = g_strndup (socket, (gsize) (code - socket) - (is_enclosed ? 1 : 0));
+  if (!curator_address_read (address, &failure->address))
+    return FALSE;
+  failure->address = without_zone (&failure->address);
   const int error = (int) g_ascii_strtoll (number + strlen (", errno="), NULL, 10);
-  *address = g_strndup (socket, length);
   failure->code = error == ETIMEDOUT ? CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT
                                      : CURATOR_CONNECT_ERROR_CONNECT;
   failure->cause = name_cause (error, text + 1, (gsize) (end - text - 1));
   return TRUE;
 }
 
+static gboolean
+is_of_address (gconstpointer failure, gconstpointer address)
+{
+  return curator_address_equal (&((const Failure *) failure)->address, address);
+}
+
+/* The caller holds the mutex. NULL: none. */
+static Failure *
+find (const CuratorAddress *address)
+{
+  const CuratorAddress key = without_zone (address);
+  guint at;
+
+  return g_ptr_array_find_with_equal_func (failures, &key, is_of_address, &at) ? failures->pdata[at]
+                                                                               : NULL;
+}
+
 void
 curator_connect_failures_note (const char *line, gint64 now_us)
 {
   Failure parsed = { .at_us = now_us };
-  char *address = NULL;
 
-  if (!parse (line, &address, &parsed))
+  if (!parse (line, &parsed))
     return;
-  Failure *failure = g_new (Failure, 1);
-  *failure = parsed;
   pthread_once (&once, create_table);
   lock_table ();
-  if (g_hash_table_size (failures) >= MAX_ADDRESSES)
-    g_hash_table_remove_all (failures);
-  g_hash_table_replace (failures, address, failure);
+  if (failures->len >= MAX_ADDRESSES)
+    g_ptr_array_set_size (failures, 0);
+  Failure *failure = find (&parsed.address);
+  if (failure == NULL)
+    {
+      failure = g_new0 (Failure, 1);
+      g_ptr_array_add (failures, failure);
+    }
+  g_free (failure->cause);
+  *failure = parsed;
   unlock_table ();
 }
 
 /* Adds "address: cause" to text. newest: the newest failure so far. */
 static void
-describe_one (GString *text, const char *address, gint64 since_us, Failure *newest)
+describe_one (GString *text, const CuratorAddress *address, gint64 since_us, Failure *newest)
 {
   const char *separator = text->len > 0 ? ", " : "";
+  g_autofree char *shown = curator_address_write (address);
 
   lock_table ();
-  const Failure *failure = g_hash_table_lookup (failures, address);
+  const Failure *failure = find (address);
   const gboolean counts = failure != NULL && failure->at_us >= since_us;
-  g_string_append_printf (text, "%s%s: %s", separator, address,
-                          counts ? failure->cause : NO_ANSWER);
+  g_string_append_printf (text, "%s%s: %s", separator, shown, counts ? failure->cause : NO_ANSWER);
   if (counts && failure->at_us > newest->at_us)
     {
       newest->at_us = failure->at_us;
@@ -137,31 +173,18 @@ describe_one (GString *text, const char *address, gint64 since_us, Failure *newe
   unlock_table ();
 }
 
-static gboolean
-is_repeated (char **addresses, guint i)
-{
-  gboolean repeated = FALSE;
-  for (guint k = 0; k < i && !repeated; k++)
-    repeated = g_str_equal (addresses[k], addresses[i]);
-  return repeated;
-}
-
 GError *
-curator_connect_failures_error (const char *addresses, gint64 since_us, gboolean *known)
+curator_connect_failures_error (GPtrArray *servers, gint64 since_us, gboolean *known)
 {
-  g_auto (GStrv) each = g_strsplit (addresses, ",", -1);
+  g_autoptr (GPtrArray) addresses = curator_servers_dup_addresses (servers);
   g_autoptr (GString) text = g_string_new (NULL);
   Failure newest = { .code = CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT };
-  guint n_different = 0;
 
   pthread_once (&once, create_table);
-  for (guint i = 0; each[i] != NULL; i++)
-    {
-      if (!is_repeated (each, i) && n_different++ < MAX_SHOWN)
-        describe_one (text, each[i], since_us, &newest);
-    }
-  if (n_different > MAX_SHOWN)
-    g_string_append_printf (text, " and %u more", n_different - MAX_SHOWN);
+  for (guint i = 0; i < MIN (addresses->len, MAX_SHOWN); i++)
+    describe_one (text, addresses->pdata[i], since_us, &newest);
+  if (addresses->len > MAX_SHOWN)
+    g_string_append_printf (text, " and %u more", addresses->len - MAX_SHOWN);
   *known = newest.at_us > 0;
   return g_error_new_literal (CURATOR_CONNECT_ERROR, newest.code, text->str);
 }

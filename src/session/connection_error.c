@@ -7,6 +7,7 @@
 
 #include "base/fork_gate.h"
 #include "base/path.h"
+#include "base/server_list.h"
 #include "base/tag.h"
 #include "core/connect_failures.h"
 #include "core/log.h"
@@ -23,7 +24,7 @@ struct _CuratorConnectionErrors
 {
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorConnectionErrorListener */
   CuratorTimer *timer CURATOR_GUARDED;
-  char *addresses CURATOR_GUARDED;      /* what the newest handle connects to */
+  GPtrArray *servers CURATOR_GUARDED;   /* CuratorServer: what the newest handle connects to */
   GError *open_error CURATOR_GUARDED;   /* why no handle could be opened; NULL if one was */
   char *cause_told CURATOR_GUARDED;     /* what the listeners were last notified of */
   gint64 down_since_us CURATOR_GUARDED; /* monotonic; 0 while connected */
@@ -43,12 +44,12 @@ cause_of (CuratorClient *client, gboolean *known)
   if (client->errors->open_error != NULL)
     return g_error_copy (client->errors->open_error);
   g_autofree char *hosts = curator_path_escape (client->connect_string);
-  if (client->errors->addresses != NULL && client->ops->dup_failure == NULL)
+  if (client->errors->servers != NULL && client->ops->dup_failure == NULL)
     {
-      return curator_connect_failures_error (client->errors->addresses,
+      return curator_connect_failures_error (client->errors->servers,
                                              client->errors->down_since_us, known);
     }
-  if (client->errors->addresses != NULL)
+  if (client->errors->servers != NULL)
     {
       GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
       *known = failure != NULL;
@@ -227,21 +228,22 @@ poll_later (CuratorClient *client)
 }
 
 gboolean
-curator_connection_error_moved (CuratorClient *client, const char *addresses)
+curator_connection_error_moved (CuratorClient *client, GPtrArray *servers)
 {
-  const gboolean moved = g_strcmp0 (addresses, client->errors->addresses) != 0;
+  const gboolean moved =
+      client->errors->servers == NULL || !curator_servers_equal (servers, client->errors->servers);
 
   if (moved)
-    curator_connection_error_opened (client, addresses, NULL);
+    curator_connection_error_opened (client, servers, NULL);
   return moved;
 }
 
 void
-curator_connection_error_opened (CuratorClient *client, const char *addresses, GError *why)
+curator_connection_error_opened (CuratorClient *client, GPtrArray *servers, GError *why)
 {
-  g_free (client->errors->addresses);
+  g_clear_pointer (&client->errors->servers, g_ptr_array_unref);
   g_clear_error (&client->errors->open_error);
-  client->errors->addresses = g_strdup (addresses);
+  client->errors->servers = servers != NULL ? curator_servers_copy (servers, FALSE) : NULL;
   client->errors->open_error = why;
 }
 
@@ -297,7 +299,7 @@ curator_connection_error_clear (CuratorClient *client)
 
   curator_not_shared ();
   CURATOR_INSIDE_GATE;
-  g_free (errors->addresses);
+  g_clear_pointer (&errors->servers, g_ptr_array_unref);
   g_clear_error (&errors->open_error);
   g_free (errors->cause_told);
   curator_listeners_clear (&errors->listeners);

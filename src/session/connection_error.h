@@ -21,11 +21,10 @@ gint64 curator_connection_down_us (CuratorClient *client) CURATOR_LOCKED;
 gboolean curator_connection_error_has_listeners (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: what the newest handle connects to, or why no handle could be opened, in
  * CURATOR_CONNECT_ERROR. Takes why. */
-void curator_connection_error_opened (CuratorClient *client, const char *addresses,
+void curator_connection_error_opened (CuratorClient *client, GPtrArray *servers,
                                       GError *why) CURATOR_LOCKED;
-/* The handle connects to these addresses now. FALSE: as before. */
-gboolean curator_connection_error_moved (CuratorClient *client,
-                                         const char *addresses) CURATOR_LOCKED;
+/* The handle connects to these servers now. FALSE: as before. */
+gboolean curator_connection_error_moved (CuratorClient *client, GPtrArray *servers) CURATOR_LOCKED;
 /* A warning with the cause: the first time in an outage, and then every ten minutes. */
 void curator_connection_error_warn (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: since now there is no connection, or one again. */

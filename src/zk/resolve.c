@@ -36,51 +36,27 @@ names_of (CuratorClient *client)
   return *names;
 }
 
-/* Sorted, because a name server may answer in another order each time. */
-static char **
-numbers_of (GPtrArray *found)
-{
-  GPtrArray *numbers = g_ptr_array_new ();
-  char number[NI_MAXHOST];
-
-  for (guint i = 0; i < found->len; i++)
-    {
-      const CuratorAddress *address = found->pdata[i];
-      if (getnameinfo ((const struct sockaddr *) &address->name, address->length, number,
-                       sizeof number, NULL, 0, NI_NUMERICHOST)
-          == 0)
-        {
-          g_ptr_array_add (numbers, g_strdup (number));
-        }
-    }
-  g_ptr_array_sort (numbers, curator_compare_strings);
-  g_ptr_array_add (numbers, NULL);
-  return (char **) g_ptr_array_free (numbers, FALSE);
-}
-
-/* NULL: why is set. */
-static char **
+/* Sorted, because a name server may answer in another order each time. why: set if there are none. */
+static GPtrArray *
 ask (const char *host, char **why)
 {
   int failed = 0;
-  g_autoptr (GPtrArray) found = curator_lookup (host, 0, &failed);
+  GPtrArray *found = curator_lookup (host, &failed);
 
   if (found->len == 0)
-    {
-      *why = g_strdup_printf ("the name cannot be resolved: %s", gai_strerror (failed));
-      return NULL;
-    }
-  return numbers_of (found);
+    *why = g_strdup_printf ("the name cannot be resolved: %s", gai_strerror (failed));
+  g_ptr_array_sort (found, curator_address_compare);
+  return found;
 }
 
 static CURATOR_LOCKED void
-store (CuratorClient *client, const char *host, char **addresses, const char *why)
+store (CuratorClient *client, const char *host, GPtrArray *addresses, const char *why)
 {
   for (guint i = 0; i < client->known->len; i++)
     {
       CuratorServer *server = client->known->pdata[i];
       if (g_str_equal (server->host, host))
-        curator_server_resolved (server, g_strdupv (addresses), g_strdup (why));
+        curator_server_resolved (server, addresses, why);
     }
   g_hash_table_remove (names_of (client), host);
 }
@@ -99,7 +75,7 @@ look_up (void *data)
   LookUp *job = data;
   CuratorClient *client = job->client;
   g_autofree char *why = NULL;
-  g_auto (GStrv) addresses = ask (job->host, &why);
+  g_autoptr (GPtrArray) addresses = ask (job->host, &why);
 
   curator_client_lock (client);
   store (client, job->host, addresses, why);
@@ -125,7 +101,7 @@ start_one (CuratorClient *client, CuratorServer *server, void (*found) (CuratorC
       curator_client_memory_unref (client);
       g_hash_table_remove (names_of (client), server->host);
       free_look_up (job);
-      curator_server_resolved (server, NULL, g_strdup ("the system has no threads left"));
+      curator_server_resolved (server, NULL, "the system has no threads left");
     }
 }
 

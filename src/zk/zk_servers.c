@@ -159,16 +159,18 @@ set_next (CuratorZkHandle *handle, const char *addresses)
   return differs;
 }
 
-/* The socket's peer; NULL while TCP is not connected. */
-static char *
-peer_of (int sock)
+/* FALSE also while TCP is not connected. */
+static gboolean
+is_peer_among (int sock, GPtrArray *servers)
 {
   struct sockaddr_storage peer;
   socklen_t length = sizeof peer;
 
-  return getpeername (sock, (struct sockaddr *) &peer, &length) == 0
-             ? curator_address_to_string ((const struct sockaddr *) &peer, length)
-             : NULL;
+  if (getpeername (sock, (struct sockaddr *) &peer, &length) != 0)
+    return FALSE;
+  const CuratorAddress address = curator_address_new (&peer, length);
+  g_autoptr (GPtrArray) all = curator_servers_dup_addresses (servers);
+  return g_ptr_array_find_with_equal_func (all, &address, curator_address_equal, NULL);
 }
 
 gboolean
@@ -180,8 +182,7 @@ curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *s
   const int sock = curator_io_thread_dup_socket (&handle->io);
   if (sock < 0)
     return FALSE;
-  g_autofree char *peer = peer_of (sock);
-  const gboolean stays = peer != NULL && curator_servers_list_contains (addresses, peer);
+  const gboolean stays = is_peer_among (sock, servers);
   if (!stays)
     shutdown (sock, SHUT_RDWR);
   close (sock);

@@ -578,6 +578,26 @@ test_refused (void **state)
   check_unreachable ("127.0.0.1:1", CURATOR_CONNECT_ERROR_CONNECT, &column);
 }
 
+/* Refused is the same cause, whatever the address is written like. */
+static void
+test_refused_at_every_spelling (void **state)
+{
+  static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]", "[0:0:0:0:0:0:0:1]",
+                                       "[::ffff:127.0.0.1]" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (hosts); i++)
+    {
+      g_autofree char *address = g_strdup_printf ("%s:1", hosts[i]);
+      g_autoptr (CuratorClient) client = impatient_client (address);
+      Cause cause = { client, ":1: Connection refused" };
+      start (client);
+      assert_true (wait_until (has_cause, &cause, LONG_MS));
+      g_autoptr (GError) error = curator_client_dup_connection_error (client);
+      assert_error (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
+      curator_client_close (client);
+    }
+}
+
 static void
 test_unresolvable (void **state)
 {
@@ -936,6 +956,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_refused),
+    heal_and_test (test_refused_at_every_spelling),
     heal_and_test (test_unresolvable),
     heal_and_test (test_silent),
     heal_and_test (test_no_quorum),

@@ -1,4 +1,5 @@
 /* The frames that the channel reads and writes, and the order of servers. */
+#include "addresses.h"
 #include "unit.h"
 
 #include "base/connect_string.h"
@@ -102,10 +103,10 @@ servers_at (const char *list, int number)
 
   for (guint i = 0; number > 0 && i < servers->len; i++)
     {
-      g_autofree char *first = g_strdup_printf ("127.0.0.%u", (guint) number + i);
-      g_autofree char *second = g_strdup_printf ("127.0.1.%u", (guint) number + i);
-      const char *const both[] = { first, second, NULL };
-      curator_server_resolved (servers->pdata[i], g_strdupv ((char **) both), NULL);
+      g_autofree char *both =
+          g_strdup_printf ("127.0.0.%u 127.0.1.%u", (guint) number + i, (guint) number + i);
+      g_autoptr (GPtrArray) addresses = addresses_of (both);
+      curator_server_resolved (servers->pdata[i], addresses, NULL);
     }
   return servers;
 }
@@ -139,7 +140,7 @@ static void
 test_names_without_an_address (void **state)
 {
   g_autoptr (GPtrArray) servers = servers_at ("a,b", 0);
-  curator_server_resolved (servers->pdata[0], NULL, g_strdup ("unknown"));
+  curator_server_resolved (servers->pdata[0], NULL, "unknown");
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
   for (int turn = 0; turn < 2; turn++)
     {

@@ -1,5 +1,6 @@
 /* One connection of the channel whose server, TLS and SASL are this program's: partial writes, servers
  * that only open sessions, and servers that move. */
+#include "addresses.h"
 #include "unit.h"
 
 #include "base/connect_string.h"
@@ -105,11 +106,8 @@ list_of (const char *name, const char *number)
 {
   g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (name, NULL);
   GPtrArray *servers = curator_servers_new (parsed->hosts);
-  if (number != NULL)
-    {
-      const char *const numbers[] = { number, NULL };
-      curator_server_resolved (servers->pdata[0], g_strdupv ((char **) numbers), NULL);
-    }
+  g_autoptr (GPtrArray) addresses = addresses_of (number != NULL ? number : "");
+  curator_server_resolved (servers->pdata[0], addresses, NULL);
   return servers;
 }
 

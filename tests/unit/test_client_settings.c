@@ -5,6 +5,7 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
+#include "addresses.h"
 #include "unit.h"
 
 #include "curator/curator.h"
@@ -317,9 +318,8 @@ test_long_paths (void **state)
 static void
 resolved (GPtrArray *servers, guint index, const char *addresses)
 {
-  curator_server_resolved (servers->pdata[index],
-                           addresses != NULL ? g_strsplit (addresses, " ", -1) : NULL,
-                           addresses != NULL ? NULL : g_strdup ("unknown"));
+  g_autoptr (GPtrArray) found = addresses_of (addresses != NULL ? addresses : "");
+  curator_server_resolved (servers->pdata[index], found, addresses != NULL ? NULL : "unknown");
 }
 
 /* A name without an address is left out as long as another has one, and keeps what it had; and the

@@ -1,7 +1,7 @@
 /* The configuration of an ensemble as the servers write it, and as nobody should. */
 #include "unit.h"
 
-#include "base/ensemble_config.h"
+#include "client/ensemble_config.h"
 
 #include <string.h>
 

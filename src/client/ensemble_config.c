@@ -1,11 +1,13 @@
 /* Reads the configuration of an ensemble; see ensemble_config.h.
+ Threads: any; pure, no lock.
  *
  * NOTES: a line is "server.N=host:port:port[:role];[[address:]port][;[address:]port]". The last part is for
  * TLS, and few versions write it. A server with several addresses separates them by '|': the first one
  * counts. A server that listens everywhere is found at its own host.
  */
-#include "base/ensemble_config.h"
+#include "client/ensemble_config.h"
 
+#include "base/address.h"
 #include "base/connect_string.h"
 
 #include <string.h>
@@ -91,8 +93,7 @@ entry_of (const char *line, int secure_port)
   g_auto (Place) place = choose (parts, server, secure_port);
   if (place.port == NULL)
     return NULL;
-  const gboolean is_ipv6 = strchr (place.host, ':') != NULL;
-  g_autofree char *entry = g_strdup_printf (is_ipv6 ? "[%s]:%s" : "%s:%s", place.host, place.port);
+  g_autofree char *entry = curator_address_join (place.host, place.port);
   g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (entry, NULL);
   return parsed != NULL && parsed->hosts->len == 1 && parsed->chroot == NULL && !parsed->is_tls
              ? g_steal_pointer (&entry)
