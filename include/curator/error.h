@@ -51,8 +51,10 @@ typedef enum
   CURATOR_ERROR_SESSION_EXPIRED,
   /** The server refused the credentials. KeeperException.AuthFailedException. */
   CURATOR_ERROR_AUTH_FAILED,
-  /** The sequence counter of the lock's path is exhausted, so new nodes have no order. Nothing can
-   *  be acquired until the path is deleted and recreated. Java continues, and breaks the lock. */
+  /** The node that the call created has no place in the queue. Either the sequence counter of the
+   *  lock's path is exhausted, and nothing can be acquired until the path is deleted and recreated:
+   *  Java continues, and breaks the lock. Or another node has the same number, which the counter did
+   *  not give it; the message names it, and the next call gets another number. */
   CURATOR_ERROR_SEQUENCE_EXHAUSTED,
   /** This build, server or kind of lock does not support the operation.
    *  UnsupportedOperationException. */

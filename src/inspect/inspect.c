@@ -130,8 +130,8 @@ add_nodes (CuratorInspection *inspection, const CuratorLimits *limits, const Fol
   curator_queue_init (&queue, (const char *const *) folder->children->pdata, folder->children->len,
                       key, NULL);
   inspection->digest += curator_grammar_digest (folder->children);
-  inspection->is_exhausted = inspection->is_exhausted || queue.exhausted
-                             || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
+  inspection->is_exhausted =
+      inspection->is_exhausted || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
   add_foreign (inspection, folder, &queue);
   for (gsize i = 0; i < queue.n_names; i++)

@@ -68,6 +68,17 @@ curator_attempt_wait_for (Attempt *attempt, const char *leaf)
   wait_in_front (attempt, &view);
 }
 
+static CURATOR_LOCKED void
+fail_tied (Attempt *attempt, const char *twin)
+{
+  g_autofree char *shown = curator_path_escape (twin);
+  curator_attempt_fail (
+      attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                            "%s has a node with the number that the server has given this one, so "
+                            "they have no order: %s; the next attempt gets another number",
+                            curator_lock_internals_shown (attempt->internals), shown));
+}
+
 void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
@@ -82,6 +93,9 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
                             g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
                                          "the sequence numbers below %s are exhausted",
                                          curator_lock_internals_shown (attempt->internals)));
+      break;
+    case VERDICT_TIED:
+      fail_tied (attempt, verdict->watch);
       break;
     case VERDICT_UNNUMBERED:
       curator_attempt_fail (

@@ -210,7 +210,7 @@ curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
   const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
 
   if (n_behind < local->session->client->settings.long_queue || queue->n_foreign > 0
-      || queue->exhausted)
+      || queue->irregular)
     {
       forget_known (local);
       return;

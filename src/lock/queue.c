@@ -154,6 +154,12 @@ curator_queue_recipe_of (const char *name)
   return strcmp (name, CURATOR_LEASES_NAME) == 0 ? "a semaphore" : NULL;
 }
 
+static gboolean
+is_beyond_the_end (gint64 number)
+{
+  return number < 0 || number > CURATOR_QUEUE_LAST_NUMBER;
+}
+
 /* The children that are lock nodes, in any order. */
 static gsize
 collect_entries (CuratorQueue *queue, Entry *entries, const char *const *children, gsize n_children,
@@ -174,8 +180,7 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
           queue->n_foreign++;
           continue;
         }
-      if (entry.number < 0 || entry.number > CURATOR_QUEUE_LAST_NUMBER)
-        queue->exhausted = TRUE;
+      queue->irregular = queue->irregular || is_beyond_the_end (entry.number);
       entries[n++] = entry;
     }
   return n;
@@ -249,7 +254,7 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
       if (i > 0 && entries[i].number == entries[i - 1].number
           && !is_legal_tie (&entries[i - 1], &entries[i]))
         {
-          queue->exhausted = TRUE;
+          queue->irregular = TRUE;
         }
     }
   queue->names[n] = NULL;
@@ -328,8 +333,8 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
   g_return_val_if_fail (queue != NULL && name != NULL, -1);
   const gsize length = strlen (name);
   gint64 number = 0;
-  /* Where the counter broke, numbers do not rise with the order. */
-  const gboolean rises = !queue->exhausted && length >= N_DIGITS
+  /* Negative numbers do not rise with the order. */
+  const gboolean rises = !queue->irregular && length >= N_DIGITS
                          && curator_queue_parse_number (name + length - N_DIGITS, &number);
 
   for (gsize i = rises ? lower_bound (queue, number) : 0;
@@ -339,6 +344,39 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
         return (gssize) i;
     }
   return -1;
+}
+
+gboolean
+curator_queue_is_exhausted (const CuratorQueue *queue, gsize index)
+{
+  g_return_val_if_fail (queue != NULL && index < queue->n_names, TRUE);
+  return is_beyond_the_end (queue->numbers[index]);
+}
+
+static Entry
+entry_at (const CuratorQueue *queue, gsize index)
+{
+  const char *name = queue->names[index];
+  return (Entry){ .name = name, .key = name + strlen (name) - N_DIGITS };
+}
+
+const char *
+curator_queue_twin_of (const CuratorQueue *queue, gsize index)
+{
+  g_return_val_if_fail (queue != NULL && index < queue->n_names, NULL);
+  const gint64 number = queue->numbers[index];
+
+  if (!queue->irregular || is_beyond_the_end (number))
+    return NULL;
+  for (gsize i = lower_bound (queue, number) + 1;
+       i < queue->n_names && queue->numbers[i] == number; i++)
+    {
+      const Entry earlier = entry_at (queue, i - 1);
+      const Entry later = entry_at (queue, i);
+      if (!is_legal_tie (&earlier, &later))
+        return i == index ? earlier.name : later.name;
+    }
+  return NULL;
 }
 
 gssize

@@ -17,15 +17,15 @@ typedef struct
 {
   char **names; /* in order, lock nodes only; the strings are the caller's children */
   gsize n_names;
-  gint64 *numbers;           /* of each name, rising unless exhausted; in one block with names */
+  gint64 *numbers;           /* of each name, rising unless irregular; in one block with names */
   gssize *writers;           /* for curator_queue_writer_before(); NULL until it is asked */
   gsize n_foreign;           /* children that are not lock nodes */
   const char *first_foreign; /* one of them, for a message; NULL if there is none */
   const char *other_recipe;  /* what one of them belongs to, as "a semaphore"; NULL if unknown */
   /* A number that is negative or beyond CURATOR_QUEUE_LAST_NUMBER was seen, or two nodes with
-   * one number (other than a writer and its downgraded readers): Java and we need not agree
-   * about the order, so nothing may be granted. */
-  gboolean exhausted;
+   * one number (other than a writer and its downgraded readers). Anybody can create such nodes,
+   * so only those that have such a number themselves have no place. */
+  gboolean irregular;
 } CuratorQueue;
 
 /* Fills queue, whatever it held. The children must outlive it. Any bytes may be in them. */
@@ -43,6 +43,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (CuratorQueue, curator_queue_clear)
 
 /* Position of name, from 0; -1 when it is absent. */
 gssize curator_queue_index_of (const CuratorQueue *queue, const char *name);
+
+/* The node at a position has a number of a counter that is at its end. */
+gboolean curator_queue_is_exhausted (const CuratorQueue *queue, gsize index);
+
+/* Another node with the number of the node at a position, unless that is exhausted: Java and we need
+ * not agree about their order. NULL if there is none but a writer and its downgraded readers. */
+const char *curator_queue_twin_of (const CuratorQueue *queue, gsize index);
 
 /* Position of the nearest write node in front of a position, -1 if there is none. The first question
  * looks at all names, the others at none. */

@@ -120,14 +120,15 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
 {
   const gssize index = curator_queue_index_of (queue, own);
 
-  if (queue->exhausted || index < 0)
-    {
-      const CuratorVerdict verdict = { .kind =
-                                           queue->exhausted ? VERDICT_EXHAUSTED : VERDICT_MISSING,
-                                       .n_foreign = queue->n_foreign };
-      return verdict;
-    }
-  return ask_driver (internals, max_leases, own, queue, index);
+  if (index < 0)
+    return (CuratorVerdict){ .kind = VERDICT_MISSING, .n_foreign = queue->n_foreign };
+  if (curator_queue_is_exhausted (queue, (gsize) index))
+    return (CuratorVerdict){ .kind = VERDICT_EXHAUSTED, .n_foreign = queue->n_foreign };
+  const char *twin = curator_queue_twin_of (queue, (gsize) index);
+  return twin != NULL ? (CuratorVerdict){ .kind = VERDICT_TIED,
+                                          .watch = twin,
+                                          .n_foreign = queue->n_foreign }
+                      : ask_driver (internals, max_leases, own, queue, index);
 }
 
 static gboolean
@@ -149,7 +150,7 @@ curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const ch
                       curator_lock_internals_key, internals);
   const gboolean numbered = curator_queue_index_of (queue, own) >= 0;
 
-  if (numbered || (sequential && queue->exhausted) || !is_child (children, own))
+  if (numbered || !is_child (children, own))
     return curator_judge (internals, max_leases, own, queue);
   if (sequential)
     {

@@ -9,7 +9,8 @@ typedef enum
 {
   VERDICT_MISSING,    /* the node is not in the list */
   VERDICT_UNNUMBERED, /* a sequential node, but the driver finds no number in its name */
-  VERDICT_EXHAUSTED,  /* the sequence numbers are exhausted: nothing may be granted */
+  VERDICT_EXHAUSTED,  /* its number is of a counter that is at its end */
+  VERDICT_TIED,       /* watch has the same number, so they have no order */
   VERDICT_GRANTED,
   VERDICT_WAIT
 } CuratorVerdictKind;

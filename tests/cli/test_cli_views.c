@@ -427,6 +427,27 @@ doctor_finds_a_timeout_too_short (void **state)
   assert_json (clamped, "[f['check'] for f in d]", "['timeout', 'ticks']");
 }
 
+/* Anybody may create such a node: that must not end in the advice to delete the path under its holder. */
+static void
+p7_doctor_names_the_node_with_a_forged_number (void **state)
+{
+  static const char *const numbers[] = { "-2147483648", "-000000001", "0000000007", "2147483647" };
+  Fixture *fixture = *state;
+  Queue queue = queue_on (fixture, "/forged");
+
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      g_autofree char *node = g_strconcat ("/forged/lock-", numbers[i], NULL);
+      assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
+      g_autofree char *json = doctor_says (fixture, 1, "/forged", "10");
+      g_autofree char *subjects = g_strdup_printf ("[('number', '%s')]", node);
+      assert_json (json, "[(f['check'], f['subject']) for f in d]", subjects);
+      assert_json (json, "any('recreated' in f['text'] for f in d)", "False");
+      assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+    }
+  queue_free (&queue);
+}
+
 #ifdef CLI_JAVA
 /* Nobody creates two thousand million nodes: the counter is planted in the server's own files while
  * it is down. Last, as it restarts the server. */
@@ -478,6 +499,7 @@ main (void)
     heal_and_test (reap_leaves_data_of_applications_alone),
     heal_and_test (p26_doctor_finds_an_absent_owner),
     heal_and_test (doctor_finds_a_timeout_too_short),
+    heal_and_test (p7_doctor_names_the_node_with_a_forged_number),
 #ifdef CLI_JAVA
     heal_and_test (p7_doctor_finds_a_counter_near_its_end),
 #endif

@@ -75,7 +75,8 @@ curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
          "*number = value@" "*number = 0@"
-         "queue->exhausted = TRUE" "queue->exhausted = FALSE")
+         "return is_beyond_the_end (queue->numbers[index])" "return FALSE"
+         "if (!queue->irregular ||" "if (TRUE ||")
 curator_plant(
   ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE session/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
   CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0" "until_suspect <= 0")

@@ -121,7 +121,7 @@ test_p6_order_of_a_mutex (void **state)
   check_names (&queue, expected);
   assert_int_equal (queue.n_foreign, 0);
   assert_null (queue.first_foreign);
-  assert_false (queue.exhausted);
+  assert_false (queue.irregular);
   assert_int_equal (curator_queue_index_of (&queue, "lock-0000000008"), -1);
 }
 
@@ -146,7 +146,7 @@ test_p8_foreign_children_are_left_out (void **state)
   check_names (&queue, expected);
   assert_int_equal (queue.n_foreign, G_N_ELEMENTS (children) - 1);
   assert_ptr_equal (queue.first_foreign, children[0]);
-  assert_false (queue.exhausted);
+  assert_false (queue.irregular);
 }
 
 static void
@@ -171,7 +171,7 @@ test_empty (void **state)
   curator_queue_init (&queue, NULL, 0, lock_key, (gpointer) "lock-");
   assert_int_equal (queue.n_names, 0);
   assert_int_equal (curator_queue_index_of (&queue, "x"), -1);
-  assert_false (queue.exhausted);
+  assert_false (queue.irregular);
   curator_queue_clear (&queue);
   curator_queue_clear (&queue);
 }
@@ -194,14 +194,14 @@ test_a_driver_may_know_no_key (void **state)
 }
 
 static gboolean
-is_exhausted (const char *const *children, CuratorQueueKeyFunc key)
+is_irregular (const char *const *children, CuratorQueueKeyFunc key)
 {
   g_auto (CuratorQueue) queue = { 0 };
 
   curator_queue_init (&queue, children, g_strv_length ((char **) children), key,
                       (gpointer) "lock-");
   assert_int_equal (queue.n_names, g_strv_length ((char **) children));
-  return queue.exhausted;
+  return queue.irregular;
 }
 
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -210,27 +210,27 @@ static void
 test_p7_end_of_the_counter (void **state)
 {
   G_STATIC_ASSERT (CURATOR_QUEUE_LAST_NUMBER == 2147418111);
-  assert_false (is_exhausted (NAMES ("lock-2147418111"), lock_key));
-  assert_true (is_exhausted (NAMES ("lock-2147418112"), lock_key));
-  assert_true (is_exhausted (NAMES ("lock-0000000001", "lock-2147483647"), lock_key));
-  assert_true (is_exhausted (NAMES ("lock--000000001"), lock_key));
-  assert_true (is_exhausted (NAMES ("lock-0000000001", "lock--2147483648"), lock_key));
+  assert_false (is_irregular (NAMES ("lock-2147418111"), lock_key));
+  assert_true (is_irregular (NAMES ("lock-2147418112"), lock_key));
+  assert_true (is_irregular (NAMES ("lock-0000000001", "lock-2147483647"), lock_key));
+  assert_true (is_irregular (NAMES ("lock--000000001"), lock_key));
+  assert_true (is_irregular (NAMES ("lock-0000000001", "lock--2147483648"), lock_key));
 }
 
 static void
 test_ties (void **state)
 {
-  assert_true (is_exhausted (NAMES ("a-lock-0000000001", "b-lock-0000000001"), lock_key));
-  assert_true (is_exhausted (NAMES ("a__WRIT__0000000001", "b__WRIT__0000000001"), read_write_key));
+  assert_true (is_irregular (NAMES ("a-lock-0000000001", "b-lock-0000000001"), lock_key));
+  assert_true (is_irregular (NAMES ("a__WRIT__0000000001", "b__WRIT__0000000001"), read_write_key));
   /* A writer that became a reader, before and after it released the write lock; and one whose first
    * read node was left over when an answer was lost. */
   assert_false (
-      is_exhausted (NAMES ("a__READ__0000000001", "b__WRIT__0000000001"), read_write_key));
-  assert_false (is_exhausted (
+      is_irregular (NAMES ("a__READ__0000000001", "b__WRIT__0000000001"), read_write_key));
+  assert_false (is_irregular (
       NAMES ("a__READ__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
   assert_false (
-      is_exhausted (NAMES ("a__READ__0000000001", "b__READ__0000000001"), read_write_key));
-  assert_true (is_exhausted (
+      is_irregular (NAMES ("a__READ__0000000001", "b__READ__0000000001"), read_write_key));
+  assert_true (is_irregular (
       NAMES ("a__WRIT__0000000001", "b__READ__0000000001", "c__WRIT__0000000001"), read_write_key));
 }
 
@@ -244,9 +244,9 @@ tail_key (const char *name, gpointer user_data)
 static void
 test_ties_of_other_kinds (void **state)
 {
-  assert_true (is_exhausted (NAMES ("a-mine-0000000001", "b__READ__0000000001"), tail_key));
-  assert_true (is_exhausted (NAMES ("a__WRIT__0000000001", "b-mine-0000000001"), tail_key));
-  assert_false (is_exhausted (NAMES ("a-mine-0000000001", "b__READ__0000000002"), tail_key));
+  assert_true (is_irregular (NAMES ("a-mine-0000000001", "b__READ__0000000001"), tail_key));
+  assert_true (is_irregular (NAMES ("a__WRIT__0000000001", "b-mine-0000000001"), tail_key));
+  assert_false (is_irregular (NAMES ("a-mine-0000000001", "b__READ__0000000002"), tail_key));
 }
 
 static void
@@ -260,7 +260,7 @@ test_p9_order_of_a_downgrade (void **state)
 
   curator_queue_init (&queue, children, G_N_ELEMENTS (children), read_write_key, NULL);
   check_names (&queue, expected);
-  assert_false (queue.exhausted);
+  assert_false (queue.irregular);
 }
 
 /* Java: "-" sorts before the digits, and negative numbers by their text. */
@@ -282,7 +282,30 @@ test_p7_order_of_negative_numbers (void **state)
 
   curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
   check_names (&queue, expected);
-  assert_true (queue.exhausted);
+  assert_true (queue.irregular);
+}
+
+/* Who shares its number with whom, of those that Java and we need not order alike. */
+static void
+test_only_the_nodes_with_such_a_number_have_no_place (void **state)
+{
+  static const char *const children[] = { "a-lock-0000000001", "b-lock-0000000002",
+                                          "c-lock-0000000002", "d-lock-0000000003",
+                                          "e-lock-2147483647", "f-lock--2147483648" };
+  static const char *const twins[] = { NULL, NULL, "c-lock-0000000002", "b-lock-0000000002",
+                                       NULL, NULL };
+  g_auto (CuratorQueue) queue = { 0 };
+
+  curator_queue_init (&queue, children, G_N_ELEMENTS (children), lock_key, (gpointer) "lock-");
+  assert_string_equal (queue.names[0], children[5]);
+  for (gsize i = 0; i < queue.n_names; i++)
+    {
+      const char *twin = curator_queue_twin_of (&queue, i);
+      assert_int_equal (curator_queue_is_exhausted (&queue, i), i == 0 || i == 5);
+      assert_int_equal (twin == NULL, twins[i] == NULL);
+      if (twin != NULL)
+        assert_string_equal (twin, twins[i]);
+    }
 }
 
 /* The oracle: Java's result, computed the slow way. */
@@ -395,13 +418,13 @@ oracle_count (const Case *c, const char *key)
   return n;
 }
 
-/* Fills the keys; returns the number of foreign children and whether the counter is at its end. */
+/* Fills the keys; returns the number of foreign children and whether a number is irregular. */
 static gsize
-oracle_judge (Case *c, gboolean *exhausted)
+oracle_judge (Case *c, gboolean *irregular)
 {
   gsize n_foreign = 0;
 
-  *exhausted = FALSE;
+  *irregular = FALSE;
   for (gsize i = 0; i < c->n; i++)
     {
       Child *child = &c->children[i];
@@ -418,7 +441,7 @@ oracle_judge (Case *c, gboolean *exhausted)
         }
       else if (number < 0 || number > G_MAXINT32 - 65536)
         {
-          *exhausted = TRUE;
+          *irregular = TRUE;
         }
     }
   for (gsize i = 0; i < c->n; i++)
@@ -426,7 +449,7 @@ oracle_judge (Case *c, gboolean *exhausted)
       const char *key = c->children[i].key;
 
       if (key != NULL && oracle_count (c, key) > 1 && !oracle_tie_is_legal (c, key))
-        *exhausted = TRUE;
+        *irregular = TRUE;
     }
   return n_foreign;
 }
@@ -451,6 +474,30 @@ check_order (const Case *c, const CuratorQueue *queue)
           assert_true (order != 0 || !c->read_write || c->children[i].name[0] != 'W'
                        || c->children[j].name[0] != 'R' || at < other);
         }
+    }
+}
+
+/* Only a node with such a number itself has no place. */
+static void
+check_places (const Case *c, const CuratorQueue *queue)
+{
+  for (gsize i = 0; i < c->n; i++)
+    {
+      const Child *child = &c->children[i];
+      const gssize at = curator_queue_index_of (queue, child->name);
+      gint64 number = 0;
+
+      if (at < 0)
+        continue;
+      assert_true (oracle_is_number (child->key, &number));
+      assert_int_equal (curator_queue_is_exhausted (queue, (gsize) at),
+                        number < 0 || number > G_MAXINT32 - 65536);
+      const char *twin = curator_queue_twin_of (queue, (gsize) at);
+      assert_int_equal (twin != NULL, !curator_queue_is_exhausted (queue, (gsize) at)
+                                          && oracle_count (c, child->key) > 1
+                                          && !oracle_tie_is_legal (c, child->key));
+      assert_true (twin == NULL
+                   || (strcmp (twin, child->name) != 0 && g_str_has_suffix (twin, child->key)));
     }
 }
 
@@ -494,11 +541,11 @@ shuffle (GRand *rand, const char **names, gsize n)
 }
 
 static void
-check_case (GRand *rand, Case *c, guint *n_exhausted)
+check_case (GRand *rand, Case *c, guint *n_irregular)
 {
   const char *names[MAX_CHILDREN + 1];
-  gboolean exhausted = FALSE;
-  gsize n_foreign = oracle_judge (c, &exhausted);
+  gboolean irregular = FALSE;
+  gsize n_foreign = oracle_judge (c, &irregular);
   CuratorQueueKeyFunc key = c->read_write ? read_write_key : lock_key;
   g_auto (CuratorQueue) queue = { 0 };
   g_auto (CuratorQueue) shuffled = { 0 };
@@ -508,33 +555,34 @@ check_case (GRand *rand, Case *c, guint *n_exhausted)
   curator_queue_init (&queue, names, c->n, key, (gpointer) "lock-");
   assert_int_equal (queue.n_foreign, n_foreign);
   assert_int_equal (queue.n_names, c->n - n_foreign);
-  assert_int_equal (queue.exhausted, exhausted);
+  assert_int_equal (queue.irregular, irregular);
   assert_int_equal (queue.first_foreign != NULL, n_foreign > 0);
   check_order (c, &queue);
+  check_places (c, &queue);
 
   /* The server lists in any order; the result must not depend on it. */
   shuffle (rand, names, c->n);
   curator_queue_init (&shuffled, names, c->n, key, (gpointer) "lock-");
   for (gsize i = 0; i < queue.n_names; i++)
     assert_ptr_equal (queue.names[i], shuffled.names[i]);
-  *n_exhausted += exhausted ? 1 : 0;
+  *n_irregular += irregular ? 1 : 0;
 }
 
 static void
 test_p6_random_against_the_oracle (void **state)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
-  guint n_exhausted = 0;
+  guint n_irregular = 0;
 
   for (int i = 0; i < 100000; i++)
     {
       Case c;
 
       make_case (rand, &c);
-      check_case (rand, &c, &n_exhausted);
+      check_case (rand, &c, &n_irregular);
     }
   /* Both kinds of cases must occur. */
-  assert_true (n_exhausted > 10000 && n_exhausted < 90000);
+  assert_true (n_irregular > 10000 && n_irregular < 90000);
 }
 
 static void
@@ -631,6 +679,7 @@ main (void)
     cmocka_unit_test (test_p7_end_of_the_counter),
     cmocka_unit_test (test_ties),
     cmocka_unit_test (test_ties_of_other_kinds),
+    cmocka_unit_test (test_only_the_nodes_with_such_a_number_have_no_place),
     cmocka_unit_test (test_p9_order_of_a_downgrade),
     cmocka_unit_test (test_p7_order_of_negative_numbers),
     cmocka_unit_test (test_p6_random_against_the_oracle),

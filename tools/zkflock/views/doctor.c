@@ -43,6 +43,27 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
     }
 }
 
+/* The counter has not given it: made by hand, brought by a copy of the data, or left from before the
+ * counter broke. */
+static void
+check_numbers (Doctor *doctor, const CuratorInspection *lock)
+{
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+      const gint64 number = curator_participant_get_number (one);
+      const gint64 next = curator_inspection_get_next_number (lock);
+      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+
+      if (number < 0 || number >= next)
+        doctor_report (doctor, LEVEL_PROBLEM, "number", node,
+                       "its path has not numbered it: the next number is %" G_GINT64_FORMAT
+                       "; others may wait for it, or fail when they get the same number: delete "
+                       "this node unless it is at work",
+                       next);
+    }
+}
+
 static void
 report_foreign (Doctor *doctor, const CuratorInspection *lock, const char *const *names)
 {
@@ -229,6 +250,7 @@ check_locks (Doctor *doctor, GError **error)
     {
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
       check_counter (doctor, lock);
+      check_numbers (doctor, lock);
       check_foreign (doctor, lock);
       check_owners (doctor, lock);
     }
