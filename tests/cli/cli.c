@@ -138,6 +138,41 @@ cli_run (Fixture *fixture, int exit_code, ...)
 }
 
 void
+cli_adopt_orphans (void)
+{
+  assert_int_equal (prctl (PR_SET_CHILD_SUBREAPER, 1), 0);
+}
+
+static gboolean
+is_running (const char *pid)
+{
+  g_autofree char *file = g_strdup_printf ("/proc/%s/stat", pid);
+  g_autofree char *text = NULL;
+  const char *rest = g_file_get_contents (file, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
+  return rest != NULL && rest[2] != 'Z' && rest[2] != 'X';
+}
+
+int
+cli_count_children (void)
+{
+  g_autoptr (GDir) threads = g_dir_open ("/proc/self/task", 0, NULL);
+  const char *thread;
+  int n = 0;
+
+  assert_non_null (threads);
+  while ((thread = g_dir_read_name (threads)) != NULL)
+    {
+      g_autofree char *file = g_strdup_printf ("/proc/self/task/%s/children", thread);
+      g_autofree char *text = NULL;
+      g_auto (GStrv) pids =
+          g_file_get_contents (file, &text, NULL, NULL) ? g_strsplit (text, " ", -1) : NULL;
+      for (char **pid = pids; pid != NULL && *pid != NULL; pid++)
+        n += **pid != '\0' && is_running (*pid);
+    }
+  return n;
+}
+
+void
 cli_close_stdin (Cli *cli)
 {
   if (cli->stdin_fd >= 0)

@@ -44,6 +44,11 @@ char *cli_run (Fixture *fixture, int exit_code, ...) G_GNUC_NULL_TERMINATED;
 /* zkflock -Z server ... */
 Cli *cli_zkflock (const char *address, ...) G_GNUC_NULL_TERMINATED;
 
+/* From now on the test is the parent of what zkflock leaves behind. */
+void cli_adopt_orphans (void);
+/* How many children of the test run, adopted ones included. */
+int cli_count_children (void);
+
 /* A path that does not exist yet, for a log. */
 char *cli_new_file (void);
 /* Lines of a log, in order; empty if it is not there. */

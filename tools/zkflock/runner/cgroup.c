@@ -66,6 +66,15 @@ find_own (void)
 }
 
 static gboolean
+may_kill (const Cgroup *cgroup)
+{
+  const int fd = openat (cgroup->fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
+}
+
+static gboolean
 write_file (const Cgroup *cgroup, const char *name, const char *text)
 {
   const int fd = cgroup->fd >= 0 ? openat (cgroup->fd, name, O_WRONLY | O_CLOEXEC) : -1;
@@ -106,6 +115,8 @@ open_folder (Cgroup *cgroup)
 static gboolean
 make_folder (Cgroup *cgroup)
 {
+  struct stat info;
+
   for (int i = 0; i < MAKE_TRIES; i++)
     {
       g_snprintf (cgroup->name, sizeof cgroup->name, PREFIX "%d-%08x", (int) getpid (),
@@ -113,7 +124,7 @@ make_folder (Cgroup *cgroup)
       if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0)
         return FALSE;
       /* Another one that sweeps may have removed it before it was locked. */
-      if (open_folder (cgroup) && faccessat (cgroup->parent_fd, cgroup->name, F_OK, 0) == 0)
+      if (open_folder (cgroup) && fstatat (cgroup->parent_fd, cgroup->name, &info, 0) == 0)
         return TRUE;
     }
   return FALSE;
@@ -152,7 +163,7 @@ cgroup_create (Cgroup *cgroup)
   cgroup->parent_fd = own != NULL ? open (own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (cgroup->parent_fd < 0)
     return FALSE;
-  if (!make_folder (cgroup) || faccessat (cgroup->fd, "cgroup.kill", W_OK, AT_EACCESS) != 0)
+  if (!make_folder (cgroup) || !may_kill (cgroup))
     {
       const int error = errno;
       cgroup_remove (cgroup);

@@ -25,9 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_FREE_FD 10
-#define NEVER         (G_MAXINT64 / 2)
-#define NEAR_US       100000
+#define NEVER   (G_MAXINT64 / 2)
+#define NEAR_US 100000
 
 struct _GuardBoard
 {
@@ -45,23 +44,15 @@ boottime_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* Moves the kept descriptors to 3 and the numbers that follow; -1 is kept as -1, with its number closed. */
+/* What a parent of zkflock reads or waits for is not the guard's. */
 static void
-close_all_but (int **kept, int n)
+leave_standard_descriptors (void)
 {
   const int null = open ("/dev/null", O_RDWR);
 
-  for (int fd = 0; fd <= 2; fd++)
+  for (int fd = 0; null >= 0 && fd <= 2; fd++)
     dup2 (null, fd);
-  for (int i = 0; i < n; i++)
-    *kept[i] = *kept[i] >= 0 ? fcntl (*kept[i], F_DUPFD, FIRST_FREE_FD) : -1;
-  for (int i = 0; i < n; i++)
-    {
-      /* A pipe of the launcher that stays open here keeps the launcher waiting. */
-      close (3 + i);
-      *kept[i] = *kept[i] >= 0 ? dup2 (*kept[i], 3 + i) : -1;
-    }
-  close_range (3 + (unsigned) n, ~0U, 0);
+  close (null);
 }
 
 static void
@@ -133,7 +124,7 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
   sigprocmask (SIG_SETMASK, &all, NULL);
   setpgid (0, 0);
   title_set ("lock-guard");
-  close_all_but ((int *[]){ &fd, &cgroup.fd, &cgroup.parent_fd }, 3);
+  leave_standard_descriptors ();
   const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
   if (!dead_switch_set (group) || timer_create (CLOCK_MONOTONIC, &kill_own, &own_end) != 0)
     _exit (1);
@@ -167,7 +158,11 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
   atomic_store (&guard->board->deadline_us, NEVER);
   const pid_t pid = fork ();
   if (pid == 0)
-    run_guard (ends[0], guard->board, group, *cgroup);
+    {
+      /* The other descriptors are zkflock's as well, whose end is the guard's. */
+      close (ends[1]);
+      run_guard (ends[0], guard->board, group, *cgroup);
+    }
   close (ends[0]);
   guard->pid = pid;
   guard->fd = ends[1];
