@@ -49,7 +49,8 @@ typedef enum
   CURATOR_ERROR_CONNECTION_LOST,
   /** The session ended and the call cannot be repeated in a new one. SessionExpiredException. */
   CURATOR_ERROR_SESSION_EXPIRED,
-  /** The server refused the credentials. KeeperException.AuthFailedException. */
+  /** The server refused the credentials, or requires some and the client has none.
+   *  KeeperException.AuthFailedException and SessionClosedRequireAuthException. */
   CURATOR_ERROR_AUTH_FAILED,
   /** The node that the call created has no place in the queue. Either the sequence counter of the
    *  lock's path is exhausted, and nothing can be acquired until the path is deleted and recreated:

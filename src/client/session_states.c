@@ -22,6 +22,7 @@
 #include "core/monitor.h"
 #include "core/op.h"
 #include "core/stats-private.h"
+#include "core/zk_error.h"
 #include "nodes/reaper.h"
 #include "session/connection.h"
 #include "session/connection_error.h"
@@ -106,6 +107,14 @@ reopen_pause_ms (const CuratorClient *client)
   return MIN (FIRST_REOPEN_MS << MIN (client->opening.open_failures - 1, 10), LAST_REOPEN_MS);
 }
 
+/* A server has answered a request with an auth failure. It closes the connection, at each reconnect, too. */
+static CURATOR_LOCKED void
+on_refused (CuratorSession *session, int rc)
+{
+  if (curator_client_is_running (session->client))
+    curator_session_die (session, rc);
+}
+
 void
 curator_session_open (CuratorClient *client)
 {
@@ -116,6 +125,7 @@ curator_session_open (CuratorClient *client)
   session->epoch = ++client->opening.epoch;
   session->timeout_ms = client->settings.session_timeout_ms;
   session->watches = curator_watches_table_new ();
+  session->refused = on_refused;
   curator_client_memory_ref (client);
   client->session = session;
   client->sessions_open++;
@@ -147,9 +157,10 @@ curator_session_die (CuratorSession *session, int rc)
   client->opening.open_failures = has_lasted (session) ? 0 : client->opening.open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
-  if (rc == ZAUTHFAILED)
+  if (curator_zk_is_auth_failure (rc))
     {
-      client->auth_failed = TRUE;
+      curator_warn ("the server refused the authentication");
+      client->auth_failure = rc;
       client->session = NULL;
     }
   else
@@ -157,10 +168,10 @@ curator_session_die (CuratorSession *session, int rc)
       curator_session_open (client);
     }
   curator_client_set_state (client, CURATOR_STATE_LOST);
+  if (client->auth_failure != 0)
+    curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
   curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
-  if (rc == ZAUTHFAILED)
-    curator_client_cancel_ops (client, rc);
   curator_dispatch_session_work (client, curator_session_close_handle, session);
 }
 
@@ -253,7 +264,6 @@ on_session_event (CuratorSession *session, int state)
     }
   else if (state == ZOO_AUTH_FAILED_STATE)
     {
-      curator_warn ("the server refused the authentication");
       curator_session_die (session, ZAUTHFAILED);
     }
   else

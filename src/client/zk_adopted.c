@@ -309,7 +309,7 @@ check_can_adopt (CuratorClient *client, GError **error)
 {
   if (client->life == CURATOR_LIFE_STOPPED)
     return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
-  if (client->auth_failed)
+  if (client->auth_failure != 0)
     {
       return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
                              "the server refused the authentication of an earlier handle");

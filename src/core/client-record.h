@@ -104,7 +104,7 @@ struct _CuratorClient
   CuratorOpening opening CURATOR_GUARDED;
   CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
   guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
-  gboolean auth_failed CURATOR_GUARDED;    /* final: no further session is opened */
+  int auth_failure CURATOR_GUARDED; /* final: the code for which no further session is opened; or 0 */
   gboolean no_containers CURATOR_GUARDED;  /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */

@@ -77,10 +77,11 @@ curator_op_begin (CuratorOp *op)
           g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
       return FALSE;
     }
-  if (client->auth_failed)
+  if (client->auth_failure != 0)
     {
-      curator_op_finish (
-          op, NULL, curator_error_from_zk (ZAUTHFAILED, "connecting to", client->connect_string));
+      curator_op_finish (op, NULL,
+                         curator_error_from_zk (client->auth_failure, "connecting to",
+                                                client->connect_string));
       return FALSE;
     }
   if (op->deadline_us != G_MAXINT64)

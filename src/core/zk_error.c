@@ -59,6 +59,12 @@ curator_zk_is_ambiguous (int rc)
 }
 
 gboolean
+curator_zk_is_auth_failure (int rc)
+{
+  return rc == ZAUTHFAILED || rc == CURATOR_ZK_SASL_REQUIRED;
+}
+
+gboolean
 curator_zk_is_answer (int rc)
 {
   return !curator_zk_is_ambiguous (rc) && !curator_zk_is_retryable (rc);
@@ -67,7 +73,7 @@ curator_zk_is_answer (int rc)
 gboolean
 curator_zk_is_refusal (int rc)
 {
-  return rc == ZAUTHFAILED || curator_zk_is_answer (rc);
+  return curator_zk_is_auth_failure (rc) || curator_zk_is_answer (rc);
 }
 
 GError *
@@ -83,6 +89,11 @@ curator_error_from_zk (int rc, const char *what, const char *path)
     case ZAUTHFAILED:
       return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
                           "%s %s: the server refused the authentication", what, shown);
+    case CURATOR_ZK_SASL_REQUIRED:
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                          "%s %s: the server requires clients to authenticate, by SASL or as its "
+                          "enforce.auth.schemes says, and this one has no such credentials",
+                          what, shown);
     case ZUNIMPLEMENTED:
       return g_error_new (
           CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,

@@ -61,26 +61,24 @@ cause_of (CuratorClient *client, gboolean *known)
                       "%s: names not resolved yet", hosts);
 }
 
-/* In CURATOR_CONNECT_ERROR, or AUTH_FAILED. what: the operation, with its path. */
+/* In CURATOR_CONNECT_ERROR, or AUTH_FAILED. */
 static CURATOR_LOCKED GError *
-outage_error (CuratorClient *client, const char *what)
+outage_error (CuratorClient *client, const char *what, const char *path)
 {
   const gint64 ms = (curator_client_now_us (client) - client->errors->down_since_us) / 1000;
+  g_autofree char *shown = curator_path_escape (path);
   gboolean known;
 
-  if (client->auth_failed)
-    {
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                          "%s: the server refused the authentication", what);
-    }
+  if (client->auth_failure != 0)
+    return curator_error_from_zk (client->auth_failure, what, path);
   g_autoptr (GError) cause = cause_of (client, &known);
   if (ms == 0)
     {
-      return g_error_new (cause->domain, cause->code, "%s: not connected (%s)", what,
+      return g_error_new (cause->domain, cause->code, "%s %s: not connected (%s)", what, shown,
                           cause->message);
     }
   return g_error_new (cause->domain, cause->code,
-                      "%s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, ms,
+                      "%s %s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, shown, ms,
                       cause->message);
 }
 
@@ -105,17 +103,16 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
                           gint64 since_us)
 {
   g_autofree char *shown = curator_path_escape (path);
-  g_autofree char *operation = g_strconcat (what, " ", shown, NULL);
 
   if (curator_client_is_connected (client))
     {
       return g_error_new (CURATOR_ERROR,
                           is_silent (client) ? CURATOR_ERROR_CONNECTION_LOST
                                              : CURATOR_ERROR_NO_ANSWER,
-                          "%s: connected, but no answer within %" G_GINT64_FORMAT " ms", operation,
-                          (curator_client_now_us (client) - since_us) / 1000);
+                          "%s %s: connected, but no answer within %" G_GINT64_FORMAT " ms", what,
+                          shown, (curator_client_now_us (client) - since_us) / 1000);
     }
-  GError *error = outage_error (client, operation);
+  GError *error = outage_error (client, what, path);
   if (error->domain == CURATOR_CONNECT_ERROR)
     {
       error->domain = CURATOR_ERROR;
@@ -160,12 +157,8 @@ curator_client_dup_connection_error (CuratorClient *client)
   if (!curator_client_check_usable (client, &error))
     return error;
   curator_client_lock (client);
-  if (client->auth_failed || !curator_client_is_connected (client))
-    {
-      g_autofree char *hosts = curator_path_escape (client->connect_string);
-      g_autofree char *operation = g_strconcat ("connecting to ", hosts, NULL);
-      error = outage_error (client, operation);
-    }
+  if (client->auth_failure != 0 || !curator_client_is_connected (client))
+    error = outage_error (client, "connecting to", client->connect_string);
   curator_client_unlock (client);
   return error;
 }
@@ -220,7 +213,7 @@ static void
 poll_later (CuratorClient *client)
 {
   if (client->errors->timer == NULL && curator_connection_error_has_listeners (client)
-      && curator_client_is_running (client) && !client->auth_failed
+      && curator_client_is_running (client) && client->auth_failure == 0
       && !curator_client_is_connected (client))
     {
       client->errors->timer = curator_timer_after (client, POLL_US, on_poll, client);
@@ -253,7 +246,7 @@ curator_connection_error_warn (CuratorClient *client)
   const gint64 now_us = curator_client_now_us (client);
   gboolean known;
 
-  if (client->ops->is_shared || client->auth_failed
+  if (client->ops->is_shared || client->auth_failure != 0
       || (client->errors->warned_us != 0 && now_us - client->errors->warned_us < WARN_AGAIN_US))
     {
       return;

@@ -10,6 +10,7 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
+#include "core/zk_error.h"
 #include "session/lease_clock.h"
 
 #include <string.h>
@@ -120,6 +121,8 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   const CuratorThreadRole before = curator_thread_change_role (client, TRUE);
 
   curator_client_lock (client);
+  if (curator_zk_is_auth_failure (rc))
+    session->refused (session, rc); /* settles all requests */
   g_queue_unlink (&session->in_flight, &request->link);
   settle (request, rc, reply);
   request_free (request);

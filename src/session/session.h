@@ -73,6 +73,8 @@ struct _CuratorSession
   /* Closing on a shared handle: our nodes and watches are being deleted. */
   gboolean cleaning_up CURATOR_GUARDED;
   void (*drained) (CuratorSession *session); /* called when in_flight is empty; or NULL */
+  /* Called when a request is answered with an auth failure. */
+  void (*refused) (CuratorSession *session, int rc);
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
   /* The quickest answer since the last connect: about what the network takes. */

@@ -19,6 +19,7 @@ typedef enum
   AT_GREETER,   /* answers in another protocol */
   AT_NO_QUORUM, /* the last member of an ensemble */
   AT_SERVER,
+  AT_WANTS_SASL,
   AT_NO_CHROOT,
   AT_TLS, /* wants a certificate */
   AT_EXPIRED,
@@ -29,6 +30,7 @@ typedef enum
 typedef struct
 {
   Fixture *fixture;
+  ZkServer *wants_sasl;
   ZkEnsemble *ensemble;
   char *directory;
   char *hosts[N_PLACES];
@@ -54,6 +56,7 @@ static const struct
   { AT_SILENT, { NULL }, 69, ": accepts connections and does not answer" },
   { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere of the connect string does not exist" },
   { AT_SERVER, { "--auth-file=%nobody" }, 77, "the server refused the authentication" },
+  { AT_WANTS_SASL, { NULL }, 77, "the server requires clients to authenticate" },
 #if HAS_TLS
   { AT_TLS, { NULL }, 69, ": expects TLS" },
   { AT_SERVER, { "--tls-ca=%ca.pem" }, 76, ": TLS: " },
@@ -154,6 +157,21 @@ leave_one_member (World *world)
   return wait_until (has_no_quorum, world->hosts[AT_NO_QUORUM], CLI_MS);
 }
 
+static gboolean
+start_server_that_wants_sasl (World *world)
+{
+  const char *const options[] = {
+    "-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=sasl",
+    "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", NULL
+  };
+
+  world->wants_sasl = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
+  if (world->wants_sasl == NULL)
+    return FALSE;
+  world->hosts[AT_WANTS_SASL] = g_strdup (zk_server_address (world->wants_sasl));
+  return TRUE;
+}
+
 static int
 start (void **state)
 {
@@ -162,7 +180,7 @@ start (void **state)
   *state = world;
   world->directory = g_dir_make_tmp ("curator-causes-XXXXXX", NULL);
   if (!make_files (world) || fixture_start ((void **) &world->fixture) != 0
-      || !leave_one_member (world))
+      || !leave_one_member (world) || !start_server_that_wants_sasl (world))
     {
       return -1;
     }
@@ -192,6 +210,7 @@ stop (void **state)
   close (world->silent_fd);
   close (world->greeter_fd);
   zk_ensemble_stop (world->ensemble);
+  zk_server_stop (world->wants_sasl);
   fixture_stop ((void **) &world->fixture);
   while ((name = g_dir_read_name (dir)) != NULL)
     {

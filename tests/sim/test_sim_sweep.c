@@ -7,6 +7,8 @@
  */
 #include "sim_contest.h"
 
+#include "core/zk_error.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +35,7 @@ static const Code codes[] = {
   { ZNODEEXISTS, "NODEEXISTS" },
   { ZNOAUTH, "NOAUTH" },
   { ZAUTHFAILED, "AUTHFAILED" },
+  { CURATOR_ZK_SASL_REQUIRED, "SESSIONCLOSEDREQUIRESASLAUTH" },
   { ZNOTREADONLY, "NOTREADONLY" },
   { ZTHROTTLEDOP, "THROTTLEDOP" },
   { ZMARSHALLINGERROR, "MARSHALLINGERROR" },
@@ -49,7 +52,7 @@ is_a_lie (int rc, SimOp op, SimWhen when)
     return rc != ZINVALIDSTATE && rc != ZMARSHALLINGERROR && rc != ZSYSTEMERROR && rc != ZCLOSING;
   if (when == SIM_AFTER_EFFECT
       && (rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH || rc == ZSESSIONMOVED
-          || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY))
+          || rc == CURATOR_ZK_SASL_REQUIRED || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY))
     {
       return TRUE;
     }
