@@ -66,7 +66,10 @@ typedef enum
   CURATOR_ERROR_LIMIT_EXCEEDED,
   /** The timeout passed while the connection was up, and before a server had answered: nobody knows
    *  yet whether another contender is ahead. KeeperException.OperationTimeoutException. */
-  CURATOR_ERROR_NO_ANSWER
+  CURATOR_ERROR_NO_ANSWER,
+  /** This machine is short of threads, descriptors or memory; the message names the limit. The same
+   *  call may succeed later. OutOfMemoryError, IOException. */
+  CURATOR_ERROR_RESOURCES
 } CuratorError;
 
 /** The quark of the domain; use #CURATOR_ERROR. */

@@ -5,7 +5,11 @@
 
 #include <glib.h>
 
-/* CONNECT with the text of an errno. */
+/* What this machine is short of, by the errno of a failed call. */
+gboolean curator_is_shortage (int error);
+/* The system's text, and the limit that was reached, where there is one. Any errno. */
+char *curator_shortage_describe (int error);
+/* CONNECT, or RESOURCES, with the text of an errno. */
 void curator_channel_set_errno (GError **error, const char *what, int number);
 /* UNSUPPORTED; returns FALSE. */
 gboolean curator_channel_unsupported (GError **error, const char *what);

@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/thread_role.h"
+#include "channel/channel_error.h"
 #include "client/connect_deadline.h"
 #include "client/follow_configuration.h"
 #include "client/session_close.h"
@@ -63,12 +64,6 @@ on_session_timeout (gpointer data)
   curator_session_die (session, ZSESSIONEXPIRED);
 }
 
-static const char *
-why_not (int error)
-{
-  return error == EAGAIN ? "the system has no threads left" : g_strerror (error);
-}
-
 /* The names are not resolved, or no handle could be opened. */
 static CURATOR_LOCKED GError *
 why_not_open (CuratorClient *client, int number)
@@ -82,8 +77,10 @@ why_not_open (CuratorClient *client, int number)
       return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts,
                           why);
     }
-  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "%s: %s", hosts,
-                      why_not (number));
+  g_autofree char *why = curator_shortage_describe (number);
+  if (curator_is_shortage (number))
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_RESOURCES, "%s: %s", hosts, why);
+  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "%s: %s", hosts, why);
 }
 
 /* Runs on the timer thread. */

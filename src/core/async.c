@@ -116,7 +116,11 @@ curator_async_refuse (CuratorAsync *async, GError *error)
   async->error = error;
   if (async->client == NULL)
     {
-      g_thread_unref (g_thread_new ("curator-answer", deliver_without_client, async));
+      GThread *thread = g_thread_try_new ("curator-answer", deliver_without_client, async, NULL);
+      if (thread != NULL)
+        g_thread_unref (thread);
+      else
+        deliver_without_client (async);
       return;
     }
   if (!curator_client_check_forked (async->client, NULL))

@@ -14,6 +14,7 @@
 #include "base/task.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
+#include "channel/channel_error.h"
 #include "core/client-record.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
@@ -404,8 +405,9 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
     {
       curator_client_memory_unref (client);
       g_free (start);
-      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (failed),
-                   "cannot start a thread of the client: %s", g_strerror (failed));
+      g_autofree char *why = curator_shortage_describe (failed);
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
+                   "cannot start a thread of the client: %s", why);
       return FALSE;
     }
   client->dispatch->n_running++;

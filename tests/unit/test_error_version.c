@@ -33,6 +33,7 @@ test_codes_keep_their_numbers (void **state)
   assert_int_equal (CURATOR_ERROR_FORKED, 12);
   assert_int_equal (CURATOR_ERROR_LIMIT_EXCEEDED, 13);
   assert_int_equal (CURATOR_ERROR_NO_ANSWER, 14);
+  assert_int_equal (CURATOR_ERROR_RESOURCES, 15);
 }
 
 static void

@@ -123,7 +123,7 @@ check_no_thread_at_start (gboolean listens)
 
       g_atomic_int_set (&refused_call, nth);
       assert_false (curator_client_start (client, &error));
-      assert_true (g_error_matches (error, G_IO_ERROR, (int) g_io_error_from_errno (EAGAIN)));
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
       g_clear_error (&error);
       assert_true (curator_client_start (client, &error));
       assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
@@ -191,7 +191,7 @@ check_few_threads (gboolean listens)
       g_atomic_int_set (&n_allowed, left);
       if (!curator_client_start (client, &error))
         {
-          assert_true (g_error_matches (error, G_IO_ERROR, (int) g_io_error_from_errno (EAGAIN)));
+          assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
           n_not_started++;
           g_atomic_int_set (&n_allowed, G_MAXINT);
           g_clear_error (&error);

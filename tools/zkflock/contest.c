@@ -109,8 +109,9 @@ create_recipe (Contest *contest, const Options *options, CuratorClient *client, 
 }
 
 Contest *
-contest_start (const Options *options, CuratorClient *client, GCancellable *cancellable,
-               ContestDone done, ContestRevoked revoked, gpointer data, GError **error)
+contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
+               GCancellable *cancellable, ContestDone done, ContestRevoked revoked, gpointer data,
+               GError **error)
 {
   Contest *contest = g_new0 (Contest, 1);
 
@@ -126,12 +127,12 @@ contest_start (const Options *options, CuratorClient *client, GCancellable *canc
     }
   if (contest->semaphore != NULL)
     {
-      curator_semaphore_acquire_async (contest->semaphore, 1, options->wait_ms, cancellable,
-                                       on_leases, contest);
+      curator_semaphore_acquire_async (contest->semaphore, 1, wait_ms, cancellable, on_leases,
+                                       contest);
     }
   else
     {
-      curator_lock_acquire_async (contest->lock, options->wait_ms, cancellable, on_lock, contest);
+      curator_lock_acquire_async (contest->lock, wait_ms, cancellable, on_lock, contest);
     }
   return contest;
 }

@@ -15,8 +15,9 @@ typedef void (*ContestRevoked) (gpointer data);
 
 /* Acquires the paths in byte order, so that two commands cannot deadlock. Returns NULL with error
  * set. */
-Contest *contest_start (const Options *options, CuratorClient *client, GCancellable *cancellable,
-                        ContestDone done, ContestRevoked revoked, gpointer data, GError **error);
+Contest *contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
+                        GCancellable *cancellable, ContestDone done, ContestRevoked revoked,
+                        gpointer data, GError **error);
 /* Only after done has run. */
 void contest_free (Contest *contest);
 

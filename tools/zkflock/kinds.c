@@ -2,6 +2,7 @@
 #include "kinds.h"
 
 #include "base/kind.h"
+#include "errands.h"
 
 #include <curator/lock_internals.h>
 
@@ -23,15 +24,20 @@ typedef struct
   CuratorClient *client;
   gboolean is_waiting;
   gboolean is_nested; /* it waits for a hold that ends after it */
+  GCancellable *cancellable;
+  char *conflict;
+  GError *error;
   KindsDone done;
   gpointer data;
 } Look;
 
 static void
-look_free (gpointer data)
+look_free (Look *look)
 {
-  Look *look = data;
   curator_client_unref (look->client);
+  g_object_unref (look->cancellable);
+  g_free (look->conflict);
+  g_clear_error (&look->error);
   g_free (look);
 }
 
@@ -164,11 +170,11 @@ run_listings (Listing *first, Listing *second)
 
 /* The conflict on one path, or NULL: perhaps with an error. */
 static char *
-look_at (Look *look, const char *path, GCancellable *cancellable, GError **error)
+look_at (Look *look, const char *path)
 {
   const Kind own = kind_of_mode (look->options->mode);
   const gboolean wants_leases = own != KIND_SEMAPHORE || look->is_waiting;
-  g_auto (Listing) nodes = { .client = look->client, .cancellable = cancellable };
+  g_auto (Listing) nodes = { .client = look->client, .cancellable = look->cancellable };
   g_auto (Listing) leases = nodes;
 
   nodes.folder = g_strdup (path);
@@ -180,7 +186,7 @@ look_at (Look *look, const char *path, GCancellable *cancellable, GError **error
   if (nodes.nodes == NULL || (wants_leases && leases.nodes == NULL))
     {
       GError **cause = nodes.nodes == NULL ? &nodes.error : &leases.error;
-      g_propagate_error (error, g_steal_pointer (cause));
+      g_propagate_error (&look->error, g_steal_pointer (cause));
       return NULL;
     }
   const int held = wants_leases ? find_leases (look, leases.nodes) : -1;
@@ -192,31 +198,23 @@ look_at (Look *look, const char *path, GCancellable *cancellable, GError **error
 }
 
 static void
-run_look (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+run_look (gpointer data)
 {
   Look *look = data;
-  GError *error = NULL;
-  char *found = NULL;
 
-  for (char **path = look->options->paths; *path != NULL && found == NULL && error == NULL; path++)
-    found = look_at (look, *path, cancellable, &error);
-  if (error != NULL)
-    {
-      g_task_return_error (task, error);
-      return;
-    }
-  g_task_return_pointer (task, found, g_free);
+  for (char **path = look->options->paths;
+       *path != NULL && look->conflict == NULL && look->error == NULL; path++)
+    look->conflict = look_at (look, *path);
 }
 
 static void
-on_looked (GObject *source, GAsyncResult *result, gpointer data)
+on_looked (gpointer data)
 {
-  Look *look = g_task_get_task_data (G_TASK (result));
-  g_autoptr (GError) error = NULL;
-  g_autofree char *conflict = g_task_propagate_pointer (G_TASK (result), &error);
+  Look *look = data;
 
-  if (!g_cancellable_is_cancelled (g_task_get_cancellable (G_TASK (result))))
-    look->done (conflict, error, look->data);
+  if (!g_cancellable_is_cancelled (look->cancellable))
+    look->done (look->conflict, look->error, look->data);
+  look_free (look);
 }
 
 void
@@ -224,13 +222,12 @@ kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,
             GCancellable *cancellable, KindsDone done, gpointer data)
 {
   Look *look = g_new (Look, 1);
-  g_autoptr (GTask) task = g_task_new (NULL, cancellable, on_looked, NULL);
 
   *look = (Look){ .options = options,
                   .client = curator_client_ref (client),
                   .is_waiting = is_waiting,
+                  .cancellable = g_object_ref (cancellable),
                   .done = done,
                   .data = data };
-  g_task_set_task_data (task, look, look_free);
-  g_task_run_in_thread (task, run_look);
+  errands_run (run_look, on_looked, look);
 }

@@ -9,7 +9,7 @@
  * nothing. error: why it is not known, else NULL. Both are borrowed. */
 typedef void (*KindsDone) (const char *conflict, const GError *error, gpointer data);
 
-/* Looks at all paths of the options, on a thread of its own. options and data must outlive it; done does
+/* Looks at all paths of the options, as an errand. options and data must outlive it; done does
  * not run once cancellable is cancelled. is_waiting: also finds a zkflock around this one that holds
  * the lock, so that the wait would never end. */
 void kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,

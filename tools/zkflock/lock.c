@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "conflict.h"
 #include "contest.h"
+#include "errands.h"
 #include "hold.h"
 #include "kinds.h"
 #include "linger.h"
@@ -33,6 +34,12 @@ typedef struct
   guint timer; /* the connection is lost, and may be back at once */
   gboolean told;
 } Outage;
+
+typedef struct
+{
+  gboolean is_done;
+  gboolean unconfirmed; /* the release; valid once it is done */
+} Closing;
 
 typedef struct
 {
@@ -63,9 +70,9 @@ typedef struct
   GMainLoop *loop;
   gint64 connect_by_us;
   guint connect_timer;
-  Probe *probe;         /* why there is no connection yet, or NULL */
-  gboolean unconfirmed; /* the release; valid once finished */
-  gint finished;        /* atomic: the client is closed */
+  guint late_timer; /* of --wait and --max-hold, while a lock that is granted waits for a look */
+  Probe *probe;     /* why there is no connection yet, or NULL */
+  Closing closing;
 } Run;
 
 static gboolean
@@ -117,6 +124,58 @@ note_connected (Run *run)
     }
 }
 
+static gint64
+ends_us (const Run *run)
+{
+  const gint64 max_ms = run->options->max_hold_ms;
+  return max_ms > 0 ? run->since_us + max_ms * 1000 : G_MAXINT64;
+}
+
+/* What is left of --wait, which has begun with zkflock. */
+static gint64
+wait_left_ms (const Run *run)
+{
+  const gint64 wait_ms = run->options->wait_ms;
+  return wait_ms > 0 ? MAX (wait_ms - outcome_elapsed_ms (), 0) : wait_ms;
+}
+
+static gboolean
+on_late (gpointer data)
+{
+  Run *run = data;
+
+  run->late_timer = 0;
+  if (boottime_us () >= ends_us (run))
+    {
+      status_set_verdict ("maximum");
+      run->error = g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                "held for its maximum of %g s before the command could start",
+                                (double) run->options->max_hold_ms / 1000);
+    }
+  else
+    {
+      run->error = g_error_new_literal (
+          CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
+          "granted, but no server has told in time whether the path is used otherwise");
+    }
+  g_main_loop_quit (run->loop);
+  return G_SOURCE_REMOVE;
+}
+
+/* The command starts as soon as no other kind of lock is found. */
+static void
+look_before_the_start (Run *run)
+{
+  const gint64 maximum_ms = run->options->max_hold_ms;
+  const gint64 left_ms = wait_left_ms (run);
+  const gint64 late_ms =
+      MIN (left_ms > 0 ? left_ms : G_MAXINT, maximum_ms > 0 ? maximum_ms : G_MAXINT);
+
+  g_clear_pointer (&run->place, place_stop);
+  look_for_other_kinds (run);
+  run->late_timer = g_timeout_add ((guint) MIN (late_ms, G_MAXINT), on_late, run);
+}
+
 static void
 on_granted (CuratorLease *lease, const GError *error, gpointer data)
 {
@@ -128,7 +187,7 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
     note_connected (run);
   run->error = error != NULL ? g_error_copy (error) : NULL;
   if (lease != NULL && !run->options->mixed && !g_cancellable_is_cancelled (run->cancellable))
-    look_for_other_kinds (run);
+    look_before_the_start (run);
   else
     g_main_loop_quit (run->loop);
 }
@@ -270,6 +329,7 @@ iterate_until_decided (Run *run)
     g_main_loop_run (run->loop);
   curator_client_remove_state_listener (run->client, listener);
   g_clear_handle_id (&run->connect_timer, g_source_remove);
+  g_clear_handle_id (&run->late_timer, g_source_remove);
   g_clear_handle_id (&run->outage.timer, g_source_remove);
   g_clear_pointer (&run->place, place_stop);
   g_cancellable_cancel (run->looking);
@@ -326,8 +386,8 @@ wait_for_lock (Run *run, int *exit_code)
 
   run->cancellable = g_cancellable_new ();
   run->connect_by_us = g_get_monotonic_time () + run->options->connect_timeout_ms * 1000;
-  run->contest = contest_start (run->options, run->client, run->cancellable, on_granted, on_revoked,
-                                run, &error);
+  run->contest = contest_start (run->options, run->client, wait_left_ms (run), run->cancellable,
+                                on_granted, on_revoked, run, &error);
   if (run->contest == NULL)
     {
       *exit_code = fail_with (run->options, error);
@@ -363,13 +423,6 @@ make_environment (Run *run)
   g_ptr_array_add (entries, g_strdup ("WATCHDOG_PID"));
   g_ptr_array_add (entries, NULL);
   return (char **) g_ptr_array_free (entries, FALSE);
-}
-
-static gint64
-ends_us (const Run *run)
-{
-  const gint64 max_ms = run->options->max_hold_ms;
-  return max_ms > 0 ? run->since_us + max_ms * 1000 : G_MAXINT64;
 }
 
 static int
@@ -447,8 +500,8 @@ use_lock (Run *run, gboolean *lost)
   return run_command (run, lost);
 }
 
-/* Runs on a thread of its own, so that the main thread can bound its time. */
-static gpointer
+/* An errand, so that the main thread can bound its time. */
+static void
 close_client (gpointer data)
 {
   Run *run = data;
@@ -457,12 +510,16 @@ close_client (gpointer data)
   if (run->lease != NULL && !curator_lease_release (run->lease, 0, NULL, &error))
     {
       print_verbose (run->options, "%s", error->message);
-      run->unconfirmed = TRUE;
+      run->closing.unconfirmed = TRUE;
     }
   curator_client_close (run->client);
-  g_atomic_int_set (&run->finished, TRUE);
-  g_main_context_wakeup (NULL);
-  return NULL;
+}
+
+static void
+on_closed (gpointer data)
+{
+  Run *run = data;
+  run->closing.is_done = TRUE;
 }
 
 static gboolean
@@ -484,19 +541,16 @@ static gboolean
 close_within (Run *run, gint64 bound_ms)
 {
   gboolean over = FALSE;
-  g_autoptr (GThread) thread = g_thread_new ("close", close_client, run);
 
   signals_set_handler (on_signal_at_close, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
-  while (!over && !g_atomic_int_get (&run->finished))
+  errands_run (close_client, on_closed, run);
+  while (!over && !run->closing.is_done)
     g_main_context_iteration (NULL, TRUE);
   signals_set_handler (NULL, NULL);
-  if (g_atomic_int_get (&run->finished))
-    {
-      g_source_remove (timer);
-      g_thread_join (g_steal_pointer (&thread));
-      return TRUE;
-    }
+  g_source_remove (timer);
+  if (run->closing.is_done)
+    return TRUE;
   if (bound_ms > HURRIED_CLOSE_MS)
     {
       print_error (run->options->paths[0],
@@ -539,7 +593,7 @@ report_end (Run *run, gboolean granted, gboolean lost, gboolean closed)
   if (event != NULL)
     {
       if (!lost)
-        json_bool (event, "confirmed", closed && !run->unconfirmed);
+        json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
       status_send (event);
     }
 }
@@ -620,40 +674,45 @@ start_helpers (Run *run)
   return FALSE;
 }
 
+/* The helpers are forked before the first thread. Nothing is asked of a server before all is there. */
+static int
+start_and_run (Run *run)
+{
+  const Options *options = run->options;
+  int code = EXIT_CODE_UNREACHABLE;
+
+  if (options->command != NULL && !start_helpers (run))
+    return report_shortage (options->paths[0], "cannot start a helper process", errno);
+  run->loop = g_main_loop_new (NULL, FALSE);
+  notify_watchdog ();
+  if (!signals_start () || !errands_start ())
+    code = report_shortage (options->paths[0], "cannot start", errno);
+  else
+    run->client = connect_start (options, &code);
+  if (run->client == NULL)
+    {
+      dismiss_helpers (run);
+      return code;
+    }
+  code = run_with_client (run);
+  curator_client_unref (run->client);
+  return code;
+}
+
 int
 lock_and_run (const Options *options)
 {
   Run run = { .options = options, .cgroup = { .parent_fd = -1, .fd = -1 } };
-  int code = EXIT_CODE_UNREACHABLE;
 
   open_standard_descriptors ();
   signals_block ();
-  if (options->command != NULL)
-    {
-      if (!start_helpers (&run))
-        {
-          print_error (options->paths[0], "cannot fork: %s", g_strerror (errno));
-          return code;
-        }
-    }
-  run.loop = g_main_loop_new (NULL, FALSE);
-  notify_watchdog ();
-  run.client = signals_start () ? connect_start (options, &code) : NULL;
-  if (run.client == NULL)
-    {
-      dismiss_helpers (&run);
-    }
-  else
-    {
-      code = run_with_client (&run);
-      curator_client_unref (run.client);
-    }
+  const int code = start_and_run (&run);
   cgroup_close (&run.cgroup);
   probe_free (run.probe);
   g_clear_object (&run.cancellable);
   g_clear_object (&run.looking);
   g_free (run.conflict);
   g_clear_error (&run.error);
-  g_main_loop_unref (run.loop);
+  g_clear_pointer (&run.loop, g_main_loop_unref);
   return code;
 }

@@ -1,4 +1,5 @@
 /* zkflock: flock(1) for a ZooKeeper ensemble. */
+#include "base/needs.h"
 #include "base/options.h"
 #include "base/outcome.h"
 #include "base/probe.h"
@@ -52,7 +53,9 @@ main (int argc, char **argv)
       choose_logs (options.verbose            ? LOGS_ALL
                    : options.verb == VERB_TOP ? LOGS_CRITICAL
                                               : LOGS_WARNINGS);
-      code = open_status (&options) ? verbs[options.verb](&options) : EXIT_CODE_USAGE;
+      code = !needs_are_met (options.paths[0]) ? EXIT_CODE_SHORTAGE
+             : open_status (&options)          ? verbs[options.verb](&options)
+                                               : EXIT_CODE_USAGE;
     }
   if (options.verb != VERB_LOCK || code == 0)
     code = finish_output (code);

@@ -4,59 +4,30 @@
 
 #include "base/notify.h"
 #include "base/outcome.h"
+#include "errands.h"
 
 #define FIRST_READ_MS 300
 #define READ_MS       3000
 
 struct _Place
 {
-  gint refs; /* atomic; the owner, and each read in flight */
   const Options *options;
   CuratorClient *client;
+  GCancellable *stopped;
+  gboolean is_reading;
+  CuratorInspection *inspection; /* the result of a read, or NULL */
   guint timer;
   guint last_position;
-  gboolean stopped;
 };
 
 static void schedule (Place *place, guint ms);
 
 static void
-place_unref (gpointer data)
+place_free (Place *place)
 {
-  Place *place = data;
-  if (g_atomic_int_dec_and_test (&place->refs))
-    {
-      curator_client_unref (place->client);
-      g_free (place);
-    }
-}
-
-/* Runs on a thread of its own, because reading blocks. Returns the first path in whose queue this
- * session waits: the paths of a multi-lock are acquired in turn. */
-static void
-read_queue (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-  Place *place = data;
-
-  for (char **path = place->options->paths; *path != NULL; path++)
-    {
-      g_autoptr (CuratorInspection) inspection =
-          curator_inspect (place->client, *path, 0, NULL, NULL);
-      const gint64 session = curator_client_get_session_id (place->client);
-      const guint n = inspection != NULL ? curator_inspection_get_n_participants (inspection) : 0;
-      for (guint i = 0; i < n; i++)
-        {
-          const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-          if (curator_participant_get_session_id (one) == session
-              && curator_participant_get_position (one) > 0)
-            {
-              g_task_return_pointer (task, g_steal_pointer (&inspection),
-                                     (GDestroyNotify) curator_inspection_unref);
-              return;
-            }
-        }
-    }
-  g_task_return_pointer (task, NULL, NULL);
+  curator_client_unref (place->client);
+  g_object_unref (place->stopped);
+  g_free (place);
 }
 
 static const CuratorParticipant *
@@ -74,6 +45,21 @@ find_own (Place *place, CuratorInspection *inspection)
         }
     }
   return NULL;
+}
+
+/* The first path in whose queue this session waits: the paths of a multi-lock are acquired in turn. */
+static void
+read_queue (gpointer data)
+{
+  Place *place = data;
+
+  for (char **path = place->options->paths; *path != NULL && place->inspection == NULL; path++)
+    {
+      g_autoptr (CuratorInspection) one =
+          curator_inspect (place->client, *path, 0, place->stopped, NULL);
+      if (one != NULL && find_own (place, one) != NULL)
+        place->inspection = g_steal_pointer (&one);
+    }
 }
 
 static void
@@ -96,19 +82,20 @@ report (Place *place, CuratorInspection *inspection)
 }
 
 static void
-on_read (GObject *source, GAsyncResult *result, gpointer data)
+on_read (gpointer data)
 {
   Place *place = data;
-  CuratorInspection *inspection = g_task_propagate_pointer (G_TASK (result), NULL);
+  g_autoptr (CuratorInspection) inspection = g_steal_pointer (&place->inspection);
 
-  if (!place->stopped)
+  place->is_reading = FALSE;
+  if (g_cancellable_is_cancelled (place->stopped))
     {
-      if (inspection != NULL)
-        report (place, inspection);
-      schedule (place, READ_MS);
+      place_free (place);
+      return;
     }
-  g_clear_pointer (&inspection, curator_inspection_unref);
-  place_unref (place);
+  if (inspection != NULL)
+    report (place, inspection);
+  schedule (place, READ_MS);
 }
 
 static gboolean
@@ -116,11 +103,8 @@ on_timer (gpointer data)
 {
   Place *place = data;
   place->timer = 0;
-  g_atomic_int_inc (&place->refs);
-  GTask *task = g_task_new (NULL, NULL, on_read, place);
-  g_task_set_task_data (task, place, NULL);
-  g_task_run_in_thread (task, read_queue);
-  g_object_unref (task);
+  place->is_reading = TRUE;
+  errands_run (read_queue, on_read, place);
   return G_SOURCE_REMOVE;
 }
 
@@ -136,7 +120,7 @@ place_start (const Options *options, CuratorClient *client)
   if (!options->verbose && !notify_is_wanted ())
     return NULL;
   Place *place = g_new0 (Place, 1);
-  g_atomic_int_set (&place->refs, 1);
+  place->stopped = g_cancellable_new ();
   place->options = options;
   place->client = curator_client_ref (client);
   schedule (place, FIRST_READ_MS);
@@ -155,8 +139,8 @@ place_stop (Place *place)
 {
   if (place == NULL)
     return;
-  place->stopped = TRUE;
-  if (place->timer != 0)
-    g_source_remove (place->timer);
-  place_unref (place);
+  g_cancellable_cancel (place->stopped);
+  g_clear_handle_id (&place->timer, g_source_remove);
+  if (!place->is_reading)
+    place_free (place);
 }

@@ -33,6 +33,8 @@ code_of_setting (const Options *options, const GError *error)
 {
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED))
     return EXIT_CODE_USAGE;
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TOO_MANY_OPEN_FILES))
+    return EXIT_CODE_SHORTAGE;
   return error->domain == G_IO_ERROR ? EXIT_CODE_REFUSED : exit_code_of (options, error);
 }
 
@@ -108,10 +110,10 @@ connect_knows_cause (const Options *options, CuratorClient *client)
 gboolean
 connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
 {
-  if (!options->secure.is_tls || !probe_all_refuse_tls (probe))
-    return FALSE;
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
-  return error != NULL && exit_code_of_cause (error) == EXIT_CODE_TLS;
+  const int code = error != NULL ? exit_code_of_cause (error) : 0;
+  return code == EXIT_CODE_SHORTAGE
+         || (code == EXIT_CODE_TLS && options->secure.is_tls && probe_all_refuse_tls (probe));
 }
 
 static void
@@ -126,8 +128,7 @@ wait_for_probe (Probe *probe, gboolean (*is_done) (Probe *probe), gint64 most_ms
 int
 connect_report_failure (const Options *options, CuratorClient *client, Probe *probe)
 {
-  g_autoptr (GError) error =
-      secure_is_used (&options->secure) ? curator_client_dup_connection_error (client) : NULL;
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
   const int code = error != NULL ? exit_code_of_cause (error) : EXIT_CODE_UNREACHABLE;
 
   if (code != EXIT_CODE_UNREACHABLE)

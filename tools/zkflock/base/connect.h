@@ -12,8 +12,8 @@ CuratorClient *connect_start (const Options *options, int *exit_code);
 CuratorClient *connect_and_wait (const Options *options, int *exit_code);
 /* FALSE while TLS or SASL may still turn out to be the cause of a missing connection. */
 gboolean connect_knows_cause (const Options *options, CuratorClient *client);
-/* Every server has refused TLS, or has a certificate that was refused: no wait will help. probe may be
- * NULL. */
+/* No wait will help: every server has refused TLS, or has a certificate that was refused; or this machine is
+ * short of something. probe may be NULL. */
 gboolean connect_is_refused (const Options *options, CuratorClient *client, Probe *probe);
 /* Prints that no server could be reached, and why; returns the exit code. Asks the client about TLS and
  * SASL, and the servers if probe is NULL. */

@@ -8,6 +8,7 @@ enum
   EXIT_CODE_USAGE = 64,
   EXIT_CODE_UNREACHABLE = 69,
   EXIT_CODE_NOT_KILLED = 70,
+  EXIT_CODE_SHORTAGE = 71, /* this machine is short of something: later it may work */
   EXIT_CODE_OUTPUT = 74,
   EXIT_CODE_LOST = 75,
   EXIT_CODE_TLS = 76,

@@ -2,6 +2,7 @@
 #include "base/outcome.h"
 
 #include "base/status.h"
+#include "channel/channel_error.h"
 
 #include <curator/curator.h>
 #include <stdarg.h>
@@ -15,6 +16,12 @@ outcome_start_clock (void)
   start_us = g_get_monotonic_time ();
 }
 
+gint64
+outcome_elapsed_ms (void)
+{
+  return (g_get_monotonic_time () - start_us) / 1000;
+}
+
 void
 print_verbose (const Options *options, const char *format, ...)
 {
@@ -24,8 +31,17 @@ print_verbose (const Options *options, const char *format, ...)
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
-  const gint64 ms = (g_get_monotonic_time () - start_us) / 1000;
+  const gint64 ms = outcome_elapsed_ms ();
   print_note (options->paths[0], "%d.%03d s: %s", (int) (ms / 1000), (int) (ms % 1000), text);
+}
+
+int
+report_shortage (const char *path, const char *what, int error)
+{
+  g_autofree char *why = curator_shortage_describe (error);
+
+  print_error (path, "%s: %s", what, why);
+  return EXIT_CODE_SHORTAGE;
 }
 
 static gboolean
@@ -50,6 +66,8 @@ exit_code_of_cause (const GError *error)
 {
   if (is_refusal (error))
     return EXIT_CODE_REFUSED;
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES))
+    return EXIT_CODE_SHORTAGE;
   if (error->domain != CURATOR_CONNECT_ERROR)
     return EXIT_CODE_UNREACHABLE;
   switch (error->code)
@@ -76,6 +94,8 @@ exit_code_of (const Options *options, const GError *error)
     return options->conflict_code;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
     return EXIT_CODE_LOST;
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES))
+    return EXIT_CODE_SHORTAGE;
   return EXIT_CODE_UNREACHABLE;
 }
 

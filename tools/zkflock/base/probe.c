@@ -15,6 +15,7 @@
 typedef enum
 {
   CAUSE_PENDING,
+  CAUSE_NOT_ASKED,
   CAUSE_UNKNOWN_HOST,
   CAUSE_REFUSED,
   CAUSE_UNREACHABLE, /* another error of the connection */
@@ -135,7 +136,15 @@ start_target (Probe *probe, Dial *dial, const char *address, gint64 timeout_ms)
   g_mutex_init (&target->mutex);
   g_ptr_array_add (probe->targets, target);
   g_atomic_int_inc (&n_running);
-  g_thread_unref (g_thread_new ("probe", probe_target, target));
+  GThread *thread = g_thread_try_new ("probe", probe_target, target, NULL);
+  if (thread != NULL)
+    {
+      g_thread_unref (thread);
+      return;
+    }
+  set_cause (target, CAUSE_NOT_ASKED, NULL, TRUE);
+  target_unref (target);
+  g_atomic_int_add (&n_running, -1);
 }
 
 Probe *
@@ -217,6 +226,7 @@ describe_target (Target *target)
 {
   static const char *const texts[] = {
     [CAUSE_PENDING] = "no connection yet",
+    [CAUSE_NOT_ASKED] = "no connection, and no thread left to ask it",
     [CAUSE_UNKNOWN_HOST] = "unknown host",
     [CAUSE_REFUSED] = "connection refused",
     [CAUSE_UNREACHABLE] = "cannot connect",

@@ -138,6 +138,8 @@ verdict_of (int exit_code)
       return "usage";
     case EXIT_CODE_NOT_KILLED:
       return "not killed";
+    case EXIT_CODE_SHORTAGE:
+      return "shortage";
     case EXIT_CODE_OUTPUT:
       return "output";
     case EXIT_CODE_LOST:

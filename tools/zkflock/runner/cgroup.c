@@ -26,6 +26,7 @@
 #define MAKE_TRIES      3
 #define REMOVE_PAUSE_MS 5
 #define REMOVE_TRIES    200
+#define SIGNAL_ROUNDS   20 /* for a command that goes on forking */
 
 #define NONE                                                                                       \
   (Cgroup)                                                                                         \
@@ -213,19 +214,38 @@ cgroup_add (Cgroup *cgroup, pid_t pid)
   return FALSE;
 }
 
+/* Whether there was one that is not in told. */
+static gboolean
+signal_new_ones (const Cgroup *cgroup, pid_t group, int signal, GHashTable *told)
+{
+  const int fd = cgroup->fd >= 0 ? openat (cgroup->fd, "cgroup.procs", O_RDONLY | O_CLOEXEC) : -1;
+  FILE *procs = fd >= 0 ? fdopen (fd, "r") : NULL;
+  gboolean found = FALSE;
+  int pid;
+
+  while (procs != NULL && fscanf (procs, "%d", &pid) == 1)
+    {
+      if (pid > 1 && getpgid (pid) != group && g_hash_table_add (told, GINT_TO_POINTER (pid)))
+        {
+          kill (pid, signal);
+          found = TRUE;
+        }
+    }
+  if (procs != NULL)
+    fclose (procs);
+  else if (fd >= 0)
+    close (fd);
+  return found;
+}
+
 void
 cgroup_signal_others (const Cgroup *cgroup, pid_t group, int signal)
 {
-  char text[16384];
+  g_autoptr (GHashTable) told = g_hash_table_new (NULL, NULL);
 
-  if (read_file (cgroup, "cgroup.procs", text, sizeof text) == 0)
-    return;
-  for (char *at = text; *at != '\0';)
+  for (int i = 0; i < SIGNAL_ROUNDS && signal_new_ones (cgroup, group, signal, told); i++)
     {
-      const pid_t pid = (pid_t) strtol (at, &at, 10);
-      if (pid > 1 && getpgid (pid) != group)
-        kill (pid, signal);
-      at += strspn (at, "\n");
+      /* Those that were told may have had children meanwhile. */
     }
 }
 

@@ -14,6 +14,7 @@
 #include "runner/dead_switch.h"
 #include "runner/title.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -111,12 +112,25 @@ check_board (GuardBoard *board, pid_t group, const Cgroup *cgroup, int timer, ti
   set_own_end (own_end, deadline - now + atomic_load (&board->slack_us));
 }
 
+/* 0, or the errno of what is missing. */
+static int
+prepare (pid_t group, int *timer, timer_t *own_end)
+{
+  struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
+
+  *timer = timerfd_create (CLOCK_BOOTTIME, 0);
+  return *timer >= 0 && dead_switch_set (group)
+                 && timer_create (CLOCK_MONOTONIC, &kill_own, own_end) == 0
+             ? 0
+             : errno;
+}
+
 /* A byte on the socket: the board has changed, to be answered. End of file: zkflock has ended. */
 G_GNUC_NORETURN static void
 run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
 {
-  struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
   timer_t own_end;
+  int timer;
   sigset_t all;
   char byte;
 
@@ -125,8 +139,9 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
   setpgid (0, 0);
   title_set ("lock-guard");
   leave_standard_descriptors ();
-  const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
-  if (!dead_switch_set (group) || timer_create (CLOCK_MONOTONIC, &kill_own, &own_end) != 0)
+  const int error = prepare (group, &timer, &own_end);
+  send (fd, &error, sizeof error, MSG_NOSIGNAL);
+  if (error != 0)
     _exit (1);
   struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
   for (;;)
@@ -143,6 +158,17 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
       if (is_asked)
         send (fd, "", 1, MSG_NOSIGNAL);
     }
+}
+
+/* The guard has ended, or ends now that nobody has the other end. */
+static gboolean
+give_up (Guard *guard, int error)
+{
+  close (guard->fd);
+  if (guard->pid > 0)
+    waitpid (guard->pid, NULL, 0);
+  errno = error;
+  return FALSE;
 }
 
 gboolean
@@ -163,10 +189,17 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
       close (ends[1]);
       run_guard (ends[0], guard->board, group, *cgroup);
     }
+  const int fork_error = errno;
+  int error = ECHILD;
+
   close (ends[0]);
   guard->pid = pid;
   guard->fd = ends[1];
-  return pid > 0 && dead_switch_set (group);
+  if (pid < 0)
+    return give_up (guard, fork_error);
+  if (read (guard->fd, &error, sizeof error) != sizeof error || error != 0)
+    return give_up (guard, error);
+  return dead_switch_set (group) || give_up (guard, errno);
 }
 
 void

@@ -45,16 +45,25 @@ write_all (int fd, const void *buffer, gsize length)
   return TRUE;
 }
 
-static void
+/* FALSE with errno. */
+static gboolean
 apply_environment (char *text, gsize length)
 {
   for (char *entry = text; entry < text + length; entry += strlen (entry) + 1)
     {
-      if (strchr (entry, '=') != NULL)
-        putenv (entry);
-      else
-        unsetenv (entry);
+      const int failed = strchr (entry, '=') != NULL ? putenv (entry) : unsetenv (entry);
+      if (failed != 0)
+        return FALSE;
     }
+  return TRUE;
+}
+
+/* Instead of the command. */
+G_GNUC_NORETURN static void
+fail (int error_fd, int error)
+{
+  write_all (error_fd, &error, sizeof error);
+  _exit (error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE);
 }
 
 G_GNUC_NORETURN static void
@@ -69,15 +78,16 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
       _exit (0);
     }
   char *text = malloc (length + 1);
-  if (text == NULL || !read_all (grant_fd, text, length))
+  if (text == NULL)
+    fail (error_fd, errno);
+  if (!read_all (grant_fd, text, length))
     _exit (0);
   text[length] = '\0';
-  apply_environment (text, length);
+  if (!apply_environment (text, length))
+    fail (error_fd, errno);
   signals_restore ();
   execvp (argv[0], argv);
-  const int error = errno;
-  write_all (error_fd, &error, sizeof error);
-  _exit (error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE);
+  fail (error_fd, errno);
 }
 
 gboolean

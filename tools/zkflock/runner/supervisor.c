@@ -11,6 +11,7 @@
 #include "base/moments.h"
 #include "base/outcome.h"
 #include "base/status.h"
+#include "channel/channel_error.h"
 #include "runner/group.h"
 #include "runner/signals.h"
 #include "runner/terminal.h"
@@ -555,7 +556,11 @@ static int
 report_exec_failure (const SupervisorJob *job, int error)
 {
   g_autofree char *command = curator_escape_name (job->options->command[0], -1);
-  print_error (job->path, "cannot run %s: %s", command, g_strerror (error));
+  g_autofree char *what = g_strconcat ("cannot run ", command, NULL);
+
+  if (curator_is_shortage (error))
+    return report_shortage (job->path, what, error);
+  print_error (job->path, "%s: %s", what, g_strerror (error));
   return error == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE;
 }
 

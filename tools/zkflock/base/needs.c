@@ -1,0 +1,75 @@
+/* What a run needs of this machine, tried before a lock is asked for.
+ *
+ * GLib ends a process that gets no descriptor or no memory where it needs one. A thread that cannot be
+ * started is an error, of the library or of ours.
+ */
+#include "base/needs.h"
+
+#include "base/outcome.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define N_DESCRIPTORS 32
+#define N_THREADS     10
+#define STACK_BYTES   (1 << 20)
+#define HEAP_BYTES    (16 << 20)
+
+static gboolean
+has_descriptors (void)
+{
+  int fds[N_DESCRIPTORS];
+  int n = 0;
+
+  while (n < N_DESCRIPTORS && (fds[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+    n++;
+  const int error = errno;
+  for (int i = 0; i < n; i++)
+    close (fds[i]);
+  errno = error;
+  return n == N_DESCRIPTORS;
+}
+
+static gboolean
+has_memory (void)
+{
+  const gsize bytes = N_THREADS * (gsize) STACK_BYTES + HEAP_BYTES;
+  void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  if (memory == MAP_FAILED)
+    return FALSE;
+  munmap (memory, bytes);
+  return TRUE;
+}
+
+/* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside for each. */
+static void
+set_sizes (void)
+{
+  pthread_attr_t attributes;
+
+  mallopt (M_ARENA_MAX, 2);
+  pthread_attr_init (&attributes);
+  pthread_attr_setstacksize (&attributes, STACK_BYTES);
+  pthread_setattr_default_np (&attributes);
+  pthread_attr_destroy (&attributes);
+}
+
+gboolean
+needs_are_met (const char *path)
+{
+  set_sizes ();
+  if (!has_descriptors ())
+    report_shortage (path, "cannot open descriptors", errno);
+  else if (!has_memory ())
+    report_shortage (path, "cannot get memory", errno);
+  else
+    return TRUE;
+  return FALSE;
+}
