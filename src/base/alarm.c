@@ -1,17 +1,32 @@
-/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it.
+/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it or sets the wall clock.
  *
  * Curator has no counterpart: Java's timers stand still with the machine. A condition variable cannot
  * wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any sets or wakes it; nothing is shared but
  * the descriptors.
+ *
+ * NOTES: who wakes it sets a timer of CLOCK_REALTIME to a moment that has passed. Until then that timer is set to one
+ * that never comes, and the kernel ends it when the clock is set.
  */
 #include "base/alarm.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+
+#define YEAR_2200_S ((time_t) G_GINT64_CONSTANT (7258118400))
+
+/* A kernel that cannot tell when the clock is set wakes all the same. */
+static void
+wait_for_wake (int fd)
+{
+  const gboolean is_small = sizeof (time_t) == sizeof (gint32);
+  const struct itimerspec never = { .it_value.tv_sec = is_small ? G_MAXINT32 : YEAR_2200_S };
+  if (timerfd_settime (fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never, NULL) != 0
+      && errno == EINVAL)
+    timerfd_settime (fd, TFD_TIMER_ABSTIME, &never, NULL);
+}
 
 gboolean
 curator_alarm_open (CuratorAlarm *alarm)
@@ -19,9 +34,12 @@ curator_alarm_open (CuratorAlarm *alarm)
   if (alarm->timer_fd >= 0)
     return TRUE;
   alarm->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  alarm->wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+  alarm->wake_fd = timerfd_create (CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   if (alarm->timer_fd >= 0 && alarm->wake_fd >= 0)
-    return TRUE;
+    {
+      wait_for_wake (alarm->wake_fd);
+      return TRUE;
+    }
   curator_alarm_close (alarm);
   return FALSE;
 }
@@ -35,15 +53,6 @@ curator_alarm_close (CuratorAlarm *alarm)
     close (alarm->wake_fd);
   alarm->timer_fd = -1;
   alarm->wake_fd = -1;
-}
-
-static void
-drain (int fd)
-{
-  guint64 count;
-  while (read (fd, &count, sizeof count) < 0 && errno == EINTR)
-    {
-    }
 }
 
 void
@@ -70,14 +79,13 @@ curator_alarm_wait (CuratorAlarm *alarm)
 
   poll (fds, G_N_ELEMENTS (fds), -1);
   if (fds[0].revents != 0)
-    drain (alarm->wake_fd);
+    wait_for_wake (alarm->wake_fd);
 }
 
 void
 curator_alarm_wake (CuratorAlarm *alarm)
 {
-  const guint64 one = 1;
-  while (alarm->wake_fd >= 0 && write (alarm->wake_fd, &one, sizeof one) < 0 && errno == EINTR)
-    {
-    }
+  const struct itimerspec past = { .it_value.tv_nsec = 1 };
+  if (alarm->wake_fd >= 0)
+    timerfd_settime (alarm->wake_fd, TFD_TIMER_ABSTIME, &past, NULL);
 }

@@ -157,6 +157,19 @@ curator_lease_note_leader (CuratorLeaseEvidence *evidence, int64_t asked_us)
   evidence->known_us = most (evidence->known_us, asked_us);
 }
 
+void
+curator_lease_note_step (CuratorLeaseEvidence *evidence, int64_t stepped_us)
+{
+  evidence->stepped_us = most (evidence->stepped_us, stepped_us);
+}
+
+/* Nobody has been heard since the clocks jumped. */
+static bool
+is_doubtful (const CuratorLeaseEvidence *evidence)
+{
+  return evidence->proof_us == 0 || evidence->stepped_us > evidence->proof_us;
+}
+
 int64_t
 curator_lease_deadline (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms)
 {
@@ -181,7 +194,7 @@ curator_lease_until_suspect (const CuratorLeaseEvidence *evidence, const Curator
   /* Two heartbeats in a row that brought nothing, or one that is answered as slowly as may be. */
   const int64_t patience =
       most (5 * terms->period_us / 2, 3 * terms->period_us / 2 + prompt_us (terms));
-  return evidence->proof_us == 0 ? 0 : patience - (now_us - evidence->proof_us);
+  return is_doubtful (evidence) ? 0 : patience - (now_us - evidence->proof_us);
 }
 
 bool
@@ -212,7 +225,8 @@ bool
 curator_lease_is_fresh (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms,
                         int64_t now_us)
 {
-  return evidence->proof_us != 0 && now_us - evidence->proof_us <= curator_lease_newest_us (terms)
+  return !is_doubtful (evidence)
+         && now_us - evidence->proof_us <= curator_lease_newest_us (terms)
          && curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms);
 }
 

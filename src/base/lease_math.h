@@ -3,7 +3,7 @@
  * model of the servers.
  *
  * All times are microseconds. Points in time are of one clock that goes on while the machine sleeps
- * (CLOCK_BOOTTIME); zero means "never".
+ * (lease_time.h); zero means "never".
  */
 #pragma once
 
@@ -38,6 +38,7 @@ typedef struct
   int64_t known_us; /* the leader is known to count the session from then on, or later */
   CuratorMark marks[CURATOR_N_MARKS]; /* some answers, a ring */
   unsigned n_marks;                   /* ever noted */
+  int64_t stepped_us;                 /* the clocks were seen to jump then, last */
 } CuratorLeaseEvidence;
 
 /* What scripts/proof shows of this code, for all arguments within the bounds. A moment at which the leader
@@ -48,7 +49,8 @@ typedef struct
       && 0 <= t.half_tick_us <= CURATOR_MAX_TERM_MS * 500
       && 0 <= t.period_us <= t.session_us / 4;
     predicate is_evidence{L} (CuratorLeaseEvidence *e) =
-      is_moment (e->proof_us) && is_moment (e->known_us) && e->n_marks < 2 * CURATOR_N_MARKS
+      is_moment (e->proof_us) && is_moment (e->known_us) && is_moment (e->stepped_us)
+      && e->n_marks < 2 * CURATOR_N_MARKS
       && \forall integer i; 0 <= i < CURATOR_N_MARKS
            ==> is_moment (e->marks[i].sent_us) && is_moment (e->marks[i].answered_us);
     predicate is_told{L} (CuratorLeaseEvidence *e, integer i, integer until_us) =
@@ -133,6 +135,14 @@ bool curator_lease_note_proof (CuratorLeaseEvidence *evidence, const CuratorLeas
 */
 void curator_lease_note_leader (CuratorLeaseEvidence *evidence, int64_t asked_us);
 
+/* The clocks have jumped: a hold is suspect, and nothing is granted, until a proof that was sent later. */
+/*@ requires \valid (evidence) && is_evidence (evidence) && is_moment (stepped_us);
+    assigns evidence->stepped_us;
+    ensures bounded: is_moment (evidence->stepped_us);
+    ensures newest: evidence->stepped_us == \max (\old (evidence->stepped_us), stepped_us);
+*/
+void curator_lease_note_step (CuratorLeaseEvidence *evidence, int64_t stepped_us);
+
 /* Until when a hold is provable: no server can have expired the session before. 0 without a proof. */
 /*@ requires \valid_read (evidence) && \valid_read (terms);
     requires is_evidence (evidence) && are_terms (*terms);
@@ -159,7 +169,8 @@ int64_t curator_lease_proof_age (const CuratorLeaseEvidence *evidence, int64_t n
     requires is_moment (now_us);
     assigns \nothing;
     ensures none: evidence->proof_us == 0 ==> \result == 0;
-    ensures slow: evidence->proof_us != 0 ==> \result + now_us - evidence->proof_us
+    ensures stepped: evidence->stepped_us > evidence->proof_us ==> \result == 0;
+    ensures slow: evidence->proof_us != 0 && evidence->stepped_us <= evidence->proof_us ==> \result + now_us - evidence->proof_us
       >= terms->period_us * 3 / 2 + terms->session_us / 10;
 */
 int64_t curator_lease_until_suspect (const CuratorLeaseEvidence *evidence,
@@ -176,6 +187,7 @@ int64_t curator_lease_newest_us (const CuratorLeaseTerms *terms);
     requires is_evidence (evidence) && are_terms (*terms);
     requires is_moment (now_us);
     assigns \nothing;
+    ensures steady: \result ==> evidence->stepped_us <= evidence->proof_us;
     ensures left: \result ==> evidence->proof_us != 0
       && now_us < evidence->known_us + lifetime (*terms)
       && now_us < evidence->proof_us - untold (*terms) + lifetime (*terms);

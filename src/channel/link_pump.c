@@ -5,24 +5,15 @@
  */
 #include "channel/link_pump.h"
 
+#include "base/lease_time.h"
 #include "channel/link_report.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 
 /* How long the last requests of libzookeeper may take to reach the server. */
 #define FINISH_US G_USEC_PER_SEC
-
-/* The clock of leases, which goes on while the machine sleeps. */
-static gint64
-boottime_us (void)
-{
-  struct timespec now;
-  clock_gettime (CLOCK_BOOTTIME, &now);
-  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
-}
 
 /* libzookeeper sends the length of a frame, then the frame: the length alone does not wake this thread. */
 static void
@@ -50,7 +41,7 @@ read_client (CuratorLink *link)
   if (got <= 0)
     return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
   curator_pings_note_requests (&link->pings, buffer->bytes + buffer->end, (gsize) got,
-                               boottime_us ());
+                               curator_lease_time_us ());
   buffer->end += (gsize) got;
   set_least_bytes (link);
   return got;
@@ -62,7 +53,7 @@ note_answers (CuratorLink *link, const guint8 *bytes, gsize n)
 {
   const gint64 sent_us = curator_pings_note_answers (&link->pings, bytes, n);
   if (sent_us != 0)
-    link->context->pinged (sent_us, boottime_us (), link->context->data);
+    link->context->pinged (sent_us, curator_lease_time_us (), link->context->data);
 }
 
 static gboolean

@@ -10,9 +10,9 @@
  */
 #include "core/await.h"
 
-#include "base/cond_init.h"
 #include "base/fork_gate.h"
 #include "core/client-record.h"
+#include "core/cond_init.h"
 
 struct _CuratorSeat
 {

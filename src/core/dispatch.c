@@ -8,17 +8,17 @@
 #include "core/dispatch.h"
 
 #include "base/alarm.h"
-#include "base/cond_init.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
-#include "base/task.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
+#include "core/cond_init.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
+#include "core/task.h"
 #include "core/timers.h"
 
 #include <errno.h>

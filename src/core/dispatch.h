@@ -42,7 +42,8 @@ CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorW
 /* The same, delay_us microseconds from now. */
 CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func,
                                    gpointer data) CURATOR_LOCKED;
-/* The same, at a time of CLOCK_BOOTTIME: on time, too, when the machine has slept meanwhile. */
+/* The same, at a time of the clock of leases: on time, too, when the machine has slept meanwhile. It may run too
+ * early, when that clock has jumped, so that func can look what that means. */
 CuratorTimer *curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func,
                                          gpointer data) CURATOR_LOCKED;
 void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_LOCKED;

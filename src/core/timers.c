@@ -5,6 +5,7 @@
  */
 #include "core/timers.h"
 
+#include "core/client-record.h"
 #include "core/monitor.h"
 
 void
@@ -79,6 +80,26 @@ curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 wh
   return now + (when_us - curator_client_boottime_us (client));
 }
 
+/* When the first timer of the clock that jumps is due. After a jump, which reading the clock finds, all are:
+ * whoever waits for a moment of it is to look again. */
+static CURATOR_LOCKED gint64
+always_due_us (CuratorTimers *timers, CuratorClient *client, const CuratorTimer *first)
+{
+  const gint64 due_us = curator_timers_due_us (client, CURATOR_CLOCK_ALWAYS, first->when_us);
+  CuratorZkOps *ops = client->ops;
+  const gint64 stepped_us = ops->stepped_us != NULL ? ops->stepped_us (ops) : 0;
+  if (stepped_us <= timers->stepped_us)
+    return due_us;
+  timers->stepped_us = stepped_us;
+  for (GSequenceIter *iter = first->place; !g_sequence_iter_is_end (iter);
+       iter = g_sequence_iter_next (iter))
+    {
+      CuratorTimer *timer = g_sequence_get (iter);
+      timer->when_us = 0;
+    }
+  return 0;
+}
+
 CuratorTimer *
 curator_timers_first (CuratorTimers *timers, CuratorClient *client, gint64 *due_us)
 {
@@ -86,8 +107,7 @@ curator_timers_first (CuratorTimers *timers, CuratorClient *client, gint64 *due_
   CuratorTimer *always = first_of_clock (timers, CURATOR_CLOCK_ALWAYS);
   const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
   const gint64 always_us =
-      always != NULL ? curator_timers_due_us (client, CURATOR_CLOCK_ALWAYS, always->when_us)
-                     : G_MAXINT64;
+      always != NULL ? always_due_us (timers, client, always) : G_MAXINT64;
 
   *due_us = MIN (running_us, always_us);
   return always_us < running_us ? always : running;

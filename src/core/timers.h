@@ -7,7 +7,7 @@
 typedef enum
 {
   CURATOR_CLOCK_RUNNING, /* CLOCK_MONOTONIC, which stands still while the machine sleeps */
-  CURATOR_CLOCK_ALWAYS,  /* CLOCK_BOOTTIME */
+  CURATOR_CLOCK_ALWAYS,  /* the clock of leases */
   CURATOR_N_CLOCKS
 } CuratorTimerClock;
 
@@ -24,6 +24,7 @@ typedef struct
 {
   GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED;
   guint64 last_order CURATOR_GUARDED;
+  gint64 stepped_us CURATOR_GUARDED; /* the last jump of CURATOR_CLOCK_ALWAYS that they know of */
 } CuratorTimers;
 
 void curator_timers_init (CuratorTimers *timers) CURATOR_LOCKED;

@@ -106,7 +106,10 @@ struct _CuratorZkOps
                              ZooWatcherType type, CuratorZkTicket *ticket);
 
   gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
-  gint64 (*boottime_us) (CuratorZkOps *ops);  /* for leases: goes on while the machine sleeps */
+  /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a machine was paused
+   * with its clocks; see base/lease_time.h. */
+  gint64 (*boottime_us) (CuratorZkOps *ops);
+  gint64 (*stepped_us) (CuratorZkOps *ops); /* when it had to, or 0; NULL: it never has to */
 
   /* For unique names: differs between processes, also across a fork(). */
   void (*random) (CuratorZkOps *ops, guint8 *bytes, gsize length);

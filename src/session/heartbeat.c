@@ -39,9 +39,9 @@ beat_arm (CuratorSession *session, gint64 when_us)
     }
   curator_timer_cancel (session->client, &session->beat.timer);
   session->beat.due_us = when_us;
-  session->beat.timer = curator_timer_after (
-      session->client, MAX (when_us - curator_locked_boottime_us (session->client), 0), on_beat_due,
-      session);
+  /* By the clock of leases: after a jump of it a proof is asked for at once. */
+  session->beat.timer =
+      curator_timer_at_boottime (session->client, when_us, on_beat_due, session);
 }
 
 static CURATOR_LOCKED void

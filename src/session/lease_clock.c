@@ -48,9 +48,19 @@ curator_lease_clock_remaining_ms (CuratorSession *session)
   return curator_deadline_remaining_ms (&session->clock.deadline_us, session->client);
 }
 
-gboolean
-curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us)
+/* Read after the clock, which may just have found it. */
+static CURATOR_LOCKED void
+note_step (CuratorSession *session)
 {
+  CuratorZkOps *ops = session->client->ops;
+  if (ops->stepped_us != NULL)
+    curator_lease_note_step (&session->clock.evidence, ops->stepped_us (ops));
+}
+
+gboolean
+curator_lease_clock_is_fresh (CuratorSession *session, gint64 now_us)
+{
+  note_step (session);
   return session->state == CURATOR_SESSION_CONNECTED
          && curator_lease_is_fresh (&session->clock.evidence, &session->clock.terms, now_us);
 }
@@ -131,6 +141,7 @@ on_lapse_timer (gpointer data)
   if (!curator_session_holds (session) && !session->clock.end_seen)
     return;
   const gint64 now = curator_locked_boottime_us (session->client);
+  note_step (session);
   const gint64 deadline = atomic_load (&session->clock.deadline_us);
   if (now >= deadline || session->clock.end_seen)
     {

@@ -1,7 +1,7 @@
 /* How long a session's holds are still provable, by our own clock.
  *
  * A proof is the answer to a transaction that a quorum committed, and counts from the moment the
- * request was sent. deadline = newest prompt proof + T - guard on CLOCK_BOOTTIME, or the newest moment
+ * request was sent. deadline = newest prompt proof + T - guard on the clock of leases, or the newest moment
  * at which the leader is known to have been told of us + T, if that is sooner: before that no server
  * can have expired the session. While anything is held, one multi of checks over those nodes is sent
  * every T/6, or as the user set it; a session that waits sends fewer, see beat_due.c. A session that
@@ -45,7 +45,7 @@ gint64 curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient
  * deadline has passed. Every hold of that moment is then LOST, and a later proof does not revive it. */
 gint64 curator_lease_clock_remaining_ms (CuratorSession *session);
 /* The newest proof is new enough to grant something on it without asking the server again. */
-gboolean curator_lease_clock_is_fresh (const CuratorSession *session, gint64 now_us) CURATOR_LOCKED;
+gboolean curator_lease_clock_is_fresh (CuratorSession *session, gint64 now_us) CURATOR_LOCKED;
 /* The stake's own node was seen as recently as a proof must be to grant something on it. */
 gboolean curator_stake_is_checked (const CuratorStake *stake, gint64 now_us) CURATOR_LOCKED;
 

@@ -11,6 +11,7 @@
  */
 #include "zk/zk_real.h"
 #include "base/fork_gate.h"
+#include "base/lease_time.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/cloexec.h"
@@ -385,23 +386,23 @@ real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char 
 }
 
 static gint64
-clock_us (clockid_t clock)
-{
-  struct timespec now;
-  clock_gettime (clock, &now);
-  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
-}
-
-static gint64
 real_monotonic_us (CuratorZkOps *ops)
 {
-  return clock_us (CLOCK_MONOTONIC);
+  struct timespec now;
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
 static gint64
 real_boottime_us (CuratorZkOps *ops)
 {
-  return clock_us (CLOCK_BOOTTIME);
+  return curator_lease_time_us ();
+}
+
+static gint64
+real_stepped_us (CuratorZkOps *ops)
+{
+  return curator_lease_time_stepped_us ();
 }
 
 static void
@@ -455,6 +456,7 @@ curator_zk_ops_real (void)
     .remove_all_watches = real_remove_all_watches,
     .monotonic_us = real_monotonic_us,
     .boottime_us = real_boottime_us,
+    .stepped_us = real_stepped_us,
     .random = real_random,
     .wait = real_wait,
     .wake = real_wake,

@@ -115,9 +115,9 @@ start_worker (Chaos *chaos, int i)
                                slot->names_path,
                                NULL };
   slept = g_strdup_printf ("%s/%d.slept", chaos->directory, slot->process);
-  chaos_slept_close (slot->slept_ns);
-  slot->slept_ns = chaos_slept_open (slept);
-  g_assert (slot->slept_ns != NULL);
+  chaos_clocks_close (slot->clocks);
+  slot->clocks = chaos_clocks_open (slept);
+  g_assert (slot->clocks != NULL);
   slot->pid = process_spawn ((char *const *) argv, output);
   g_assert (slot->pid != 0);
 }

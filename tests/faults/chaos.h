@@ -7,6 +7,7 @@
 #ifndef CURATOR_TEST_CHAOS_H
 #define CURATOR_TEST_CHAOS_H
 
+#include "machine_sleep.h"
 #include "support/recorder.h"
 
 #include <glib.h>
@@ -125,8 +126,8 @@ char *chaos_name (int member);
 
 void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */
 
-/* For how long the machine of a process has slept in all, in ns; NULL if the file cannot be mapped. */
-gint64 *chaos_slept_open (const char *path);
-void chaos_slept_close (gint64 *slept_ns); /* NULL is allowed */
+/* What a process sees of its machine's clocks; NULL if the file cannot be mapped. */
+MachineClocks *chaos_clocks_open (const char *path);
+void chaos_clocks_close (MachineClocks *clocks); /* NULL is allowed */
 
 #endif

@@ -20,7 +20,7 @@ typedef struct
   Proxy *proxies[3];
   char *connect_string;
   int usual_fds;
-  gint64 *slept_ns; /* how long the process's machine has slept */
+  MachineClocks *clocks; /* what the process sees of them */
   ChaosNames *names;
   char *names_path;
   gboolean by_name;       /* its processes know the servers by their names */

@@ -73,17 +73,17 @@ chaos_name (int member)
   return g_strdup_printf ("zk-%d.chaos", member);
 }
 
-gint64 *
-chaos_slept_open (const char *path)
+MachineClocks *
+chaos_clocks_open (const char *path)
 {
-  return map_file (path, sizeof (gint64));
+  return map_file (path, sizeof (MachineClocks));
 }
 
 void
-chaos_slept_close (gint64 *slept_ns)
+chaos_clocks_close (MachineClocks *clocks)
 {
-  if (slept_ns != NULL)
-    munmap (slept_ns, sizeof *slept_ns);
+  if (clocks != NULL)
+    munmap (clocks, sizeof *clocks);
 }
 
 guint32

@@ -604,7 +604,9 @@ set_clocks (Worker *worker, const char *offset_s)
   g_autofree char *slept = g_strdup_printf ("%s/%d.slept", worker->directory, worker->process);
   if (strcmp (offset_s, "0") != 0 && enter_time_namespace (offset_s))
     chaos_cell_add (&worker->cells->in_namespace, 1);
-  return machine_sleep_begin (slept);
+  const MachineClocks *clocks = chaos_clocks_open (slept);
+  machine_sleep_begin (clocks);
+  return clocks != NULL;
 }
 
 /* A worker that crashes says where, in its output: there may be no core of it. */

@@ -2,13 +2,15 @@
  *
  * The driver stops the process instead (SIGSTOP), and before it continues adds the length of the
  * stop to a number in a file that both map. CLOCK_MONOTONIC lags behind by this number, as does
- * every wait that counts by it; CLOCK_BOOTTIME and its timers go on, and so do the servers.
+ * every wait that counts by it; CLOCK_BOOTTIME and its timers go on, and so do the servers. A guest that its
+ * host pauses loses CLOCK_BOOTTIME, too. Its timers still go on here, so that they are early; and nobody tells the
+ * process when its CLOCK_REALTIME is set.
  *
  * These functions replace those of the C library for the whole program, because the dynamic linker
  * finds the program's own first. GLib waits for a condition by the system call itself. */
 #include "machine_sleep.h"
 
-#include "chaos.h"
+#include "support/waiting.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,19 +33,52 @@
 typedef long (*SystemCall) (long number, ...);
 typedef int (*TimedWait) (pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
 
-static const gint64 *lag; /* ns; NULL: the machine never sleeps */
+static const MachineClocks wakeful;
+static const MachineClocks *clocks = &wakeful; /* the machine never sleeps */
 
-gboolean
-machine_sleep_begin (const char *path)
+void
+machine_sleep_begin (const MachineClocks *of_process)
 {
-  lag = chaos_slept_open (path);
-  return lag != NULL;
+  clocks = of_process;
+}
+
+static gint64
+read_number (const gint64 *number)
+{
+  return __atomic_load_n (number, __ATOMIC_SEQ_CST);
 }
 
 static gint64
 lag_ns (void)
 {
-  return lag != NULL ? __atomic_load_n (lag, __ATOMIC_SEQ_CST) : 0;
+  return read_number (&clocks->slept_ns);
+}
+
+static gint64
+gained_ns (void)
+{
+  const gint64 ppm = read_number (&clocks->wall_ppm);
+  return read_number (&clocks->wall_ns)
+         + (ppm != 0 ? (wait_now_ns () - read_number (&clocks->gains_from_ns)) / 1000000 * ppm : 0);
+}
+
+/* By how much that clock is ahead of the machine's own. */
+static gint64
+ahead_ns (clockid_t clock)
+{
+  switch (clock)
+    {
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_COARSE:
+      return -lag_ns ();
+    case CLOCK_BOOTTIME:
+      return -read_number (&clocks->stopped_ns);
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+      return gained_ns ();
+    default:
+      return 0;
+    }
 }
 
 static SystemCall
@@ -74,17 +109,18 @@ from_ns (gint64 ns)
 REPLACES int
 clock_gettime (clockid_t clock, struct timespec *time)
 {
-  const gboolean lags = clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE;
   gint64 before;
+  gint64 ahead;
   int rc;
   do
     {
       before = lag_ns ();
+      ahead = ahead_ns (clock);
       rc = (int) system_call () (SYS_clock_gettime, clock, time);
     }
   while (lag_ns () != before);
-  if (rc == 0 && lags)
-    *time = from_ns (to_ns (time) - before);
+  if (rc == 0)
+    *time = from_ns (to_ns (time) + ahead);
   return rc;
 }
 

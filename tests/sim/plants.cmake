@@ -101,7 +101,7 @@ curator_plant(
   CHANGE "return least (by_proof, by_leader)" "return evidence->proof_us + terms->session_us")
 curator_plant(
   wall_clock_deadline PUBLISHED TEST ../unit/test_clocks.c FILE zk/zk_real.c EXPECT "test_wall_clock_steps"
-  CHANGE "clock_us (CLOCK_BOOTTIME)" "clock_us (CLOCK_REALTIME)")
+  CHANGE "return curator_lease_time_us ()" "return g_get_real_time ()")
 curator_plant(
   exists_watch PUBLISHED RECIPE mutex FILE session/watches.c EXPECT "hang|residue"
   CHANGE "else if (entry->by_exists)" "else if (TRUE)"
@@ -197,6 +197,28 @@ curator_plant(
   timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE core/dispatch.c EXPECT "lost_us"
   CHANGE "return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data)"
          "return add_timer (client, CURATOR_CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
+curator_plant(
+  clock_ignores_the_wall RECIPE mutex FILE base/lease_time.c EXPECT "${two_holders}"
+  CHANGE "ahead_us + MAX (gained_us, 0)" "ahead_us")
+curator_plant(
+  clock_follows_the_wall_back TEST ../unit/test_lease_time.c FILE base/lease_time.c EXPECT "test_steps_back"
+  CHANGE "behind_us - gained_us" "behind_us")
+curator_plant(
+  clock_reads_the_wall_last TEST ../unit/test_lease_time.c FILE base/lease_time.c EXPECT "test_slews"
+  CHANGE "const gint64 realtime_us = read (CLOCK_REALTIME, data)@\n  const gint64 boottime_us = read (CLOCK_BOOTTIME, data)@"
+         "const gint64 boottime_us = read (CLOCK_BOOTTIME, data)@\n  const gint64 realtime_us = read (CLOCK_REALTIME, data)@")
+curator_plant(
+  clock_believes_a_late_look TEST ../unit/test_lease_time.c FILE base/lease_time.c EXPECT "test_slews|test_pauses_count"
+  CHANGE "between_us < 0 || between_us > EXACT_US" "FALSE")
+curator_plant(
+  clock_takes_a_slew_for_a_jump TEST test_sim_clocks.c SCENE test_slews_of_the_wall_clock FILE base/lease_time.c EXPECT "n_suspects == 0"
+  CHANGE "STEP_US + MAX (since_us, 0) / SLEW_SHARE" "1000")
+curator_plant(
+  jump_is_no_doubt TEST test_sim_clocks.c SCENE test_steps_of_the_wall_clock FILE base/lease_math.c EXPECT "n_suspects == 1"
+  CHANGE "return evidence->proof_us == 0 || evidence->stepped_us > evidence->proof_us" "return evidence->proof_us == 0")
+curator_plant(
+  timers_sleep_over_a_jump TEST test_sim_clocks.c SCENE test_steps_of_the_wall_clock FILE core/timers.c EXPECT "n_suspects == 1"
+  CHANGE "if (stepped_us <= timers->stepped_us)" "if (TRUE)")
 curator_plant(
   clock_is_not_asked TEST test_sim_holds.c SCENE test_nobody_deleted_it FILE lock/node_lease.c EXPECT "LOST_DELETED"
   CHANGE "if (!curator_lease_is_over (node_state_now (lease)))" "if (!curator_lease_is_over (lease->state))")

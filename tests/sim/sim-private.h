@@ -14,6 +14,8 @@
 #define SIM_PRIVATE_H
 
 #include "sim.h"
+
+#include "base/lease_time.h"
 #include "sim_tree.h"
 
 #define SIM_NEVER       G_MAXINT64
@@ -233,7 +235,13 @@ struct _SimProcess
   guint n_kills;
   SimSession *killed; /* killed by the server, and the client does not know yet */
   gboolean suspended;
+  gboolean stopped;
   gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
+  gint64 stopped_us;   /* and its CLOCK_BOOTTIME */
+  gint64 wall_set_us;  /* by how much its CLOCK_REALTIME was set forward */
+  gint64 wall_ppm;     /* and gains from then on */
+  gint64 slewed_from_us;
+  CuratorLeaseTime lease_time;
   gint64 outage_until;
   gboolean dead;
   gboolean zombie;

@@ -33,6 +33,7 @@ typedef enum
   SIM_FAULT_EXPIRE,     /* the server ends the session */
   SIM_FAULT_PAUSE,      /* the client's process stops for a while (SIGSTOP) */
   SIM_FAULT_SUSPEND,    /* its machine is suspended for a while: CLOCK_MONOTONIC stops as well */
+  SIM_FAULT_STOP,       /* it is a paused guest: all its clocks stop, but that on the wall is then set right */
   SIM_FAULT_STALL,      /* ZooKeeper's delivery thread does not get the CPU for a while */
   SIM_FAULT_CUT,        /* a server is cut off from the quorum: it still serves reads and pings */
   SIM_FAULT_LIAR,       /* the same for a deposed leader: sync succeeds there, too */
@@ -122,6 +123,9 @@ gboolean sim_process_is_dead (SimProcess *process);
  * Until then no client can know that its hold is over. */
 guint sim_process_n_kills (SimProcess *process);
 gboolean sim_process_is_deceived (SimProcess *process);
+/* Sets the process's CLOCK_REALTIME, and lets it gain on the others from now on. */
+void sim_process_set_wall_clock (SimProcess *process, gint64 forward_us);
+void sim_process_slew_wall_clock (SimProcess *process, gint64 ppm);
 /* How often it was paused or suspended. */
 guint sim_process_n_pauses (SimProcess *process);
 /* How often a server has told it something. */

@@ -137,7 +137,12 @@ sim_fault_strike_at_random (SimWorld *world)
       SimProcess *process = pick_process (world, fault);
 
       if (process != NULL)
-        sim_world_strike (world, fault, process, some_time (world));
+        {
+          const gint64 duration_us = some_time (world);
+          /* Half of the machines that sleep are guests. */
+          const gboolean is_guest = fault == SIM_FAULT_SUSPEND && duration_us % 2 != 0;
+          sim_world_strike (world, is_guest ? SIM_FAULT_STOP : fault, process, duration_us);
+        }
       schedule_next (world);
     }
   else
@@ -241,7 +246,7 @@ sim_world_thaw (SimWorld *world)
 }
 
 static void
-pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
+pause_process (SimProcess *process, gint64 duration_us, SimFault fault)
 {
   SimWorld *world = process->world;
 
@@ -250,13 +255,12 @@ pause_process (SimProcess *process, gint64 duration_us, gboolean suspended)
   process->paused_until = world->now + duration_us;
   process->paused_from = world->now;
   process->paused_to = process->paused_until;
-  process->suspended = suspended;
+  process->suspended = fault != SIM_FAULT_PAUSE;
+  process->stopped = fault == SIM_FAULT_STOP;
   process->n_pauses++;
-  if (suspended)
-    {
-      /* A suspended machine does not read its clock. */
-      process->suspended_us += duration_us;
-    }
+  /* A suspended machine does not read its clock. */
+  process->suspended_us += process->suspended ? duration_us : 0;
+  process->stopped_us += process->stopped ? duration_us : 0;
   update_sessions (world);
 }
 
@@ -270,6 +274,7 @@ sim_process_resume (SimProcess *process)
   sim_trace (world, "%s: resumes", process->name);
   process->paused_until = 0;
   process->suspended = FALSE;
+  process->stopped = FALSE;
   if (handle != NULL && sim_chance (world, 0.3))
     sim_net_drop (world, handle, ZOPERATIONTIMEOUT, TRUE);
   update_sessions (world);
@@ -342,7 +347,8 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
       break;
     case SIM_FAULT_PAUSE:
     case SIM_FAULT_SUSPEND:
-      pause_process (process, duration_us, fault == SIM_FAULT_SUSPEND);
+    case SIM_FAULT_STOP:
+      pause_process (process, duration_us, fault);
       break;
     case SIM_FAULT_CUT:
     case SIM_FAULT_LIAR:
@@ -378,10 +384,12 @@ raise_the_dead (SimWorld *world)
       process->outage_until = 0;
       if (process->paused_until != 0)
         {
-          if (process->suspended)
-            process->suspended_us -= process->paused_until - world->now;
+          const gint64 spared_us = process->paused_until - world->now;
+          process->suspended_us -= process->suspended ? spared_us : 0;
+          process->stopped_us -= process->stopped ? spared_us : 0;
           process->paused_until = 0;
           process->suspended = FALSE;
+          process->stopped = FALSE;
         }
       process->zombie = process->zombie || process->dead;
       process->dead = FALSE;
@@ -419,6 +427,23 @@ sim_world_heal (SimWorld *world)
 }
 
 /* --- for tests -------------------------------------------------------------------------------- */
+
+void
+sim_process_set_wall_clock (SimProcess *process, gint64 forward_us)
+{
+  sim_trace (process->world, "%s: the wall clock is set by %" G_GINT64_FORMAT " ms", process->name,
+             forward_us / 1000);
+  process->wall_set_us += forward_us;
+}
+
+void
+sim_process_slew_wall_clock (SimProcess *process, gint64 ppm)
+{
+  const gint64 now = process->world->now;
+  process->wall_set_us += (now - process->slewed_from_us) * process->wall_ppm / 1000000;
+  process->slewed_from_us = now;
+  process->wall_ppm = ppm;
+}
 
 guint
 sim_process_n_kills (SimProcess *process)

@@ -341,8 +341,9 @@ op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *p
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* The two clocks are far apart, so that mixing them up fails. */
+/* The clocks are far apart, so that mixing them up fails. */
 #define BOOTTIME_AHEAD_US (G_GINT64_CONSTANT (86400) * G_USEC_PER_SEC)
+#define REALTIME_AHEAD_US (G_GINT64_CONSTANT (1700000000) * G_USEC_PER_SEC)
 
 static gint64
 op_monotonic_us (CuratorZkOps *ops)
@@ -353,9 +354,29 @@ op_monotonic_us (CuratorZkOps *ops)
 }
 
 static gint64
+read_clock (clockid_t clock, gpointer data)
+{
+  const SimProcess *process = data;
+  const gint64 now = process->world->now;
+
+  return clock == CLOCK_BOOTTIME
+             ? now - process->stopped_us + BOOTTIME_AHEAD_US
+             : now + process->wall_set_us + REALTIME_AHEAD_US
+                   + (now - process->slewed_from_us) * process->wall_ppm / 1000000;
+}
+
+static gint64
 op_boottime_us (CuratorZkOps *ops)
 {
-  return process_of (ops)->world->now + BOOTTIME_AHEAD_US;
+  SimProcess *process = process_of (ops);
+
+  return curator_lease_time_read (&process->lease_time, read_clock, process);
+}
+
+static gint64
+op_stepped_us (CuratorZkOps *ops)
+{
+  return curator_lease_time_stepped (&process_of (ops)->lease_time);
 }
 
 /* UUIDs come from the seed as well. */
@@ -386,6 +407,7 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->remove_all_watches = op_remove_all_watches;
   ops->monotonic_us = op_monotonic_us;
   ops->boottime_us = op_boottime_us;
+  ops->stepped_us = op_stepped_us;
   ops->random = op_random;
   ops->wait = sim_ops_wait;
   ops->wake = sim_ops_wake;

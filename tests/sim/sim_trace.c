@@ -167,7 +167,7 @@ sim_fault_name (SimFault fault)
 {
   static const char *const names[SIM_N_FAULTS] = {
     "drop",   "quiet drop", "duplicate event", "silence", "deafness", "outage",
-    "expiry", "pause",      "suspend",         "stall",   "cut",      "liar",
+    "expiry", "pause",      "suspend",         "stop",    "stall",   "cut",      "liar",
     "lag",    "freeze",     "reaper",          "crash"
   };
 

@@ -242,6 +242,7 @@ sim_process_new (SimWorld *world, const char *name)
   process->name = g_strdup (name);
   process->id = world->next_id++;
   process->prefer_server = -1;
+  process->lease_time = (CuratorLeaseTime) CURATOR_LEASE_TIME_INIT;
   g_ptr_array_add (world->processes, process);
   return process;
 }

@@ -223,6 +223,23 @@ take_event (const Case *c, const ModelEvent *event, CuratorLeaseEvidence *eviden
     curator_lease_note_proof (evidence, terms, event->sent_us, event->now_us);
 }
 
+/* The clocks have jumped at that moment: nothing is good enough before a proof that was sent later, and the deadline is
+ * what it was. */
+static bool
+doubts_a_jump (CuratorLeaseEvidence evidence, const CuratorLeaseTerms *terms, int64_t now_us)
+{
+  const int64_t deadline_us = curator_lease_deadline (&evidence, terms);
+  curator_lease_note_step (&evidence, now_us);
+  curator_lease_note_step (&evidence, now_us - 1);
+  const bool doubts = curator_lease_until_suspect (&evidence, terms, now_us) == 0
+                      && !curator_lease_is_fresh (&evidence, terms, now_us)
+                      && curator_lease_deadline (&evidence, terms) == deadline_us;
+  curator_lease_note_proof (&evidence, terms, now_us - 1, now_us);
+  const bool doubts_on = curator_lease_until_suspect (&evidence, terms, now_us) == 0;
+  curator_lease_note_proof (&evidence, terms, now_us + 1, now_us + 1);
+  return doubts && doubts_on && curator_lease_until_suspect (&evidence, terms, now_us + 1) > 0;
+}
+
 /* What is wrong, or NULL. */
 static const char *
 judge (const Case *c, int64_t *n_held)
@@ -254,6 +271,9 @@ judge (const Case *c, int64_t *n_held)
         {
           return "fresh evidence for a hold that ends before an answer has to come";
         }
+      if (evidence.proof_us != 0 && evidence.proof_us < now_us
+          && !doubts_a_jump (evidence, &terms, now_us))
+        return "a jump of the clocks leaves no doubt";
     }
   return NULL;
 }

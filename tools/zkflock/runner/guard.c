@@ -32,6 +32,7 @@
 struct _GuardBoard
 {
   _Atomic gint64 deadline_us;
+  _Atomic gint64 wall_us; /* how far CLOCK_REALTIME was ahead when that was set */
   _Atomic gint64 slack_us;
   _Atomic int is_armed;
   _Atomic int has_killed;
@@ -98,9 +99,11 @@ set_own_end (timer_t timer, gint64 left_us)
 static void
 check_board (GuardBoard *board, pid_t group, const Cgroup *cgroup, int timer, timer_t own_end)
 {
-  const gint64 now = boottime_us ();
+  /* In this order: until zkflock knows of a step, its deadline is the one of before. */
+  const gint64 set_us = atomic_load (&board->deadline_us);
+  const gint64 now = MAX (boottime_us (), g_get_real_time () - atomic_load (&board->wall_us));
 
-  if (now >= atomic_load (&board->deadline_us))
+  if (now >= set_us)
     {
       atomic_store (&board->has_killed, 1);
       kill_group (board, group, cgroup);
@@ -202,13 +205,22 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
   return dead_switch_set (group) || give_up (guard, errno);
 }
 
+/* A guest that was paused with its clocks has only its wall clock to see it by. */
+static void
+set_deadline (GuardBoard *board, gint64 deadline_us)
+{
+  const gint64 now = boottime_us ();
+  atomic_store (&board->wall_us, g_get_real_time () - now);
+  atomic_store (&board->deadline_us, deadline_us);
+}
+
 void
 guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us)
 {
   struct pollfd answer = { .fd = guard->fd, .events = POLLIN };
 
   atomic_store (&guard->board->slack_us, slack_us);
-  atomic_store (&guard->board->deadline_us, deadline_us);
+  set_deadline (guard->board, deadline_us);
   atomic_store (&guard->board->is_armed, 1);
   send (guard->fd, "", 1, MSG_NOSIGNAL);
   poll (&answer, 1, (int) MAX ((deadline_us - boottime_us ()) / 1000, 0));
@@ -217,7 +229,7 @@ guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us)
 void
 guard_set_deadline (Guard *guard, gint64 deadline_us)
 {
-  atomic_store (&guard->board->deadline_us, deadline_us);
+  set_deadline (guard->board, deadline_us);
 }
 
 gboolean
