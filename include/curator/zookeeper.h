@@ -19,6 +19,10 @@ G_BEGIN_DECLS
  *  after curator_client_set_zhandle() has replaced it, or after it has forwarded the handle's
  *  expiry. The handle must be one of libzookeeper_mt.
  *
+ *  Close an expired or refused handle in its own watcher, or after curator_client_close(), which waits
+ *  until libzookeeper's thread rests. Elsewhere zookeeper_close() may use freed memory if that thread
+ *  has just called the program (ZOOKEEPER-3868).
+ *
  *  The program must forward the handle's events: curator_client_forward_event(). Credentials,
  *  session timeout, servers and chroot are the handle's; curator_client_add_auth() and
  *  curator_client_set_session_timeout() have no effect.

@@ -50,14 +50,34 @@ curator_session_tear_down (CuratorSession *session)
   curator_watches_died (session);
 }
 
+/* Runs on the timer thread. */
+static CURATOR_LOCKED void
+on_rest_over (gpointer data)
+{
+  CuratorSession *session = data;
+  session->drain_timer = NULL;
+  curator_dispatch_session_work (session->client, curator_session_close_handle, session);
+}
+
 void
 curator_session_close_handle (gpointer data)
 {
   CuratorSession *session = data;
   CuratorClient *client = session->client;
+  CuratorZkOps *ops = client->ops;
+  const gint64 rest_us =
+      session->handle != NULL && ops->rest_us != NULL ? ops->rest_us (ops, session->handle) : 0;
 
+  if (rest_us > 0)
+    {
+      /* The lane opens the next session meanwhile. */
+      curator_client_lock (client);
+      session->drain_timer = curator_timer_after (client, rest_us, on_rest_over, session);
+      curator_client_unlock (client);
+      return;
+    }
   if (session->handle != NULL)
-    client->ops->close (client->ops, session->handle);
+    ops->close (client->ops, session->handle);
   curator_client_lock (client);
   session->handle = NULL;
   curator_request_free_all (session);

@@ -38,6 +38,7 @@ typedef struct
   GQueue calls;           /* Call */
   guint delivering;       /* close waits until it is 0 */
   gboolean has_connected; /* the session got a CONNECTED */
+  gboolean is_over;       /* expired or refused */
 } Handle;
 
 typedef struct
@@ -99,11 +100,14 @@ deliver_event (gsize id, int type, int state, const char *path)
     {
       handle->delivering++;
       handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+      handle->is_over |= type == ZOO_SESSION_EVENT && state < 0;
+      curator_zk_rest_enter (&handle->base.rest);
     }
   pthread_mutex_unlock (&mutex);
   if (handle != NULL)
     {
       handle->base.watcher (type, state, path, handle->base.context);
+      curator_zk_rest_leave (&handle->base.rest);
       end_delivery (handle);
     }
 }
@@ -135,11 +139,15 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   Handle *handle = call->handle;
   g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
   if (caller != NULL)
-    handle->delivering++;
+    {
+      handle->delivering++;
+      curator_zk_rest_enter (&handle->base.rest);
+    }
   pthread_mutex_unlock (&mutex);
   if (caller != NULL)
     {
       caller->completion (rc, reply, caller);
+      curator_zk_rest_leave (&handle->base.rest);
       end_delivery (handle);
     }
   call_free (call);
@@ -224,6 +232,18 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   return &handle->base;
 }
 
+/* The program may call zookeeper_close() next. */
+static gint64
+adopted_rest_us (CuratorZkOps *ops, CuratorZkHandle *base)
+{
+  Handle *handle = (Handle *) base;
+
+  pthread_mutex_lock (&mutex);
+  const gboolean is_over = handle->is_over;
+  pthread_mutex_unlock (&mutex);
+  return is_over ? curator_zk_rest_left_us (&base->rest) : 0;
+}
+
 /* Called without the client's mutex, unless nothing can have been delivered yet. */
 static void
 adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
@@ -269,6 +289,7 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
 
   adopted->ops = *curator_zk_ops_real ();
   adopted->ops.open = adopted_open;
+  adopted->ops.rest_us = adopted_rest_us;
   adopted->ops.close = adopted_close;
   adopted->ops.end_attempt = NULL; /* the socket and the list of servers are the program's */
   adopted->ops.set_servers = NULL;

@@ -37,6 +37,7 @@ typedef void (*CuratorZkCompletion) (int rc, const CuratorZkReply *reply, Curato
 struct _CuratorZkTicket
 {
   CuratorZkCompletion completion;
+  gpointer ops_rest;       /* the implementation's own: the handle's, or NULL */
   gpointer ops_data;       /* the implementation's own, for example the results of a multi */
   GDestroyNotify ops_free; /* frees ops_data; called by the ticket's owner */
 };
@@ -58,6 +59,9 @@ struct _CuratorZkOps
    * thread left. The watcher gets session events and all node events, always with this context. */
   CuratorZkHandle *(*open) (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
                             CuratorZkWatcher watcher, gpointer context);
+  /* On the session lane: 0 if the handle may be closed, else after how many microseconds to ask again. May be NULL:
+   * it may always be closed. */
+  gint64 (*rest_us) (CuratorZkOps *ops, CuratorZkHandle *handle);
   /* Blocks for up to 4.5 s. Nothing is delivered after it has returned. */
   void (*close) (CuratorZkOps *ops, CuratorZkHandle *handle);
   /* Both are valid inside a CONNECTED event only. */

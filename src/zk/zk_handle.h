@@ -4,6 +4,7 @@
 
 #include "core/zk_ops.h"
 #include "zk/io_thread.h"
+#include "zk/zk_rest.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,6 +28,7 @@ struct _CuratorZkHandle
   gpointer context;
   watcher_fn watch; /* the library's watcher for node watches */
   gpointer watch_context;
+  CuratorZkRest rest;
 
   /* Of a handle of our own. */
   pthread_mutex_t opening; /* held until io is complete */

@@ -49,14 +49,8 @@ hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
 }
 
 static void
-on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+deliver (CuratorZkHandle *handle, zhandle_t *zh, int type, int state, const char *path)
 {
-  CuratorZkHandle *handle = context;
-  if (type == ZOO_SESSION_EVENT)
-    {
-      /* Not inside the gate: a fork() that has closed it may wait for this. */
-      curator_io_lookups_note_state (&handle->lookups, state);
-    }
   CURATOR_INSIDE_GATE;
   /* Without a timeout the library connects again as fast as it can: there is no session to hide. */
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0)
@@ -67,10 +61,29 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
 }
 
 static void
+on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
+{
+  CuratorZkHandle *handle = context;
+
+  curator_zk_rest_enter (&handle->rest);
+  if (type == ZOO_SESSION_EVENT)
+    {
+      /* Not inside the gate: a fork() that has closed it may wait for this. */
+      curator_io_lookups_note_state (&handle->lookups, state);
+    }
+  deliver (handle, zh, type, state, path);
+  curator_zk_rest_leave (&handle->rest);
+}
+
+static void
 complete (int rc, const CuratorZkReply *reply, const void *data)
 {
   CuratorZkTicket *ticket = (CuratorZkTicket *) data;
+  CuratorZkRest *rest = ticket->ops_rest;
+
+  curator_zk_rest_enter (rest);
   ticket->completion (rc, reply, ticket);
+  curator_zk_rest_leave (rest);
 }
 
 #define REPLY(...) (&(CuratorZkReply){ .failed_index = -1, __VA_ARGS__ })
@@ -116,7 +129,10 @@ on_multi (int rc, const void *data)
 static CuratorZkTicket *
 begin_call (CuratorZkHandle *handle, CuratorZkTicket *ticket)
 {
-  return handle->begin == NULL ? ticket : handle->begin (handle, ticket);
+  if (handle->begin != NULL)
+    return handle->begin (handle, ticket);
+  ticket->ops_rest = &handle->rest;
+  return ticket;
 }
 
 static int
@@ -222,12 +238,20 @@ real_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, Curator
   return curator_zk_real_open (hosts, NULL, session_timeout_ms, watcher, context);
 }
 
+/* The IO thread ends in these states only. */
+static gint64
+real_rest_us (CuratorZkOps *ops, CuratorZkHandle *handle)
+{
+  return zoo_state (handle->zh) < 0 ? curator_zk_rest_left_us (&handle->rest) : 0;
+}
+
 void
 curator_zk_real_close (CuratorZkHandle *handle)
 {
   curator_zk_servers_remove (handle);
   /* Joins threads that may be waiting at the gate. */
   const guint depth = curator_gate_suspend ();
+  curator_zk_rest_close (&handle->rest);
   zookeeper_close (handle->zh);
   curator_io_lookups_end (&handle->lookups);
   curator_gate_resume (depth);
@@ -439,6 +463,7 @@ curator_zk_ops_real (void)
 {
   static CuratorZkOps ops = {
     .open = real_open,
+    .rest_us = real_rest_us,
     .close = real_close,
     .session_id = real_session_id,
     .session_timeout_ms = real_session_timeout_ms,
