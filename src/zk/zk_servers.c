@@ -6,8 +6,9 @@
  * NOTES: zoo_set_servers() closes the socket and frees the list of hosts without regard for the IO thread,
  * which may be using both. So it runs on that thread: in the log callback, when the library reports that a
  * connection has failed and does not use either any more. The callback has no context; the thread's name
- * tells whose it is. Of a connection that was alive the library then forgets the event, so it comes from
- * here. A list in which only ports differ counts as the same: a server that cannot exist comes between.
+ * tells whose it is. Of a connection that was alive the library then forgets the event. A request that fails
+ * with that connection stands for it: the answer comes behind the events that are not delivered yet. A list in
+ * which only ports differ counts as the same: a server that cannot exist comes between.
  */
 #include "zk/zk_servers.h"
 
@@ -102,6 +103,14 @@ take_next (CuratorZkHandle *own)
   return addresses;
 }
 
+/* Runs on the completion thread. */
+static void
+on_lost (int rc, const struct Stat *stat, const void *data)
+{
+  const CuratorZkHandle *handle = data;
+  handle->watch (handle->zh, ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->watch_context);
+}
+
 /* Runs on the IO thread, which closes the socket next. */
 static void
 on_failure (void)
@@ -118,7 +127,7 @@ on_failure (void)
   zoo_set_servers (handle->zh, addresses);
   curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
   if (was_connected)
-    handle->watcher (ZOO_SESSION_EVENT, ZOO_CONNECTING_STATE, "", handle->context);
+    zoo_aexists (handle->zh, "/", FALSE, on_lost, handle);
   errno = error;
 }
 
