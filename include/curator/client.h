@@ -262,8 +262,8 @@ void curator_client_remove_connection_error_listener (CuratorClient *client, gui
  *  closed, so that the server frees all its holds. Idempotent. Returns once the
  *  session is closed and no callback runs any more: within 6 s while the callbacks return, and after
  *  10 s at most, with a warning in the log; then a callback may still be running. A callback may close
- *  clients: that does not wait for its own client, and for no other callback of another one. Mirrors
- *  CuratorFramework.close. */
+ *  clients: that waits for no other callback, and for its own client only if that is on a handle of the
+ *  program's, which is free afterwards. Mirrors CuratorFramework.close. */
 CURATOR_API
 void curator_client_close (CuratorClient *client);
 

@@ -15,9 +15,9 @@
 G_BEGIN_DECLS
 
 /** Creates a client that shares the program's handle and its session. The program keeps using the
- *  handle and owns it. It may close the handle only after curator_client_close() has returned,
- *  after curator_client_set_zhandle() has replaced it, or after it has forwarded the handle's
- *  expiry. The handle must be one of libzookeeper_mt.
+ *  handle and owns it. It may close the handle only after curator_client_close() has returned (which
+ *  may be called in a callback of the client), after curator_client_set_zhandle() has replaced it, or
+ *  after it has forwarded the handle's expiry. The handle must be one of libzookeeper_mt.
  *
  *  Close an expired or refused handle in its own watcher, or after curator_client_close(), which waits
  *  until libzookeeper's thread rests. Elsewhere zookeeper_close() may use freed memory if that thread

@@ -10,5 +10,6 @@ gboolean curator_dispatch_start (CuratorClient *client, GError **error) CURATOR_
 /* The lanes finish their work and end. */
 void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
 /* Waits until the sessions are closed and the lanes have ended, with the mutex unlocked, for a limited
- * time. Does not wait on a thread that serves this client, nor for lanes on one that serves another. */
+ * time. On a thread that serves a client it does not wait for lanes, nor for a session of its own client
+ * unless that is the program's. */
 void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;

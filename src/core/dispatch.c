@@ -441,13 +441,14 @@ curator_dispatch_stop (CuratorClient *client)
   curator_alarm_wake (&client->dispatch->alarm);
 }
 
-/* A thread that serves another client waits for no callback: two of them could close each other's. */
+/* A thread that serves another client waits for no callback: two of them could close each other's. The end of a session
+ * waits for no callback either; a program may close its own handle next, also where it has closed the client in one. */
 static CURATOR_LOCKED gboolean
 must_wait (const CuratorClient *client)
 {
   const CuratorClient *served = curator_thread_role ().client;
-  return served != client
-         && (client->sessions_open > 0 || (client->dispatch->n_running > 0 && served == NULL));
+  return (client->sessions_open > 0 && (served != client || client->ops->is_shared))
+         || (client->dispatch->n_running > 0 && served == NULL);
 }
 
 /* Called with the client's mutex held, which is given back while waiting. FALSE: it is too late. */

@@ -78,12 +78,21 @@ wait_for (End *end, gint *flag)
     }
 }
 
+/* The handle is the program's again as soon as close returns, also in a callback. */
+static void
+close_all (End *end)
+{
+  curator_client_close (end->client);
+  if (end->is_adopted)
+    zookeeper_close (end->zh);
+}
+
 static void
 reached (End *end, Moment moment)
 {
   if (end->kind.moment == moment && g_atomic_int_get (&end->is_closed) == 0)
     {
-      curator_client_close (end->client);
+      close_all (end);
       g_atomic_int_set (&end->is_closed, 1);
     }
 }
@@ -220,7 +229,7 @@ run (End *end)
         wait_for (end, &end->is_lost);
       else
         g_usleep ((gulong) g_random_int_range (0, RANDOM_US));
-      curator_client_close (end->client);
+      close_all (end);
     }
   else
     {
@@ -231,12 +240,7 @@ run (End *end)
         }
       wait_for (end, &end->is_closed);
     }
-  if (end->is_adopted)
-    {
-      curator_client_close (end->client);
-      zookeeper_close (end->zh);
-    }
-  curator_client_close (end->client);
+  curator_client_close (end->client); /* waits for the callbacks */
   g_clear_pointer (&end->lease, curator_lease_unref);
 }
 
