@@ -83,20 +83,28 @@ curator_await_init (CuratorAwait *await, CuratorClient *client)
   *await = (CuratorAwait){ .ops = client->ops, .seat = thread_seat () };
 }
 
-void
-curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+static void
+wake (CuratorLast *last)
 {
+  CuratorAwait *await = (CuratorAwait *) last;
   CuratorSeat *seat = await->seat;
   CuratorZkOps *ops = await->ops;
 
   curator_refs_inc (&seat->refs);
   pthread_mutex_lock (&seat->mutex);
-  await->result = result;
-  await->error = error != NULL ? g_error_copy (error) : NULL;
   await->done = TRUE;
   pthread_mutex_unlock (&seat->mutex);
   ops->wake (ops, &seat->cond);
   seat_unref (seat);
+}
+
+void
+curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+{
+  await->result = result;
+  await->error = error != NULL ? g_error_copy (error) : NULL;
+  /* The caller's unref that follows is to be the last one. */
+  curator_client_at_last (&await->last, wake);
 }
 
 void

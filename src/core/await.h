@@ -1,6 +1,7 @@
 /* Blocks a thread until its operation has ended: the base of the blocking calls. */
 #pragma once
 
+#include "core/monitor.h"
 #include "core/op.h"
 
 typedef struct _CuratorSeat CuratorSeat;
@@ -9,6 +10,7 @@ typedef struct _CuratorSeat CuratorSeat;
  * data, then call curator_await_op, which takes the caller's reference of the op. */
 typedef struct
 {
+  CuratorLast last; /* first */
   CuratorZkOps *ops;
   CuratorSeat *seat; /* the calling thread's */
   gboolean done;

@@ -22,6 +22,9 @@ struct _CuratorAfter
 
 /* The client whose mutex this thread holds. */
 static _Thread_local CuratorClient *locked_client;
+/* How many unlocks of this thread run something, one inside the other; and what comes behind it. */
+static _Thread_local guint n_unlocking;
+static _Thread_local CuratorLast *lasts;
 
 void
 curator_client_memory_ref (CuratorClient *client)
@@ -40,6 +43,31 @@ CuratorClient *
 curator_locked_client (void)
 {
   return locked_client;
+}
+
+void
+curator_client_at_last (CuratorLast *last, void (*func) (CuratorLast *last))
+{
+  if (n_unlocking == 0)
+    {
+      func (last);
+      return;
+    }
+  last->func = func;
+  last->next = lasts;
+  lasts = last;
+}
+
+static void
+run_lasts (void)
+{
+  CuratorLast *last;
+
+  while ((last = lasts) != NULL)
+    {
+      lasts = last->next;
+      last->func (last);
+    }
 }
 
 /* The analysis does not know that pthread_mutex_lock() takes it. */
@@ -62,6 +90,7 @@ curator_client_unlock (CuratorClient *client)
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
+  n_unlocking++;
   if (first.func != NULL)
     first.func (first.data);
   while (after != NULL)
@@ -71,6 +100,8 @@ curator_client_unlock (CuratorClient *client)
       g_free (after);
       after = next;
     }
+  if (--n_unlocking == 0)
+    run_lasts ();
   curator_gate_leave ();
 }
 

@@ -16,6 +16,16 @@ CuratorClient *curator_locked_client (void);
 void curator_client_after_unlock (CuratorClient *client, CuratorWork func,
                                   gpointer data) CURATOR_LOCKED;
 
+/* Runs func at the end of all that the outermost unlock of this thread runs; at once outside of one. Who is woken
+ * there finds that the library has dropped its references. The caller's memory; it may be gone when func returns. */
+typedef struct _CuratorLast CuratorLast;
+struct _CuratorLast
+{
+  CuratorLast *next;
+  void (*func) (CuratorLast *last);
+};
+void curator_client_at_last (CuratorLast *last, void (*func) (CuratorLast *last));
+
 void curator_client_memory_ref (CuratorClient *client);
 void curator_client_memory_unref (CuratorClient *client);
 
