@@ -32,7 +32,10 @@ typedef enum
   /** InterProcessSemaphoreV2 and InterProcessSemaphoreMutex. */
   CURATOR_LOCK_KIND_SEMAPHORE,
   /** LeaderLatch. A LeaderSelector is a mutex. */
-  CURATOR_LOCK_KIND_LEADER_LATCH
+  CURATOR_LOCK_KIND_LEADER_LATCH,
+  /** None of these, but in use: sessions own children that end in ten digits, or in the 32 of a UUID,
+   *  as the recipes of other libraries name theirs. All participants are OTHER. */
+  CURATOR_LOCK_KIND_OTHER
 } CuratorLockKind;
 
 /** What one lock node is for. Values may be added. */
@@ -49,7 +52,10 @@ typedef enum
   /** A contender that queues for its turn to take leases of a semaphore. */
   CURATOR_PARTICIPANT_TURN,
   /** A candidate of a leader latch; its payload is its id. */
-  CURATOR_PARTICIPANT_LATCH
+  CURATOR_PARTICIPANT_LATCH,
+  /** A node of another recipe or library that a session owns, or that may not be read. Whether it
+   *  holds is not known: it is no holder, and its position is 0. */
+  CURATOR_PARTICIPANT_OTHER
 } CuratorParticipantKind;
 
 /** The result of one inspection of a lock path. Immutable. */
@@ -68,8 +74,8 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
                                     GCancellable *cancellable, GError **error);
 
-/** Paths of the locks that are held or waited for at or below a path, in byte order. An idle lock
- *  has no nodes and is not found.
+/** Paths of the locks that are held or waited for at or below a path, in byte order, also of those of
+ *  other libraries. An idle lock has no nodes and is not found.
  *  @param path       absolute; "/" for all
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param complete   out, may be NULL: FALSE if there were more nodes, or one could not be read
@@ -107,7 +113,8 @@ const char *curator_inspection_get_path (const CuratorInspection *inspection);
 CURATOR_API
 CuratorLockKind curator_inspection_get_kind (const CuratorInspection *inspection);
 
-/** Name of a kind: "none", "mutex", "read-write", "semaphore"; "unknown" for others. Static. */
+/** Name of a kind: "none", "mutex", "read-write", "semaphore", "latch", "other"; "unknown" for those of
+ *  later versions. Static. */
 CURATOR_API
 const char *curator_lock_kind_to_string (CuratorLockKind kind);
 
@@ -123,7 +130,8 @@ guint curator_inspection_get_n_waiting (const CuratorInspection *inspection);
 CURATOR_API
 guint curator_inspection_get_n_participants (const CuratorInspection *inspection);
 
-/** The participant at an index: holders first, then the waiting ones in queue order.
+/** The participant at an index: holders first, then the waiting ones in queue order, then those of
+ *  other kinds in the order of their numbers.
  *  @param i  from 0
  *  @return borrowed; NULL beyond the end */
 CURATOR_API
@@ -131,7 +139,7 @@ const CuratorParticipant *curator_inspection_get_participant (const CuratorInspe
                                                               guint i);
 
 /** Names of children that are not nodes of the lock's recipe. This library ignores them; programs
- *  that use Java Curator may wait for them without end. For kind NONE: all children.
+ *  that use Java Curator may wait for them without end. For kinds NONE and OTHER: all children.
  *  @return borrowed, NULL-terminated */
 CURATOR_API
 const char *const *curator_inspection_get_foreign_children (const CuratorInspection *inspection);
@@ -159,7 +167,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorInspection, curator_inspection_unref)
 CURATOR_API
 CuratorParticipantKind curator_participant_get_kind (const CuratorParticipant *participant);
 
-/** Name of a kind: "mutex", "read", "write", "lease", "turn"; "unknown" for others. Static. */
+/** Name of a kind: "mutex", "read", "write", "lease", "turn", "latch", "other"; "unknown" for those of
+ *  later versions. Static. */
 CURATOR_API
 const char *curator_participant_kind_to_string (CuratorParticipantKind kind);
 
@@ -168,7 +177,7 @@ const char *curator_participant_kind_to_string (CuratorParticipantKind kind);
 CURATOR_API
 gboolean curator_participant_is_holder (const CuratorParticipant *participant);
 
-/** Position in the queue, from 1; 0 for a holder. */
+/** Position in the queue, from 1; 0 for a holder, and for kind OTHER. */
 CURATOR_API
 guint curator_participant_get_position (const CuratorParticipant *participant);
 
@@ -196,7 +205,7 @@ gint64 curator_participant_get_age_ms (const CuratorParticipant *participant);
 CURATOR_API
 guint64 curator_participant_get_token (const CuratorParticipant *participant);
 
-/** The sequence number that the server gave the node. */
+/** The sequence number that the server gave the node; 0 for a node of kind OTHER that has none. */
 CURATOR_API
 gint64 curator_participant_get_number (const CuratorParticipant *participant);
 

@@ -59,14 +59,16 @@ take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZk
   fetched->rc = rc;
   if (rc != ZOK)
     return;
+  if (fetch->kind != CURATOR_FETCH_CHILDREN)
+    fetched->stat = *reply->stat;
   if (fetch->kind == CURATOR_FETCH_DATA)
     {
       g_autoptr (GBytes) read =
           g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
       fetched->data = curator_payload_unpack (fetch->op.client, read);
-      fetched->stat = *reply->stat;
-      return;
     }
+  if (fetch->kind != CURATOR_FETCH_CHILDREN)
+    return;
   fetched->children = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; reply->children != NULL && i < reply->children->count; i++)
     g_ptr_array_add (fetched->children, g_strdup (reply->children->data[i]));
@@ -101,7 +103,9 @@ send_one (Fetch *fetch, guint i)
   CuratorSession *session = fetch->op.client->session;
 
   fetch->in_flight++;
-  slot->request = fetch->kind == CURATOR_FETCH_DATA
+  slot->request = fetch->kind == CURATOR_FETCH_STAT
+                      ? curator_request_exists (session, path, FALSE, on_reply, slot)
+                  : fetch->kind == CURATOR_FETCH_DATA
                       ? curator_request_get (session, path, FALSE, on_reply, slot)
                       : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
@@ -209,6 +213,15 @@ copy_paths (GPtrArray *paths)
   for (guint i = 0; i < paths->len; i++)
     g_ptr_array_add (copy, g_strdup (g_ptr_array_index (paths, i)));
   return copy;
+}
+
+/* The server shows containers and nodes with a time to live as owned by sessions that cannot be. */
+gboolean
+curator_fetched_is_owned (const CuratorFetched *fetched)
+{
+  const gint64 owner = fetched->stat.ephemeralOwner;
+  return fetched->rc == ZOK ? owner != 0 && owner != G_MININT64 && (guint64) owner >> 56 != 0xff
+                            : fetched->rc != ZNONODE;
 }
 
 GArray *

@@ -28,6 +28,7 @@ typedef struct
   GHashTable *digests; /* NULL, or full path to the digest of its children */
   GPtrArray *level;    /* full paths to list now */
   GPtrArray *next;     /* full paths of the next level */
+  GPtrArray *leaves;   /* full paths of this level, without children, that other programs may queue with */
   guint left;          /* how many nodes may still be listed */
   gboolean keeps;      /* lists are kept for the next walk */
   gboolean is_first; /* the first level, which is always read: servers that are gone are noticed */
@@ -40,6 +41,7 @@ walk_clear (Walk *walk)
   g_hash_table_unref (walk->found);
   g_ptr_array_unref (walk->level);
   g_ptr_array_unref (walk->next);
+  g_ptr_array_unref (walk->leaves);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Walk, walk_clear)
 
@@ -63,7 +65,7 @@ is_lock_node (const char *name)
 }
 
 /* A folder "leases" with lease nodes belongs to a semaphore. A folder "locks" may also be a mutex
- * of that name: see is_turns_of_found(). */
+ * of that name: see is_part_of_found(). */
 static gboolean
 is_semaphore_part (const char *path, const GPtrArray *children)
 {
@@ -92,6 +94,8 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
       if (!is_lock_node (name) && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
         g_ptr_array_add (walk->next, curator_path_join (path, name));
     }
+  if (children->len == 0 && curator_grammar_may_queue (path))
+    g_ptr_array_add (walk->leaves, g_strdup (path));
   if (is_semaphore_part (path, children))
     g_hash_table_add (walk->found, curator_path_parent (path));
   else if (has_lock_nodes)
@@ -147,6 +151,23 @@ visit_listed (Walk *walk, const char *path, GPtrArray *children)
   visit (walk, path, children);
 }
 
+/* A leaf that is somebody's makes its parent a lock, whatever its name. */
+static CURATOR_UNLOCKED gboolean
+find_others (Walk *walk, GError **error)
+{
+  g_autoptr (GArray) read =
+      curator_fetch (&walk->limits, CURATOR_FETCH_STAT, walk->leaves, error);
+
+  for (guint i = 0; read != NULL && i < read->len; i++)
+    {
+      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
+      if (curator_fetched_is_owned (fetched))
+        g_hash_table_add (walk->found, curator_path_parent (g_ptr_array_index (walk->leaves, i)));
+    }
+  g_ptr_array_set_size (walk->leaves, 0);
+  return read != NULL;
+}
+
 static CURATOR_UNLOCKED gboolean
 walk_level (Walk *walk, GError **error)
 {
@@ -172,15 +193,16 @@ walk_level (Walk *walk, GError **error)
         walk->complete = FALSE;
     }
   walk->is_first = FALSE;
-  return TRUE;
+  return find_others (walk, error);
 }
 
-/* The folder "locks" of a semaphore that was found is not a mutex of its own. */
+/* The folders of a semaphore that was found are no locks of their own. */
 static gboolean
-is_turns_of_found (Walk *walk, const char *path)
+is_part_of_found (Walk *walk, const char *path)
 {
+  const char *leaf = curator_path_leaf (path);
   g_autofree char *parent = curator_path_parent (path);
-  return strcmp (curator_path_leaf (path), CURATOR_TURNS_NAME) == 0
+  return (strcmp (leaf, CURATOR_TURNS_NAME) == 0 || strcmp (leaf, CURATOR_LEASES_NAME) == 0)
          && g_hash_table_contains (walk->found, parent);
 }
 
@@ -194,7 +216,7 @@ walk_result (Walk *walk)
   g_hash_table_iter_init (&iter, walk->found);
   while (g_hash_table_iter_next (&iter, &path, NULL))
     {
-      if (!is_turns_of_found (walk, path))
+      if (!is_part_of_found (walk, path))
         g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
     }
   g_ptr_array_sort (paths, curator_compare_strings);
@@ -216,6 +238,7 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
                          .found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                          .level = g_ptr_array_new_with_free_func (g_free),
                          .next = g_ptr_array_new_with_free_func (g_free),
+                         .leaves = g_ptr_array_new_with_free_func (g_free),
                          .left = max_nodes > 0 ? max_nodes : DEFAULT_MAX_NODES,
                          .keeps = keeps,
                          .is_first = TRUE,

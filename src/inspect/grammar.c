@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+#define N_DIGITS 10 /* of a sequence */
+#define N_UUID   32
+
 const char *
 curator_grammar_mutex_key (const char *name, gpointer user_data)
 {
@@ -67,6 +70,29 @@ curator_grammar_kind (const char *const *children, gsize n)
         return CURATOR_LOCK_KIND_SEMAPHORE;
     }
   return CURATOR_LOCK_KIND_NONE;
+}
+
+/* Whether name ends with n of these characters. */
+static gboolean
+ends_with (const char *name, gsize n, const char *characters)
+{
+  const gsize length = strlen (name);
+  return length >= n && strspn (name + length - n, characters) == n;
+}
+
+gboolean
+curator_grammar_may_queue (const char *name)
+{
+  return ends_with (name, N_DIGITS, "0123456789")
+         || ends_with (name, N_UUID, "0123456789abcdefABCDEF");
+}
+
+gint64
+curator_grammar_number_of (const char *name)
+{
+  return ends_with (name, N_DIGITS, "0123456789")
+             ? g_ascii_strtoll (name + strlen (name) - N_DIGITS, NULL, 10)
+             : 0;
 }
 
 /* FNV-1a of each name, then summed. */

@@ -5,6 +5,7 @@
  */
 #include "curator/inspect.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
@@ -80,6 +81,14 @@ folder_read (Folder *folder, const CuratorLimits *limits, GError **error)
 }
 
 static void
+add_foreign_name (CuratorInspection *inspection, const Folder *folder, const char *name)
+{
+  g_ptr_array_add (inspection->foreign, g_strdup (name));
+  if (curator_grammar_may_queue (name))
+    g_ptr_array_add (inspection->odd, curator_path_join (folder->path, name));
+}
+
+static void
 add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQueue *queue)
 {
   g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
@@ -90,7 +99,7 @@ add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQ
     {
       const char *name = g_ptr_array_index (folder->children, i);
       if (!g_hash_table_contains (ours, name))
-        g_ptr_array_add (inspection->foreign, g_strdup (name));
+        add_foreign_name (inspection, folder, name);
     }
 }
 
@@ -239,7 +248,7 @@ inspect_semaphore (CuratorInspection *inspection, const CuratorLimits *limits, c
     {
       const char *name = g_ptr_array_index (top->children, i);
       if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-        g_ptr_array_add (inspection->foreign, g_strdup (name));
+        add_foreign_name (inspection, top, name);
     }
   /* Turns are read after leases: a contender without a turn has its leases by then. */
   if (!folder_read (&leases, limits, error) || !folder_read (&turns, limits, error)
@@ -277,6 +286,38 @@ inspect_queue (CuratorInspection *inspection, const CuratorLimits *limits, const
   return TRUE;
 }
 
+static int
+compare_odd (gconstpointer a, gconstpointer b)
+{
+  const gint64 left = curator_grammar_number_of (*(const char *const *) a);
+  const gint64 right = curator_grammar_number_of (*(const char *const *) b);
+  return left != right ? (left < right ? -1 : 1) : curator_compare_strings (a, b);
+}
+
+/* Adds the nodes of other programs that are somebody's. Whether one of them holds is not known. */
+static gboolean
+add_others (CuratorInspection *inspection, const CuratorLimits *limits, GError **error)
+{
+  g_autoptr (GPtrArray) odd = g_steal_pointer (&inspection->odd);
+  g_ptr_array_sort (odd, compare_odd);
+  g_autoptr (GArray) nodes = curator_fetch (limits, CURATOR_FETCH_DATA, odd, error);
+
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    {
+      const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
+      if (!curator_fetched_is_owned (fetched))
+        continue;
+      const char *path = g_ptr_array_index (odd, i);
+      CuratorParticipant *other = curator_inspection_add (inspection, CURATOR_PARTICIPANT_OTHER);
+      other->node_path = g_strdup (curator_client_user_path (limits->client, path));
+      other->number = curator_grammar_number_of (path);
+      fill_participant (other, fetched);
+    }
+  if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
+    inspection->kind = CURATOR_LOCK_KIND_OTHER;
+  return nodes != NULL;
+}
+
 CuratorInspection *
 curator_inspect_within (const CuratorLimits *limits, const char *path, GError **error)
 {
@@ -290,7 +331,8 @@ curator_inspect_within (const CuratorLimits *limits, const char *path, GError **
                                 : CURATOR_LOCK_KIND_NONE;
   const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
   if (!(is_semaphore ? inspect_semaphore (inspection, limits, &top, error)
-                     : inspect_queue (inspection, limits, &top, error)))
+                     : inspect_queue (inspection, limits, &top, error))
+      || !add_others (inspection, limits, error))
     {
       return NULL;
     }

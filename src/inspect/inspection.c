@@ -29,6 +29,7 @@ curator_inspection_new (const char *path)
   inspection->path = g_strdup (path);
   inspection->participants = g_ptr_array_new_with_free_func (free_participant);
   inspection->foreign = g_ptr_array_new_with_free_func (g_free);
+  inspection->odd = g_ptr_array_new_with_free_func (g_free);
   return inspection;
 }
 
@@ -54,6 +55,7 @@ curator_inspection_unref (CuratorInspection *inspection)
       g_free (inspection->path);
       g_ptr_array_unref (inspection->participants);
       g_ptr_array_unref (inspection->foreign);
+      g_clear_pointer (&inspection->odd, g_ptr_array_unref);
       curator_tag_clear (inspection);
       g_free (inspection);
     }
@@ -67,7 +69,7 @@ CURATOR_GETTER (CuratorLockKind, curator_inspection_get_kind, const CuratorInspe
 const char *
 curator_lock_kind_to_string (CuratorLockKind kind)
 {
-  static const char *const names[] = { "none", "mutex", "read-write", "semaphore", "latch" };
+  static const char *const names[] = { "none", "mutex", "read-write", "semaphore", "latch", "other" };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 
@@ -110,7 +112,7 @@ CURATOR_GETTER (CuratorParticipantKind, curator_participant_get_kind, const Cura
 const char *
 curator_participant_kind_to_string (CuratorParticipantKind kind)
 {
-  static const char *const names[] = { "mutex", "read", "write", "lease", "turn", "latch" };
+  static const char *const names[] = { "mutex", "read", "write", "lease", "turn",  "latch", "other" };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 

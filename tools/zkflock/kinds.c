@@ -16,6 +16,7 @@ static const char *const remedies[] = {
   [KIND_SEMAPHORE] = "use -N with its count, or ",
   [KIND_LATCH] = "",
   [KIND_KAZOO] = "",
+  [KIND_OTHER] = "",
 };
 
 typedef struct
@@ -49,20 +50,24 @@ kind_of_mode (Mode mode)
                                   : KIND_READ_WRITE;
 }
 
-/* Every sequential node counts as a participant. */
+/* Every sequential node counts as a participant. data: becomes TRUE where a name says nothing. */
 static const char *
 skip_to_number (CuratorLockDriver *driver, const char *name, const char *lock_name, gpointer data)
 {
   const gsize length = strlen (name);
+  gboolean *is_unclear = data;
+
+  *is_unclear = *is_unclear || kind_is_unclear (name);
   return length > KIND_DIGITS ? name + length - KIND_DIGITS : name;
 }
 
 /* The sequential nodes of a folder, of every kind; none if it cannot be read or does not exist. */
 static char **
-list (CuratorClient *client, const char *path, GCancellable *cancellable, GError **error)
+list (CuratorClient *client, const char *path, gboolean *is_unclear, GCancellable *cancellable,
+      GError **error)
 {
   static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = skip_to_number };
-  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, is_unclear, NULL);
   g_autoptr (CuratorLock) lock =
       curator_mutex_new_with_driver (client, path, "lock-", 1, driver, error);
   g_autoptr (GError) local = NULL;
@@ -92,6 +97,7 @@ typedef struct
   char *folder;
   GCancellable *cancellable;
   char **nodes; /* NULL with an error */
+  gboolean is_unclear; /* a name says nothing */
   GError *error;
 } Listing;
 
@@ -99,7 +105,8 @@ static gpointer
 run_listing (gpointer data)
 {
   Listing *listing = data;
-  listing->nodes = list (listing->client, listing->folder, listing->cancellable, &listing->error);
+  listing->nodes = list (listing->client, listing->folder, &listing->is_unclear,
+                         listing->cancellable, &listing->error);
   return NULL;
 }
 
@@ -141,6 +148,25 @@ find_leases (Look *look, char **nodes)
       other = kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE ? KIND_SEMAPHORE : other;
     }
   return other;
+}
+
+/* The kind of a node that only its owner tells from an application's, or -1, perhaps with an error. */
+static int
+find_owned (Look *look, const char *path, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (CuratorInspection) lock = curator_inspect (look->client, path, 0, cancellable, error);
+  const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+      if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
+          && kind_is_unclear (curator_participant_get_node_path (one)))
+        {
+          return KIND_OTHER;
+        }
+    }
+  return -1;
 }
 
 static char *
@@ -192,6 +218,8 @@ look_at (Look *look, const char *path)
   const int held = wants_leases ? find_leases (look, leases.nodes) : -1;
   int other = find_other (look, nodes.nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
+  if (other < 0 && nodes.is_unclear)
+    other = find_owned (look, path, cancellable, error);
   if (look->is_nested)
     return g_strdup ("this command runs under that lock already, and would wait for its own end");
   return other >= 0 ? describe (look->options, path, own, (Kind) other) : NULL;

@@ -26,7 +26,8 @@ enum class lock_kind
   mutex = CURATOR_LOCK_KIND_MUTEX,
   read_write = CURATOR_LOCK_KIND_READ_WRITE,
   semaphore = CURATOR_LOCK_KIND_SEMAPHORE,
-  leader_latch = CURATOR_LOCK_KIND_LEADER_LATCH
+  leader_latch = CURATOR_LOCK_KIND_LEADER_LATCH,
+  other = CURATOR_LOCK_KIND_OTHER
 };
 
 /** Name of a kind, for example "read-write". */
@@ -44,7 +45,8 @@ enum class participant_kind
   write = CURATOR_PARTICIPANT_WRITE,
   lease = CURATOR_PARTICIPANT_LEASE,
   turn = CURATOR_PARTICIPANT_TURN,
-  latch = CURATOR_PARTICIPANT_LATCH
+  latch = CURATOR_PARTICIPANT_LATCH,
+  other = CURATOR_PARTICIPANT_OTHER
 };
 
 /** Name of a kind, for example "write". */
@@ -59,7 +61,7 @@ struct participant
 {
   participant_kind kind;         /**< of lock that the node is for */
   bool is_holder;                /**< the node holds the lock */
-  unsigned position;             /**< in the queue of those who wait, from 1; 0 for a holder */
+  unsigned position;             /**< in the queue of those who wait, from 1; 0 for a holder and an other */
   std::string node_path;         /**< of the lock node */
   std::int64_t session_id;       /**< that owns the node */
   bool is_readable;              /**< the node could be read */

@@ -20,7 +20,7 @@ kind_to_string (Kind kind)
   static const char *const names[] = {
     [KIND_MUTEX] = "a mutex",         [KIND_READ_WRITE] = "a read-write lock",
     [KIND_SEMAPHORE] = "a semaphore", [KIND_LATCH] = "a leader latch",
-    [KIND_KAZOO] = "a lock of kazoo",
+    [KIND_KAZOO] = "a lock of kazoo", [KIND_OTHER] = "a lock of another program",
   };
   return names[kind];
 }
@@ -30,9 +30,20 @@ kind_to_word (Kind kind)
 {
   static const char *const words[] = {
     [KIND_MUTEX] = "mutex",        [KIND_READ_WRITE] = "read-write", [KIND_SEMAPHORE] = "semaphore",
-    [KIND_LATCH] = "leader latch", [KIND_KAZOO] = "kazoo",
+    [KIND_LATCH] = "leader latch", [KIND_KAZOO] = "kazoo",     [KIND_OTHER] = "other",
   };
   return words[kind];
+}
+
+gboolean
+kind_is_unclear (const char *node)
+{
+  const gsize length = strlen (node);
+  Kind kind;
+
+  return length >= KIND_DIGITS
+         && strspn (node + length - KIND_DIGITS, "0123456789abcdefABCDEF") == KIND_DIGITS
+         && !kind_of_node (node, &kind);
 }
 
 gboolean

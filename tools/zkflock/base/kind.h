@@ -11,14 +11,18 @@ typedef enum
   KIND_READ_WRITE,
   KIND_SEMAPHORE,
   KIND_LATCH,
-  KIND_KAZOO
+  KIND_KAZOO,
+  KIND_OTHER /* of a name that says nothing */
 } Kind;
 
 /* With its article. */
 const char *kind_to_string (Kind kind);
 /* One word, for programs. */
 const char *kind_to_word (Kind kind);
-/* FALSE: the name, or path, is of no lock node. */
+/* FALSE: the name, or path, says nothing. It may be a lock node nevertheless, if a session owns it. */
 gboolean kind_of_node (const char *node, Kind *kind);
+/* The name says nothing and ends like those of other recipes, in digits of a number or of a UUID: an
+ * inspection tells whether a session owns it. */
+gboolean kind_is_unclear (const char *node);
 
 #endif

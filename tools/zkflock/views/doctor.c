@@ -55,7 +55,8 @@ check_numbers (Doctor *doctor, const CuratorInspection *lock)
       const gint64 next = curator_inspection_get_next_number (lock);
       g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
 
-      if (number < 0 || number >= next)
+      if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_OTHER
+          && (number < 0 || number >= next))
         doctor_report (doctor, LEVEL_PROBLEM, "number", node,
                        "its path has not numbered it: the next number is %" G_GINT64_FORMAT
                        "; others may wait for it, or fail when they get the same number: delete "
@@ -88,7 +89,12 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
 
   g_autofree char *others = who_other_kinds (doctor->client, lock);
 
-  if (others != NULL)
+  if (curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_OTHER)
+    {
+      g_autofree char *summary = who_summary (lock);
+      doctor_report (doctor, LEVEL_NOTE, "kinds", curator_inspection_get_path (lock), "%s", summary);
+    }
+  else if (others != NULL)
     {
       doctor_report (doctor, LEVEL_PROBLEM, "kinds", curator_inspection_get_path (lock), "%s: %s",
                      curator_lock_kind_to_string (curator_inspection_get_kind (lock)), others);

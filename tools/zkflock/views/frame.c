@@ -38,18 +38,6 @@ frame_end_line (Frame *frame)
   frame->rows++;
 }
 
-static char *
-holder_of (const CuratorInspection *lock)
-{
-  const guint n = curator_inspection_get_n_holders (lock);
-
-  if (n == 0)
-    return g_strdup ("nobody");
-  g_autofree char *label =
-      text_label (curator_participant_get_data (curator_inspection_get_participant (lock, 0)));
-  return n == 1 ? g_steal_pointer (&label) : g_strdup_printf ("%s +%u", label, n - 1);
-}
-
 /* "1 root@db2:88 12s, 2 ..."; without a limit of columns, a few of them and the number of the others. */
 static char *
 queue_of (const CuratorInspection *lock, int width)
@@ -68,10 +56,10 @@ queue_of (const CuratorInspection *lock, int width)
         {
           continue;
         }
-      g_autofree char *label = text_label (curator_participant_get_data (one));
+      g_autofree char *place = who_place (one);
+      g_autofree char *label = who_label (one);
       g_autofree char *age = text_age (curator_participant_get_age_ms (one));
-      g_string_append_printf (text, "%s%u %s %s", text->len > 0 ? ", " : "",
-                              curator_participant_get_position (one), label, age);
+      g_string_append_printf (text, "%s%s %s %s", text->len > 0 ? ", " : "", place, label, age);
       n++;
     }
   if (width == 0 && curator_inspection_get_n_waiting (lock) > n)
@@ -113,7 +101,7 @@ measure (Frame *frame, GPtrArray *locks)
     {
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
       g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
-      g_autofree char *holder = holder_of (lock);
+      g_autofree char *holder = who_holder (lock, TRUE);
       frame->lock_width = MAX (frame->lock_width, text_width (path));
       frame->holder_width = MAX (frame->holder_width, text_width (holder));
     }
@@ -243,7 +231,7 @@ append_lock (Frame *frame, const CuratorInspection *lock, gboolean is_selected)
   const gboolean is_held = curator_inspection_get_n_holders (lock) > 0;
   const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
   g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
-  g_autofree char *holder = holder_of (lock);
+  g_autofree char *holder = who_holder (lock, TRUE);
   g_autofree char *age =
       is_held ? text_age (curator_participant_get_age_ms (first)) : g_strdup ("-");
   g_autofree char *count = g_strdup_printf ("%u", n_waiting);

@@ -91,7 +91,7 @@ revoke_run (const Options *options)
       g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
     }
   if (holders == 0)
-    print_error (options->paths[0], "nobody holds it");
+    print_error (options->paths[0], "nobody is known to hold it");
   if (asked->len == 0)
     return options->conflict_code;
   return options->waits ? wait_until (options, client, have_let_go, asked) : 0;

@@ -18,12 +18,8 @@ static void
 append_line (GString *out, CuratorClient *client, const CuratorInspection *inspection,
              int path_width, int holder_width)
 {
-  const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
   g_autofree char *path = curator_escape_name (curator_inspection_get_path (inspection), -1);
   g_autofree char *waiting = g_strdup_printf ("%u", curator_inspection_get_n_waiting (inspection));
-  const guint n_holders = curator_inspection_get_n_holders (inspection);
-  g_autofree char *label =
-      n_holders > 0 ? text_label (curator_participant_get_data (first)) : g_strdup ("nobody");
 
   text_fit_end (out, path, path_width);
   g_string_append (out, "  ");
@@ -31,8 +27,7 @@ append_line (GString *out, CuratorClient *client, const CuratorInspection *inspe
             FALSE);
   g_string_append (out, "  ");
   text_fit (out, waiting, COUNT_WIDTH, TRUE);
-  g_autofree char *holders =
-      n_holders > 1 ? g_strdup_printf ("%s and %u more", label, n_holders - 1) : g_strdup (label);
+  g_autofree char *holders = who_holder (inspection, FALSE);
   g_string_append (out, "  ");
   text_fit (out, holders, MIN (holder_width, text_width (holders)), FALSE);
   g_string_append_c (out, '\n');

@@ -2,10 +2,9 @@
 #include "views/wait.h"
 
 #include "base/connect.h"
-#include "base/kind.h"
 #include "base/outcome.h"
-#include "output/text.h"
 #include "views/views.h"
+#include "views/who.h"
 
 /* Quick at first, for a lock that is about to be free. */
 #define FIRST_PAUSE_MS 20
@@ -15,10 +14,10 @@ static int
 report_timeout (const Options *options, CuratorInspection *inspection)
 {
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
-  g_autofree char *label =
-      first != NULL ? text_label (curator_participant_get_data (first)) : g_strdup ("somebody");
+  g_autofree char *label = first != NULL ? who_label (first) : g_strdup ("somebody");
 
-  print_error (options->paths[0], "still held by %s", label);
+  print_error (options->paths[0], "still %s by %s",
+               curator_inspection_get_n_holders (inspection) > 0 ? "held" : "used", label);
   return options->conflict_code;
 }
 
@@ -44,19 +43,10 @@ wait_until (const Options *options, CuratorClient *client, WaitCondition conditi
     }
 }
 
-/* Nobody holds it or waits for it, of any kind. */
 static gboolean
 is_free (CuratorClient *client, CuratorInspection *inspection, gpointer data)
 {
-  Kind kind;
-
-  for (const char *const *name = curator_inspection_get_foreign_children (inspection);
-       *name != NULL; name++)
-    {
-      if (kind_of_node (*name, &kind))
-        return FALSE;
-    }
-  return curator_inspection_get_n_participants (inspection) == 0;
+  return who_is_free (inspection);
 }
 
 int

@@ -27,31 +27,110 @@ who_is_by_recipe (const CuratorParticipant *one)
   return g_regex_match_simple (pattern, name, G_REGEX_RAW, 0);
 }
 
+static gboolean
+is_other (const CuratorParticipant *one)
+{
+  return curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER;
+}
+
+/* The bits (1 << Kind) of the kinds that the path has beside its own, as far as names and owners say. */
+static guint
+find_kinds (const CuratorInspection *inspection)
+{
+  guint seen = 0;
+  Kind kind;
+
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+      if (is_other (one))
+        seen |= 1U << (kind_of_node (curator_participant_get_node_path (one), &kind) ? kind
+                                                                                     : KIND_OTHER);
+    }
+  for (const char *const *name = curator_inspection_get_foreign_children (inspection);
+       *name != NULL; name++)
+    {
+      if (kind_of_node (*name, &kind))
+        seen |= 1U << kind;
+    }
+  return seen;
+}
+
+static gboolean
+is_of_curator (const CuratorInspection *inspection)
+{
+  const CuratorLockKind kind = curator_inspection_get_kind (inspection);
+  return kind != CURATOR_LOCK_KIND_NONE && kind != CURATOR_LOCK_KIND_OTHER;
+}
+
+gboolean
+who_is_free (const CuratorInspection *inspection)
+{
+  return curator_inspection_get_n_participants (inspection) == 0 && find_kinds (inspection) == 0;
+}
+
 char *
 who_summary (const CuratorInspection *inspection)
 {
   const guint held = curator_inspection_get_n_holders (inspection);
   const guint waiting = curator_inspection_get_n_waiting (inspection);
+  const guint n = curator_inspection_get_n_participants (inspection);
 
-  if (curator_inspection_get_n_participants (inspection) == 0)
+  if (who_is_free (inspection))
     return g_strdup ("free");
+  if (!is_of_curator (inspection))
+    {
+      g_autofree char *names = who_describe_kinds (find_kinds (inspection));
+      return n > 0 ? g_strdup_printf ("used as %s by %u %s: who of them holds it is not known",
+                                      names, n, n == 1 ? "node" : "nodes")
+                   : g_strdup_printf ("has nodes of %s, which no session owns", names);
+    }
   return g_strdup_printf (
       "%s, %u %s, %u %s", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
       held, held == 1 ? "holds" : "hold", waiting, waiting == 1 ? "waits" : "wait");
 }
 
-static char *
-place_of (const CuratorParticipant *one)
+char *
+who_label (const CuratorParticipant *one)
 {
-  return curator_participant_is_holder (one)
-             ? g_strdup ("*")
+  g_autofree char *label = text_label (curator_participant_get_data (one));
+  return strcmp (label, "-") != 0 ? g_steal_pointer (&label)
+                                  : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x",
+                                                     curator_participant_get_session_id (one));
+}
+
+char *
+who_holder (const CuratorInspection *inspection, gboolean briefly)
+{
+  const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
+  const guint held = curator_inspection_get_n_holders (inspection);
+  const gboolean is_known = is_of_curator (inspection);
+  const guint n = is_known ? held : curator_inspection_get_n_participants (inspection);
+
+  if (n == 0)
+    return g_strdup ("nobody");
+  g_autofree char *label = who_label (first);
+  GString *text = g_string_new (label);
+  if (n > 1)
+    g_string_append_printf (text, briefly ? " +%u" : " and %u more", n - 1);
+  if (!is_known)
+    g_string_append (text, " (?)");
+  return g_string_free (text, FALSE);
+}
+
+char *
+who_place (const CuratorParticipant *one)
+{
+  return curator_participant_is_holder (one) ? g_strdup ("*")
+         : is_other (one)
+             ? g_strdup ("?")
              : g_strdup_printf ("%u", curator_participant_get_position (one));
 }
 
 void
 who_append_start (GString *row, const CuratorParticipant *one)
 {
-  g_autofree char *place = place_of (one);
+  g_autofree char *place = who_place (one);
   g_autofree char *age = text_age (curator_participant_get_age_ms (one));
 
   text_fit (row, place, 5, TRUE);
@@ -181,38 +260,22 @@ who_append_json (GString *out, const CuratorInspection *inspection, guint other_
   json_end_object (out);
 }
 
-/* A lock node of another kind among the children; "leases" counts if it has some. */
 static gboolean
-find_other_kind (CuratorClient *client, const CuratorInspection *inspection, const char *name,
-                 Kind *kind)
+has_leases (CuratorClient *client, const CuratorInspection *inspection)
 {
-  if (strcmp (name, "leases") != 0)
-    return kind_of_node (name, kind);
   const char *path = curator_inspection_get_path (inspection);
-  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", name, NULL);
+  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
   g_autoptr (CuratorInspection) leases = curator_inspect (client, folder, 0, NULL, NULL);
-  *kind = KIND_SEMAPHORE;
   return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
 }
 
 guint
 who_find_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
 {
-  const char *const *names = curator_inspection_get_foreign_children (inspection);
-  guint seen = 0;
-  Kind kind;
-
-  if (curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_NONE
-      || curator_inspection_get_kind (inspection) == CURATOR_LOCK_KIND_SEMAPHORE)
-    {
-      return 0;
-    }
-  for (; *names != NULL; names++)
-    {
-      if (find_other_kind (client, inspection, *names, &kind))
-        seen |= 1U << kind;
-    }
-  return seen;
+  const guint seen = find_kinds (inspection);
+  const gboolean has_folder =
+      g_strv_contains (curator_inspection_get_foreign_children (inspection), "leases");
+  return has_folder && has_leases (client, inspection) ? seen | 1U << KIND_SEMAPHORE : seen;
 }
 
 char *
@@ -237,7 +300,7 @@ who_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
   const guint kinds = who_find_other_kinds (client, inspection);
   g_autofree char *names = who_describe_kinds (kinds);
 
-  return kinds != 0
+  return kinds != 0 && is_of_curator (inspection)
              ? g_strdup_printf ("also used as %s, which the lock above does not exclude", names)
              : NULL;
 }
@@ -274,5 +337,5 @@ who_run (const Options *options)
         g_string_append_printf (out, "%s: %s\n", path, others);
     }
   fputs (out->str, stdout);
-  return curator_inspection_get_n_participants (inspection) > 0 ? 0 : EXIT_CODE_FREE;
+  return who_is_free (inspection) ? EXIT_CODE_FREE : 0;
 }

@@ -5,6 +5,8 @@
 
 /* Whether the node has a name that a recipe gives, here and in Java. */
 gboolean who_is_by_recipe (const CuratorParticipant *one);
+/* "*" for a holder, the position, or "?" where it is not known. */
+char *who_place (const CuratorParticipant *one);
 /* Appends place, kind and age of one participant: 21 columns. */
 void who_append_start (GString *row, const CuratorParticipant *one);
 /* Appends the rows of one lock as the verb who prints them, at most max_rows. width: columns, 0 for
@@ -18,6 +20,12 @@ guint who_find_other_kinds (CuratorClient *client, const CuratorInspection *insp
 char *who_describe_kinds (guint kinds);
 /* Which other kinds of lock its path has; NULL for none. May read from the servers. */
 char *who_other_kinds (CuratorClient *client, const CuratorInspection *inspection);
+/* Nobody holds it or waits for it, of any kind. */
+gboolean who_is_free (const CuratorInspection *inspection);
+/* The label of a participant, or its session if it has none. */
+char *who_label (const CuratorParticipant *one);
+/* The label of the first holder, and how many more there are. */
+char *who_holder (const CuratorInspection *inspection, gboolean briefly);
 /* For example "mutex, 1 holds, 3 wait". */
 char *who_summary (const CuratorInspection *inspection);
 

@@ -1,0 +1,280 @@
+/* Queues of other libraries, whatever they call their nodes: shown with their owners, never "free", and
+ * treated as another kind. */
+#include "cli.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define HEX  "0d5cc5eed2914df38b535a6d1d2b2c11"
+#define UUID "0d5cc5ee-d291-4df3-8b53-5a6d1d2b2c11"
+
+/* Prefixes of sequential nodes, as recipes of many languages have them, and none. */
+static const char *const prefixes[] = {
+  "",           "x-0x18c8c2-",   "write-",        "read-",       "ex",          "sh",
+  "n_",         UUID "-n_",      HEX "__lock__",  HEX "-n_",     "member_",     "candidate",
+  "election.",  "LOCK-",         "Lock_",         "lock",        "_locknode_",  "mutex:",
+  "sem_",       "permit-",       "slot#",         "seq ",        "waiter-7-",   "42",
+  "node-12-",   "_c_" UUID "-x", "\xc3\xbc-",     "a.b.c-",      "(owner)",     "e=mc2+",
+  "host:2181-", "leader-%s-",    HEX "__rlock__", UUID "-guid-", "\"quoted\"-", "lock-a-",
+};
+#define N_PREFIXES G_N_ELEMENTS (prefixes)
+#define N_RANDOM   24
+
+typedef struct
+{
+  char *path;
+  char *node;
+  RawZk *owner;
+} Other;
+
+static void
+free_other (gpointer data)
+{
+  Other *other = data;
+  g_free (other->path);
+  g_free (other->node);
+  g_free (other);
+}
+
+/* Printable, and none of Curator's names. */
+static char *
+random_prefix (GRand *rand)
+{
+  GString *prefix = g_string_new (NULL);
+  const int n = g_rand_int_range (rand, 0, 60);
+
+  for (int i = 0; i < n; i++)
+    {
+      const char c = (char) g_rand_int_range (rand, ' ', '~' + 1);
+      g_string_append_c (prefix, c == '/' ? '_' : c);
+    }
+  /* Behind "lock-", "lease-" and "latch-" the digits would be Curator's. */
+  if (g_str_has_suffix (prefix->str, "-"))
+    g_string_append_c (prefix, 'z');
+  return g_string_free (prefix, FALSE);
+}
+
+static char *
+random_path (GRand *rand, const char *below, guint i)
+{
+  GString *path = g_string_new (below);
+  const int depth = g_rand_int_range (rand, 0, 4);
+
+  for (int k = 0; k < depth; k++)
+    g_string_append_printf (path, "/%s", k % 2 == 0 ? "team" : "nightly-0000000003");
+  g_string_append_printf (path, "/%u", i);
+  return g_string_free (path, FALSE);
+}
+
+static Other *
+plant (const char *path, const char *name, int mode, RawZk *owner)
+{
+  Other *other = g_new0 (Other, 1);
+  g_autofree char *node = g_strconcat (path, "/", name, NULL);
+
+  other->path = g_strdup (path);
+  other->owner = owner;
+  assert_int_equal (raw_zk_make_path (owner, path), ZOK);
+  assert_int_equal (raw_zk_create (owner, node, "", mode, &other->node), ZOK);
+  return other;
+}
+
+/* One on each path, of one of two sessions, and one like kazoo's Semaphore, without a number. */
+static GPtrArray *
+plant_all (Fixture *fixture, RawZk *second, const char *below)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (11);
+  GPtrArray *others = g_ptr_array_new_with_free_func (free_other);
+
+  for (guint i = 0; i < N_PREFIXES + N_RANDOM; i++)
+    {
+      g_autofree char *path = random_path (rand, below, i);
+      g_autofree char *prefix = i < N_PREFIXES ? g_strdup (prefixes[i]) : random_prefix (rand);
+      g_ptr_array_add (others, plant (path, prefix, ZOO_EPHEMERAL_SEQUENTIAL,
+                                      i % 2 == 0 ? fixture->raw : second));
+    }
+  g_autofree char *path = g_strconcat (below, "/semaphore", NULL);
+  g_ptr_array_add (others, plant (path, HEX, ZOO_EPHEMERAL, second));
+  return others;
+}
+
+/* "path" and "session" of each participant of these locks, one a line, sorted; an independent parser. */
+static char *
+list_owners (const char *json)
+{
+  static const char program[] =
+      "import json, sys; d = json.load (sys.stdin); d = d if isinstance (d, list) else [d]; "
+      "print ('\\n'.join (sorted (l['path'] + ' ' + p['node'] + ' ' + p['session'] + ' ' + p['kind'] "
+      "for l in d for p in l['participants'])))";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GSubprocess) python =
+      g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error,
+                        "python3", "-c", program, NULL);
+  char *out = NULL;
+
+  assert_non_null (python);
+  assert_true (g_subprocess_communicate_utf8 (python, json, NULL, &out, NULL, &error));
+  assert_true (g_subprocess_get_successful (python));
+  return out;
+}
+
+static int
+compare_lines (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
+}
+
+static char *
+expected_owners (GPtrArray *others)
+{
+  g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; i < others->len; i++)
+    {
+      const Other *other = g_ptr_array_index (others, i);
+      g_ptr_array_add (lines,
+                       g_strdup_printf ("%s %s 0x%" G_GINT64_MODIFIER "x other", other->path,
+                                        other->node, raw_zk_session (other->owner)));
+    }
+  g_ptr_array_sort (lines, compare_lines);
+  g_ptr_array_add (lines, NULL);
+  g_autofree char *text = g_strjoinv ("\n", (char **) lines->pdata);
+  return g_strconcat (text, "\n", NULL);
+}
+
+static void
+views_show_every_queue_with_its_owners (void **state)
+{
+  Fixture *fixture = *state;
+  RawZk *second = raw_zk_open (fixture_server (fixture));
+  g_autoptr (GPtrArray) others = plant_all (fixture, second, "/shown");
+  g_autofree char *expected = expected_owners (others);
+
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/shown", NULL);
+  g_autofree char *in_tree = list_owners (tree);
+  assert_string_equal (in_tree, expected);
+  g_autofree char *top =
+      cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown", NULL);
+  g_autofree char *in_top = list_owners (top);
+  assert_string_equal (in_top, expected);
+  g_autofree char *doctor =
+      cli_run (fixture, 0, "doctor", "--session-timeout", "10", "/shown", NULL);
+  for (guint i = 0; i < others->len; i++)
+    {
+      const Other *other = g_ptr_array_index (others, i);
+      g_autofree char *line = g_strdup_printf ("note: %s: used as ", other->path);
+      assert_non_null (strstr (doctor, line));
+      g_autofree char *who = cli_run (fixture, 0, "who", other->path, NULL);
+      g_autofree char *session =
+          g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", raw_zk_session (other->owner));
+      assert_null (strstr (who, "free"));
+      assert_non_null (strstr (who, session));
+    }
+  raw_zk_close (second);
+  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/shown"), ZOK);
+}
+
+static void
+wait_and_lock_do_not_take_it_for_free (void **state)
+{
+  Fixture *fixture = *state;
+  RawZk *second = raw_zk_open (fixture_server (fixture));
+  g_autoptr (GPtrArray) others = plant_all (fixture, second, "/refused");
+  static const char *const modes[] = { "-x", "-s", "--wait=60", "--leases=2" };
+
+  for (guint i = 0; i < others->len; i++)
+    {
+      const Other *other = g_ptr_array_index (others, i);
+      g_autofree char *mark = cli_new_file ();
+      g_free (cli_run (fixture, 1, "wait", "-w", "0.05", other->path, NULL));
+      g_autoptr (Cli) refused =
+          cli_zkflock (fixture_server (fixture), modes[i % G_N_ELEMENTS (modes)], other->path,
+                       CLI_COMMAND, "turn", mark, "0", NULL);
+      assert_int_equal (cli_wait (refused, CLI_MS), 64);
+      g_autofree char *err = cli_stderr (refused);
+      assert_non_null (strstr (err, "do not exclude each other"));
+      assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+    }
+  const Other *first = g_ptr_array_index (others, 0);
+  g_free (cli_run (fixture, 0, "--mixed", first->path, "true", NULL));
+  raw_zk_close (second);
+  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/refused"), ZOK);
+}
+
+/* Beside a lock of Curator's, each is told apart. */
+static void
+beside_locks_of_curator (void **state)
+{
+  static const char *const modes[] = { "--wait=60", "-x", "-s", "--leases=2" };
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/beside/%u", i);
+      g_autoptr (Cli) holder = cli_zkflock (server, modes[i], path, NULL);
+      assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+      g_autofree char *line =
+          g_strdup_printf ("%s: also used as a lock of another program", path);
+      g_autofree char *before = cli_run (fixture, 0, "who", path, NULL);
+      assert_null (strstr (before, "also used"));
+      Other *other = plant (path, "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
+      g_autofree char *who = cli_run (fixture, 0, "who", path, NULL);
+      assert_non_null (strstr (who, line));
+      g_autofree char *tree = cli_run (fixture, 0, "tree", path, NULL);
+      assert_non_null (strstr (tree, line));
+      g_autofree char *doctor = cli_run (fixture, 1, "doctor", path, NULL);
+      assert_non_null (strstr (doctor, "also used as a lock of another program"));
+      g_free (cli_run (fixture, 64, modes[i], path, "true", NULL));
+      assert_int_equal (raw_zk_delete (fixture->raw, other->node), ZOK);
+      free_other (other);
+    }
+}
+
+/* Nobody's: folders with numbers, containers among them, and data of an application. */
+static void
+nodes_without_an_owner_are_no_queue (void **state)
+{
+  Fixture *fixture = *state;
+
+  g_free (cli_run (fixture, 0, "/own/batch-0000000001", "true", NULL));
+  g_free (cli_run (fixture, 0, "/own/" HEX, "true", NULL));
+  raw_zk_create (fixture->raw, "/own/order-0000000007", "", ZOO_PERSISTENT, NULL);
+  g_autofree char *who = cli_run (fixture, 3, "who", "/own", NULL);
+  assert_non_null (strstr (who, "free"));
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "/own", NULL);
+  assert_string_equal (tree, "");
+  g_free (cli_run (fixture, 0, "wait", "-w", "0.05", "/own", NULL));
+  g_free (cli_run (fixture, 0, "-n", "/own", "true", NULL));
+}
+
+/* What may not be read may be somebody's. */
+static void
+what_cannot_be_read_is_not_free (void **state)
+{
+  Fixture *fixture = *state;
+  Other *other = plant ("/hidden", "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
+  struct Stat stat;
+
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, other->node, ZOO_PERM_ALL & ~ZOO_PERM_READ),
+                    ZOK);
+  g_autofree char *who = cli_run (fixture, 0, "who", "/hidden", NULL);
+  assert_null (strstr (who, "free"));
+  g_free (cli_run (fixture, 64, "/hidden", "true", NULL));
+  /* Where the server hides that, too. */
+  print_message ("the Stat: %s\n", zerror (raw_zk_stat (fixture->raw, other->node, &stat)));
+  free_other (other);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (views_show_every_queue_with_its_owners),
+    cmocka_unit_test (wait_and_lock_do_not_take_it_for_free),
+    cmocka_unit_test (beside_locks_of_curator),
+    cmocka_unit_test (nodes_without_an_owner_are_no_queue),
+    cmocka_unit_test (what_cannot_be_read_is_not_free),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+}
