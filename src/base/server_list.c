@@ -192,6 +192,13 @@ curator_servers_join (GPtrArray *servers)
   return g_string_free (list, all->len == 0);
 }
 
+guint
+curator_servers_n_addresses (GPtrArray *servers)
+{
+  g_autoptr (GPtrArray) all = curator_servers_dup_addresses (servers);
+  return all->len;
+}
+
 char *
 curator_servers_dup_why (GPtrArray *servers)
 {

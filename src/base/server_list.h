@@ -37,5 +37,6 @@ GPtrArray *curator_servers_dup_addresses (GPtrArray *servers);
 /* "address:port,…" for libzookeeper, whose IPv6 addresses have no brackets, with an odd number of entries: of an
  * even one it would try every other only. NULL if none is known. */
 char *curator_servers_join (GPtrArray *servers);
+guint curator_servers_n_addresses (GPtrArray *servers);
 /* Why no address is known: "name: cause", of the first name. */
 char *curator_servers_dup_why (GPtrArray *servers);

@@ -173,6 +173,12 @@ curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
   return (gint64) (ALL_SHARE * 1000 * MAX (timeout_ms, MIN_TIMEOUT_MS) / MAX (parts, MIN_PARTS));
 }
 
+guint
+curator_endpoints_n_addresses (CuratorEndpoints *endpoints)
+{
+  return curator_servers_n_addresses (endpoints->servers);
+}
+
 gint64
 curator_endpoints_pause_us (guint n_rounds, gint32 timeout_ms)
 {

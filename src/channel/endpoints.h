@@ -35,7 +35,9 @@ const char *curator_endpoints_why (CuratorEndpoints *endpoints);
 gboolean curator_endpoints_advance (CuratorEndpoints *endpoints);
 void curator_endpoints_start_round (CuratorEndpoints *endpoints);
 
-/* The time that one server has for an answer. libzookeeper itself leaves after 2/3 of the timeout. */
+/* The time that one server has at most. libzookeeper itself leaves after 2/3 of the timeout. */
 gint64 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms);
+/* Of all hosts. */
+guint curator_endpoints_n_addresses (CuratorEndpoints *endpoints);
 /* The pause after that many rounds without an answer. */
 gint64 curator_endpoints_pause_us (guint n_rounds, gint32 timeout_ms);

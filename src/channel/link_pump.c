@@ -79,6 +79,7 @@ note_service (CuratorLink *link)
     {
       link->is_answered = TRUE;
       link->context->n_rounds = 0;
+      link->context->spent = (CuratorPatience){ 0 };
     }
 }
 

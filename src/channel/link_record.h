@@ -8,6 +8,7 @@
 #include "channel/channel_sasl.h"
 #include "channel/channel_stream.h"
 #include "channel/endpoints.h"
+#include "channel/patience.h"
 
 typedef struct _CuratorLink CuratorLink;
 
@@ -20,7 +21,8 @@ typedef struct
   CuratorEndpoints *endpoints;
   /* In which no server answered a request, since the last that did. To open a session is no answer. */
   guint n_rounds;
-  int wake_fd; /* an eventfd, for the jobs */
+  CuratorPatience spent; /* the same */
+  int wake_fd;           /* an eventfd, for the jobs */
 
   /* From the newest ConnectResponse: what libzookeeper shows when it connects again. id 0: none. */
   gint64 session_id;

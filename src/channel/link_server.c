@@ -35,6 +35,15 @@ curator_link_drop_server (CuratorLink *link)
   link->to_client.start = link->to_client.end = 0;
 }
 
+/* Not more than the server's share of the session timeout. */
+static void
+set_deadline (CuratorLink *link, gint64 most_us)
+{
+  const gint64 share_us =
+      curator_endpoints_patience_us (link->context->endpoints, link->timeout_ms);
+  link->deadline_us = g_get_monotonic_time () + MIN (share_us, most_us);
+}
+
 /* The functions that call each other here do so once for each address at most: after the last one
  * comes a pause. NOLINTBEGIN(misc-no-recursion) */
 
@@ -93,8 +102,8 @@ curator_link_try_server (CuratorLink *link)
   g_autoptr (GError) error = NULL;
 
   link->state = CURATOR_LINK_CONNECTING;
-  link->deadline_us = g_get_monotonic_time ()
-                      + curator_endpoints_patience_us (context->endpoints, link->timeout_ms);
+  set_deadline (link, curator_patience_connect_us (
+                          &context->spent, curator_endpoints_n_addresses (context->endpoints)));
   if (tls != NULL && !tls->verify)
     context->warned ("TLS without verification: the server may be anyone", context->data);
   if (address == NULL)
@@ -165,8 +174,15 @@ static void
 on_connecting (CuratorLink *link)
 {
   g_autoptr (GError) error = NULL;
+  const gboolean was_connected = curator_stream_is_connected (link->stream);
   const CuratorStreamResult result = curator_stream_establish (link->stream, &error);
 
+  if (!was_connected && curator_stream_is_connected (link->stream))
+    {
+      set_deadline (link, curator_patience_answer_us (
+                              &link->context->spent,
+                              curator_endpoints_n_addresses (link->context->endpoints)));
+    }
   if (result == CURATOR_STREAM_FAILED)
     {
       fail_over (link, error);
@@ -261,8 +277,7 @@ start_sasl (CuratorLink *link)
   CuratorLinkContext *context = link->context;
 
   link->state = CURATOR_LINK_SASL;
-  link->deadline_us = g_get_monotonic_time ()
-                      + curator_endpoints_patience_us (context->endpoints, link->timeout_ms);
+  set_deadline (link, G_MAXINT64);
   link->sasl = curator_sasl_new (context->sasl, curator_endpoints_host (context->endpoints));
   step_sasl (link);
 }
@@ -413,6 +428,8 @@ on_late (CuratorLink *link)
     }
   const gboolean is_tcp =
       link->state == CURATOR_LINK_CONNECTING && !curator_stream_is_connected (link->stream);
+  link->context->spent.n_unconnected += is_tcp ? 1 : 0;
+  link->context->spent.n_unanswered += is_tcp ? 0 : 1;
   fail_over_with (link, is_tcp ? CURATOR_CONNECT_ERROR_CONNECT : late[link->state].code,
                   is_tcp ? "the server is unreachable" : late[link->state].why);
 }

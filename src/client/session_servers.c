@@ -11,6 +11,7 @@
 #include "client/session_servers.h"
 
 #include "base/server_list.h"
+#include "client/connect_deadline.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "session/connection_error.h"
@@ -242,6 +243,8 @@ curator_session_servers_replaced (CuratorClient *client)
       client->opening.open_failures = 0;
       curator_session_servers_hurry (client);
     }
+  if (client->session != NULL)
+    curator_connect_deadline_restart (client->session);
   curator_resolve_start (client, on_names_found);
   on_names_found (client);
 }

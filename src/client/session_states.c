@@ -340,6 +340,7 @@ opened (CuratorSession *session)
   add_auths (session);
   if (client->ops->report_pings != NULL)
     client->ops->report_pings (client->ops, session->handle, on_pinged);
+  curator_connect_deadline_start (session);
   curator_session_servers_follow (session);
 }
 

@@ -53,6 +53,15 @@ typedef void (*CuratorZkPinged) (gint64 sent_us, gint64 answered_us, gpointer co
 /* A request returns ZOK if it was accepted; its completion usually runs, but may be lost. With any
  * other code its completion will not run. Strings and buffers may be freed as soon as the call
  * returns. Paths are full: they include chroot and namespace. */
+/* Of an attempt to connect. */
+typedef enum
+{
+  CURATOR_STAGE_PAUSED, /* before the next round */
+  CURATOR_STAGE_CONNECTING,
+  CURATOR_STAGE_ASKING, /* TCP is connected */
+  CURATOR_N_STAGES
+} CuratorStage;
+
 struct _CuratorZkOps
 {
   /* hosts: "address:port,…", numeric. NULL with errno set on failure, EAGAIN if the system has no
@@ -75,9 +84,10 @@ struct _CuratorZkOps
   /* Called right after open. NULL: nobody knows when the library sends its pings. */
   void (*report_pings) (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinged pinged);
 
-  /* Ends the current attempt to connect if an earlier call saw it that long ago, and returns TRUE; the
-   * handle then starts the next one. May be NULL: attempts cannot be ended. */
-  gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us);
+  /* Without a session: ends the stage in which the handle is if an earlier call saw that so long ago, and
+   * returns TRUE; the handle then goes on to its next attempt. May be NULL: attempts cannot be ended. */
+  gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle,
+                           const gint64 patience_us[CURATOR_N_STAGES], CuratorStage *ended);
 
   /* servers: of CuratorServer; addresses: the same as for open. The handle connects to these from its
    * next attempt on. leave: it also leaves a server that is not among them. FALSE: that has not

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/guards.h"
+#include "channel/patience.h"
 #include "core/client-record.h"
 #include "session/heartbeat-record.h"
 #include "session/lease_clock-record.h"
@@ -51,6 +52,15 @@ typedef struct
   gint64 since_us; /* when it connected */
 } CuratorServerSearch;
 
+/* Of the handle, since there is no connection; see client/connect_deadline.c. */
+typedef struct
+{
+  CuratorTimer *timer; /* the next check */
+  gint64 since_us;
+  CuratorPatience spent;
+  guint n_pauses; /* of the handle, cut short */
+} CuratorAttempts;
+
 struct _CuratorSession
 {
   CuratorRefs refs;
@@ -63,10 +73,9 @@ struct _CuratorSession
   CuratorSessionState state CURATOR_GUARDED;
   /* The least that a server has granted; until then the wanted one. */
   int timeout_ms CURATOR_GUARDED;
-  CuratorTimer *loss_timer CURATOR_GUARDED;    /* SUSPENDED for too long, or never connected */
-  CuratorTimer *attempt_timer CURATOR_GUARDED; /* checks the attempt to reconnect */
+  CuratorTimer *loss_timer CURATOR_GUARDED; /* SUSPENDED for too long, or never connected */
   CuratorServerSearch seeking CURATOR_GUARDED;
-  guint attempts_ended CURATOR_GUARDED; /* by us, since the disconnection */
+  CuratorAttempts attempts CURATOR_GUARDED;
 
   gint64 opened_us CURATOR_GUARDED; /* monotonic; 0: there has been no handle */
   gboolean ever_connected CURATOR_GUARDED;

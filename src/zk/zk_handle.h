@@ -21,6 +21,15 @@ typedef struct
   atomic_bool was_told;    /* to look up only without a socket */
 } CuratorIoLookups;
 
+/* Of attempt.c. */
+typedef struct
+{
+  guint64 inode; /* of the socket at the last look, 0: there was none */
+  CuratorStage stage;
+  gint64 since_us;      /* when it was first seen in that stage */
+  atomic_bool is_ended; /* by us, and the library has not reported it yet */
+} CuratorZkAttempt;
+
 struct _CuratorZkHandle
 {
   zhandle_t *zh;
@@ -34,8 +43,7 @@ struct _CuratorZkHandle
   pthread_mutex_t opening; /* held until io is complete */
   CuratorIoThread io;
   CuratorIoLookups lookups;
-  guint64 attempt;           /* the inode of the socket at the last check, or 0 */
-  gint64 attempt_since_us;   /* when it was first seen */
+  CuratorZkAttempt attempt;
   CuratorZkSecured *secured; /* of zk_secured.c, or NULL */
   char *addresses;           /* what the library connects to; guarded by a mutex of zk_servers.c */
   char *next_addresses;      /* from its next failure on, or NULL; the same */

@@ -14,18 +14,17 @@
 #include "base/lease_time.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
+#include "zk/attempt.h"
 #include "zk/cloexec.h"
 #include "zk/io_lookups.h"
 #include "zk/zk_multi.h"
 #include "zk/zk_servers.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -264,38 +263,6 @@ real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   curator_zk_real_close (handle);
 }
 
-/* The attempt is that old and has no answer yet. */
-static gboolean
-is_overdue (CuratorZkHandle *handle, int sock, gint64 older_than_us)
-{
-  const guint64 attempt = curator_fd_inode (sock, S_IFSOCK);
-  const gint64 now_us = g_get_monotonic_time ();
-  struct pollfd answer = { .fd = sock, .events = POLLIN };
-
-  if (attempt != handle->attempt)
-    {
-      handle->attempt = attempt;
-      handle->attempt_since_us = now_us;
-    }
-  return now_us - handle->attempt_since_us >= older_than_us && poll (&answer, 1, 0) == 0
-         && zoo_state (handle->zh) != ZOO_CONNECTED_STATE;
-}
-
-/* The library takes this for a connection closed by the server, and closes its descriptor itself. */
-static gboolean
-real_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 older_than_us)
-{
-  const int sock = curator_io_thread_dup_socket (&handle->io);
-
-  if (sock < 0)
-    return FALSE;
-  const gboolean overdue = is_overdue (handle, sock, older_than_us);
-  if (overdue)
-    shutdown (sock, SHUT_RDWR);
-  close (sock);
-  return overdue;
-}
-
 static gint64
 real_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
 {
@@ -468,7 +435,7 @@ curator_zk_ops_real (void)
     .session_id = real_session_id,
     .session_timeout_ms = real_session_timeout_ms,
     .add_auth = real_add_auth,
-    .end_attempt = real_end_attempt,
+    .end_attempt = curator_zk_end_attempt,
     .set_servers = curator_zk_servers_set,
     .create = real_create,
     .remove = real_remove,

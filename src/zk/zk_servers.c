@@ -15,6 +15,7 @@
 #include "base/fork_gate.h"
 #include "base/server_list.h"
 #include "core/log.h"
+#include "zk/attempt.h"
 #include "zk/io_lookups.h"
 
 #include <errno.h>
@@ -131,15 +132,28 @@ on_failure (void)
   errno = error;
 }
 
+/* The library tells the cause in ", errno=N(…): …". For an attempt that we have ended it is not the true one. */
+static char *
+tell_end (const char *line)
+{
+  const char *cause = strstr (line, ", errno=");
+  return cause == NULL
+             ? g_strdup (line)
+             : g_strdup_printf ("%.*s, errno=%d(%s): given up for the next server",
+                                (int) (cause - line), line, ETIMEDOUT, g_strerror (ETIMEDOUT));
+}
+
 /* Not inside the gate, which may be closed until this is known, and without the mutex, which fork() takes
- * after that of the look-ups. */
-static void
+ * after that of the look-ups. TRUE: the attempt was ended by us. */
+static gboolean
 note_failure (void)
 {
   CuratorZkHandle *own = find_own ();
 
-  if (own != NULL)
-    curator_io_lookups_note_failure (&own->lookups, own->zh);
+  if (own == NULL)
+    return FALSE;
+  curator_io_lookups_note_failure (&own->lookups, own->zh);
+  return curator_zk_attempt_was_ended (own);
 }
 
 void
@@ -147,11 +161,11 @@ curator_zk_servers_log_line (const char *line)
 {
   const char *socket = strstr (line, ": Socket ");
   const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
-  if (failed)
-    note_failure ();
+  const gboolean is_ours = failed && note_failure ();
   CURATOR_INSIDE_GATE;
 
-  curator_log_zookeeper_line (line);
+  g_autofree char *told = is_ours ? tell_end (line) : NULL;
+  curator_log_zookeeper_line (told != NULL ? told : line);
   if (failed)
     on_failure ();
 }

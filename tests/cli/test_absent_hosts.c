@@ -1,0 +1,569 @@
+/* Some of the servers are away, each in one of many ways, and a quorum serves: a client is connected within a
+ * second, what the connection takes when all are there, and 250 ms for each that is away, whatever the session
+ * timeout.
+ *
+ * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of docs/operations.md;
+ * otherwise one in STRIDE. The bound is for a machine that is never late, so what the metronome has seen is
+ * added, and what was measured while other tests kept the processors is measured once more, alone.
+ */
+#include "integration/program.h"
+#include "integration/secured/secured.h"
+#include "support/hosts.h"
+#include "support/metronome.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define ZKFLOCK    CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
+#define STRIDE     11
+#define N_AT_ONCE  6
+#define ASKED_MS   60000 /* session timeout */
+#define N_JOBS     200
+#define N_WARM     20
+#define BOUND_US   G_USEC_PER_SEC
+#define ADDRESS_US (250 * 1000)
+/* What a machine that is so late measures counts for nothing, but once. */
+#define LATE_US (20 * 1000)
+
+typedef enum
+{
+  WAY_REFUSES,
+  WAY_DROPS,
+  WAY_SILENT,
+  WAY_CLOSES,
+  WAY_LATE,
+  WAY_HALF,
+  WAY_NO_NAME,
+  WAY_LATE_NAME,
+  WAY_TWO_ADDRESSES,
+  N_WAYS
+} Way;
+
+static const struct
+{
+  const char *name;
+  HostWay host; /* of the host behind it */
+} ways[] = {
+  [WAY_REFUSES] = { "refuses", HOST_REFUSES },
+  [WAY_DROPS] = { "drops SYNs", HOST_DROPS },
+  [WAY_SILENT] = { "accepts and says nothing", HOST_SILENT },
+  [WAY_CLOSES] = { "accepts and closes", HOST_CLOSES },
+  [WAY_LATE] = { "answers the session late", HOST_LATE },
+  [WAY_HALF] = { "half of a TLS handshake", HOST_HALF },
+  [WAY_NO_NAME] = { "its name does not resolve", HOST_SERVES },
+  [WAY_LATE_NAME] = { "its name resolves late", HOST_SERVES },
+  [WAY_TWO_ADDRESSES] = { "its name has a second address, which drops SYNs", HOST_SERVES },
+};
+
+typedef enum
+{
+  WHEN_FIRST,
+  WHEN_LOST,
+  WHEN_UPDATED,
+  WHEN_UPDATED_EARLY, /* before it was ever connected */
+  N_WHENS
+} When;
+
+static const char *const whens[] = { "first", "loss", "update", "update, unconnected" };
+
+typedef enum
+{
+  CLEAR,
+  OVER_TLS,
+  OVER_SASL,
+  N_SECURITIES
+} Security;
+
+static const char *const securities[] = { "clear", "TLS", "SASL" };
+
+typedef enum
+{
+  LIBRARY,
+  PLAIN,
+  WAITS,
+  NONBLOCK,
+  N_USERS
+} User;
+
+static const char *const users[] = { "library", "zkflock", "zkflock -w 5", "zkflock -n" };
+
+typedef struct
+{
+  Way way;
+  guint n;
+  guint n_away;
+  When when;
+  Security security;
+  User user;
+
+  gint64 took_us; /* -1: not connected */
+  gint64 limit_us;
+  gint64 late_us; /* the machine, at most */
+  char *error;
+} Cell;
+
+static Secured *secured;
+
+/* Hosts of a cell: those of the list, the one of the list before, and second addresses. */
+#define OLD(cell)       ((cell)->n)
+#define SECOND(cell, i) ((cell)->n + 1 + (i))
+#define N_HOSTS(cell)   (2 * (cell)->n + 1)
+
+static gboolean
+is_name (Way way)
+{
+  return way >= WAY_NO_NAME;
+}
+
+static char *
+dashes (const char *address)
+{
+  g_auto (GStrv) parts = g_strsplit (address, ":", 2);
+  return g_strdelimit (g_strdup (parts[0]), ".", '-');
+}
+
+/* What the list says of a host that is away. */
+static char *
+entry_of (const Cell *cell, Hosts *hosts, guint i)
+{
+  const char *address = hosts_address (hosts, i);
+  g_autofree char *own = dashes (address);
+  g_autofree char *second = dashes (hosts_address (hosts, SECOND (cell, i)));
+  const char *port = strchr (address, ':');
+
+  switch ((int) cell->way)
+    {
+    case WAY_NO_NAME:
+      return g_strconcat ("none.absent", port, NULL);
+    case WAY_LATE_NAME:
+      return g_strconcat ("late-", own, ".absent", port, NULL);
+    case WAY_TWO_ADDRESSES:
+      return g_strconcat ("two-", second, "-", own, ".absent", port, NULL);
+    default:
+      return g_strdup (address);
+    }
+}
+
+/* is_away: as the cell says; otherwise all are there, by their numbers. */
+static char *
+list_of (const Cell *cell, Hosts *hosts, gboolean is_away)
+{
+  GString *list = g_string_new (NULL);
+
+  for (guint i = 0; i < cell->n; i++)
+    {
+      g_autofree char *entry = is_away && i < cell->n_away ? entry_of (cell, hosts, i)
+                                                           : g_strdup (hosts_address (hosts, i));
+      g_string_append_printf (list, "%s%s", i > 0 ? "," : "", entry);
+    }
+  return g_string_free (list, FALSE);
+}
+
+/* first: of those that go away. */
+static void
+send_away (const Cell *cell, Hosts *hosts, guint first)
+{
+  for (guint i = 0; i < cell->n_away; i++)
+    {
+      hosts_set (hosts, (first + i) % cell->n, ways[cell->way].host);
+      if (cell->way == WAY_TWO_ADDRESSES)
+        hosts_set (hosts, SECOND (cell, i), HOST_DROPS);
+    }
+}
+
+/* Outside a test's own thread cmocka asserts nothing. */
+static void
+fail_cell (Cell *cell, const char *why)
+{
+  cell->took_us = -1;
+  cell->error = cell->error != NULL ? cell->error : g_strdup (why);
+}
+
+static CuratorClient *
+start_client (Cell *cell, const char *list)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorClient *client = curator_client_new (list, NULL);
+  gboolean is_good = TRUE;
+
+  curator_client_set_session_timeout (client, ASKED_MS);
+  curator_client_set_connection_timeout (client, cell->when == WHEN_UPDATED_EARLY ? 300 : ASKED_MS);
+  if (cell->security == OVER_TLS)
+    {
+      g_autoptr (CuratorTls) tls = secured_tls (secured);
+      curator_tls_set_server_name (tls, "zk.test");
+      is_good = curator_client_set_tls (client, tls, &error);
+    }
+  if (cell->security == OVER_SASL)
+    is_good = curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error);
+  if (!is_good || !curator_client_start (client, &error))
+    fail_cell (cell, error->message);
+  return client;
+}
+
+static void
+connect_first (Cell *cell, const char *list)
+{
+  g_autoptr (GError) error = NULL;
+  const gint64 began_us = g_get_monotonic_time ();
+  g_autoptr (CuratorClient) client = start_client (cell, list);
+
+  if (curator_client_block_until_connected (client, LONG_MS, NULL, &error))
+    cell->took_us = g_get_monotonic_time () - began_us;
+  else
+    fail_cell (cell, error->message);
+  curator_client_close (client);
+}
+
+/* Until the client is there again, or for the first time, from since_us on. */
+static void
+wait_state (Cell *cell, StateLog *log, CuratorConnectionState state, gint64 since_us)
+{
+  if (state_log_wait (log, state, 1, LONG_MS))
+    cell->took_us = g_get_monotonic_time () - since_us;
+  else
+    fail_cell (cell, "not connected");
+}
+
+static void
+connect_again (Cell *cell, Hosts *hosts, const char *list)
+{
+  g_autoptr (CuratorClient) client = start_client (cell, list);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+
+  if (curator_client_block_until_connected (client, LONG_MS, NULL, &error))
+    {
+      const int used = hosts_find_connected (hosts);
+      const gint64 began_us = g_get_monotonic_time ();
+      if (!is_name (cell->way))
+        send_away (cell, hosts, (guint) used);
+      hosts_cut (hosts, (guint) used);
+      wait_state (cell, log, CURATOR_STATE_RECONNECTED, began_us);
+    }
+  else
+    {
+      fail_cell (cell, error->message);
+    }
+  curator_client_close (client);
+}
+
+static void
+update (Cell *cell, Hosts *hosts, const char *list)
+{
+  const gboolean is_early = cell->when == WHEN_UPDATED_EARLY;
+  if (is_early)
+    hosts_set (hosts, OLD (cell), HOST_DROPS);
+  g_autoptr (CuratorClient) client = start_client (cell, hosts_address (hosts, OLD (cell)));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+
+  if (!state_log_wait (log, is_early ? CURATOR_STATE_SUSPENDED : CURATOR_STATE_CONNECTED, 1,
+                       LONG_MS))
+    {
+      fail_cell (cell, "the list before");
+    }
+  const gint64 began_us = g_get_monotonic_time ();
+  if (!curator_client_update_servers (client, list, &error))
+    fail_cell (cell, error->message);
+  if (cell->way == WAY_LATE_NAME && !is_early)
+    {
+      /* While it waits for an address it stays where it is. */
+      cell->took_us = state_log_count (log, CURATOR_STATE_SUSPENDED) == 0 ? 0 : -1;
+    }
+  else
+    {
+      wait_state (cell, log, is_early ? CURATOR_STATE_CONNECTED : CURATOR_STATE_RECONNECTED,
+                  began_us);
+    }
+  curator_client_close (client);
+}
+
+static void
+run_zkflock (Cell *cell, const char *list)
+{
+  static gint n_runs; /* atomic */
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *error = NULL;
+  int status = -1;
+  g_auto (GStrv) environment =
+      g_environ_setenv (g_get_environ (), "LD_PRELOAD", ABSENT_NAMES, TRUE);
+
+  g_ptr_array_add (argv, g_strdup (ZKFLOCK));
+  g_ptr_array_add (argv, g_strdup_printf ("--hosts=%s", list));
+  g_ptr_array_add (argv, g_strdup ("--session-timeout=60"));
+  if (cell->security == OVER_TLS)
+    {
+      g_ptr_array_add (argv, g_strconcat ("--tls-ca=", secured_file (secured, "ca.pem"), NULL));
+      g_ptr_array_add (argv,
+                       g_strconcat ("--tls-cert=", secured_file (secured, "client.pem"), NULL));
+      g_ptr_array_add (argv,
+                       g_strconcat ("--tls-key=", secured_file (secured, "client.key"), NULL));
+      g_ptr_array_add (argv, g_strdup ("--tls-server-name=zk.test"));
+    }
+  if (cell->security == OVER_SASL)
+    {
+      g_ptr_array_add (argv, g_strdup ("--sasl=digest"));
+      g_ptr_array_add (argv, g_strdup ("--sasl-user=" SASL_USER));
+      g_ptr_array_add (
+          argv, g_strconcat ("--sasl-password-file=", secured_file (secured, "password"), NULL));
+    }
+  if (cell->user != PLAIN)
+    g_ptr_array_add (argv, g_strdup (cell->user == WAITS ? "--timeout=5" : "-n"));
+  g_ptr_array_add (argv, g_strdup_printf ("/absent/%d", g_atomic_int_add (&n_runs, 1)));
+  g_ptr_array_add (argv, g_strdup ("true"));
+  g_ptr_array_add (argv, NULL);
+  const gint64 began_us = g_get_monotonic_time ();
+  /* By posix_spawn (): fork () would wait for the look-ups of the other cells. */
+  if (g_spawn_sync (NULL, (char **) argv->pdata, environment, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL,
+                    NULL, NULL, &error, &status, NULL)
+      && status == 0)
+    {
+      cell->took_us = g_get_monotonic_time () - began_us;
+    }
+  else
+    {
+      fail_cell (cell, error);
+    }
+}
+
+/* What it takes when all are there. */
+static gint64
+measure_whole (Cell *cell, Hosts *hosts)
+{
+  Cell whole = *cell;
+  g_autofree char *list = list_of (cell, hosts, FALSE);
+
+  (cell->user == LIBRARY ? connect_first : run_zkflock) (&whole, list);
+  if (whole.took_us < 0)
+    {
+      fail_cell (cell, whole.error);
+      g_free (whole.error);
+    }
+  return whole.took_us;
+}
+
+static Hosts *
+hosts_of (const Cell *cell)
+{
+  g_autofree char *secure = secured_address (secured);
+
+  return hosts_new (cell->security == OVER_TLS ? secure : zk_server_address (secured->server),
+                    N_HOSTS (cell), cell->security == OVER_TLS);
+}
+
+static void
+run_cell (gpointer data, gpointer unused)
+{
+  Cell *cell = data;
+  g_clear_pointer (&cell->error, g_free);
+  Hosts *hosts = hosts_of (cell);
+  g_autofree char *list = list_of (cell, hosts, TRUE);
+  const gint64 whole_us = measure_whole (cell, hosts);
+  const guint n_dead = cell->n_away + (cell->when == WHEN_UPDATED_EARLY ? 1 : 0);
+  const gint64 began_us = g_get_monotonic_time ();
+
+  if (cell->when != WHEN_LOST || is_name (cell->way))
+    send_away (cell, hosts, 0);
+  if (cell->error != NULL)
+    ;
+  else if (cell->user != LIBRARY)
+    run_zkflock (cell, list);
+  else if (cell->when == WHEN_FIRST)
+    connect_first (cell, list);
+  else if (cell->when == WHEN_LOST)
+    connect_again (cell, hosts, list);
+  else
+    update (cell, hosts, list);
+  cell->late_us = metronome_stalled_us (began_us);
+  cell->limit_us = whole_us + BOUND_US + n_dead * ADDRESS_US + cell->late_us;
+  hosts_free (hosts);
+}
+
+static gboolean
+is_possible (const Cell *cell)
+{
+  return (cell->way != WAY_HALF || cell->security == OVER_TLS)
+         && (cell->user == LIBRARY || cell->when == WHEN_FIRST)
+         && (cell->n > 1 || cell->way == WAY_TWO_ADDRESSES);
+}
+
+/* Servers, and how many of them are away. */
+static const guint counts[][2] = { { 1, 1 }, { 3, 1 }, { 5, 1 }, { 5, 2 } };
+
+static GArray *
+make_cells (void)
+{
+  GArray *cells = g_array_new (FALSE, TRUE, sizeof (Cell));
+
+  for (guint i = 0; i < N_WAYS * G_N_ELEMENTS (counts) * N_WHENS * N_SECURITIES * N_USERS; i++)
+    {
+      guint rest = i;
+      Cell cell = { 0 };
+      cell.user = rest % N_USERS;
+      rest /= N_USERS;
+      cell.when = rest % N_WHENS;
+      rest /= N_WHENS;
+      cell.security = rest % N_SECURITIES;
+      rest /= N_SECURITIES;
+      cell.n = counts[rest % G_N_ELEMENTS (counts)][0];
+      cell.n_away = counts[rest % G_N_ELEMENTS (counts)][1];
+      cell.way = rest / G_N_ELEMENTS (counts);
+      if (is_possible (&cell))
+        g_array_append_val (cells, cell);
+    }
+  return cells;
+}
+
+static gboolean
+is_over (const Cell *cell)
+{
+  return cell->took_us < 0 || cell->took_us > cell->limit_us;
+}
+
+static void
+print_cell (const Cell *cell)
+{
+  print_message ("%s: %u of %u, %s, %s, %s: %" G_GINT64_FORMAT " ms, bound %" G_GINT64_FORMAT
+                 " ms %s\n",
+                 ways[cell->way].name, cell->n_away, cell->n, whens[cell->when],
+                 securities[cell->security], users[cell->user], cell->took_us / 1000,
+                 cell->limit_us / 1000, cell->error != NULL ? cell->error : "");
+}
+
+/* The longest time of these cells in ms, and their number; "": there are none. */
+static char *
+worst_of (const GArray *cells, Way way, guint count, gboolean is_library)
+{
+  gint64 worst_us = 0;
+  guint n = 0;
+
+  for (guint i = 0; i < cells->len; i++)
+    {
+      const Cell *cell = &g_array_index (cells, Cell, i);
+      if (cell->way == way && cell->n == counts[count][0] && cell->n_away == counts[count][1]
+          && (cell->user == LIBRARY) == is_library)
+        {
+          worst_us = MAX (worst_us, cell->took_us);
+          n++;
+        }
+    }
+  return n > 0 ? g_strdup_printf ("%" G_GINT64_FORMAT " (%u)", worst_us / 1000, n) : g_strdup ("");
+}
+
+/* For docs/operations.md. */
+static void
+print_table (const GArray *cells)
+{
+  print_message ("| a server that is away |");
+  for (guint count = 0; count < G_N_ELEMENTS (counts); count++)
+    print_message (" %u of %u | zkflock |", counts[count][1], counts[count][0]);
+  print_message ("\n|---|---|---|---|---|---|---|---|---|\n");
+  for (guint way = 0; way < N_WAYS; way++)
+    {
+      print_message ("| %s |", ways[way].name);
+      for (guint i = 0; i < 2 * G_N_ELEMENTS (counts); i++)
+        {
+          g_autofree char *worst = worst_of (cells, (Way) way, i / 2, i % 2 == 0);
+          print_message (" %s |", worst);
+        }
+      print_message ("\n");
+    }
+}
+
+static gboolean
+runs_all (void)
+{
+  return g_strcmp0 (g_getenv ("CURATOR_TEST_CELLS"), "all") == 0;
+}
+
+/* One cell in stride. */
+static void
+run_cells (const GArray *cells, guint stride)
+{
+  GThreadPool *pool = g_thread_pool_new (run_cell, NULL, N_AT_ONCE, TRUE, NULL);
+  guint n_run = 0;
+  guint n_over = 0;
+
+  for (guint i = 0; i < cells->len; i += stride)
+    g_thread_pool_push (pool, &g_array_index (cells, Cell, i), NULL);
+  g_thread_pool_free (pool, FALSE, TRUE);
+  for (guint i = 0; i < cells->len; i += stride)
+    {
+      Cell *cell = &g_array_index (cells, Cell, i);
+      n_run++;
+      if (is_over (cell) && cell->late_us >= LATE_US)
+        {
+          print_cell (cell);
+          print_message ("the machine was %" G_GINT64_FORMAT " ms late: again, alone\n",
+                         cell->late_us / 1000);
+          run_cell (cell, NULL);
+        }
+      n_over += is_over (cell) ? 1 : 0;
+      if (is_over (cell) || g_getenv ("CURATOR_TEST_VERBOSE") != NULL)
+        print_cell (cell);
+    }
+  print_message ("%u of %u cells, %u over the bound\n", n_run, cells->len, n_over);
+  assert_int_equal (n_over, 0);
+}
+
+static void
+test_absent_hosts (void **state)
+{
+  g_autoptr (GArray) cells = make_cells ();
+
+  run_cells (cells, runs_all () ? 1 : STRIDE);
+  if (runs_all ())
+    print_table (cells);
+}
+
+/* As a cron job meets it. */
+static void
+test_one_of_three_drops (void **state)
+{
+  g_autoptr (GArray) cells = g_array_new (FALSE, TRUE, sizeof (Cell));
+  const Cell cell = { .way = WAY_DROPS, .n = 3, .n_away = 1, .user = WAITS };
+
+  for (guint i = 0; i < (runs_all () ? N_JOBS : N_JOBS / STRIDE); i++)
+    g_array_append_val (cells, cell);
+  run_cells (cells, 1);
+}
+
+/* The first connections of a server take seconds. */
+static void
+warm_up (void)
+{
+  for (int i = 0; i < N_SECURITIES * N_WARM; i++)
+    {
+      Cell cell = { .n = 1, .security = i % N_SECURITIES };
+      Hosts *hosts = hosts_of (&cell);
+      measure_whole (&cell, hosts);
+      hosts_free (hosts);
+      g_free (cell.error);
+    }
+}
+
+static int
+start (void **state)
+{
+  metronome_start ();
+  if (secured_start (state) != 0)
+    return -1;
+  secured = *state;
+  const char *password = secured_file (secured, "password");
+  if (!g_file_set_contents (password, SASL_PASSWORD "\n", -1, NULL)
+      || g_chmod (password, 0600) != 0)
+    {
+      return -1;
+    }
+  warm_up ();
+  return 0;
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = { cmocka_unit_test (test_absent_hosts),
+                                      cmocka_unit_test (test_one_of_three_drops) };
+  return cmocka_run_group_tests (tests, start, secured_stop);
+}
