@@ -152,9 +152,10 @@ find_leases (Look *look, char **nodes)
 
 /* The kind of a node that only its owner tells from an application's, or -1, perhaps with an error. */
 static int
-find_owned (Look *look, const char *path, GCancellable *cancellable, GError **error)
+find_owned (Look *look, const char *path)
 {
-  g_autoptr (CuratorInspection) lock = curator_inspect (look->client, path, 0, cancellable, error);
+  g_autoptr (CuratorInspection) lock =
+      curator_inspect (look->client, path, 0, look->cancellable, &look->error);
   const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
 
   for (guint i = 0; i < n; i++)
@@ -219,7 +220,7 @@ look_at (Look *look, const char *path)
   int other = find_other (look, nodes.nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (other < 0 && nodes.is_unclear)
-    other = find_owned (look, path, cancellable, error);
+    other = find_owned (look, path);
   if (look->is_nested)
     return g_strdup ("this command runs under that lock already, and would wait for its own end");
   return other >= 0 ? describe (look->options, path, own, (Kind) other) : NULL;
