@@ -61,12 +61,14 @@ CuratorTls *curator_tls_new (void);
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error);
 
-/** Refuses servers whose certificate is in a list of revoked ones, a PEM file of the CAs. Without one
- *  revocation is not checked: neither OCSP nor the addresses in certificates are asked. The file is read
- *  again when it has changed. A list after its date of the next update refuses every certificate of its
- *  issuer.
+/** Refuses servers whose certificate, or an issuer of it, is in a list of revoked ones, a PEM file with one
+ *  or more lists. Without one revocation is not checked: neither OCSP nor the addresses in certificates are
+ *  asked. Each list must be signed by one of the trusted CAs, which curator_client_set_tls() checks. The file
+ *  is read again when it has changed. A list after its date of the next update refuses every server, also
+ *  for a client that lives.
  *  @param pem  made absolute; NULL: none
- *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list; UNSUPPORTED */
+ *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list, or if a list is not
+ *          current; UNSUPPORTED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error);
 
@@ -119,8 +121,8 @@ void curator_tls_unref (CuratorTls *tls);
  *  does the same with the system's CAs. A server without a port then has port 2281. Mirrors
  *  ZKClientConfig.SECURE_CLIENT.
  *  @param tls  copied: later changes have no effect
- *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or UNSUPPORTED if
- *          the library was built without TLS */
+ *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or if a trusted CA has not
+ *          signed a list of revoked certificates; UNSUPPORTED if the library was built without TLS */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error);
 

@@ -27,6 +27,7 @@
 struct _CuratorTlsSession
 {
   gnutls_session_t session;
+  const CuratorTlsCredentials *credentials;
   char *host;
   char *refusal;    /* of the server's certificate, or NULL */
   gsize unfinished; /* bytes of a write to be repeated */
@@ -65,9 +66,9 @@ has_address (gnutls_x509_crt_t certificate, const char *host)
 }
 
 /* What GnuTLS does not object to: if a certificate has no alternative name, it takes the common name; and
- * by default a key of 1,024 bits will do. */
+ * by default a key of 1,024 bits will do. It has not been given the lists of revoked ones. */
 static const char *
-objection_to (const gnutls_datum_t *der, gboolean is_server, const char *host)
+objection_to (CuratorTlsSession *tls, const gnutls_datum_t *der, gboolean is_server)
 {
   gnutls_x509_crt_t certificate;
   unsigned bits = 0;
@@ -80,8 +81,10 @@ objection_to (const gnutls_datum_t *der, gboolean is_server, const char *host)
     why = gnutls_strerror (kind);
   else if (gnutls_pk_bits_to_sec_param ((gnutls_pk_algorithm_t) kind, bits) < MIN_STRENGTH)
     why = "A key is too short.";
-  else if (is_server && !has_name (certificate) && !has_address (certificate, host))
+  else if (is_server && !has_name (certificate) && !has_address (certificate, tls->host))
     why = "It has no alternative name.";
+  else if (curator_tls_credentials_have_revoked (tls->credentials, certificate))
+    why = is_server ? "It has been revoked." : "Its issuer has been revoked.";
   gnutls_x509_crt_deinit (certificate);
   return why;
 }
@@ -100,15 +103,16 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
   const gnutls_datum_t *shown = gnutls_certificate_get_peers (tls->session, &n);
   const int rc =
       gnutls_certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
-  const char *why = rc < 0 ? gnutls_strerror (rc) : NULL;
+  g_autofree char *stale = curator_tls_credentials_dup_stale (tls->credentials);
+  const char *why = rc < 0 ? gnutls_strerror (rc) : stale;
 
-  if (rc >= 0 && status != 0)
+  if (why == NULL && status != 0)
     {
       gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
       why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
     }
   for (unsigned i = 0; i < n && why == NULL; i++)
-    why = objection_to (&shown[i], i == 0, tls->host);
+    why = objection_to (tls, &shown[i], i == 0);
   char *refusal = why != NULL ? g_strdup_printf ("the certificate of the server is not valid for "
                                                  "\"%s\": %s",
                                                  tls->host, why)
@@ -162,6 +166,7 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   CuratorTlsSession *tls = g_new0 (CuratorTlsSession, 1);
 
   tls->fd = fd;
+  tls->credentials = credentials;
   tls->host = g_strdup (host);
   gnutls_init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   const int rc = gnutls_set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);

@@ -30,6 +30,8 @@ struct _CuratorTlsCredentials
 {
   const CuratorTls *tls;
   gnutls_certificate_credentials_t loaded;
+  gnutls_x509_crl_t *lists; /* of revoked certificates */
+  unsigned n_lists;
   Stamp stamps[N_FILES];
 };
 
@@ -104,6 +106,14 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
   return good;
 }
 
+static CuratorTlsCredentials *
+credentials_new (void)
+{
+  CuratorTlsCredentials *credentials = g_new0 (CuratorTlsCredentials, 1);
+  gnutls_certificate_allocate_credentials (&credentials->loaded);
+  return credentials;
+}
+
 static gboolean
 load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error)
 {
@@ -117,34 +127,152 @@ load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error
 }
 
 static gboolean
-load_crl (gnutls_certificate_credentials_t into, const char *path, GError **error)
+import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
 {
-  if (path == NULL)
-    return TRUE;
-  const int n = gnutls_certificate_set_x509_crl_file (into, path, GNUTLS_X509_FMT_PEM);
-  return n > 0 || refuse (error, path, n == 0 ? "no list in it" : gnutls_strerror (n));
+  gnutls_datum_t pem = { 0 };
+  int rc = gnutls_load_file (path, &pem);
+
+  if (rc >= 0)
+    {
+      rc =
+          gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
+    }
+  gnutls_free (pem.data);
+  if (rc < 0)
+    into->n_lists = 0;
+  return into->n_lists > 0 || refuse (error, path, rc < 0 ? gnutls_strerror (rc) : "no list in it");
 }
 
+/* "the list of ISSUER WHAT", and a date unless it is -1. */
+static char *
+describe_list (gnutls_x509_crl_t list, const char *what, time_t when)
+{
+  gnutls_datum_t issuer = { 0 };
+  g_autoptr (GDateTime) date = when != -1 ? g_date_time_new_from_unix_utc (when) : NULL;
+  g_autofree char *shown = date != NULL ? g_date_time_format (date, " %F %TZ") : NULL;
+
+  gnutls_x509_crl_get_issuer_dn3 (list, &issuer, 0);
+  char *text =
+      g_strdup_printf ("the list of \"%s\" %s%s", issuer.data != NULL ? (char *) issuer.data : "?",
+                       what, shown != NULL ? shown : "");
+  gnutls_free (issuer.data);
+  return text;
+}
+
+/* NULL: all are current. A list without an end could never grow old. */
+static char *
+dup_objection_to_dates (const CuratorTlsCredentials *credentials)
+{
+  const time_t now = time (NULL);
+
+  for (unsigned i = 0; i < credentials->n_lists; i++)
+    {
+      gnutls_x509_crl_t list = credentials->lists[i];
+      const time_t begin = gnutls_x509_crl_get_this_update (list);
+      const time_t end = gnutls_x509_crl_get_next_update (list);
+      if (begin == -1 || end == -1)
+        return describe_list (list, "has no date of its next update", -1);
+      if (now < begin)
+        return describe_list (list, "is not valid before", begin);
+      if (now >= end)
+        return describe_list (list, "was to be renewed by", end);
+    }
+  return NULL;
+}
+
+static gboolean
+check_dates (const CuratorTlsCredentials *credentials, const char *path, GError **error)
+{
+  g_autofree char *why = dup_objection_to_dates (credentials);
+  return why == NULL || refuse (error, path, why);
+}
+
+/* Several CAs may have the same name, while a key is replaced. */
+static gboolean
+is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
+{
+  gnutls_x509_trust_list_iter_t at = NULL;
+  gnutls_x509_crt_t ca;
+  gboolean found = FALSE;
+
+  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
+    {
+      unsigned status = 0;
+      found = found || (gnutls_x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
+      gnutls_x509_crt_deinit (ca);
+    }
+  return found;
+}
+
+static gboolean
+check_signatures (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted,
+                  const char *path, GError **error)
+{
+  for (unsigned i = 0; i < credentials->n_lists; i++)
+    {
+      if (!is_signed (credentials->lists[i], trusted))
+        {
+          g_autofree char *why = describe_list (
+              credentials->lists[i], "is not signed by one of the CAs that may sign lists", -1);
+          return refuse (error, path, why);
+        }
+    }
+  return TRUE;
+}
+
+/* GnuTLS asks no list about a CA that it trusts. */
+static void
+distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted)
+{
+  g_autoptr (GPtrArray) revoked =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gnutls_x509_crt_deinit);
+  gnutls_x509_trust_list_iter_t at = NULL;
+  gnutls_x509_crt_t ca;
+
+  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
+    {
+      if (curator_tls_credentials_have_revoked (credentials, ca))
+        g_ptr_array_add (revoked, ca);
+      else
+        gnutls_x509_crt_deinit (ca);
+    }
+  if (revoked->len > 0)
+    {
+      gnutls_x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
+                                         (int) revoked->len);
+    }
+}
+
+static gboolean
+load_lists (CuratorTlsCredentials *into, const char *path, GError **error)
+{
+  gnutls_x509_trust_list_t trusted;
+
+  if (path == NULL)
+    return TRUE;
+  gnutls_certificate_get_trust_list (into->loaded, &trusted);
+  if (!import_lists (into, path, error) || !check_dates (into, path, error)
+      || !check_signatures (into, trusted, path, error))
+    {
+      return FALSE;
+    }
+  distrust_revoked (into, trusted);
+  return TRUE;
+}
+
+/* The CAs may be set later. */
 gboolean
 curator_tls_check_crl (const char *path, GError **error)
 {
-  gnutls_certificate_credentials_t probe;
-
-  gnutls_certificate_allocate_credentials (&probe);
-  const gboolean good = load_crl (probe, path, error);
-  gnutls_certificate_free_credentials (probe);
-  return good;
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
+  return import_lists (probe, path, error) && check_dates (probe, path, error);
 }
 
 gboolean
 curator_tls_check_ca (const char *path, GError **error)
 {
-  gnutls_certificate_credentials_t probe;
-
-  gnutls_certificate_allocate_credentials (&probe);
-  const gboolean good = load_ca (probe, path, error);
-  gnutls_certificate_free_credentials (probe);
-  return good;
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
+  return load_ca (probe->loaded, path, error);
 }
 
 /* The name to show: a URI may have the PIN. */
@@ -216,12 +344,8 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
 gboolean
 curator_tls_check_certificate (const CuratorTls *tls, GError **error)
 {
-  gnutls_certificate_credentials_t probe;
-
-  gnutls_certificate_allocate_credentials (&probe);
-  const gboolean good = load_certificate (probe, tls, error);
-  gnutls_certificate_free_credentials (probe);
-  return good;
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
+  return load_certificate (probe->loaded, tls, error);
 }
 
 static void
@@ -251,15 +375,14 @@ stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
 CuratorTlsCredentials *
 curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) credentials = g_new0 (CuratorTlsCredentials, 1);
+  g_autoptr (CuratorTlsCredentials) credentials = credentials_new ();
 
   credentials->tls = tls;
-  gnutls_certificate_allocate_credentials (&credentials->loaded);
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
   if ((tls->verify
        && (!load_ca (credentials->loaded, tls->ca_file, error)
-           || !load_crl (credentials->loaded, tls->crl_file, error)))
+           || !load_lists (credentials, tls->crl_file, error)))
       || !load_certificate (credentials->loaded, tls, error))
     {
       return NULL;
@@ -273,6 +396,9 @@ curator_tls_credentials_free (CuratorTlsCredentials *credentials)
   if (credentials != NULL)
     {
       gnutls_certificate_free_credentials (credentials->loaded);
+      for (unsigned i = 0; i < credentials->n_lists; i++)
+        gnutls_x509_crl_deinit (credentials->lists[i]);
+      gnutls_free (credentials->lists);
       g_free (credentials);
     }
 }
@@ -317,6 +443,22 @@ curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
   return expiry_of (credentials->loaded);
 }
 
+char *
+curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
+{
+  g_autofree char *why = dup_objection_to_dates (credentials);
+  return why != NULL ? g_strdup_printf ("%s: %s", credentials->tls->crl_file, why) : NULL;
+}
+
+gboolean
+curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,
+                                      gpointer certificate)
+{
+  return credentials->n_lists > 0
+         && gnutls_x509_crt_check_revocation (certificate, credentials->lists, credentials->n_lists)
+                != 0;
+}
+
 gpointer
 curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
 {
@@ -347,6 +489,10 @@ CURATOR_STUB (gboolean, curator_tls_credentials_refresh,
 CURATOR_STUB (gint64, curator_tls_expiry_of, (gconstpointer der), 0)
 CURATOR_STUB (gint64, curator_tls_credentials_get_expiry,
               (const CuratorTlsCredentials *credentials), 0)
+CURATOR_STUB (char *, curator_tls_credentials_dup_stale, (const CuratorTlsCredentials *credentials),
+              NULL)
+CURATOR_STUB (gboolean, curator_tls_credentials_have_revoked,
+              (const CuratorTlsCredentials *credentials, gpointer certificate), TRUE)
 CURATOR_STUB (gpointer, curator_tls_credentials_get, (const CuratorTlsCredentials *credentials),
               NULL)
 

@@ -24,6 +24,11 @@ gboolean curator_tls_credentials_refresh (CuratorTlsCredentials **credentials,
 gint64 curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials);
 /* Of a certificate in a gnutls_datum_t, in seconds since 1970; 0: it cannot be read. */
 gint64 curator_tls_expiry_of (gconstpointer der);
+/* Why no certificate can be judged now: a list of revoked ones has grown old. To be freed; NULL: nothing. */
+char *curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials);
+/* Of a gnutls_x509_crt_t: whether one of the lists names it. */
+gboolean curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,
+                                               gpointer certificate);
 /* gnutls_certificate_credentials_t */
 gpointer curator_tls_credentials_get (const CuratorTlsCredentials *credentials);
 

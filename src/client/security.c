@@ -4,6 +4,7 @@
  */
 #include "core/client-record.h"
 
+#include "base/fork_gate.h"
 #include "base/tag.h"
 #include "channel/channel_error.h"
 #include "channel/tls_credentials.h"
@@ -31,6 +32,14 @@ curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     return FALSE;
+  CURATOR_INSIDE_GATE;
+  if (tls->crl_file != NULL)
+    {
+      /* Only now it is known which CAs the lists belong to. */
+      g_autoptr (CuratorTlsCredentials) probe = curator_tls_credentials_load (tls, error);
+      if (probe == NULL)
+        return FALSE;
+    }
   g_clear_pointer (&client->settings.tls, curator_tls_unref);
   client->settings.tls = curator_tls_copy (tls);
   return TRUE;

@@ -64,6 +64,8 @@ static const struct
   { AT_TLS, { "--tls-ca=%foreign-ca.pem" }, 76, "issuer is unknown" },
   { AT_EXPIRED, { "--tls-ca=%ca.pem" }, 76, "chain uses expired certificate" },
   { AT_TLS, { "--tls-ca=%ca.pem" }, 76, "wants a certificate" },
+  { AT_TLS, { "--tls-ca=%ca.pem", "--tls-crl=%crl-old.pem" }, 76, "was to be renewed by" },
+  { AT_TLS, { "--tls-ca=%ca.pem", "--tls-crl=%crl-foreign.pem" }, 76, "is not signed by" },
 #endif
 };
 

@@ -44,11 +44,9 @@ add_credentials (const Options *options, CuratorClient *client, int *exit_code)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) credentials = NULL;
-  g_autoptr (CuratorTls) tls = NULL;
 
-  if (options->secure.is_tls)
+  if (options->secure.is_tls && !secure_set_tls (&options->secure, client, &error))
     {
-      tls = secure_new_tls (&options->secure, &error);
       /* Its files may be right again at the next start, so this is no usage error. */
       *exit_code = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT)
                        ? EXIT_CODE_TLS
@@ -56,7 +54,7 @@ add_credentials (const Options *options, CuratorClient *client, int *exit_code)
     }
   if (error == NULL && options->auth_file != NULL)
     credentials = auth_read (options->auth_file, &error);
-  if (error == NULL && secure_apply (&options->secure, tls, client, &error))
+  if (error == NULL && secure_set_sasl (&options->secure, client, &error))
     {
       if (credentials != NULL)
         auth_apply (client, credentials);

@@ -225,8 +225,8 @@ set_certificate (const Secure *secure, CuratorTls *tls, GError **error)
   return set;
 }
 
-CuratorTls *
-secure_new_tls (const Secure *secure, GError **error)
+gboolean
+secure_set_tls (const Secure *secure, CuratorClient *client, GError **error)
 {
   g_autoptr (CuratorTls) tls = curator_tls_new ();
 
@@ -234,10 +234,10 @@ secure_new_tls (const Secure *secure, GError **error)
       || !curator_tls_set_crl_file (tls, secure->tls_crl, error)
       || (secure->tls_cert != NULL && !set_certificate (secure, tls, error)))
     {
-      return NULL;
+      return FALSE;
     }
   curator_tls_set_server_name (tls, secure->tls_server_name);
-  return g_steal_pointer (&tls);
+  return curator_client_set_tls (client, tls, error);
 }
 
 static gboolean
@@ -262,9 +262,8 @@ set_gssapi (const Secure *secure, CuratorClient *client, GError **error)
 }
 
 gboolean
-secure_apply (const Secure *secure, CuratorTls *tls, CuratorClient *client, GError **error)
+secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error)
 {
-  return (tls == NULL || curator_client_set_tls (client, tls, error))
-         && (secure->sasl != SASL_DIGEST || set_digest (secure, client, error))
+  return (secure->sasl != SASL_DIGEST || set_digest (secure, client, error))
          && (secure->sasl != SASL_GSSAPI || set_gssapi (secure, client, error));
 }

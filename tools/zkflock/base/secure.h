@@ -42,10 +42,9 @@ gboolean secure_is_used (const Secure *secure);
 /* The connection has an identity that can own nodes. */
 gboolean secure_has_identity (const Secure *secure);
 
-/* NULL with error set: G_IO_ERROR for a file with a password, else as in <curator/tls.h>. */
-CuratorTls *secure_new_tls (const Secure *secure, GError **error);
-/* Before the client is started. tls: NULL if it is not used. */
-gboolean secure_apply (const Secure *secure, CuratorTls *tls, CuratorClient *client,
-                       GError **error);
+/* Before the client is started. FALSE with error set: G_IO_ERROR for a file with a password, else as in
+ * <curator/tls.h>. */
+gboolean secure_set_tls (const Secure *secure, CuratorClient *client, GError **error);
+gboolean secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error);
 
 #endif
