@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define PING_XID (-2)
+#define PING_XID     (-2)
+#define REPLY_HEADER 16 /* xid, zxid, error */
 
 static gint32
 read_int (const guint8 *bytes)
@@ -19,13 +20,13 @@ read_int (const guint8 *bytes)
 
 /* The next byte of the length or the xid. TRUE: it completes those of a ping. */
 static gboolean
-add_to_head (CuratorPingScan *scan, guint8 byte)
+add_to_head (CuratorPingScan *scan, guint8 byte, gint32 least)
 {
   scan->head[scan->n_head++] = byte;
   if (scan->n_head < 4)
     return FALSE;
   const gint32 length = read_int (scan->head);
-  scan->is_broken = length < 0;
+  scan->is_broken = length < least;
   /* A frame may be shorter than an xid. */
   if (scan->is_broken || scan->n_head < 4 + MIN ((guint) length, 4))
     return FALSE;
@@ -41,22 +42,39 @@ curator_ping_scan_least (const CuratorPingScan *scan)
   return is_at_part && scan->n_rest == 0 && !scan->is_broken ? 8 : 1;
 }
 
-guint
-curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
+/* left: becomes what follows the byte that breaks it. */
+static guint
+scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 least)
 {
   guint found = 0;
 
-  while (n > 0 && !scan->is_broken)
+  while (*left > 0 && !scan->is_broken)
     {
-      const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, n) : 1;
+      const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, *left) : 1;
       if (scan->n_rest > 0)
         scan->n_rest -= (guint32) step;
-      else if (add_to_head (scan, *bytes))
+      else if (add_to_head (scan, *bytes, least))
         found++;
       bytes += step;
-      n -= step;
+      *left -= step;
     }
   return found;
+}
+
+guint
+curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
+{
+  return scan_frames (scan, bytes, &n, 0);
+}
+
+gsize
+curator_ping_scan_sound (const CuratorPingScan *scan, const guint8 *bytes, gsize n)
+{
+  CuratorPingScan ahead = *scan;
+  gsize left = n;
+
+  scan_frames (&ahead, bytes, &left, REPLY_HEADER);
+  return ahead.is_broken ? n - left - 1 : n;
 }
 
 void

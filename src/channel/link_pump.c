@@ -6,6 +6,7 @@
 #include "channel/link_pump.h"
 
 #include "base/lease_time.h"
+#include "channel/channel_error.h"
 #include "channel/link_report.h"
 
 #include <errno.h>
@@ -83,6 +84,24 @@ note_service (CuratorLink *link)
     }
 }
 
+/* FALSE: a frame of the server cannot be. What came before it is passed on. */
+static gboolean
+keep_sound (CuratorLink *link, GError **error)
+{
+  CuratorBuffer *buffer = &link->to_client;
+  const gsize n = curator_buffer_length (buffer);
+  const gsize sound =
+      curator_ping_scan_sound (&link->pings.to_client, curator_buffer_data (buffer), n);
+
+  buffer->end -= n - sound;
+  if (sound < n)
+    {
+      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                           "the server has sent a frame that is not one of ZooKeeper");
+    }
+  return sound == n;
+}
+
 static gboolean
 read_server (CuratorLink *link, GError **error)
 {
@@ -93,6 +112,8 @@ read_server (CuratorLink *link, GError **error)
   if (got > 0)
     {
       buffer->end += (gsize) got;
+      if (!keep_sound (link, error))
+        return FALSE;
       note_service (link);
     }
   return got >= 0;

@@ -70,6 +70,32 @@ test_nonsense_is_the_end (void **state)
   assert_int_equal (curator_ping_scan (&scan, bytes->data, bytes->len), 0);
 }
 
+/* Whatever the pieces are: everything up to the length that cannot be. */
+static void
+test_what_can_be_passed_on (void **state)
+{
+  static const gint32 lengths[] = { G_MININT32, -100, -1, 0, 4, 15, 16, G_MAXINT32 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++)
+    {
+      g_autoptr (GByteArray) bytes = g_byte_array_new ();
+      add_frame (bytes, REQUEST, 6);
+      add_frame (bytes, PING, 3);
+      const gsize good = bytes->len + (lengths[i] < 16 ? 3 : 12);
+      add_int (bytes, lengths[i]);
+      add_int (bytes, PING);
+      add_int (bytes, PING);
+      for (gsize first = 0; first < good; first++)
+        {
+          CuratorPingScan scan = { 0 };
+          curator_ping_scan (&scan, bytes->data, first);
+          assert_int_equal (
+              curator_ping_scan_sound (&scan, bytes->data + first, bytes->len - first),
+              good - first);
+        }
+    }
+}
+
 /* An answer is never dated later than its ping was sent. */
 static void
 test_dates (void **state)
@@ -104,6 +130,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_any_pieces),
     cmocka_unit_test (test_nonsense_is_the_end),
+    cmocka_unit_test (test_what_can_be_passed_on),
     cmocka_unit_test (test_dates),
   };
   return cmocka_run_group_tests_name ("channel_pings", tests, NULL, NULL);
