@@ -1,8 +1,9 @@
 /* ZooKeeper's own lock recipe, over a client that shares the program's handle.
  *
  * Threads: any calls the functions of the header. Results of acquisitions come on the client's thread for callbacks,
- * losses on its thread for states, session events on the handle's thread. One mutex guards everything here. It is not
- * held while code of the program runs, nor while anything waits for a server.
+ * losses on its thread for states, session events on the handle's thread; completions run on a thread that lives as
+ * long as there is something to tell. One mutex guards everything here. It is not held while code of the program
+ * runs, nor while anything waits for a server. fork () waits for it, so what uses GLib holds it.
  */
 #define CURATOR_COMPAT_IMPLEMENTATION
 #include "curator/compat/zoo_lock.h"
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 #define RETRY_MS      100 /* between attempts while there is no connection */
@@ -19,21 +21,22 @@
 #define LAST_LOOK_MS  320
 #define LEAVE_MS      5000 /* for a queue to be left; the rest goes on in the background */
 
+/* One client for each list of permissions. */
+typedef struct _Share
+{
+  struct _Share *next;
+  char *acl;
+  CuratorClient *client;
+} Share;
+
 /* A handle of the program's that has, or had, mutexes. */
 typedef struct
 {
   gint refs;         /* atomic */
   zhandle_t *zh;     /* NULL once it is closed */
   watcher_fn before; /* the program's own watcher */
-  GPtrArray *shares; /* Share */
+  Share *shares;
 } Handle;
-
-/* One client for each list of permissions. */
-typedef struct
-{
-  char *acl;
-  CuratorClient *client;
-} Share;
 
 typedef struct _Attempt Attempt;
 
@@ -46,9 +49,11 @@ typedef struct
   CuratorClient *client; /* the handle's */
   CuratorLock *lock;
   Attempt *attempt;    /* under way */
-  CuratorLease *lease; /* held or lost */
+  CuratorLease *lease; /* held, or lost a moment ago */
+  gboolean has_ended;  /* the hold, before anybody has unlocked */
   int rc;              /* of the last attempt that failed */
-  GThread *telling;    /* which runs the completion */
+  GPtrArray *words;    /* for the completion, in order; a lease: acquired; NULL: released or lost */
+  const char *teller;  /* self of the thread that runs the completion */
   GPtrArray *names;    /* what id and ownerid point to */
 } Mutex;
 
@@ -67,8 +72,7 @@ static pthread_cond_t changed; /* by CLOCK_MONOTONIC; a mutex is prepared before
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static GHashTable *handles; /* zhandle_t -> Handle */
 static GHashTable *faces;   /* zkr_lock_mutex_t -> Mutex */
-static GPrivate is_telling =
-    G_PRIVATE_INIT (NULL); /* not NULL on a thread that may not wait for results */
+static _Thread_local const char self;
 
 static void
 init_changed (void)
@@ -80,6 +84,39 @@ init_changed (void)
   pthread_condattr_destroy (&attributes);
 }
 
+static void
+lock_guard (void)
+{
+  pthread_mutex_lock (&guard);
+}
+
+static void
+unlock_guard (void)
+{
+  pthread_mutex_unlock (&guard);
+}
+
+/* Whoever waited is not there, and what there was is the parent's. */
+static void
+begin_as_child (void)
+{
+  init_changed ();
+  g_hash_table_remove_all (handles);
+  g_hash_table_remove_all (faces);
+  pthread_mutex_unlock (&guard);
+}
+
+static void
+prepare (void)
+{
+  init_changed ();
+  handles = g_hash_table_new (NULL, NULL);
+  faces = g_hash_table_new (NULL, NULL);
+  /* The library's handlers first, so that fork () has the guard before it closes the library to threads that hold it. */
+  curator_client_unref (curator_client_new_for_zhandle (NULL, NULL));
+  pthread_atfork (lock_guard, unlock_guard, begin_as_child);
+}
+
 /* FALSE: that time has passed. No thread is cancelled here, for it would end with the guard. */
 static gboolean
 wait_for_change (gint64 until_us)
@@ -88,8 +125,7 @@ wait_for_change (gint64 until_us)
   int cancel_state;
 
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
-  const int rc = until_us == G_MAXINT64 ? pthread_cond_wait (&changed, &guard)
-                                        : pthread_cond_timedwait (&changed, &guard, &until);
+  const int rc = pthread_cond_timedwait (&changed, &guard, &until);
   pthread_setcancelstate (cancel_state, NULL);
   return rc != ETIMEDOUT;
 }
@@ -98,20 +134,16 @@ wait_for_change (gint64 until_us)
 static void
 handle_unref (Handle *handle)
 {
-  if (g_atomic_int_dec_and_test (&handle->refs))
+  if (!g_atomic_int_dec_and_test (&handle->refs))
+    return;
+  for (Share *share = handle->shares, *next; share != NULL; share = next)
     {
-      g_ptr_array_unref (handle->shares);
-      g_free (handle);
+      next = share->next;
+      curator_client_unref (share->client);
+      g_free (share->acl);
+      g_free (share);
     }
-}
-
-static void
-share_free (gpointer data)
-{
-  Share *share = data;
-  curator_client_unref (share->client);
-  g_free (share->acl);
-  g_free (share);
+  g_free (handle);
 }
 
 static void
@@ -120,12 +152,16 @@ drop_mutex (gpointer data)
   Mutex *mutex = data;
   pthread_mutex_lock (&guard);
   const gboolean is_last = --mutex->refs == 0;
+  if (is_last)
+    {
+      g_ptr_array_unref (mutex->words);
+      g_ptr_array_unref (mutex->names);
+    }
   pthread_mutex_unlock (&guard);
   if (is_last)
     {
       curator_lock_unref (mutex->lock);
       handle_unref (mutex->handle);
-      g_ptr_array_unref (mutex->names);
       g_free (mutex->path);
       g_free (mutex);
     }
@@ -145,6 +181,8 @@ attempt_unref (Attempt *attempt)
 static char *
 keep_name (Mutex *mutex, const char *node)
 {
+  if (*node == '\0')
+    return (char *) "";
   const char *slash = strrchr (node, '/');
   char *name = g_strdup (slash != NULL ? slash + 1 : node);
   g_ptr_array_add (mutex->names, name);
@@ -163,66 +201,129 @@ show (Mutex *mutex, const char *own, const char *holder, gboolean is_owner)
     }
 }
 
-/* A completion that runs: it may end its thread. */
-typedef struct
+static gboolean
+is_valid (CuratorLease *lease)
 {
-  Mutex *mutex;
-  GThread *before;
-} Telling;
+  return lease != NULL && curator_lease_get_state (lease) < CURATOR_LEASE_LOST;
+}
 
+/* With the guard held. */
 static void
-end_telling (void *data)
+add_word (Mutex *mutex, CuratorLease *lease)
 {
-  const Telling *telling = data;
+  if (mutex->face != NULL && mutex->face->completion != NULL)
+    g_ptr_array_add (mutex->words, lease != NULL ? curator_lease_ref (lease) : NULL);
+}
+
+static gboolean
+is_told_by_another (const Mutex *mutex)
+{
+  return mutex->teller != NULL && mutex->teller != &self;
+}
+
+static void hand_over (void *mutex);
+
+/* With the guard held, but while the completion runs. A lock that is lost meanwhile has not been acquired. */
+static void
+tell_first (Mutex *mutex)
+{
+  CuratorLease *lease = g_ptr_array_remove_index (mutex->words, 0);
+  const gboolean is_true = lease == NULL || is_valid (lease);
+  const int rc = lease != NULL ? 0 : 1;
+  const zkr_lock_completion completion = mutex->face != NULL ? mutex->face->completion : NULL;
+  void *cbdata = completion != NULL ? mutex->face->cbdata : NULL;
+  const char *before = mutex->teller;
+  mutex->teller = &self;
+  pthread_mutex_unlock (&guard);
+  g_clear_pointer (&lease, curator_lease_unref);
+  pthread_cleanup_push (hand_over, mutex);
+  if (completion != NULL && is_true)
+    completion (rc, cbdata);
+  pthread_cleanup_pop (FALSE);
   pthread_mutex_lock (&guard);
-  telling->mutex->telling = telling->before;
+  mutex->teller = before;
+  pthread_cond_broadcast (&changed);
+}
+
+/* Returns when there is nothing to tell any more, and nobody tells it. Takes a reference. */
+static void *
+tell_words (void *data)
+{
+  Mutex *mutex = data;
+  pthread_mutex_lock (&guard);
+  while (is_told_by_another (mutex) || mutex->words->len > 0)
+    if (is_told_by_another (mutex))
+      wait_for_change (G_MAXINT64);
+    else
+      tell_first (mutex);
+  pthread_mutex_unlock (&guard);
+  drop_mutex (mutex);
+  return NULL;
+}
+
+/* The completion may block, and what the library's threads have to tell is for other mutexes, too. Where no thread is
+ * left, it runs on one of those all the same. Takes a reference. */
+static void
+tell_in_background (Mutex *mutex)
+{
+  sigset_t all;
+  sigset_t before;
+  pthread_t thread;
+  pthread_mutex_lock (&guard);
+  const gboolean has_words = mutex->words->len > 0;
+  pthread_mutex_unlock (&guard);
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &before);
+  if (!has_words)
+    drop_mutex (mutex);
+  else if (pthread_create (&thread, NULL, tell_words, mutex) == 0)
+    pthread_detach (thread);
+  else
+    tell_words (mutex);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+}
+
+/* The completion has ended its thread. */
+static void
+hand_over (void *data)
+{
+  Mutex *mutex = data;
+  pthread_mutex_lock (&guard);
+  mutex->teller = NULL;
   pthread_cond_broadcast (&changed);
   pthread_mutex_unlock (&guard);
-  drop_mutex (telling->mutex);
+  tell_in_background (mutex);
 }
 
-/* Runs the completion, without the guard. One at a time for each mutex. Takes a reference. */
-static void
-tell (Mutex *mutex, int rc)
+/* With the guard held. Returns what is to be released when that has been told. */
+static CuratorLease *
+end_hold (Mutex *mutex)
 {
-  Telling telling = { .mutex = mutex };
+  CuratorLease *lease = g_steal_pointer (&mutex->lease);
+  if (lease != NULL)
+    {
+      mutex->has_ended = TRUE;
+      show (mutex, NULL, "", FALSE);
+      add_word (mutex, NULL);
+    }
+  return lease;
+}
+
+static void
+notice_loss (Mutex *mutex)
+{
   pthread_mutex_lock (&guard);
-  while (mutex->telling != NULL && mutex->telling != g_thread_self ())
-    wait_for_change (G_MAXINT64);
-  zkr_lock_completion completion = mutex->face != NULL ? mutex->face->completion : NULL;
-  void *cbdata = completion != NULL ? mutex->face->cbdata : NULL;
-  telling.before = mutex->telling;
-  mutex->telling = g_thread_self ();
+  CuratorLease *lost = is_valid (mutex->lease) ? NULL : end_hold (mutex);
+  mutex->refs++;
   pthread_mutex_unlock (&guard);
-  pthread_cleanup_push (end_telling, &telling);
-  if (completion != NULL)
-    completion (rc, cbdata);
-  pthread_cleanup_pop (TRUE);
-}
-
-/* The same on a thread that results come on. */
-static void
-tell_from_library (Mutex *mutex, int rc)
-{
-  g_private_set (&is_telling, &is_telling);
-  tell (mutex, rc);
-  g_private_set (&is_telling, NULL);
+  tell_in_background (mutex);
+  g_clear_pointer (&lost, curator_lease_unref);
 }
 
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  Mutex *mutex = data;
-  pthread_mutex_lock (&guard);
-  const gboolean is_lost = state == CURATOR_LEASE_LOST && mutex->lease == lease;
-  if (is_lost)
-    {
-      mutex->refs++;
-      show (mutex, NULL, "", FALSE);
-    }
-  pthread_mutex_unlock (&guard);
-  if (is_lost)
-    tell_from_library (mutex, 1);
+  notice_loss (data);
 }
 
 static int
@@ -230,9 +331,7 @@ code_of (const GError *error)
 {
   if (error->domain == CURATOR_ZK_ERROR)
     return error->code;
-  if (error->domain != CURATOR_ERROR)
-    return ZSYSTEMERROR;
-  switch ((CuratorError) error->code)
+  switch (error->domain == CURATOR_ERROR ? error->code : -1)
     {
     case CURATOR_ERROR_INVALID_ARGUMENT:
       return ZBADARGUMENTS;
@@ -246,14 +345,6 @@ code_of (const GError *error)
       return ZSESSIONEXPIRED;
     case CURATOR_ERROR_AUTH_FAILED:
       return ZAUTHFAILED;
-    case CURATOR_ERROR_NOT_STARTED:
-    case CURATOR_ERROR_TIMED_OUT:
-    case CURATOR_ERROR_NOT_OWNER:
-    case CURATOR_ERROR_LOCK_LOST:
-    case CURATOR_ERROR_SEQUENCE_EXHAUSTED:
-    case CURATOR_ERROR_UNSUPPORTED:
-    case CURATOR_ERROR_FORKED:
-    case CURATOR_ERROR_LIMIT_EXCEEDED:
     default:
       return ZSYSTEMERROR;
     }
@@ -276,6 +367,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
         {
           const char *name = curator_lease_get_node_name (lease);
           show (mutex, name, name, TRUE);
+          add_word (mutex, lease);
           mutex->refs++;
           curator_lease_add_listener (lease, on_lease_state, mutex, drop_mutex);
         }
@@ -284,61 +376,25 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   attempt_unref (attempt);
   pthread_cond_broadcast (&changed);
   pthread_mutex_unlock (&guard);
-  if (mutex == NULL)
-    {
-      g_clear_pointer (&lease, curator_lease_unref); /* releases it */
-      return;
-    }
-  if (lease == NULL)
-    {
-      drop_mutex (mutex);
-      return;
-    }
-  tell_from_library (mutex, 0);
+  if (mutex != NULL)
+    tell_in_background (mutex);
+  else
+    g_clear_pointer (&lease, curator_lease_unref); /* releases it */
 }
 
 /* The watcher of every handle that has mutexes. */
 static void
 forward (zhandle_t *zh, int type, int state, const char *path, void *context)
 {
-  g_autoptr (GPtrArray) clients =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_client_unref);
-  watcher_fn before = NULL;
   pthread_mutex_lock (&guard);
   const Handle *handle = g_hash_table_lookup (handles, zh);
-  for (guint i = 0; handle != NULL && i < handle->shares->len; i++)
-    {
-      const Share *share = g_ptr_array_index (handle->shares, i);
-      g_ptr_array_add (clients, curator_client_ref (share->client));
-    }
-  if (handle != NULL)
-    before = handle->before;
+  const Share *share = handle != NULL ? handle->shares : NULL;
+  const watcher_fn before = handle != NULL ? handle->before : NULL;
+  for (; share != NULL; share = share->next)
+    curator_client_forward_event (share->client, zh, type, state, path);
   pthread_mutex_unlock (&guard);
-  for (guint i = 0; i < clients->len; i++)
-    curator_client_forward_event (g_ptr_array_index (clients, i), zh, type, state, path);
   if (before != NULL)
     before (zh, type, state, path, context);
-}
-
-static Handle *
-handle_of (zhandle_t *zh)
-{
-  if (handles == NULL)
-    {
-      handles = g_hash_table_new (NULL, NULL);
-      faces = g_hash_table_new (NULL, NULL);
-    }
-  Handle *handle = g_hash_table_lookup (handles, zh);
-  if (handle == NULL)
-    {
-      handle = g_new0 (Handle, 1);
-      handle->refs = 1;
-      handle->zh = zh;
-      handle->shares = g_ptr_array_new_with_free_func (share_free);
-      g_hash_table_insert (handles, zh, handle);
-      handle->before = zoo_set_watcher (zh, forward);
-    }
-  return handle;
 }
 
 static char *
@@ -346,43 +402,34 @@ acl_text (const struct ACL_vector *acl)
 {
   GString *text = g_string_new (NULL);
   for (int i = 0; acl != NULL && i < acl->count; i++)
-    {
-      g_string_append_printf (text, "%d:%s:%s\n", acl->data[i].perms, acl->data[i].id.scheme,
-                              acl->data[i].id.id);
-    }
+    g_string_append_printf (text, "%d:%s:%s\n", acl->data[i].perms, acl->data[i].id.scheme,
+                            acl->data[i].id.id);
   return g_string_free (text, FALSE);
 }
 
 /* Borrowed from the handle; NULL if it did not start. */
 static CuratorClient *
-client_of (Handle *handle, const struct ACL_vector *acl)
+client_of (Handle *handle, const struct ACL_vector *acl, GError **error)
 {
   g_autofree char *text = acl_text (acl);
-  for (guint i = 0; i < handle->shares->len; i++)
-    {
-      const Share *share = g_ptr_array_index (handle->shares, i);
-      if (g_str_equal (share->acl, text))
-        return share->client;
-    }
+  for (const Share *share = handle->shares; share != NULL; share = share->next)
+    if (g_str_equal (share->acl, text))
+      return share->client;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (RETRY_MS);
-  g_autoptr (GError) error = NULL;
   CuratorClient *client = curator_client_new_for_zhandle (handle->zh, policy);
   curator_client_set_acl (client, acl);
-  if (!curator_client_start (client, &error))
+  if (!curator_client_start (client, error))
     {
-      g_warning ("%s", error->message);
       curator_client_unref (client);
       return NULL;
     }
   Share *share = g_new (Share, 1);
-  share->acl = g_steal_pointer (&text);
-  share->client = client;
-  g_ptr_array_add (handle->shares, share);
+  *share = (Share){ handle->shares, g_steal_pointer (&text), client };
+  handle->shares = share;
   return client;
 }
 
-/* Nobody wants the result any more. With the guard held. FALSE: the queue is still being left, because code of the
- * program keeps the thread that results come on. */
+/* Nobody wants the result any more. With the guard held. FALSE: the queue is still being left. */
 static gboolean
 withdraw (Mutex *mutex)
 {
@@ -391,10 +438,8 @@ withdraw (Mutex *mutex)
     return TRUE;
   const gint64 end = g_get_monotonic_time () + LEAVE_MS * 1000LL;
   attempt->mutex = NULL;
-  pthread_mutex_unlock (&guard);
   g_cancellable_cancel (attempt->cancellable);
-  pthread_mutex_lock (&guard);
-  while (!attempt->is_over && g_private_get (&is_telling) == NULL && wait_for_change (end))
+  while (!attempt->is_over && wait_for_change (end))
     {
     }
   const gboolean is_over = attempt->is_over;
@@ -408,55 +453,66 @@ discard (Mutex *mutex)
 {
   pthread_mutex_lock (&guard);
   withdraw (mutex);
-  while (mutex->telling != NULL && mutex->telling != g_thread_self ())
-    wait_for_change (G_MAXINT64);
   CuratorLease *lease = g_steal_pointer (&mutex->lease);
   g_hash_table_remove (faces, mutex->face);
   mutex->face = NULL;
   pthread_mutex_unlock (&guard);
+  tell_words (mutex);                            /* nobody any more */
   g_clear_pointer (&lease, curator_lease_unref); /* releases it in the background */
-  drop_mutex (mutex);
+}
+
+/* With the guard held. */
+static int
+create_mutex (zkr_lock_mutex_t *face)
+{
+  g_autoptr (GError) error = NULL;
+  Handle *handle = g_hash_table_lookup (handles, face->zh);
+  if (handle == NULL)
+    {
+      handle = g_new0 (Handle, 1);
+      handle->refs = 1;
+      handle->zh = face->zh;
+      g_hash_table_insert (handles, face->zh, handle);
+      handle->before = zoo_set_watcher (face->zh, forward);
+    }
+  CuratorClient *client = client_of (handle, face->acl, &error);
+  CuratorLock *lock = client != NULL ? curator_mutex_new (client, face->path, &error) : NULL;
+  if (lock == NULL)
+    return code_of (error);
+  Mutex *mutex = g_new0 (Mutex, 1);
+  mutex->refs = 1;
+  mutex->face = face;
+  mutex->path = g_strdup (face->path);
+  mutex->handle = handle;
+  mutex->client = client;
+  mutex->lock = lock;
+  mutex->words = g_ptr_array_new ();
+  mutex->names = g_ptr_array_new_with_free_func (g_free);
+  g_atomic_int_inc (&handle->refs);
+  g_hash_table_insert (faces, face, mutex);
+  face->curator = mutex;
+  return ZOK;
 }
 
 int
 zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL_vector *acl,
                   zkr_lock_completion completion, void *cbdata)
 {
-  g_autoptr (GError) error = NULL;
-  pthread_once (&once, init_changed);
+  pthread_once (&once, prepare);
   pthread_mutex_lock (&guard);
-  Mutex *earlier = faces != NULL ? g_hash_table_lookup (faces, mutex) : NULL;
+  Mutex *earlier = g_hash_table_lookup (faces, mutex);
   pthread_mutex_unlock (&guard);
   if (earlier != NULL)
     discard (earlier);
-  memset (mutex, 0, sizeof *mutex);
-  mutex->zh = zh;
-  mutex->path = path;
-  mutex->acl = acl;
-  mutex->completion = completion;
-  mutex->cbdata = cbdata;
+  *mutex = (zkr_lock_mutex_t){
+    .zh = zh, .path = path, .acl = acl, .cbdata = cbdata, .completion = completion
+  };
   if (zh == NULL || path == NULL)
     return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
-  Handle *handle = handle_of (zh);
-  CuratorClient *client = client_of (handle, acl);
-  CuratorLock *lock = client != NULL ? curator_mutex_new (client, path, &error) : NULL;
-  if (lock != NULL)
-    {
-      Mutex *own = g_new0 (Mutex, 1);
-      own->refs = 1;
-      own->face = mutex;
-      own->path = g_strdup (path);
-      own->handle = handle;
-      own->client = client;
-      own->lock = lock;
-      own->names = g_ptr_array_new_with_free_func (g_free);
-      g_atomic_int_inc (&handle->refs);
-      g_hash_table_insert (faces, mutex, own);
-      mutex->curator = own;
-    }
+  const int rc = create_mutex (mutex);
   pthread_mutex_unlock (&guard);
-  return lock != NULL ? ZOK : error != NULL ? code_of (error) : ZSYSTEMERROR;
+  return rc;
 }
 
 int
@@ -465,22 +521,14 @@ zkr_lock_init (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL_ve
   return zkr_lock_init_cb (mutex, zh, path, acl, NULL, NULL);
 }
 
-static gboolean
-is_held (const Mutex *mutex)
-{
-  if (mutex->lease == NULL)
-    return FALSE;
-  const CuratorLeaseState state = curator_lease_get_state (mutex->lease);
-  return state == CURATOR_LEASE_HELD || state == CURATOR_LEASE_SUSPECT;
-}
-
-/* Why the handle is of no use any more; ZOK if it is. */
+/* Why it cannot be locked any more; ZOK if it can. */
 static int
-check_handle (const Handle *handle)
+check_handle (const Mutex *mutex)
 {
-  if (handle->zh == NULL)
+  zhandle_t *zh = mutex->handle->zh;
+  if (zh == NULL || mutex->face == NULL)
     return ZCLOSING;
-  const int state = zoo_state (handle->zh);
+  const int state = zoo_state (zh);
   return state == ZOO_EXPIRED_SESSION_STATE ? ZSESSIONEXPIRED
          : state == ZOO_AUTH_FAILED_STATE   ? ZAUTHFAILED
                                             : ZOK;
@@ -494,11 +542,10 @@ begin (Mutex *mutex)
   attempt->mutex = mutex;
   attempt->cancellable = g_cancellable_new ();
   mutex->attempt = attempt;
+  mutex->has_ended = FALSE;
   mutex->rc = ZOK;
   show (mutex, NULL, "", FALSE);
-  /* Of an earlier acquisition, but for the last name, which may be shown. */
-  if (mutex->names->len > 1)
-    g_ptr_array_remove_range (mutex->names, 0, mutex->names->len - 1);
+  g_ptr_array_set_size (mutex->names, 0);
   curator_lock_acquire_async (mutex->lock, CURATOR_WAIT_FOREVER, attempt->cancellable, on_acquired,
                               attempt);
 }
@@ -555,24 +602,21 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
   Mutex *own = mutex->curator;
   if (own == NULL)
     return ZBADARGUMENTS;
+  notice_loss (own);
   pthread_mutex_lock (&guard);
   own->refs++; /* another thread may end the mutex meanwhile */
   int rc = ZOK;
-  CuratorLease *lost = NULL;
-  if (!is_held (own) && (rc = check_handle (own->handle)) == ZOK)
+  if (own->lease == NULL && (rc = check_handle (own)) == ZOK)
     {
-      lost = g_steal_pointer (&own->lease);
       if (own->attempt == NULL)
         begin (own);
       Attempt *attempt = own->attempt;
       attempt->refs++;
-      if (g_private_get (&is_telling) == NULL)
-        await_place (own, attempt);
+      await_place (own, attempt);
       rc = own->rc;
       attempt_unref (attempt);
     }
   pthread_mutex_unlock (&guard);
-  g_clear_pointer (&lost, curator_lease_unref);
   drop_mutex (own);
   return rc;
 }
@@ -584,6 +628,13 @@ zkr_lock_lock_isowner (zkr_lock_mutex_t *mutex)
   return zkr_lock_isowner (mutex);
 }
 
+static void
+release_in_background (void *lease)
+{
+  g_clear_pointer ((CuratorLease **) lease, curator_lease_unref);
+}
+
+/* The completion first, so that nobody else is told of the lock before. */
 int
 zkr_lock_unlock (zkr_lock_mutex_t *mutex)
 {
@@ -591,26 +642,26 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
   if (own == NULL)
     return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
-  if (own->lease == NULL && own->attempt == NULL)
+  if (own->lease == NULL && own->attempt == NULL && !own->has_ended)
     {
       pthread_mutex_unlock (&guard);
       return ZSYSTEMERROR;
     }
   own->refs++;
-  const gboolean has_left = withdraw (own) || g_private_get (&is_telling) != NULL;
+  const gboolean has_left = withdraw (own);
   CuratorLease *lease = g_steal_pointer (&own->lease);
-  /* The loss of a hold is told once, here if nobody has done so yet. */
-  const gboolean is_told = lease != NULL && own->face != NULL && !own->face->isOwner;
+  if (!own->has_ended)
+    add_word (own, NULL);
+  own->has_ended = FALSE;
   show (own, NULL, NULL, FALSE);
   mutex->id = NULL; /* perhaps a copy */
   mutex->isOwner = 0;
   pthread_mutex_unlock (&guard);
+  pthread_cleanup_push (release_in_background, &lease);
+  tell_words (own);
+  pthread_cleanup_pop (FALSE);
   const gboolean is_confirmed = lease == NULL || curator_lease_release (lease, 0, NULL, NULL);
   g_clear_pointer (&lease, curator_lease_unref);
-  if (is_told)
-    drop_mutex (own);
-  else
-    tell (own, 1);
   return has_left && is_confirmed ? ZOK : ZCONNECTIONLOSS;
 }
 
@@ -620,7 +671,7 @@ zkr_lock_setcallback (zkr_lock_mutex_t *mutex, zkr_lock_completion completion)
   const Mutex *own = mutex->curator;
   pthread_mutex_lock (&guard);
   mutex->completion = completion;
-  if (own != NULL)
+  if (own != NULL && own->face != NULL)
     own->face->completion = completion;
   pthread_mutex_unlock (&guard);
 }
@@ -655,7 +706,7 @@ zkr_lock_isowner (zkr_lock_mutex_t *mutex)
   if (own == NULL)
     return 0;
   pthread_mutex_lock (&guard);
-  const gboolean held = is_held (own);
+  const gboolean held = is_valid (own->lease);
   pthread_mutex_unlock (&guard);
   return held;
 }
@@ -664,6 +715,32 @@ char *
 zkr_lock_getid (zkr_lock_mutex_t *mutex)
 {
   return mutex->ownerid;
+}
+
+/* Ends the holds, and returns when that has been told. */
+static void
+settle (const Handle *handle)
+{
+  GHashTableIter iter;
+  gpointer value;
+  pthread_mutex_lock (&guard);
+  g_hash_table_iter_init (&iter, faces);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Mutex *mutex = value;
+      CuratorLease *lease = mutex->handle == handle ? end_hold (mutex) : NULL;
+      if (mutex->handle != handle
+          || (lease == NULL && mutex->words->len == 0 && !is_told_by_another (mutex)))
+        continue;
+      mutex->refs++;
+      pthread_mutex_unlock (&guard);
+      pthread_cleanup_push (release_in_background, &lease);
+      tell_words (mutex);
+      pthread_cleanup_pop (TRUE);
+      pthread_mutex_lock (&guard);
+      g_hash_table_iter_init (&iter, faces); /* it may have changed */
+    }
+  pthread_mutex_unlock (&guard);
 }
 
 int
@@ -680,11 +757,10 @@ zkr_lock_close_handle (zhandle_t *zh)
   pthread_mutex_unlock (&guard);
   if (handle != NULL)
     {
-      for (guint i = 0; i < handle->shares->len; i++)
-        {
-          const Share *share = g_ptr_array_index (handle->shares, i);
-          curator_client_close (share->client);
-        }
+      settle (handle);
+      for (const Share *share = handle->shares; share != NULL; share = share->next)
+        curator_client_close (share->client);
+      settle (handle); /* what was acquired meanwhile */
       handle_unref (handle);
     }
   return zookeeper_close (zh);

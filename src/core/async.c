@@ -47,8 +47,10 @@ static void
 deliver (gpointer data)
 {
   CuratorAsync *async = data;
+  curator_gate_enter ();
   if (async->handler != 0)
     g_cancellable_disconnect (async->cancellable, async->handler);
+  curator_gate_leave ();
   async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
                   async->user_data);
 }
@@ -57,8 +59,8 @@ static void
 async_free (gpointer data)
 {
   CuratorAsync *async = data;
-  g_clear_object (&async->cancellable);
   curator_gate_enter ();
+  g_clear_object (&async->cancellable);
   g_clear_error (&async->error);
   curator_gate_leave ();
   async->unref_owner (async->owner);

@@ -140,6 +140,7 @@ gboolean
 curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
                   GError **error)
 {
+  CURATOR_INSIDE_GATE;
   const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
   const gboolean succeeded = curator_await_finish (await, result, error);
 

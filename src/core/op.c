@@ -150,6 +150,7 @@ CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
+  CURATOR_INSIDE_GATE;
   /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
   g_atomic_int_set (&op->connected, TRUE);
   return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),

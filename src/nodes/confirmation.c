@@ -6,6 +6,7 @@
  */
 #include "nodes/confirmation.h"
 
+#include "base/fork_gate.h"
 #include "core/await.h"
 
 struct _CuratorConfirmation
@@ -67,6 +68,7 @@ gboolean
 curator_confirmation_await (CuratorConfirmation *confirmation, GCancellable *cancellable,
                             GError **error)
 {
+  CURATOR_INSIDE_GATE;
   gulong handler = 0;
 
   if (cancellable != NULL && !g_atomic_int_get (&confirmation->has_ended))

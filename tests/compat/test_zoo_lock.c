@@ -5,8 +5,7 @@
 #include <string.h>
 #include <zoo_lock.h>
 
-#define PATH     "/zoo/lock"
-#define SHORT_MS 1000
+#define PATH "/zoo/lock"
 
 /* A program with one handle and one mutex. */
 typedef struct
@@ -17,8 +16,6 @@ typedef struct
   gint n_released;
   gboolean releases; /* in its completion */
   gboolean ends;     /* the thread that tells it of the lock */
-  gint blocks;       /* atomic; its completion, until that is FALSE, unless in zkr_lock_unlock () */
-  pthread_t user;
 } Party;
 
 static void
@@ -33,8 +30,6 @@ on_change (int rc, void *data)
   g_atomic_int_inc (rc == 0 ? &party->n_acquired : &party->n_released);
   if (rc == 0 && party->releases)
     zkr_lock_unlock (&party->mutex);
-  while (g_atomic_int_get (&party->blocks) && !pthread_equal (pthread_self (), party->user))
-    wait_ms (5);
   if (rc == 0 && party->ends)
     pthread_exit (NULL);
 }
@@ -59,7 +54,6 @@ party_new (const char *address)
 {
   Party *party = g_new0 (Party, 1);
   party->zh = open_handle (address);
-  party->user = pthread_self ();
   assert_int_equal (zkr_lock_init_cb (&party->mutex, party->zh, (char *) PATH, &ZOO_OPEN_ACL_UNSAFE,
                                       on_change, party),
                     ZOK);
@@ -207,74 +201,6 @@ test_completion_ends_its_thread (void **state)
   party_free (party);
 }
 
-/* Another mutex of the same handle and path. */
-static Party *
-party_beside (const Party *other, const char *path)
-{
-  Party *party = g_new0 (Party, 1);
-  party->zh = other->zh;
-  party->user = pthread_self ();
-  assert_int_equal (zkr_lock_init_cb (&party->mutex, party->zh, (char *) path, &ZOO_OPEN_ACL_UNSAFE,
-                                      on_change, party),
-                    ZOK);
-  return party;
-}
-
-/* A completion keeps the thread that results come on: another mutex leaves its queue all the same. */
-static void
-test_leaving_behind_a_completion (void **state)
-{
-  Fixture *fixture = *state;
-  Party *rival = party_new (fixture_server (fixture));
-  Party *first = party_new (fixture_server (fixture));
-  Party *second = party_beside (first, "/zoo/other");
-  assert_int_equal (zkr_lock_lock (&rival->mutex), ZOK);
-  assert_int_equal (zkr_lock_lock (&first->mutex), ZOK);
-  second->blocks = TRUE;
-  assert_int_equal (zkr_lock_lock (&second->mutex), ZOK);
-  assert_true (wait_until (was_told, &second->n_acquired, LONG_MS));
-  assert_int_equal (zkr_lock_unlock (&first->mutex), ZCONNECTIONLOSS);
-  assert_children (fixture, PATH, 1, LONG_MS);
-  assert_int_equal (first->n_released, 1);
-  g_atomic_int_set (&second->blocks, FALSE);
-  zkr_lock_destroy (&second->mutex);
-  g_free (second);
-  party_free (first);
-  party_free (rival);
-}
-
-/* A loss that nobody could be told of yet is told when the mutex is unlocked, and once. */
-static void
-test_loss_is_told_by_unlock (void **state)
-{
-  Fixture *fixture = *state;
-  Party *parties[2] = { party_new (fixture_proxy (fixture)) };
-  parties[1] = party_beside (parties[0], "/zoo/other");
-  for (int i = 0; i < 2; i++)
-    {
-      assert_int_equal (zkr_lock_lock (&parties[i]->mutex), ZOK);
-      assert_true (wait_until (was_told, &parties[i]->n_acquired, LONG_MS));
-      g_atomic_int_set (&parties[i]->blocks, TRUE);
-    }
-  fixture_expire (fixture);
-  assert_true (wait_until (is_no_owner, parties[0], LONG_MS));
-  assert_true (wait_until (is_no_owner, parties[1], LONG_MS));
-  const int told = wait_until (was_told, &parties[0]->n_released, SHORT_MS) ? 0 : 1;
-  assert_true (wait_until (was_told, &parties[told]->n_released, LONG_MS));
-  Party *untold = parties[1 - told];
-  assert_int_equal (untold->n_released, 0);
-  assert_int_equal (zkr_lock_unlock (&untold->mutex), ZOK);
-  assert_int_equal (untold->n_released, 1);
-  g_atomic_int_set (&parties[0]->blocks, FALSE);
-  g_atomic_int_set (&parties[1]->blocks, FALSE);
-  assert_int_equal (zkr_lock_unlock (&parties[told]->mutex), ZOK);
-  assert_int_equal (parties[told]->n_released, 1);
-  zkr_lock_destroy (&parties[1]->mutex);
-  assert_int_equal (untold->n_released, 1);
-  g_free (parties[1]);
-  party_free (parties[0]);
-}
-
 static void
 test_arguments (void **state)
 {
@@ -306,8 +232,6 @@ main (void)
     heal_and_test (test_loss_is_told),
     heal_and_test (test_release_in_the_completion),
     heal_and_test (test_completion_ends_its_thread),
-    heal_and_test (test_leaving_behind_a_completion),
-    heal_and_test (test_loss_is_told_by_unlock),
     heal_and_test (test_arguments),
   };
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);

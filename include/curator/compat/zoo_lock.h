@@ -13,7 +13,7 @@
  * Thread-safe, unlike the original's. The members id and ownerid, which ZooKeeper's header shows, are
  * written by other threads: read them with zkr_lock_isowner() and zkr_lock_getid() where you can. Call none
  * of the functions in a watcher or a completion of the handle: no answer can arrive there. A child of
- * fork() must not use its parent's mutexes, nor its parent's handle.
+ * fork() must not use its parent's mutexes, nor its parent's handle; it may have its own.
  */
 #ifndef CURATOR_COMPAT_ZOO_LOCK_H
 #define CURATOR_COMPAT_ZOO_LOCK_H
@@ -25,9 +25,11 @@ extern "C"
 {
 #endif
 
-  /** Called with 0 when the lock has been acquired, and with 1 when it has been released or lost. Runs on a
- *  thread of the library, or in zkr_lock_unlock(). One at a time for each mutex: until it returns,
- *  zkr_lock_unlock() and zkr_lock_destroy() of that mutex wait on other threads. */
+  /** Called with 0 when the lock has been acquired, and with 1 when it has been lost or is about to be
+ *  released: nobody else has it before the function returns. A lock that is lost before the function could
+ *  be called with 0 is not told as acquired. Runs on a thread of the library, in zkr_lock_unlock() or in
+ *  zkr_lock_close_handle(). In order and one at a time for each mutex: until it returns, these and
+ *  zkr_lock_destroy() wait on other threads. Other mutexes do not wait for it. */
   typedef void (*zkr_lock_completion) (int rc, void *cbdata);
 
   /** A mutex. Its members are for reading only; a copy stands for the same mutex. */
