@@ -193,6 +193,79 @@ test_callback_of_an_acquire (void **state)
     acquire_and_leave (static_cast<Fixture *> (*state), how);
 }
 
+/* Each kind of release, one after the other: the hold has ended all the same. */
+void
+release_and_leave (Fixture *fixture, end how)
+{
+  const std::string path = "/cpp_ends/release" + std::to_string (static_cast<int> (how));
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, path);
+  curator::semaphore semaphore (client, path + "-semaphore", 1);
+  const criticals seen;
+  trail left;
+  const auto done = [&] {
+    return [&, how, kept = witness (left.destroyed)] (const curator::error *) { leave (how, left); };
+  };
+
+  for (int n = 0; n < TIMES * 3; n += 3)
+    {
+      mutex.acquire_lease (LONG).async_release (done ());
+      await (left.unwound, n + 1);
+      mutex.lock ();
+      mutex.unlock_async (done ());
+      await (left.unwound, n + 2);
+      semaphore.acquire (LONG).async_release (done ());
+      await (left.unwound, n + 3);
+    }
+  await (left.destroyed, TIMES * 3);
+  await_messages (seen, how, TIMES * 3);
+  assert_no_residue (fixture, path.c_str (), LONG_MS);
+  client.close ();
+}
+
+void
+test_callback_of_a_release (void **state)
+{
+  for (const end how : ENDS)
+    release_and_leave (static_cast<Fixture *> (*state), how);
+}
+
+/* The same for the acquire of a semaphore and for listeners of leases. */
+void
+grant_and_leave (Fixture *fixture, end how)
+{
+  const std::string path = "/cpp_ends/granted" + std::to_string (static_cast<int> (how));
+  curator::client client = connect (fixture);
+  curator::semaphore semaphore (client, path, 1);
+  const criticals seen;
+  trail left;
+
+  for (int n = 0; n < TIMES * 2; n += 2)
+    {
+      semaphore.acquire_async (1, curator::forever,
+                               [&, how, kept = witness (left.destroyed)] (
+                                   std::vector<curator::lease>, const curator::error *) {
+                                 leave (how, left);
+                               });
+      await (left.unwound, n + 1);
+      curator::lease lease = semaphore.acquire (LONG);
+      lease.add_listener (
+          [&, how, kept = witness (left.destroyed)] (curator::lease_state) { leave (how, left); });
+      lease.release ();
+      await (left.unwound, n + 2);
+    }
+  await (left.destroyed, TIMES * 2);
+  await_messages (seen, how, TIMES * 2);
+  client.close ();
+}
+
+void
+test_callbacks_of_a_hold (void **state)
+{
+  for (const end how : ENDS)
+    grant_and_leave (static_cast<Fixture *> (*state), how);
+}
+
 /* Each listener is called, and what it has captured is destroyed once, after the last call. */
 void
 listen_and_leave (Fixture *fixture, end how)
@@ -255,6 +328,8 @@ main ()
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (test_leader),
     cmocka_unit_test (test_callback_of_an_acquire),
+    cmocka_unit_test (test_callback_of_a_release),
+    cmocka_unit_test (test_callbacks_of_a_hold),
     cmocka_unit_test (test_state_listener),
     cmocka_unit_test (test_cancelled_callback_goes_on),
   };

@@ -306,7 +306,7 @@ take (gpointer data) noexcept
 /* Calls the callback of a release that does not wait. */
 template <class F>
 void
-tell_release (const GError *failed, gpointer data) noexcept
+tell_release (const GError *failed, gpointer data)
 {
   shield ([&] {
     const auto kept = take<F> (data);
