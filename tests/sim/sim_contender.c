@@ -37,6 +37,7 @@ outcome_of (const GError *error)
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
     return SIM_OUTCOME_CLOSED;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+      || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
     {
