@@ -18,23 +18,50 @@ fail (const GError *error)
   return 1;
 }
 
-/* Comparing and writing must be one atomic step, for which the file is locked. */
+/* A new file in place of the old one: whole, and on the disk when this returns TRUE. */
+static gboolean
+replace (const char *file, const char *text)
+{
+  g_autofree char *fresh = g_strconcat (file, ".new", NULL);
+  g_autofree char *folder = g_path_get_dirname (file);
+  FILE *stream = fopen (fresh, "we");
+  gboolean written = stream != NULL && fputs (text, stream) >= 0 && fflush (stream) == 0
+                     && fsync (fileno (stream)) == 0;
+  written = (stream == NULL || fclose (stream) == 0) && written && rename (fresh, file) == 0;
+  int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  written = written && fd >= 0 && fsync (fd) == 0;
+  if (fd >= 0)
+    close (fd);
+  return written;
+}
+
+/* What has no file has no writer yet. What cannot be read refuses: somebody may have written. */
+static gboolean
+read_highest (const char *file, guint64 *highest)
+{
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  char *end = NULL;
+  *highest = 0;
+  if (!g_file_get_contents (file, &text, NULL, &error))
+    return g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+  *highest = g_ascii_strtoull (text, &end, 10);
+  return end != text && *end == ' ';
+}
+
+/* Comparing and writing must be one step, for which a file of its own is locked: the other one is replaced. */
 static gboolean
 write_fenced (const char *file, guint64 token, const char *text)
 {
-  int fd = open (file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  FILE *stream = fd >= 0 && flock (fd, LOCK_EX) == 0 ? fdopen (fd, "r+") : NULL;
-  if (stream == NULL)
-    return FALSE;
-  guint64 highest = 0;
-  gboolean accepted = fscanf (stream, "%" G_GUINT64_FORMAT, &highest) != 1 || highest <= token;
-  if (accepted)
-    {
-      rewind (stream);
-      accepted =
-          ftruncate (fd, 0) == 0 && fprintf (stream, "%" G_GUINT64_FORMAT " %s\n", token, text) > 0;
-    }
-  return fclose (stream) == 0 && accepted;
+  g_autofree char *lock = g_strconcat (file, ".lock", NULL);
+  g_autofree char *line = g_strdup_printf ("%" G_GUINT64_FORMAT " %s\n", token, text);
+  guint64 highest;
+  int fd = open (lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  gboolean accepted = fd >= 0 && flock (fd, LOCK_EX) == 0 && read_highest (file, &highest)
+                      && highest <= token && replace (file, line);
+  if (fd >= 0)
+    close (fd);
+  return accepted;
 }
 
 /* Of the calling thread's hold. */
@@ -72,7 +99,9 @@ main (int argc, char **argv)
   g_print ("tokens %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ": %s\n", first, second,
            fenced ? "the late write was refused" : "NOT FENCED");
   curator_lock_release (lock, 0, NULL, NULL);
+  g_autofree char *lock_file = g_strconcat (file, ".lock", NULL);
   g_unlink (file);
+  g_unlink (lock_file);
   g_rmdir (directory);
   return fenced ? 0 : 1;
 }
