@@ -143,11 +143,11 @@ mistakes_name_file_line_and_key (void **state)
   } rows[] = {
     { "[zkflock]\n\n# x\nhost=a\n", "mistake, line 4: host is no key of this file" },
     { "[zkflock]\nhosts=a\nverbose=true\n", "mistake, line 3: verbose is no key" },
-    { "[zkflock]\nhosts=a\n[other]\nx=y\n", "mistake, line 3: [other] is no group" },
+    { "[zkflock]\nhosts=a\n[other]\nx=y\n", "mistake, line 3: neither [zkflock], the only group" },
     { "[zkflock]\nsession-timeout=long\n", "line 2: session-timeout takes a number of seconds" },
     { "[zkflock]\nhosts=\n", "line 2: hosts has no value" },
-    { "hosts=a\n", "mistake: " },
-    { "[zkflock]\nhosts\n", "hosts" },
+    { "[zkflock]\nhosts\n", "line 2: neither [zkflock]" },
+    { "\xef\xbb\xbf[zkflock]\nhosts=a\n", "line 1: the file begins with a byte order mark" },
     { "[zkflock]\nsasl=magic\n", "--sasl is one of" },
     { "[zkflock]\nacl=all\n", "--acl is one of" },
   };
@@ -167,6 +167,39 @@ mistakes_name_file_line_and_key (void **state)
   g_setenv ("ZKFLOCK_CONFIG", absent, TRUE);
   g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
   assert_ends (cli, 77, "No such file");
+}
+
+/* Whoever names another file by mistake may have named a secret. */
+static void
+no_line_of_another_file_is_shown (void **state)
+{
+  static const char *const texts[] = { "%s\n",
+                                       "user:%s\n",
+                                       "%s=1\n",
+                                       "password = %s\n",
+                                       "[%s]\n",
+                                       "[%s]\nhosts=a\n",
+                                       "# x\n\n%s\n",
+                                       "root:$y$%s:19000:0:99999:7:::\n",
+                                       "[zkflock]\n%s\n",
+                                       "[zkflock]\n[%s]\n",
+                                       "\xef\xbb\xbf%s",
+                                       "-----BEGIN %s-----\n",
+                                       "[zkflock\n%s\n",
+                                       "=%s\n",
+                                       "[zkflock]\n=%s\n",
+                                       "\xff%s" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (texts[i], "%s", 2);
+      g_autofree char *file = write_config ("secret", "%sopensesame%s", parts[0], parts[1]);
+      g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+      g_autoptr (Cli) cli = run ("who", "/secret", NULL);
+      assert_ends (cli, 64, "secret, line ");
+      g_autofree char *err = cli_stderr (cli);
+      assert_null (strstr (err, "opensesame"));
+    }
 }
 
 /* It decides which servers get the passwords. */
@@ -234,6 +267,7 @@ main (void)
     cmocka_unit_test_setup (what_is_nearer_counts, clean),
     cmocka_unit_test_setup (the_file_of_the_user_comes_before_that_of_the_system, clean),
     cmocka_unit_test_setup (mistakes_name_file_line_and_key, clean),
+    cmocka_unit_test_setup (no_line_of_another_file_is_shown, clean),
     cmocka_unit_test_setup (a_file_that_others_can_write_is_refused, clean),
     cmocka_unit_test_setup (the_example_is_right, clean),
   };

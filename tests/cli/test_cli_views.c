@@ -69,6 +69,37 @@ queue_free (Queue *queue)
   cli_free (queue->holder);
 }
 
+/* C1, bidirectional and other controls, in a label that anybody may write: JSON and messages go to terminals, too. */
+static void
+nothing_that_a_terminal_obeys (void **state)
+{
+  static const char *const controls[] = { "\x1b[31m",     "\x7f",         "\xc2\x9b",
+                                          "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8f",
+                                          "\xd8\x9c",     "\xe2\x80\xa8", "\xef\xbb\xbf",
+                                          "\xe2\x80\x8b", "\xf3\xa0\x80\x81" };
+  Fixture *fixture = *state;
+  g_autofree char *label = g_strjoinv ("x", (char **) (const char *[]){
+      controls[0], controls[1], controls[2], controls[3], controls[4], controls[5], controls[6],
+      controls[7], controls[8], controls[9], controls[10], NULL });
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--label", label, "/controls", NULL);
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/controls", NULL);
+  g_autoptr (Cli) refused =
+      cli_zkflock (fixture_server (fixture), "-n", "--verbose", "/controls", "true", NULL);
+  assert_int_equal (cli_wait (refused, CLI_MS), 1);
+  g_autofree char *err = cli_stderr (refused);
+  g_autofree char *file = cli_new_file ();
+  assert_true (g_file_set_contents (file, label, -1, NULL));
+  g_autofree char *same = g_strdup_printf (
+      "d['participants'][0]['label'] == open ('%s', newline='', encoding='utf-8').read ()", file);
+  assert_json (json, same, "True");
+  g_unlink (file);
+  for (gsize i = 0; i < G_N_ELEMENTS (controls); i++)
+    if (strstr (json, controls[i]) != NULL || strstr (err, controls[i]) != NULL)
+      fail_msg ("number %u: %s%s", (guint) i, json, err);
+}
+
 static void
 who_tells_the_queue (void **state)
 {
@@ -482,6 +513,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    heal_and_test (nothing_that_a_terminal_obeys),
     heal_and_test (who_tells_the_queue),
     heal_and_test (arguments_in_any_locale),
     heal_and_test (who_of_semaphore_and_read_write_lock),

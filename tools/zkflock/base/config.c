@@ -149,27 +149,53 @@ is_of_another_certificate (const RawOptions *defaults, gboolean has_certificate,
   return has_certificate && defaults->secure.tls_cert != NULL && g_str_has_prefix (name, "tls-key");
 }
 
+/* The first line that no configuration has, or 0. Whoever names another file by mistake may have named a secret: the
+ * line itself is not shown. */
+static guint
+foreign_line (const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  gboolean has_group = FALSE;
+
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      const char *line = g_strstrip (lines[i]);
+      if (*line == '\0' || *line == '#')
+        continue;
+      if (*line == '[' ? strcmp (line, "[" GROUP "]") != 0
+                       : !has_group || *line == '=' || strchr (line, '=') == NULL)
+        return i + 1;
+      has_group = TRUE;
+    }
+  return 0;
+}
+
+static gboolean
+complain_of_line (const char *file, const char *text, guint line)
+{
+  static const char mark[] = "\xef\xbb\xbf";
+
+  print_error (NULL, "%s, line %u: %s", file, line,
+               g_str_has_prefix (text, mark)
+                   ? "the file begins with a byte order mark; save it without"
+                   : "neither [" GROUP "], the only group, nor NAME = VALUE below it, nor # and a "
+                     "comment");
+  return FALSE;
+}
+
 static gboolean
 take_all (RawOptions *defaults, const char *file, const char *text)
 {
   g_autoptr (GKeyFile) parsed = g_key_file_new ();
-  g_autoptr (GError) error = NULL;
   const gboolean has_certificate = defaults->secure.tls_cert != NULL;
   Key keys[MAX_OF_FIELD];
 
   list_keys (defaults, keys);
-  if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, &error))
-    return refuse (file, error->message);
-  g_auto (GStrv) groups = g_key_file_get_groups (parsed, NULL);
-  for (char **group = groups; *group != NULL; group++)
-    {
-      if (strcmp (*group, GROUP) != 0)
-        {
-          g_autofree char *head = g_strconcat ("[", *group, "]", NULL);
-          return complain (file, text, head,
-                           "is no group of this file: all keys are in [" GROUP "]");
-        }
-    }
+  const guint foreign = foreign_line (text);
+  if (foreign != 0)
+    return complain_of_line (file, text, foreign);
+  if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, NULL))
+    return refuse (file, "it is no configuration");
   g_auto (GStrv) names = g_key_file_get_keys (parsed, GROUP, NULL, NULL);
   for (char **name = names; name != NULL && *name != NULL; name++)
     {

@@ -1,5 +1,8 @@
-/* Writes JSON. Text that is not UTF-8 is escaped by curator_escape_name(). */
+/* Writes JSON: characters that a terminal would obey, or that nobody sees, as \u. Text that is not UTF-8 is escaped
+ * by curator_escape_name(). */
 #include "base/json.h"
+
+#include "base/message.h"
 
 #include <curator/curator.h>
 #include <string.h>
@@ -8,14 +11,18 @@ static void
 append_quoted (GString *out, const char *text)
 {
   g_string_append_c (out, '"');
-  for (const char *c = text; *c != '\0'; c++)
+  for (const char *c = text; *c != '\0'; c = g_utf8_next_char (c))
     {
-      if (*c == '"' || *c == '\\')
+      const gunichar value = g_utf8_get_char (c);
+      if (value == '"' || value == '\\')
         g_string_append_printf (out, "\\%c", *c);
-      else if ((guchar) *c < ' ' || *c == 0x7f)
-        g_string_append_printf (out, "\\u%04x", (guint) (guchar) *c);
+      else if (message_is_printable (value))
+        g_string_append_unichar (out, value);
+      else if (value <= 0xffff)
+        g_string_append_printf (out, "\\u%04x", value);
       else
-        g_string_append_c (out, *c);
+        g_string_append_printf (out, "\\u%04x\\u%04x", 0xd7c0 + (value >> 10),
+                                0xdc00 + (value & 0x3ff));
     }
   g_string_append_c (out, '"');
 }

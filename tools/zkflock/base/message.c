@@ -10,13 +10,19 @@
 static char *
 one_line (const char *text)
 {
-  char *line = g_utf8_make_valid (text, -1);
-  for (char *c = line; *c != '\0'; c++)
-    {
-      if ((guchar) *c < ' ' || *c == 0x7f)
-        *c = '?';
-    }
-  return line;
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *line = g_string_new (NULL);
+
+  for (const char *c = valid; *c != '\0'; c = g_utf8_next_char (c))
+    g_string_append_unichar (line, message_is_printable (g_utf8_get_char (c)) ? g_utf8_get_char (c)
+                                                                            : '?');
+  return g_string_free (line, FALSE);
+}
+
+gboolean
+message_is_printable (gunichar c)
+{
+  return c != 0x2028 && c != 0x2029 && g_unichar_isprint (c);
 }
 
 static gboolean to_syslog;
