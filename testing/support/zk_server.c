@@ -334,8 +334,8 @@ zk_server_has_exited (ZkServer *server)
   return server->pid == 0;
 }
 
-gboolean
-zk_server_wait_serving (ZkServer *server, int timeout_ms)
+static gboolean
+wait_serving (ZkServer *server, int timeout_ms)
 {
   gint64 deadline = wait_now_ms () + timeout_ms;
   do
@@ -347,8 +347,16 @@ zk_server_wait_serving (ZkServer *server, int timeout_ms)
       wait_ms (10);
     }
   while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
-  print_log (server);
   return FALSE;
+}
+
+gboolean
+zk_server_wait_serving (ZkServer *server, int timeout_ms)
+{
+  const gboolean serves = wait_serving (server, timeout_ms);
+  if (!serves)
+    print_log (server);
+  return serves;
 }
 
 void
@@ -752,7 +760,9 @@ zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms)
     {
       whole = zk_ensemble_leader (ensemble) >= 0;
       for (int i = 0; i < N_SERVERS; i++)
-        whole = whole && zk_server_wait_serving (ensemble->servers[i], 500);
+        whole = whole && wait_serving (ensemble->servers[i], 500);
     }
+  for (int i = 0; i < N_SERVERS && !whole; i++)
+    print_log (ensemble->servers[i]);
   return whole;
 }

@@ -174,6 +174,48 @@ test_expire_through_proxy (void **state)
   zk_server_stop (server);
 }
 
+static char *said;
+
+static void
+hear (const char *text)
+{
+  char *before = said;
+  said = g_strconcat (before != NULL ? before : "", text, NULL);
+  g_free (before);
+}
+
+static gpointer
+thaw_later (gpointer server)
+{
+  wait_ms (1500); /* some looks of the waiter */
+  zk_server_thaw (server);
+  return NULL;
+}
+
+/* A wait prints a log only if it was in vain. */
+static void
+test_a_wait_that_succeeds_is_silent (void **state)
+{
+  ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  assert_non_null (ensemble);
+  ZkServer *server = zk_ensemble_server (ensemble, (zk_ensemble_leader (ensemble) + 1) % 3);
+  const GPrintFunc before = g_set_printerr_handler (hear);
+
+  zk_server_freeze (server);
+  GThread *thread = g_thread_new ("thaw", thaw_later, server);
+  const gboolean whole = zk_ensemble_wait_whole (ensemble, 60000);
+  g_thread_join (thread);
+  g_autofree char *silence = g_steal_pointer (&said);
+  zk_server_freeze (server);
+  const gboolean in_vain = !zk_ensemble_wait_whole (ensemble, 300);
+  g_set_printerr_handler (before);
+  zk_ensemble_stop (ensemble);
+  g_autofree char *log = g_steal_pointer (&said);
+  assert_true (whole && in_vain);
+  assert_null (silence);
+  assert_non_null (strstr (log, "does not serve"));
+}
+
 static int
 check_server (void **state)
 {
@@ -189,6 +231,7 @@ main (void)
     cmocka_unit_test (test_four_letter_words),
     cmocka_unit_test (test_strange_names),
     cmocka_unit_test (test_ensemble_fails_over),
+    cmocka_unit_test (test_a_wait_that_succeeds_is_silent),
     cmocka_unit_test (test_expire_through_proxy),
   };
   return cmocka_run_group_tests_name ("server", tests, check_server, NULL);
