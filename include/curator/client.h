@@ -231,8 +231,10 @@ CURATOR_API
 void curator_client_remove_state_listener (CuratorClient *client, guint id);
 
 /** Called when there is no connection, once for each cause: a refused connection, a host name that
- *  cannot be resolved, a server that does not answer.
- *  @param error  as from curator_client_dup_connection_error(); borrowed */
+ *  cannot be resolved, a server that does not answer. Called as well when a candidate for leadership
+ *  cannot queue, once for each cause in a row, since no call returns that.
+ *  @param error  as from curator_client_dup_connection_error(), or why the candidate is out of the
+ *                queue: ZNOAUTH of #CURATOR_ZK_ERROR for example; borrowed */
 typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GError *error,
                                                 gpointer user_data);
 
@@ -243,7 +245,7 @@ typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GEr
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GError *curator_client_dup_connection_error (CuratorClient *client);
 
-/** Adds a listener for the causes of a missing connection, before or after start. It runs where
+/** Adds a listener for errors that no call returns, before or after start. It runs where
  *  callbacks run: see curator_client_set_callback_context(). Mirrors
  *  UnhandledErrorListener.unhandledError in part.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL

@@ -13,6 +13,7 @@
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
+#include "session/connection_error.h"
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
@@ -49,14 +50,18 @@ on_granted (CuratorLease *lease, gpointer data)
   candidate->klass->granted (candidate->owner);
 }
 
-/* A warning for each failure would fill the log of a program without a server. */
+/* A warning for each failure would fill the log of a program without a server; each cause is told once in a row. */
 static CURATOR_LOCKED void
 note_failure (CuratorCandidate *candidate, const GError *error)
 {
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
     return;
-  if (candidate->failure == NULL)
-    curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
+  if (candidate->failure == NULL
+      || !g_error_matches (candidate->failure, error->domain, error->code))
+    {
+      curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
+      curator_connection_error_unhandled (candidate->internals->client, error);
+    }
   g_clear_error (&candidate->failure);
   candidate->failure = g_error_copy (error);
 }

@@ -284,12 +284,14 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
   fail_zk (attempt, rc, what);
 }
 
-/* A user's driver is asked about a list that a server has sent. */
+/* A user's driver is asked about a list that a server has sent; and a list has shown nodes that this client deletes. */
 GError *
 curator_attempt_timed_out (CuratorOp *op)
 {
   const Attempt *attempt = (const Attempt *) op;
-  const gboolean is_contended = attempt->contender_shown || attempt->state == ATTEMPT_DECIDING;
+  const gboolean is_contended = attempt->contender_shown || attempt->state == ATTEMPT_DECIDING
+                                || (attempt->state == ATTEMPT_WAITING
+                                    && curator_client_is_connected (op->client));
 
   return attempt->failure != NULL
              ? g_error_copy (attempt->failure)

@@ -120,7 +120,9 @@ curator_lock_internals_timed_out (const CuratorLockInternals *internals, const C
                       "acquiring %s: not granted within %" G_GINT64_FORMAT " ms: %s%s", shown,
                       (curator_client_now_us (client) - op->begun_us) / 1000,
                       op->contender_was_shown ? "another contender is in front"
-                                              : "the lock driver has not decided",
+                      : internals->driver == curator_lock_driver_standard ()
+                          ? "a node that this client gave up is in front and is not deleted yet"
+                          : "the lock driver has not decided",
                       outage);
 }
 

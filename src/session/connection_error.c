@@ -25,9 +25,11 @@ struct _CuratorConnectionErrors
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorConnectionErrorListener */
   CuratorTimer *timer CURATOR_GUARDED;
   GPtrArray *servers CURATOR_GUARDED;   /* CuratorServer: what the newest handle connects to */
+  GError *unhandled CURATOR_GUARDED;    /* the last one that no call has returned */
   GError *open_error CURATOR_GUARDED;   /* why no handle could be opened; NULL if one was */
   char *cause_told CURATOR_GUARDED;     /* what the listeners were last notified of */
   gint64 down_since_us CURATOR_GUARDED; /* monotonic; 0 while connected */
+  gint64 up_since_us CURATOR_GUARDED;   /* monotonic; of the last connection */
   gint64 warned_us CURATOR_GUARDED;     /* of this outage, monotonic; 0: not yet */
 };
 
@@ -103,7 +105,16 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
                           gint64 since_us)
 {
   g_autofree char *shown = curator_path_escape (path);
+  const gint64 up_us = client->errors->up_since_us;
 
+  if (curator_client_is_connected (client) && up_us > since_us)
+    {
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
+                          "%s %s: not done within %" G_GINT64_FORMAT
+                          " ms: connected for the last %" G_GINT64_FORMAT " ms of them only",
+                          what, shown, (curator_client_now_us (client) - since_us) / 1000,
+                          (curator_client_now_us (client) - up_us) / 1000);
+    }
   if (curator_client_is_connected (client))
     {
       return g_error_new (CURATOR_ERROR,
@@ -163,11 +174,15 @@ curator_client_dup_connection_error (CuratorClient *client)
   return error;
 }
 
-/* The error may have gone by the time the listener runs. */
+/* The cause of a missing connection may have gone by the time the listener runs. */
 static CURATOR_UNLOCKED void
-call_error_listener (GCallback func, gpointer client, int value, gpointer user_data)
+call_error_listener (GCallback func, gpointer client, int is_unhandled, gpointer user_data)
 {
-  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  g_autoptr (GError) error =
+      is_unhandled ? CURATOR_WITH_MUTEX (
+                         (CuratorClient *) client,
+                         g_error_copy (((CuratorClient *) client)->errors->unhandled))
+                   : curator_client_dup_connection_error (client);
   if (error != NULL)
     ((CuratorConnectionErrorListener) func) (client, error, user_data);
 }
@@ -190,6 +205,15 @@ notify_of_cause (CuratorClient *client)
   client->errors->cause_told = g_strdup (cause->message);
   curator_listeners_notify (&client->errors->listeners, 0, client, call_error_listener, client,
                             NULL, NULL, 0);
+}
+
+void
+curator_connection_error_unhandled (CuratorClient *client, const GError *error)
+{
+  g_clear_error (&client->errors->unhandled);
+  client->errors->unhandled = g_error_copy (error);
+  curator_listeners_notify (&client->errors->listeners, 0, client, call_error_listener, client,
+                            NULL, NULL, TRUE);
 }
 
 static void poll_later (CuratorClient *client) CURATOR_LOCKED;
@@ -268,6 +292,7 @@ void
 curator_connection_error_up (CuratorClient *client)
 {
   client->errors->down_since_us = 0;
+  client->errors->up_since_us = curator_client_now_us (client);
   client->errors->warned_us = 0;
   curator_timer_cancel (client, &client->errors->timer);
   g_clear_pointer (&client->errors->cause_told, g_free);
@@ -294,6 +319,7 @@ curator_connection_error_clear (CuratorClient *client)
   CURATOR_INSIDE_GATE;
   g_clear_pointer (&errors->servers, g_ptr_array_unref);
   g_clear_error (&errors->open_error);
+  g_clear_error (&errors->unhandled);
   g_free (errors->cause_told);
   curator_listeners_clear (&errors->listeners);
   g_free (errors);

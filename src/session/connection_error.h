@@ -25,6 +25,8 @@ void curator_connection_error_opened (CuratorClient *client, GPtrArray *servers,
                                       GError *why) CURATOR_LOCKED;
 /* The handle connects to these servers now. FALSE: as before. */
 gboolean curator_connection_error_moved (CuratorClient *client, GPtrArray *servers) CURATOR_LOCKED;
+/* For the listeners: an error that no call will return. */
+void curator_connection_error_unhandled (CuratorClient *client, const GError *error) CURATOR_LOCKED;
 /* A warning with the cause: the first time in an outage, and then every ten minutes. */
 void curator_connection_error_warn (CuratorClient *client) CURATOR_LOCKED;
 /* For session_states.c: since now there is no connection, or one again. */

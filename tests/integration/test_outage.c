@@ -783,6 +783,37 @@ test_unknown_contention (void **state)
   curator_client_close (holder);
 }
 
+static gpointer
+open_up (gpointer data)
+{
+  Fixture *fixture = data;
+
+  wait_ms (100);
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, 1, 1, PROXY_HOLE_BEFORE);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  return NULL;
+}
+
+/* The connection comes while the call waits, and nothing is answered on it. */
+static void
+test_late_connection (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/late");
+  g_autoptr (GError) error = NULL;
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  start (client);
+  GThread *thread = g_thread_new ("open", open_up, fixture);
+  assert_false (curator_lock_acquire (lock, CONTENTION_MS, NULL, &error));
+  g_thread_join (thread);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  if (strstr (error->message, " ms: connected for the last ") == NULL)
+    fail_msg ("%s", error->message);
+  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
+}
+
 /* As the listener got them. */
 static void
 on_connection_error (CuratorClient *client, const GError *error, gpointer box)
@@ -861,6 +892,10 @@ test_delete_is_not_allowed (void **state)
   assert_non_null (strstr (error->message, "DELETE"));
   assert_non_null (strstr (error->message, "/outage/acl/"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+  /* The server answers, and shows that node in front. */
+  assert_false (curator_lock_acquire (lock, CONTENTION_MS, NULL, &error));
+  assert_non_null (strstr (error->message, "a node that this client gave up is in front"));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   curator_client_close (client);
 }
 
@@ -963,6 +998,7 @@ main (void)
     heal_and_test (test_cut_off),
     heal_and_test (test_contention),
     heal_and_test (test_unknown_contention),
+    heal_and_test (test_late_connection),
     heal_and_test (test_error_listener),
     heal_and_test (test_delete_is_not_allowed),
     heal_and_test (test_server_of_3_4),

@@ -410,6 +410,24 @@ await_names_the_cause (gpointer latch)
   return strstr (error->message, "/not-to-be-written") != NULL;
 }
 
+/* As Curator's TestLeaderAcls waits for its listener. */
+static void
+on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
+{
+  if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
+      && strstr (error->message, "the ACL does not grant CREATE") != NULL
+      && strstr (error->message, "/not-to-be-written") != NULL)
+    {
+      g_atomic_int_inc ((gint *) n_told);
+    }
+}
+
+static gboolean
+is_one (gpointer number)
+{
+  return g_atomic_int_get ((gint *) number) == 1;
+}
+
 /* A latch that may not create its node says so, and leads as soon as it may. */
 static void
 test_await_on_a_forbidden_path (void **state)
@@ -420,8 +438,13 @@ test_await_on_a_forbidden_path (void **state)
 
   assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
+  gint n_told = 0;
+  const guint id =
+      curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
   g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
   assert_true (wait_until (await_names_the_cause, latch->latch, LONG_MS));
+  assert_true (wait_until (is_one, &n_told, LONG_MS));
+  curator_client_remove_connection_error_listener (client, id);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
   latch_assert_leads (latch);
 }
