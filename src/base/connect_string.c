@@ -122,6 +122,8 @@ parse_server (const char *text, CuratorHostPort *server)
 
   if (*text == '\0')
     return "a server is missing before or after a comma";
+  if (strpbrk (text, "; \t\n|") != NULL)
+    return "servers are separated by commas";
   if (*text == '[')
     return parse_bracketed (text, server);
   if (colon != NULL && colon[1] == '\0')
@@ -196,6 +198,24 @@ length_of_list (const char *connect_string)
     }
 }
 
+/* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may have commas. */
+static gboolean
+has_servers (const char *chroot)
+{
+  g_auto (GStrv) parts = g_strsplit (chroot, ",", -1);
+  gboolean found = FALSE;
+
+  for (char **part = parts + 1; *part != NULL && !found; part++)
+    {
+      CuratorHostPort server = { 0 };
+      const char *start = *part + (has_tls_prefix (*part) ? strlen (TLS_PREFIX) : 0);
+      g_autofree char *text = g_strndup (start, strcspn (start, "/"));
+      found = parse_server (text, &server) == NULL && server.port != 0;
+      g_free (server.host);
+    }
+  return found;
+}
+
 CuratorConnectString *
 curator_connect_string_parse (const char *connect_string, GError **error)
 {
@@ -214,6 +234,11 @@ curator_connect_string_parse (const char *connect_string, GError **error)
     return NULL;
   if (*chroot != '\0' && strcmp (chroot, "/") != 0)
     {
+      if (has_servers (chroot))
+        {
+          set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot", error);
+          return NULL;
+        }
       if (!curator_path_validate (chroot, error))
         {
           g_prefix_error (error, "invalid chroot in the connect string: ");

@@ -316,6 +316,27 @@ load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
                               into, certificate, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
 }
 
+/* What is wrong with the pair, and in which of the files. */
+static gboolean
+refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *certificate,
+             const gnutls_datum_t *key, GError **error)
+{
+  gnutls_x509_privkey_t probe;
+
+  if (tls->is_token || tls->key == NULL)
+    return refuse (error, shown (tls), gnutls_strerror (rc));
+  if (g_strstr_len ((const char *) certificate->data, certificate->size, "-----BEGIN") == NULL)
+    return refuse (error, tls->certificate, "it is no PEM file; PKCS#12 and DER must be converted");
+  gnutls_x509_privkey_init (&probe);
+  const int read = gnutls_x509_privkey_import2 (probe, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
+  gnutls_x509_privkey_deinit (probe);
+  if (read >= 0)
+    return refuse (error, tls->certificate, gnutls_strerror (rc));
+  return refuse (error, tls->key,
+                 tls->password != NULL ? "the key cannot be read with its password"
+                                       : "the key cannot be read; it may need a password");
+}
+
 static gboolean
 load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, GError **error)
 {
@@ -333,9 +354,9 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
                   || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
                       && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
   const int rc = good ? load_pair (into, tls, &certificate, &key) : 0;
+  good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, &key, error));
   wipe (&certificate);
   wipe (&key);
-  good = good && (rc >= 0 || refuse (error, shown (tls), gnutls_strerror (rc)));
   return good
          && (expiry_of (into) > time (NULL)
              || refuse (error, shown (tls), "the certificate has expired"));

@@ -100,6 +100,11 @@ curator_error_from_zk (int rc, const char *what, const char *path)
           "%s %s: the server does not know this request: ZooKeeper 3.5 is the oldest "
           "version that this library works with",
           what, shown);
+    case ZNOCHILDRENFOREPHEMERALS:
+      return g_error_new (CURATOR_ZK_ERROR, rc,
+                          "%s %s: the node above is ephemeral, so it can have no children: use "
+                          "another path",
+                          what, shown);
     case CURATOR_ZK_QUOTA_EXCEEDED:
       return g_error_new (CURATOR_ZK_ERROR, rc,
                           "%s %s: the quota of this path, or of one above it, is exceeded", what,

@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #define MAX_WORDS 4
+#define CLOSED    "the server closed the connection"
 
 typedef enum
 {
   AT_CLOSED,
   AT_SILENT,
   AT_GREETER,   /* answers in another protocol */
+  AT_CLOSER,    /* accepts, then closes */
+  AT_FULL,      /* has all the connections that its maxClientCnxns allows */
   AT_NO_QUORUM, /* the last member of an ensemble */
   AT_SERVER,
   AT_WANTS_SASL,
@@ -31,11 +34,13 @@ typedef struct
 {
   Fixture *fixture;
   ZkServer *wants_sasl;
+  ZkServer *full;
+  RawZk *guest; /* its only one */
   ZkEnsemble *ensemble;
   char *directory;
   char *hosts[N_PLACES];
   int silent_fd;
-  int greeter_fd;
+  int greeter_fds[2]; /* the second says nothing */
   GThread *greeter;
   gint stopped; /* atomic */
   pid_t pids[2];
@@ -52,6 +57,8 @@ static const struct
   { AT_CLOSED, { NULL }, 69, ": connection refused" },
   { AT_UNKNOWN, { NULL }, 69, ": unknown host" },
   { AT_GREETER, { NULL }, 69, ": not a ZooKeeper server" },
+  { AT_CLOSER, { NULL }, 69, ": closes the connection without an answer: is its maxClientCnxns" },
+  { AT_FULL, { NULL }, 69, ": closes the connection without an answer: is its maxClientCnxns" },
   { AT_NO_QUORUM, { NULL }, 69, ": no quorum" },
   { AT_SILENT, { NULL }, 69, ": accepts connections and does not answer" },
   { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere of the connect string does not exist" },
@@ -78,14 +85,17 @@ greet (gpointer data)
 
   while (!g_atomic_int_get (&world->stopped))
     {
-      const int fd = accept (world->greeter_fd, NULL, NULL);
-      if (fd >= 0)
+      const int greeted = accept (world->greeter_fds[0], NULL, NULL);
+      const int closed = accept (world->greeter_fds[1], NULL, NULL);
+      if (greeted >= 0)
         {
-          (void) !write (fd, "SSH-2.0-test\r\n", 14);
-          shutdown (fd, SHUT_WR);
+          (void) !write (greeted, "SSH-2.0-test\r\n", 14);
+          shutdown (greeted, SHUT_WR);
           wait_ms (50);
-          close (fd);
+          close (greeted);
         }
+      if (closed >= 0)
+        close (closed);
       wait_ms (5);
     }
   return NULL;
@@ -174,6 +184,20 @@ start_server_that_wants_sasl (World *world)
   return TRUE;
 }
 
+static gboolean
+start_full_server (World *world)
+{
+  const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
+                                .config = "maxClientCnxns=1\n" };
+
+  world->full = zk_server_start_as (&setup);
+  world->guest = world->full != NULL ? raw_zk_open (zk_server_address (world->full)) : NULL;
+  if (world->guest == NULL)
+    return FALSE;
+  world->hosts[AT_FULL] = g_strdup (zk_server_address (world->full));
+  return TRUE;
+}
+
 static int
 start (void **state)
 {
@@ -182,7 +206,8 @@ start (void **state)
   *state = world;
   world->directory = g_dir_make_tmp ("curator-causes-XXXXXX", NULL);
   if (!make_files (world) || fixture_start ((void **) &world->fixture) != 0
-      || !leave_one_member (world) || !start_server_that_wants_sasl (world))
+      || !leave_one_member (world) || !start_server_that_wants_sasl (world)
+      || !start_full_server (world))
     {
       return -1;
     }
@@ -191,7 +216,8 @@ start (void **state)
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
   world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere", NULL);
   world->silent_fd = cli_listen (&world->hosts[AT_SILENT]);
-  world->greeter_fd = cli_listen (&world->hosts[AT_GREETER]);
+  world->greeter_fds[0] = cli_listen (&world->hosts[AT_GREETER]);
+  world->greeter_fds[1] = cli_listen (&world->hosts[AT_CLOSER]);
   world->pids[0] = serve_tls (world, AT_TLS, "server.pem");
   world->pids[1] = serve_tls (world, AT_EXPIRED, "expired.pem");
   world->greeter = g_thread_new ("greet", greet, world);
@@ -210,9 +236,12 @@ stop (void **state)
   process_kill (world->pids[0]);
   process_kill (world->pids[1]);
   close (world->silent_fd);
-  close (world->greeter_fd);
+  close (world->greeter_fds[0]);
+  close (world->greeter_fds[1]);
   zk_ensemble_stop (world->ensemble);
   zk_server_stop (world->wants_sasl);
+  raw_zk_close (world->guest);
+  zk_server_stop (world->full);
   fixture_stop ((void **) &world->fixture);
   while ((name = g_dir_read_name (dir)) != NULL)
     {
@@ -262,7 +291,9 @@ check_row (gsize row, Cli *cli, const char *verb)
   gboolean good = code == rows[row].code && strchr (err, '\n') == err + strlen (err) - 1;
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    good = good && (strstr (err, rows[i].cause) != NULL) == (i == row);
+    good = good
+           && (strstr (err, rows[i].cause) != NULL)
+                  == (strcmp (rows[i].cause, rows[row].cause) == 0);
   if (!good)
     {
       print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
@@ -317,10 +348,167 @@ a_try_ends_at_once (void **state)
   assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
 }
 
+/* A server that closes with a request unread resets the connection. */
+static gboolean
+has_cause (const GError *error, const char *cause)
+{
+  return strstr (error->message, cause) != NULL
+         || (strcmp (cause, CLOSED) == 0
+             && strstr (error->message, "Connection reset by peer") != NULL);
+}
+
+typedef struct
+{
+  CuratorClient *client;
+  int code;
+  const char *cause;
+  const char *hosts;
+} Told;
+
+static gboolean
+is_so_told (gpointer data)
+{
+  const Told *told = data;
+  g_autoptr (GError) error = curator_client_dup_connection_error (told->client);
+  return g_error_matches (error, CURATOR_CONNECT_ERROR, told->code)
+         && has_cause (error, told->cause);
+}
+
+/* What the library says of the same places: the address, the true cause, and its kind. */
+static void
+the_library_tells_the_same_causes (void **state)
+{
+  static const struct
+  {
+    Place place;
+    int code; /* of CURATOR_CONNECT_ERROR; -1: AUTH_FAILED */
+    const char *cause;
+  } causes[] = {
+    { AT_CLOSED, CURATOR_CONNECT_ERROR_CONNECT, "Connection refused" },
+    { AT_UNKNOWN, CURATOR_CONNECT_ERROR_RESOLVE, "the name cannot be resolved" },
+    { AT_CLOSER, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
+    { AT_FULL, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
+    { AT_SILENT, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT, "no answer" },
+    { AT_NO_QUORUM, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
+    { AT_WANTS_SASL, -1, "requires clients to authenticate" },
+  };
+  World *world = *state;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (causes); i++)
+    {
+      const char *hosts = world->hosts[causes[i].place];
+      g_autoptr (CuratorClient) client = client_new (hosts);
+      g_autoptr (GError) error = NULL;
+      assert_ok (curator_client_start (client, &error), &error);
+      if (causes[i].code < 0)
+        {
+          g_autoptr (CuratorLock) lock = mutex_new (client, "/p");
+          assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+          assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED));
+        }
+      else
+        {
+          Told told = { client, causes[i].code, causes[i].cause, hosts };
+          if (!wait_until (is_so_told, &told, CLI_MS))
+            {
+              error = curator_client_dup_connection_error (client);
+              fail_msg ("%s: %s", causes[i].cause, error != NULL ? error->message : "connected");
+            }
+          error = curator_client_dup_connection_error (client);
+        }
+      assert_non_null (strstr (error->message, hosts));
+      assert_true (has_cause (error, causes[i].cause));
+      curator_client_close (client);
+    }
+}
+
+/* Mistakes that need no server: nothing is connected, and one line says what is meant. */
+static void
+mistakes_in_connect_strings (void **state)
+{
+  static const struct
+  {
+    const char *hosts;
+    const char *cause;
+  } mistakes[] = {
+    { "a:1/x,b:1/x", "the chroot stands once, behind the last server" },
+    { "a:1/x,b:1", "the chroot stands once, behind the last server" },
+    { "a:1/x,[::1]:1/x", "the chroot stands once, behind the last server" },
+    { "a:1/x,b:1,c:1/x", "the chroot stands once, behind the last server" },
+    { "tls://a:1/x,tls://b:1/x", "the chroot stands once, behind the last server" },
+    { "a:1;b:1", "servers are separated by commas" },
+    { "a:1 b:1", "servers are separated by commas" },
+    { "a:1\tb:1", "servers are separated by commas" },
+    { "a:1|b:1", "servers are separated by commas" },
+    { "a;b", "servers are separated by commas" },
+    { "a b", "servers are separated by commas" },
+    { "::1:2181", "write an IPv6 address as [address]:port" },
+    { "[::1:2181", "the closing bracket is missing" },
+    { "[a]:1", "the brackets do not contain an IPv6 address" },
+    { "a:0", "the port must be a number" },
+    { "a:x", "the port must be a number" },
+    { "a:", "the port is missing" },
+    { "http://a:1", "no scheme but tls:// is known" },
+    { "a:1,", "a server is missing" },
+    { ",a:1", "a server is missing" },
+    { "a:1,,b:1", "a server is missing" },
+    { "1.2.3:1", "neither a name nor an address" },
+    { "-a:1", "neither a name nor an address" },
+    { "tls://a:1,b:1", "before every server or before none" },
+    { "a:1,tls://b:1", "before every server or before none" },
+    { "a:1/x//y", "one of its parts is empty" },
+    { "a:1/../y", "one of its parts is relative" },
+    { "\xef\xbb\xbf" "a:1", "\\xef\\xbb\\xbf" },
+    { "a\xe2\x80\x8b:1", "\\xe2\\x80\\x8b" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (mistakes); i++)
+    {
+      g_autoptr (CuratorClient) client = curator_client_new (mistakes[i].hosts, NULL);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (Cli) cli = cli_zkflock (mistakes[i].hosts, "-n", "/p", "true", NULL);
+      assert_false (curator_client_start (client, &error));
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
+      const int code = cli_wait (cli, CLI_MS);
+      g_autofree char *err = cli_stderr (cli);
+      if (strstr (error->message, mistakes[i].cause) == NULL || code != 64
+          || strstr (err, mistakes[i].cause) == NULL)
+        fail_msg ("%s: %d: %s; %s", mistakes[i].hosts, code, error->message, err);
+    }
+}
+
+/* The server answers; no retry and no other server would help. */
+static void
+a_lock_below_an_ephemeral_node (void **state)
+{
+  World *world = *state;
+  g_autoptr (CuratorClient) client = client_connect (world->hosts[AT_SERVER]);
+  g_autoptr (CuratorLock) holder = curator_fixed_node_lock_new (client, "/ephemeral", NULL);
+  g_autoptr (GError) error = NULL;
+
+  assert_ok (curator_lock_acquire (holder, LONG_MS, NULL, &error), &error);
+  static const char *const words[][2] = { { "-n", "/ephemeral/lock" },
+                                          { "-s", "/ephemeral/a/b" },
+                                          { "--leases=2", "/ephemeral/semaphore" } };
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autoptr (Cli) cli =
+          cli_zkflock (world->hosts[AT_SERVER], words[i][0], words[i][1], "true", NULL);
+      const int code = cli_wait (cli, CLI_MS);
+      g_autofree char *err = cli_stderr (cli);
+      if (code != 64 || strstr (err, "is ephemeral, so it can have no children") == NULL)
+        fail_msg ("%s: %d: %s", words[i][1], code, err);
+    }
+  assert_ok (curator_lock_release (holder, 0, NULL, &error), &error);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test (mistakes_in_connect_strings),
+    cmocka_unit_test (a_lock_below_an_ephemeral_node),
+    cmocka_unit_test (the_library_tells_the_same_causes),
     cmocka_unit_test (every_cause_is_told_apart),
     cmocka_unit_test (a_try_ends_at_once),
   };

@@ -142,7 +142,9 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
     wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
-  print_error (options->paths[0], "no server of %s could be reached: %s", hosts, causes);
+  const gboolean adds = error != NULL && probe_some_serve (probe != NULL ? probe : asked);
+  print_error (options->paths[0], "no server of %s could be reached: %s%s%s%s", hosts, causes,
+               adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (asked);
   return code;
 }

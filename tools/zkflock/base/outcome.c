@@ -88,7 +88,8 @@ exit_code_of (const Options *options, const GError *error)
 {
   if (is_refusal (error))
     return EXIT_CODE_REFUSED;
-  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT))
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT)
+      || g_error_matches (error, CURATOR_ZK_ERROR, ZNOCHILDRENFOREPHEMERALS))
     return EXIT_CODE_USAGE;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     return options->conflict_code;

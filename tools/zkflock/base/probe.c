@@ -185,6 +185,16 @@ probe_all_refuse (Probe *probe)
 }
 
 gboolean
+probe_some_serve (Probe *probe)
+{
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < probe->targets->len; i++)
+    found = found || get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_SERVES;
+  return found;
+}
+
+gboolean
 probe_all_refuse_tls (Probe *probe)
 {
   for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
@@ -231,7 +241,7 @@ describe_target (Target *target)
     [CAUSE_REFUSED] = "connection refused",
     [CAUSE_UNREACHABLE] = "cannot connect",
     [CAUSE_SILENT] = "accepts connections and does not answer",
-    [CAUSE_CLOSED] = "closes the connection without an answer",
+    [CAUSE_CLOSED] = "closes the connection without an answer: is its maxClientCnxns reached?",
     [CAUSE_WANTS_TLS] = "expects TLS: write tls:// before it",
     [CAUSE_TLS] = "TLS was refused",
     [CAUSE_FOREIGN] = "not a ZooKeeper server",

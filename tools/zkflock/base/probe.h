@@ -15,6 +15,8 @@ Probe *probe_start (const Options *options, gint64 timeout_ms);
 gboolean probe_all_refuse (Probe *probe);
 /* Whether every server has refused TLS, or has a certificate that was refused. */
 gboolean probe_all_refuse_tls (Probe *probe);
+/* A server answers, though the client has no session. */
+gboolean probe_some_serve (Probe *probe);
 /* Whether a cause is known of every server. */
 gboolean probe_has_causes (Probe *probe);
 /* Whether every thread has its result. */
