@@ -112,7 +112,7 @@ prepare (void)
   init_changed ();
   handles = g_hash_table_new (NULL, NULL);
   faces = g_hash_table_new (NULL, NULL);
-  /* The library's handlers first, so that fork () has the guard before it closes the library to threads that hold it. */
+  /* The library's handlers first: fork () gets the guard before it closes the library's gate. */
   curator_client_unref (curator_client_new_for_zhandle (NULL, NULL));
   pthread_atfork (lock_guard, unlock_guard, begin_as_child);
 }
