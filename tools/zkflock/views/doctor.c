@@ -8,6 +8,7 @@
 #include "base/connect.h"
 #include "base/outcome.h"
 #include "output/text.h"
+#include "views/doctor_ensemble.h"
 #include "views/doctor_security.h"
 #include "views/findings.h"
 #include "views/who.h"
@@ -293,6 +294,7 @@ doctor_run (const Options *options)
   doctor.findings = findings_new ();
   check_granted (&doctor);
   check_servers (&doctor);
+  doctor_check_ensemble (&doctor);
   doctor_check_security (&doctor);
   if (check_locks (&doctor, &error))
     {

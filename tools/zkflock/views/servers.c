@@ -14,10 +14,18 @@ free_server (gpointer data)
 {
   Server *server = data;
   g_free (server->address);
+  g_free (server->mode);
+  g_free (server->members);
   g_free (server->trouble);
   g_free (server->certificate.refusal);
   g_clear_pointer (&server->sessions, g_hash_table_unref);
   g_free (server);
+}
+
+static int
+compare_strings (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
 static gboolean
@@ -41,10 +49,43 @@ value_of (const char *answer, const char *name)
   return 0;
 }
 
+/* The lines "server.1=...", in order. */
+static char *
+members_of (const char *answer)
+{
+  g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
+  g_autoptr (GPtrArray) members = g_ptr_array_new ();
+
+  for (char **line = lines; *line != NULL; line++)
+    {
+      if (g_str_has_prefix (*line, "server."))
+        g_ptr_array_add (members, g_strchomp (*line));
+    }
+  if (members->len == 0)
+    return NULL;
+  g_ptr_array_sort (members, compare_strings);
+  g_ptr_array_add (members, NULL);
+  return g_strjoinv ("\n", (char **) members->pdata);
+}
+
+static void
+parse_srvr (Server *server, const char *answer)
+{
+  const char *mode = strstr (answer, "Mode: ");
+
+  if (mode != NULL)
+    {
+      mode += strlen ("Mode: ");
+      server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
+    }
+}
+
 static void
 parse_conf (Server *server, const char *answer)
 {
   server->allows_conf = !is_forbidden (answer);
+  server->members = members_of (answer);
+  server->max_connections = value_of (answer, "maxClientCnxns");
   server->tick_ms = value_of (answer, "tickTime");
   server->min_timeout_ms = value_of (answer, "minSessionTimeout");
   server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
@@ -111,6 +152,9 @@ ask_server (Dial *dial, const char *address)
       return server;
     }
   parse_conf (server, conf);
+  g_autofree char *srvr = dial_ask (dial, address, "srvr", TIMEOUT_MS, NULL);
+  if (srvr != NULL)
+    parse_srvr (server, srvr);
   g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
   if (cons != NULL)
     parse_cons (server, cons);

@@ -7,10 +7,13 @@
 typedef struct
 {
   char *address;
+  char *mode;    /* "standalone", "leader", ...; NULL: unknown */
+  char *members; /* of its ensemble, as "conf" shows them; NULL: unknown, or standalone */
   char *trouble; /* NULL, or why the server does not answer; not for its certificate */
   DialCertificate certificate; /* with TLS */
   gboolean allows_conf;        /* whether it answers "conf" */
   gint64 tick_ms;              /* milliseconds; 0: unknown */
+  gint64 max_connections; /* from one address; 0: unknown, or no limit */
   gint64 min_timeout_ms;
   gint64 max_timeout_ms;
   int secure_port; /* its port for TLS, as "conf" shows it; 0: unknown */

@@ -1,0 +1,108 @@
+/* doctor's first answer: whether the servers of the connect string are one ensemble at all. */
+#include "cli.h"
+
+#include <string.h>
+
+/* The text of doctor about that connect string; its exit code must be that. */
+static char *
+ask_doctor (const char *hosts, int code)
+{
+  g_autoptr (Cli) doctor =
+      cli_start (ZKFLOCK, "doctor", "-Z", hosts, "--session-timeout", "10", NULL);
+  assert_int_equal (cli_wait (doctor, CLI_MS), code);
+  char *text = cli_stdout (doctor);
+  print_message ("%s\n%s", hosts, text);
+  return text;
+}
+
+static void
+standalone_servers_are_no_ensemble (void **state)
+{
+  ZkServer *servers[3];
+  g_autoptr (GString) hosts = g_string_new (NULL);
+
+  for (int i = 0; i < 3; i++)
+    {
+      servers[i] = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+      assert_non_null (servers[i]);
+      g_string_append_printf (hosts, "%s%s", i > 0 ? "," : "", zk_server_address (servers[i]));
+      g_autofree char *one = ask_doctor (zk_server_address (servers[i]), 0);
+      assert_string_equal (one, "");
+    }
+  g_autofree char *text = ask_doctor (hosts->str, 1);
+  for (int i = 1; i < 3; i++)
+    {
+      g_autofree char *line =
+          g_strdup_printf ("problem: %s: it is standalone", zk_server_address (servers[i]));
+      assert_non_null (strstr (text, line));
+    }
+  /* The same server twice is one. */
+  g_autofree char *twice = g_strdup_printf ("%s,%s", zk_server_address (servers[0]),
+                                            zk_server_address (servers[0]));
+  g_autofree char *content = ask_doctor (twice, 0);
+  assert_string_equal (content, "");
+  for (int i = 0; i < 3; i++)
+    zk_server_stop (servers[i]);
+}
+
+static void
+servers_of_different_ensembles (void **state)
+{
+  ZkEnsemble *one = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  ZkServer *alone = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  assert_true (one != NULL && alone != NULL);
+  const char *members = zk_ensemble_connect_string (one);
+
+  g_autofree char *whole = ask_doctor (members, 0);
+  assert_string_equal (whole, "");
+  g_autofree char *line = g_strdup_printf ("problem: %s: it is standalone, and no member of",
+                                           zk_server_address (alone));
+  g_autofree char *behind = g_strdup_printf ("%s,%s", members, zk_server_address (alone));
+  g_autofree char *before = g_strdup_printf ("%s,%s", zk_server_address (alone), members);
+  g_autofree char *text = ask_doctor (behind, 1);
+  assert_non_null (strstr (text, line));
+  g_autofree char *other = ask_doctor (before, 1);
+  g_autofree char *mark = g_strdup_printf ("no member of the ensemble of %s:", zk_server_address (alone));
+  assert_non_null (strstr (other, mark));
+  zk_server_stop (alone);
+  ZkEnsemble *two = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  assert_non_null (two);
+  g_autofree char *both = g_strdup_printf ("%s,%s", members, zk_ensemble_connect_string (two));
+  g_autofree char *leaders = ask_doctor (both, 1);
+  for (int i = 0; i < 3; i++)
+    {
+      g_autofree char *apart =
+          g_strdup_printf ("problem: %s: it is a ", zk_server_address (zk_ensemble_server (two, i)));
+      assert_non_null (strstr (leaders, apart));
+    }
+  zk_ensemble_stop (two);
+  zk_ensemble_stop (one);
+}
+
+static void
+connections_of_an_address_run_out (void **state)
+{
+  const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS, .config = "maxClientCnxns=5\n" };
+  ZkServer *server = zk_server_start_as (&setup);
+  RawZk *raw[3];
+
+  assert_non_null (server);
+  for (gsize i = 0; i < G_N_ELEMENTS (raw); i++)
+    raw[i] = raw_zk_open (zk_server_address (server));
+  g_autofree char *text = ask_doctor (zk_server_address (server), 1);
+  assert_non_null (strstr (text, "4 of the 5 connections"));
+  for (gsize i = 0; i < G_N_ELEMENTS (raw); i++)
+    raw_zk_close (raw[i]);
+  zk_server_stop (server);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test (standalone_servers_are_no_ensemble),
+    cmocka_unit_test (servers_of_different_ensembles),
+    cmocka_unit_test (connections_of_an_address_run_out),
+  };
+  return cmocka_run_group_tests (tests, NULL, NULL);
+}
