@@ -79,6 +79,58 @@ servers_of_different_ensembles (void **state)
   zk_ensemble_stop (one);
 }
 
+typedef struct
+{
+  RawZk *raw;
+  const char *joining;
+} Reconfig;
+
+/* It is refused until the joining server has caught up. */
+static gboolean
+try_reconfig (gpointer data)
+{
+  const Reconfig *reconfig = data;
+  return raw_zk_reconfig (reconfig->raw, reconfig->joining, NULL) == ZOK;
+}
+
+/* A fourth server, which has no vote. */
+static void
+an_observer_is_told (void **state)
+{
+  static const char *const options[] = { "-Dzookeeper.skipACL=yes", NULL };
+  const ZkEnsembleSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
+                                  .sync_limit = 5,
+                                  .java_options = options,
+                                  .reconfig = TRUE };
+  ZkEnsemble *ensemble = zk_ensemble_start_as (&setup);
+  g_autoptr (GString) lines = g_string_new (NULL);
+  g_autofree char *line = NULL;
+
+  assert_non_null (ensemble);
+  for (int i = 0; i < 3; i++)
+    {
+      g_autofree char *member = zk_ensemble_member_line (ensemble, i);
+      g_string_append_printf (lines, "%s%s", i > 0 ? "\n" : "", member);
+    }
+  ZkServer *fourth = zk_server_start_joiner (4, lines->str, &setup, &line);
+  assert_non_null (fourth);
+  g_auto (GStrv) parts = g_strsplit (line, ":participant", 2);
+  g_autofree char *joining = g_strjoinv (":observer", parts);
+  RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, 0)));
+  Reconfig reconfig = { .raw = raw, .joining = joining };
+  assert_true (wait_until (try_reconfig, &reconfig, CLI_MS));
+  g_autofree char *hosts = g_strdup_printf ("%s,%s", zk_ensemble_connect_string (ensemble),
+                                            zk_server_address (fourth));
+  g_autofree char *observer =
+      g_strdup_printf ("warning: %s: it is an observer", zk_server_address (fourth));
+  g_autofree char *text = ask_doctor (hosts, 1);
+  assert_non_null (strstr (text, observer));
+  assert_null (strstr (text, "problem: "));
+  raw_zk_close (raw);
+  zk_server_stop (fourth);
+  zk_ensemble_stop (ensemble);
+}
+
 static void
 connections_of_an_address_run_out (void **state)
 {
@@ -102,6 +154,7 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (standalone_servers_are_no_ensemble),
     cmocka_unit_test (servers_of_different_ensembles),
+    cmocka_unit_test (an_observer_is_told),
     cmocka_unit_test (connections_of_an_address_run_out),
   };
   return cmocka_run_group_tests (tests, NULL, NULL);
