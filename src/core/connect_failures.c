@@ -12,6 +12,7 @@
 
 #include "base/fork_gate.h"
 #include "base/server_list.h"
+#include "channel/channel_error.h"
 #include "curator/tls.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ typedef struct
 {
   CuratorAddress address; /* without the zone, which libzookeeper does not tell */
   gint64 at_us;           /* monotonic */
+  gboolean is_shortage;   /* of this machine's */
   int code;               /* CuratorConnectError */
   char *cause;
 } Failure;
@@ -74,7 +76,8 @@ name_cause (int number, const char *text, gsize length)
     case EHOSTDOWN:
       return g_strdup ("the server closed the connection");
     default:
-      return g_strndup (text, length);
+      return curator_is_shortage (number) ? curator_shortage_describe (number)
+                                          : g_strndup (text, length);
     }
 }
 
@@ -111,6 +114,7 @@ parse (const char *line, Failure *failure)
   const int error = (int) g_ascii_strtoll (number + strlen (", errno="), NULL, 10);
   failure->code = error == ETIMEDOUT ? CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT
                                      : CURATOR_CONNECT_ERROR_CONNECT;
+  failure->is_shortage = curator_is_shortage (error);
   failure->cause = name_cause (error, text + 1, (gsize) (end - text - 1));
   return TRUE;
 }
@@ -169,6 +173,7 @@ describe_one (GString *text, const CuratorAddress *address, gint64 since_us, Fai
     {
       newest->at_us = failure->at_us;
       newest->code = failure->code;
+      newest->is_shortage = failure->is_shortage;
     }
   unlock_table ();
 }
@@ -186,5 +191,7 @@ curator_connect_failures_error (GPtrArray *servers, gint64 since_us, gboolean *k
   if (addresses->len > MAX_SHOWN)
     g_string_append_printf (text, " and %u more", addresses->len - MAX_SHOWN);
   *known = newest.at_us > 0;
+  if (newest.is_shortage)
+    return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_RESOURCES, text->str);
   return g_error_new_literal (CURATOR_CONNECT_ERROR, newest.code, text->str);
 }

@@ -8,6 +8,7 @@
  *   stubborn LOG        beats, ignores TERM, and so does a child of it
  *   daemon LOG          beats, and so does a grandchild whose parent has ended
  *   keys LOG            logs each line of standard input as KEY
+ *   crowd LOG N         leaves the group N times, logs IN, and GOT for each TERM; ends when all have ended
  *   escape LOG          beats, and so does a child in a session of its own
  *   root LOG            becomes root for good, as sudo does, and beats (set-uid root needed)
  *   leave_root LOG      becomes root, leaves a child behind that beats, and ends (set-uid root needed)
@@ -104,6 +105,34 @@ escape (void)
   if (fork () == 0)
     setsid ();
   beat ();
+  return 0;
+}
+
+/* As many processes in sessions of their own, each of which waits for TERM. */
+static int
+be_a_crowd (int n)
+{
+  signal (SIGTERM, SIG_IGN);
+  for (int i = 0; i < n; i++)
+    {
+      if (fork () == 0)
+        {
+          sigset_t term;
+          int number;
+          sigemptyset (&term);
+          sigaddset (&term, SIGTERM);
+          sigprocmask (SIG_BLOCK, &term, NULL);
+          signal (SIGTERM, on_term);
+          setsid ();
+          say ("IN %d\n", (int) getpid ());
+          sigwait (&term, &number);
+          say ("GOT %d\n", (int) getpid ());
+          _exit (0);
+        }
+    }
+  while (wait (NULL) > 0)
+    {
+    }
   return 0;
 }
 
@@ -264,6 +293,8 @@ main (int argc, char **argv)
     }
   if (strcmp (mode, "escape") == 0)
     return escape ();
+  if (strcmp (mode, "crowd") == 0 && argc > 3)
+    return be_a_crowd (atoi (argv[3]));
   if (strcmp (mode, "root") == 0)
     return become_root ();
   if (strcmp (mode, "stubborn") == 0)

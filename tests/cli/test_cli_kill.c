@@ -236,6 +236,32 @@ p37_a_control_group_keeps_what_leaves (void **state)
   assert_true (began);
 }
 
+/* More than one read of their list has. TERM reaches all of them, or they would never end. */
+static void
+term_reaches_a_crowd (void **state)
+{
+  const int n = 3000;
+  Fixture *fixture = *state;
+  char *mounted = NULL;
+  char *cgroup = new_cgroup (TRUE, &mounted);
+  LOG log = cli_new_file ();
+
+  if (cgroup == NULL)
+    skip ();
+  g_autofree char *script = g_strdup_printf ("exec %s crowd %s %d", CLI_COMMAND, log, n);
+  Cli *holder =
+      start_as_nobody (fixture_server (fixture), cgroup, "/crowd", "/bin/sh", "-c", script);
+  const gboolean began = cli_wait_lines (log, "IN", n, CLI_MS);
+  kill (holder->pid, SIGTERM);
+  const int code = cli_wait (holder, CLI_MS);
+  const gboolean reached = cli_wait_lines (log, "GOT", n, 0);
+  cli_free (holder);
+  free_cgroup (cgroup, mounted);
+  assert_true (began);
+  assert_true (code == 0 || code == 128 + SIGTERM);
+  assert_true (reached);
+}
+
 /* The processes whose parent is pid. */
 static GArray *
 children_of (pid_t pid)
@@ -528,6 +554,7 @@ main (void)
     heal_and_test (what_cannot_be_killed_is_reported),
     heal_and_test (p37_a_control_group_kills_another_user),
     heal_and_test (p37_a_control_group_keeps_what_leaves),
+    heal_and_test (term_reaches_a_crowd),
     heal_and_test (a_killed_helper_ends_the_wait),
     heal_and_test (p37_whoever_is_killed),
     heal_and_test (p37_a_hidden_process_is_not_dead),

@@ -83,6 +83,50 @@ term_comes_before_the_maximum (void **state)
   assert_null (strstr (err, "unless the server answers"));
 }
 
+static gboolean
+has_looked (gpointer proxy)
+{
+  return proxy_count (proxy, PROXY_GET_CHILDREN) >= 3;
+}
+
+/* The lock is granted, but whether the path is used otherwise is not answered: nothing has started when
+ * the time is over. */
+static void
+the_time_counts_before_the_start (void **state)
+{
+  static const struct
+  {
+    const char *option;
+    int code;
+    const char *text;
+  } rows[] = {
+    { "--wait=8", 69, "granted, but no server has told in time" },
+    { "--max-hold=2", 75, "held for its maximum of 2 s before the command could start" },
+  };
+  Fixture *fixture = *state;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      LOG log = cli_new_file ();
+      g_autofree char *path = g_strdup_printf ("/late/%d", (int) i);
+      g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), path, NULL);
+      assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+      proxy_reset_counts (fixture->proxy);
+      g_autoptr (Cli) waiter =
+          cli_zkflock (fixture_proxy (fixture), "--session-timeout", "20", rows[i].option, path,
+                       CLI_COMMAND, "turn", log, "0", NULL);
+      assert_true (wait_until (has_looked, fixture->proxy, CLI_MS));
+      proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REQUEST);
+      cli_close_stdin (holder);
+      const int code = cli_wait (waiter, CLI_MS);
+      assert_says (waiter, rows[i].text);
+      assert_int_equal (code, rows[i].code);
+      assert_false (cli_wait_lines (log, "IN", 1, 0));
+      proxy_disarm (fixture->proxy);
+      proxy_let_go (fixture->proxy);
+    }
+}
+
 static void
 a_command_that_ends_in_time_is_left_alone (void **state)
 {
@@ -185,5 +229,9 @@ main (void)
     heal_and_test (no_minimum_without_a_command_that_runs),
     heal_and_test (limits_that_make_no_sense),
   };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  const struct CMUnitTest of_long_sessions[] = {
+    heal_and_test (the_time_counts_before_the_start),
+  };
+  return cmocka_run_group_tests (tests, fixture_start, fixture_stop)
+         + cmocka_run_group_tests (of_long_sessions, fixture_start_slow, fixture_stop);
 }

@@ -18,12 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PARALLEL  6
-#define SHARE     4 /* of the cells, by default */
-#define FIRST_UID 70000
-#define SHORTAGE  71
-#define PRLIMIT   "/usr/bin/prlimit"
-#define SETPRIV   "/usr/bin/setpriv"
+#define PARALLEL   6
+#define SHARE      4     /* of the cells, by default */
+#define FIRST_UID  70000 /* a user for each cell, whose processes count */
+#define OTHER_UIDS 5000
+#define SHORTAGE   71
+#define PRLIMIT    "/usr/bin/prlimit"
+#define SETPRIV    "/usr/bin/setpriv"
 
 typedef struct
 {
@@ -60,10 +61,10 @@ typedef struct
 } World;
 
 static Cli *
-start (const Cell *cell, const char *const *arguments)
+start (const Cell *cell, int uids, const char *const *arguments)
 {
-  g_autofree char *user = g_strdup_printf ("--reuid=%d", FIRST_UID + cell->number);
-  g_autofree char *group = g_strdup_printf ("--regid=%d", FIRST_UID + cell->number);
+  g_autofree char *user = g_strdup_printf ("--reuid=%d", FIRST_UID + uids + cell->number);
+  g_autofree char *group = g_strdup_printf ("--regid=%d", FIRST_UID + uids + cell->number);
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   const char *const before[] = { SETPRIV, user, group, "--clear-groups", PRLIMIT, cell->first };
 
@@ -85,10 +86,11 @@ cell_start (Cell *cell, World *world, char *first, char *second)
 
   *cell = (Cell){ .first = first, .second = second, .number = n++, .log = cli_new_file () };
   cell->path = g_strdup_printf ("/short-%d", cell->number);
-  cell->version = start (cell, (const char *const[]){ "--version", NULL });
+  cell->version = start (cell, OTHER_UIDS, (const char *const[]){ "--version", NULL });
   cell->cli =
-      start (cell, (const char *const[]){ "-Z", fixture_server (world->fixture), "-w", "3",
-                                          cell->path, CLI_COMMAND, "turn", cell->log, "0", NULL });
+      start (cell, 0,
+             (const char *const[]){ "-Z", fixture_server (world->fixture), "-w", "3", cell->path,
+                                    CLI_COMMAND, "turn", cell->log, "0", NULL });
 }
 
 static void
