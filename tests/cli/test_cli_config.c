@@ -65,6 +65,31 @@ clean (void **state)
   return 0;
 }
 
+/* As in a crontab. */
+static void
+a_missing_list_of_servers_is_named (void **state)
+{
+  g_autoptr (Cli) cli = run ("--session-timeout", "1", "/config/none", "true", NULL);
+  assert_ends (cli, 69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached");
+}
+
+static void
+the_label_comes_from_a_file (void **state)
+{
+  Fixture *fixture = *state;
+  g_autofree char *file =
+      write_config (".config/zkflock.conf", "[zkflock]\nhosts = %s\nlabel = one of 200\n",
+                    fixture_server (fixture));
+  g_autoptr (Cli) holder = run ("/config/label", NULL);
+
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) who = run ("who", "/config/label", NULL);
+  assert_int_equal (cli_wait (who, CLI_MS), 0);
+  g_autofree char *out = cli_stdout (who);
+  assert_non_null (strstr (out, "one of 200"));
+  assert_int_equal (g_unlink (file), 0);
+}
+
 static void
 the_servers_come_from_a_file (void **state)
 {
@@ -263,6 +288,8 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup (a_missing_list_of_servers_is_named, clean),
+    cmocka_unit_test_setup (the_label_comes_from_a_file, clean),
     cmocka_unit_test_setup (the_servers_come_from_a_file, clean),
     cmocka_unit_test_setup (what_is_nearer_counts, clean),
     cmocka_unit_test_setup (the_file_of_the_user_comes_before_that_of_the_system, clean),

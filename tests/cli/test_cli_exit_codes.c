@@ -7,6 +7,7 @@
 
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -250,6 +251,60 @@ told_to_stop (void **state)
     }
 }
 
+/* The table of the documents has each code, and no other; 70 is what test_cli_kill ends with. */
+static void
+the_table_in_the_documents (void **state)
+{
+  const char *server = fixture_server (*state);
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *nobody = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+  g_autofree char *log = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_zkflock (server, "/table-busy", CLI_COMMAND, "beat", log, NULL);
+  const struct
+  {
+    const char *code;
+    const char *script; /* Z: zkflock */
+  } rows[] = {
+    { "1", "Z -n /table-busy true" },
+    { "3", "Z who /table-free" },
+    { "64", "Z --no-such-option /table true" },
+    { "69", "Z -Z $NOBODY --session-timeout 1 /table true" },
+    { "71", "prlimit --nofile=12 $0 -Z $1 /table true" },
+    { "74", "Z who /table-busy >/dev/full" },
+    { "75", "Z --max-hold 1 /table sleep 600" },
+    { "76", "Z --tls-ca /no/such/file /table true" },
+    { "77", "Z --auth-file /no/such/file /table true" },
+    { "126", "Z /table /etc/passwd" },
+    { "127", "Z /table /no/such/command" },
+  };
+  g_autofree char *text = NULL;
+  int n_documented = 0;
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_setenv ("NOBODY", nobody, TRUE);
+  assert_true (g_file_get_contents (CURATOR_SOURCE_DIR "/docs/zkflock.md", &text, NULL, NULL));
+  char *end = strstr (text, "| 128 + n |");
+  assert_non_null (end);
+  *end = '\0';
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *script = g_strdup_printf ("Z () { \"$zk\" -Z \"$hosts\" \"$@\"; }; "
+                                                 "zk=$0 hosts=$1; %s",
+                                                 rows[i].script);
+      g_autofree char *row = g_strdup_printf ("\n| %s |", rows[i].code);
+      g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, ZKFLOCK, server, NULL);
+      const int code = cli_wait (cli, CLI_MS);
+      if (code != atoi (rows[i].code) || strstr (text, row) == NULL)
+        fail_msg ("%s: %d, or no row in docs/zkflock.md", rows[i].script, code);
+    }
+  for (char *at = strstr (text, "| exit code |"); (at = strstr (at, "\n| ")) != NULL; at++)
+    n_documented += g_ascii_isdigit (at[3]) && !g_str_has_prefix (at + 3, "0 to");
+  assert_int_equal (n_documented, G_N_ELEMENTS (rows) + 1);
+  g_unsetenv ("NOBODY");
+  g_unlink (log);
+}
+
 int
 main (void)
 {
@@ -268,6 +323,7 @@ main (void)
     cmocka_unit_test (refused_by_acl),
     cmocka_unit_test (not_executable_and_not_found),
     cmocka_unit_test (told_to_stop),
+    cmocka_unit_test (the_table_in_the_documents),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

@@ -30,6 +30,7 @@ list_keys (RawOptions *raw, Key *keys)
     { "session-timeout", &raw->times.session_timeout },
     { "connect-timeout", &raw->times.connect_timeout },
     { "kill-after", &raw->times.kill_after },
+    { "label", &raw->label },
     { "auth-file", &raw->auth_file },
     { "acl", &raw->acl },
     { "tls-ca", &raw->secure.tls_ca },

@@ -143,7 +143,8 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
   const gboolean adds = error != NULL && probe_some_serve (probe != NULL ? probe : asked);
-  print_error (options->paths[0], "no server of %s could be reached: %s%s%s%s", hosts, causes,
+  print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
+               options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (asked);
   return code;

@@ -74,6 +74,15 @@ take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
   return TRUE;
 }
 
+gboolean
+options_lack_hosts (const Options *options)
+{
+  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
+  return (hosts == NULL || *hosts == '\0')
+         && (strcmp (options->hosts, DEFAULT_HOSTS) == 0
+             || strcmp (options->hosts, DEFAULT_SECURE_HOSTS) == 0);
+}
+
 /* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
 static char *
 user_name (void)
@@ -237,7 +246,8 @@ take_defaults (RawOptions *raw, RawOptions *defaults)
                               { &raw->times.connect_timeout, &defaults->times.connect_timeout },
                               { &raw->times.kill_after, &defaults->times.kill_after },
                               { &raw->auth_file, &defaults->auth_file },
-                              { &raw->acl, &defaults->acl } };
+                              { &raw->acl, &defaults->acl },
+                              { &raw->label, &defaults->label } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
     {

@@ -422,7 +422,10 @@ top_run (const Options *options)
   screen_init (&top.screen);
   g_mutex_init (&top.mutex);
   g_cond_init (&top.cond);
-  GThread *thread = g_thread_new ("read", read_locks, &top);
+  g_autoptr (GError) no_thread = NULL;
+  GThread *thread = g_thread_try_new ("read", read_locks, &top, &no_thread);
+  if (thread == NULL)
+    return report_shortage (options->paths[0], "cannot start a thread", EAGAIN);
   enter_screen (&top);
   code = show (&top);
   leave_screen (&top);
