@@ -1,5 +1,6 @@
 /* Servers that cannot be used: how soon zkflock gives up, and the cause that it names. */
 #include "cli.h"
+#include "support/hosts.h"
 
 #include <poll.h>
 #include <string.h>
@@ -163,6 +164,31 @@ a_silent_server_is_named (void **state)
   close (fd);
 }
 
+/* As a balancer without a back end. */
+static void
+a_try_ends_at_once_when_all_close (void **state)
+{
+  Hosts *hosts = hosts_new (fixture_server (*state), 3, FALSE);
+  g_autofree char *two =
+      g_strdup_printf ("%s,%s", hosts_address (hosts, 1), hosts_address (hosts, 2));
+
+  for (guint i = 0; i < 3; i++)
+    hosts_set (hosts, i, i < 2 ? HOST_CLOSES : HOST_REFUSES);
+  g_autoptr (Cli) one = cli_zkflock (hosts_address (hosts, 0), "-n", "--connect-timeout", "600",
+                                     "/p", CLI_COMMAND, "exit", "0", NULL);
+  g_autoptr (Cli) both =
+      cli_zkflock (two, "-n", "--connect-timeout", "600", "/p", CLI_COMMAND, "exit", "0", NULL);
+  /* Only a try is over at once: others wait for the back end. */
+  g_autoptr (Cli) waits = cli_zkflock (hosts_address (hosts, 0), "--connect-timeout", "600", "/p",
+                                       CLI_COMMAND, "exit", "0", NULL);
+
+  assert_int_equal (cli_wait (one, CLI_MS), 69);
+  assert_cause (one, hosts_address (hosts, 0), "closes the connection without an answer");
+  assert_int_equal (cli_wait (both, CLI_MS), 69);
+  assert_int_equal (cli_wait (waits, 0), -1);
+  hosts_free (hosts);
+}
+
 /* A server that answers words with a byte again and again, and no end, and closes other connections. */
 typedef struct
 {
@@ -276,6 +302,7 @@ main (void)
     cmocka_unit_test (a_build_without_tls_refuses_it),
 #endif
     cmocka_unit_test (a_silent_server_is_named),
+    cmocka_unit_test (a_try_ends_at_once_when_all_close),
     cmocka_unit_test (a_server_without_an_end_is_left),
     cmocka_unit_test (a_missing_chroot_is_named),
     cmocka_unit_test (an_unanswered_wait_is_no_conflict),

@@ -250,7 +250,8 @@ on_connect_timer (gpointer data)
     run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
   if (g_get_monotonic_time () < run->connect_by_us
       && !connect_is_refused (run->options, run->client, run->probe)
-      && !(run->options->wait_ms == 0 && probe_all_refuse (run->probe)
+      && !(run->options->wait_ms == 0
+           && probe_all_refuse (run->probe, connect_has_failed (run->client))
            && connect_knows_cause (run->options, run->client)))
     {
       return G_SOURCE_CONTINUE;

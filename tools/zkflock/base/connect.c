@@ -97,12 +97,16 @@ connect_start (const Options *options, int *exit_code)
 }
 
 gboolean
-connect_knows_cause (const Options *options, CuratorClient *client)
+connect_has_failed (CuratorClient *client)
 {
-  if (!secure_is_used (&options->secure))
-    return TRUE;
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   return !g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT);
+}
+
+gboolean
+connect_knows_cause (const Options *options, CuratorClient *client)
+{
+  return !secure_is_used (&options->secure) || connect_has_failed (client);
 }
 
 gboolean

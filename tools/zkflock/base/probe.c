@@ -169,14 +169,26 @@ get_cause (Target *target)
   return cause;
 }
 
+static gboolean
+is_final (Target *target)
+{
+  g_mutex_lock (&target->mutex);
+  const gboolean final = target->is_final;
+  g_mutex_unlock (&target->mutex);
+  return final;
+}
+
 gboolean
-probe_all_refuse (Probe *probe)
+probe_all_refuse (Probe *probe, gboolean has_failed)
 {
   for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
     {
-      const Cause cause = get_cause (g_ptr_array_index (probe->targets, i));
-      if (cause != CAUSE_UNKNOWN_HOST && cause != CAUSE_REFUSED && cause != CAUSE_FOREIGN
-          && cause != CAUSE_WANTS_TLS && cause != CAUSE_TLS && cause != CAUSE_NO_QUORUM)
+      Target *target = g_ptr_array_index (probe->targets, i);
+      const Cause cause = get_cause (target);
+      const gboolean is_closed = cause == CAUSE_CLOSED && has_failed && is_final (target);
+      if (!is_closed && cause != CAUSE_UNKNOWN_HOST && cause != CAUSE_REFUSED
+          && cause != CAUSE_FOREIGN && cause != CAUSE_WANTS_TLS && cause != CAUSE_TLS
+          && cause != CAUSE_NO_QUORUM)
         {
           return FALSE;
         }
@@ -221,11 +233,7 @@ probe_is_complete (Probe *probe)
 {
   for (guint i = 0; i < probe->targets->len; i++)
     {
-      Target *target = g_ptr_array_index (probe->targets, i);
-      g_mutex_lock (&target->mutex);
-      const gboolean is_final = target->is_final;
-      g_mutex_unlock (&target->mutex);
-      if (!is_final)
+      if (!is_final (g_ptr_array_index (probe->targets, i)))
         return FALSE;
     }
   return TRUE;

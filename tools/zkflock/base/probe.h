@@ -11,8 +11,9 @@ typedef struct _Probe Probe;
  * except in a slow name resolution. */
 Probe *probe_start (const Options *options, gint64 timeout_ms);
 /* NULL, for no result, is allowed in the next two. Whether every server has refused: no host of that name, no connection, another protocol, no TLS, or
- * a server without a quorum. FALSE while one has not answered. */
-gboolean probe_all_refuse (Probe *probe);
+ * a server without a quorum; or it closes the connection, to the client, too (has_failed). FALSE while one has not
+ * answered. */
+gboolean probe_all_refuse (Probe *probe, gboolean has_failed);
 /* Whether every server has refused TLS, or has a certificate that was refused. */
 gboolean probe_all_refuse_tls (Probe *probe);
 /* A server answers, though the client has no session. */
