@@ -316,25 +316,16 @@ load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
                               into, certificate, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
 }
 
-/* What is wrong with the pair, and in which of the files. */
 static gboolean
-refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *certificate,
-             const gnutls_datum_t *key, GError **error)
+refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **error)
 {
-  gnutls_x509_privkey_t probe;
-
-  if (tls->is_token || tls->key == NULL)
-    return refuse (error, shown (tls), gnutls_strerror (rc));
-  if (g_strstr_len ((const char *) certificate->data, certificate->size, "-----BEGIN") == NULL)
+  const gboolean has_key = !tls->is_token && tls->key != NULL;
+  if (has_key && g_strstr_len ((const char *) pem->data, pem->size, "-----BEGIN") == NULL)
     return refuse (error, tls->certificate, "it is no PEM file; PKCS#12 and DER must be converted");
-  gnutls_x509_privkey_init (&probe);
-  const int read = gnutls_x509_privkey_import2 (probe, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
-  gnutls_x509_privkey_deinit (probe);
-  if (read >= 0)
-    return refuse (error, tls->certificate, gnutls_strerror (rc));
-  return refuse (error, tls->key,
-                 tls->password != NULL ? "the key cannot be read with its password"
-                                       : "the key cannot be read; it may need a password");
+  if (!has_key || rc != GNUTLS_E_DECRYPTION_FAILED)
+    return refuse (error, shown (tls), gnutls_strerror (rc));
+  return refuse (error, tls->key, tls->password != NULL ? "the key cannot be read with its password"
+                                      : "the key cannot be read; it may need a password");
 }
 
 static gboolean
@@ -354,7 +345,7 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
                   || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
                       && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
   const int rc = good ? load_pair (into, tls, &certificate, &key) : 0;
-  good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, &key, error));
+  good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, error));
   wipe (&certificate);
   wipe (&key);
   return good
@@ -374,7 +365,7 @@ stamp_file (const char *path, gboolean is_file, Stamp *stamp)
 {
   struct stat found;
 
-  *stamp = (Stamp){ 0 };
+  memset (stamp, 0, sizeof *stamp); /* they are compared as bytes */
   if (path != NULL && is_file && stat (path, &found) == 0)
     {
       stamp->device = found.st_dev;
@@ -425,22 +416,11 @@ curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 }
 
 static gboolean
-stamps_equal (const Stamp *a, const Stamp *b)
-{
-  return a->device == b->device && a->inode == b->inode && a->size == b->size
-         && a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
-}
-
-static gboolean
 are_current (const CuratorTlsCredentials *credentials)
 {
   Stamp now[N_FILES];
-  gboolean equal = TRUE;
-
   stamp_files (credentials->tls, now);
-  for (int i = 0; i < N_FILES; i++)
-    equal = equal && stamps_equal (&now[i], &credentials->stamps[i]);
-  return equal;
+  return memcmp (now, credentials->stamps, sizeof now) == 0;
 }
 
 gboolean
