@@ -133,7 +133,7 @@ static const struct
   { { "top", "--iterations=1", "/none" }, 0, FALSE, FALSE },
   { { "reap", "-y", "/none" }, 0, FALSE, FALSE },
   { { "revoke", "/none" }, 1, FALSE, FALSE },
-  /* Certificates that expire soon, or the clear text. */
+  /* Certificates that expire soon, the clear text, or servers that do not require SASL. */
   { { "doctor", "/none" }, 1, FALSE, FALSE },
 };
 
@@ -283,9 +283,7 @@ static gboolean
 trial_check (const Trial *trial)
 {
   const Case *one = trial->one;
-  /* A server that offers no TLS, with tickets. */
-  const gboolean is_healthy = one->target == TO_KERBEROS && *verbs[trial->verb].words[0] == 'd';
-  const int wanted = one->code != 0 ? one->code : is_healthy ? 0 : verbs[trial->verb].code;
+  const int wanted = one->code != 0 ? one->code : verbs[trial->verb].code;
   const int code = cli_wait (trial->cli, CLI_MS);
   g_autofree char *err = cli_stderr (trial->cli);
   const gboolean has_run = g_file_test (trial->mark, G_FILE_TEST_EXISTS);
@@ -580,6 +578,41 @@ doctor_looks_at_certificates (void **state)
   assert_null (strstr (out, "does not answer \"conf\""));
 }
 
+/* What doctor says to a user of SASL on these servers. */
+static char *
+doctor_with_sasl (Servers *servers, const char *address)
+{
+  g_autofree char *option = g_strconcat ("--hosts=", address, NULL);
+  const char *const words[] = { option, DIGEST, "--sasl-password-file=%password", "doctor", NULL };
+  g_autoptr (Cli) cli = start_words (servers, TO_CLEAR, words, "/none");
+
+  cli_wait (cli, CLI_MS);
+  char *out = cli_stdout (cli);
+  print_message ("%s", out);
+  return out;
+}
+
+static void
+doctor_finds_that_sasl_is_not_required (void **state)
+{
+  static const char unlike[] = "clients without SASL are served";
+  Servers *servers = *state;
+  g_autofree char *folder = g_path_get_dirname (secured_file (servers->secured, "ca.pem"));
+  const ZkServerSetup setup = { .tick_ms = 2000,
+                                .config = "enforce.auth.enabled=true\nenforce.auth.schemes=sasl\n",
+                                .security = folder,
+                                .netty = TRUE };
+
+  g_autofree char *open = doctor_with_sasl (servers, servers->addresses[TO_CLEAR]);
+  assert_non_null (strstr (open, unlike));
+  ZkServer *strict = zk_server_start_as (&setup);
+  assert_non_null (strict);
+  g_autofree char *closed = doctor_with_sasl (servers, zk_server_address (strict));
+  assert_non_null (strstr (closed, "clear text"));
+  assert_null (strstr (closed, unlike));
+  zk_server_stop (strict);
+}
+
 static void
 doctor_finds_clear_text (void **state)
 {
@@ -792,6 +825,7 @@ main (void)
     cmocka_unit_test (recipes_of_security),
     cmocka_unit_test (doctor_looks_at_certificates),
     cmocka_unit_test (doctor_finds_clear_text),
+    cmocka_unit_test (doctor_finds_that_sasl_is_not_required),
     cmocka_unit_test (cases_that_wait),
   };
   return cmocka_run_group_tests (tests, start, stop);

@@ -1,4 +1,5 @@
-/* doctor: certificates that expire soon or are not valid, and clear text where TLS could be used. */
+/* doctor: certificates that expire soon or are not valid, clear text where TLS could be used, and servers
+ * that do not require SASL. */
 #include "views/doctor_security.h"
 
 #include <string.h>
@@ -60,6 +61,39 @@ check_clear_text (Doctor *doctor, const Server *server)
     }
 }
 
+/* A client of the same connection without any identity: no user, and no certificate. */
+static gboolean
+serves_strangers (const Options *options)
+{
+  Secure secure = options->secure;
+  g_autoptr (CuratorClient) stranger = curator_client_new (options->hosts, NULL);
+
+  secure.tls_cert = NULL;
+  secure.tls_key = NULL;
+  if ((secure.is_tls && !secure_set_tls (&secure, stranger, NULL))
+      || !curator_client_start (stranger, NULL))
+    {
+      return FALSE;
+    }
+  /* A server that requires an authentication takes the session, and then no request. */
+  g_auto (GStrv) found = curator_find_locks (stranger, "/", 1, NULL, TIMEOUT_MS, NULL, NULL);
+  return found != NULL;
+}
+
+static void
+check_sasl (Doctor *doctor)
+{
+  const Options *options = doctor->options;
+
+  if (options->secure.sasl != SASL_NONE && serves_strangers (options))
+    {
+      g_autofree char *hosts = curator_escape_name (options->hosts, -1);
+      doctor_report (doctor, LEVEL_WARNING, "sasl", hosts,
+                     "clients without SASL are served, too, and take locks wherever the ACLs are "
+                     "open: set enforce.auth.enabled and enforce.auth.schemes at every server");
+    }
+}
+
 void
 doctor_check_security (Doctor *doctor)
 {
@@ -70,6 +104,7 @@ doctor_check_security (Doctor *doctor)
       g_autofree char *file = curator_escape_name (secure->tls_cert, -1);
       check_expiry (doctor, file, "our certificate", dial_get_own_expiry (doctor->dial));
     }
+  check_sasl (doctor);
   for (guint i = 0; i < doctor->servers->len; i++)
     {
       const Server *server = g_ptr_array_index (doctor->servers, i);
