@@ -352,10 +352,34 @@ many_quiet_locks_cost_few_requests (void **state)
   assert_fits (terminal);
 }
 
+/* Each turn writes what fits, also where the terminal cannot be drawn on. */
+static void
+a_dumb_terminal_gets_a_screenful (void **state)
+{
+  Fixture *fixture = *state;
+  const char *const argv[] = {
+    "/usr/bin/env", "TERM=dumb",    ZKFLOCK, "-Z",    fixture_server (fixture),
+    "top",          "--iterations", "1",     "/dumb", NULL
+  };
+  int status;
+
+  for (int i = 0; i < 40; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/dumb/lock-%02d", i);
+      plant (fixture, path, "job@host:1");
+    }
+  g_autoptr (Terminal) terminal = terminal_start_sized ((char *const *) argv, 80, 12);
+  assert_shows (terminal, "40 locks");
+  assert_true (terminal_wait_end (terminal, CLI_MS, &status));
+  assert_shows (terminal, "40 locks");
+  assert_fits (terminal);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
+    heal_and_test (a_dumb_terminal_gets_a_screenful),
     heal_and_test (keys_in_terminals_of_all_sizes),
     heal_and_test (the_window_is_resized),
     heal_and_test (who_and_tree_fit_80_columns),

@@ -282,8 +282,10 @@ draw_text (Top *top)
       style.trouble = trouble;
       style.is_stale = TRUE;
     }
-  if (top->is_live)
+  if (top->is_live || isatty (STDOUT_FILENO))
     measure (&style.width, &style.height);
+  /* An empty line follows, and the cursor's. */
+  style.height -= !top->is_live && style.height > 0 ? 2 : 0;
   g_autofree char *frame = draw_frame (top, &style);
   printf (top->is_live ? "\x1b[H\x1b[K%s\x1b[J" : "%s\n", frame);
   want_details (top);
