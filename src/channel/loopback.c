@@ -1,13 +1,18 @@
 /* The loopback port of a channel; see loopback.h. Threads: the channel's; no lock.
  *
- * NOTES: a guest that sends nothing is closed after some seconds, the oldest one at once if there are
- * too many. libzookeeper sends its request as soon as it is connected.
+ * NOTES: a guest that sends nothing is closed after some seconds. libzookeeper sends its request as soon as
+ * it is connected. If there are too many guests, one of this user's takes the place of the oldest, and
+ * anybody else's is closed at once: a flood of other users' neither fills the queue of the kernel, from
+ * which an attempt is lost for a second, nor displaces libzookeeper. Who is who, the kernel says.
  */
 #include "channel/loopback.h"
 
 #include "channel/channel_frames.h"
 
 #include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -17,6 +22,8 @@
 #define SILENCE_US (3 * G_USEC_PER_SEC)
 /* After accept() has failed, for want of descriptors for instance. */
 #define PAUSE_US 100000
+/* Then it is the link's turn. */
+#define MAX_ACCEPTED 256
 
 typedef struct
 {
@@ -29,6 +36,7 @@ typedef struct
 struct _CuratorLoopback
 {
   int fd;
+  int diag_fd; /* asks the kernel about sockets; -1: not yet */
   guint16 port;
   gint64 pause_until_us;
   Guest guests[CURATOR_LOOPBACK_GUESTS];
@@ -42,8 +50,7 @@ curator_loopback_open (void)
   const int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
   if (fd < 0 || bind (fd, (struct sockaddr *) &name, sizeof name) != 0
-      || listen (fd, CURATOR_LOOPBACK_GUESTS) != 0
-      || getsockname (fd, (struct sockaddr *) &name, &length) != 0)
+      || listen (fd, SOMAXCONN) != 0 || getsockname (fd, (struct sockaddr *) &name, &length) != 0)
     {
       const int failed = errno;
       if (fd >= 0)
@@ -53,6 +60,7 @@ curator_loopback_open (void)
     }
   CuratorLoopback *loopback = g_new0 (CuratorLoopback, 1);
   loopback->fd = fd;
+  loopback->diag_fd = -1;
   loopback->port = ntohs (name.sin_port);
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
     loopback->guests[i].fd = -1;
@@ -87,6 +95,8 @@ curator_loopback_close (CuratorLoopback *loopback)
   /* A forked child has the descriptor, too; this ends the port there. */
   shutdown (loopback->fd, SHUT_RDWR);
   close (loopback->fd);
+  if (loopback->diag_fd >= 0)
+    close (loopback->diag_fd);
   g_free (loopback);
 }
 
@@ -113,39 +123,121 @@ curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_L
     }
 }
 
-/* A free place; if there is none, that of the oldest guest. */
+/* NULL: all places are taken. */
+static Guest *
+find_room (CuratorLoopback *loopback)
+{
+  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
+    {
+      if (loopback->guests[i].fd < 0)
+        return &loopback->guests[i];
+    }
+  return NULL;
+}
+
 static Guest *
 make_room (CuratorLoopback *loopback)
 {
   Guest *oldest = &loopback->guests[0];
 
-  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
+  for (int i = 1; i < CURATOR_LOOPBACK_GUESTS; i++)
     {
       Guest *guest = &loopback->guests[i];
-      if (guest->fd < 0)
-        return guest;
       oldest = guest->since_us < oldest->since_us ? guest : oldest;
     }
   dismiss (oldest);
   return oldest;
 }
 
-static void
+/* Asks for the other end of that connection. FALSE: the kernel does not say. */
+static gboolean
+ask_kernel (CuratorLoopback *loopback, in_port_t peer_port)
+{
+  const in_addr_t here = htonl (INADDR_LOOPBACK);
+  struct
+  {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 body;
+  } question = {
+    .head = { .nlmsg_len = sizeof question,
+              .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+              .nlmsg_flags = NLM_F_REQUEST,
+              .nlmsg_seq = peer_port },
+    .body = { .sdiag_family = AF_INET,
+              .sdiag_protocol = IPPROTO_TCP,
+              .idiag_states = 1 << TCP_ESTABLISHED,
+              .id = { .idiag_sport = peer_port,
+                      .idiag_dport = htons (loopback->port),
+                      .idiag_src = { here },
+                      .idiag_dst = { here },
+                      .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+  };
+
+  if (loopback->diag_fd < 0)
+    loopback->diag_fd = socket (AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+  return loopback->diag_fd >= 0
+         && send (loopback->diag_fd, &question, sizeof question, 0) == sizeof question;
+}
+
+/* Also where the kernel does not say: the secret decides. */
+static gboolean
+may_be_ours (CuratorLoopback *loopback, in_port_t peer_port)
+{
+  struct
+  {
+    struct nlmsghdr head;
+    union
+    {
+      struct nlmsgerr error;
+      struct inet_diag_msg found;
+    } body;
+    guint8 attributes[512];
+  } answer = { 0 };
+
+  if (!ask_kernel (loopback, peer_port)
+      || recv (loopback->diag_fd, &answer, sizeof answer, MSG_DONTWAIT) < (gssize) NLMSG_HDRLEN
+      || answer.head.nlmsg_seq != peer_port)
+    {
+      return TRUE;
+    }
+  if (answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
+    {
+      return answer.body.found.idiag_state == TCP_ESTABLISHED
+             && answer.body.found.idiag_uid == geteuid ();
+    }
+  /* It has left already. */
+  return answer.body.error.error != -ENOENT;
+}
+
+/* FALSE: nobody else is there. */
+static gboolean
 accept_guest (CuratorLoopback *loopback)
 {
   const int one = 1;
-  const int fd = accept4 (loopback->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  const struct linger reset = { .l_onoff = 1 };
+  struct sockaddr_in peer = { 0 };
+  socklen_t length = sizeof peer;
+  const int fd =
+      accept4 (loopback->fd, (struct sockaddr *) &peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
   if (fd < 0)
     {
       if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
         loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
-      return;
+      return FALSE;
+    }
+  Guest *guest = find_room (loopback);
+  if (guest == NULL && !may_be_ours (loopback, peer.sin_port))
+    {
+      setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+      close (fd);
+      return TRUE;
     }
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  Guest *guest = make_room (loopback);
+  guest = guest != NULL ? guest : make_room (loopback);
   guest->fd = fd;
   guest->since_us = g_get_monotonic_time ();
+  return TRUE;
 }
 
 static void
@@ -183,6 +275,6 @@ curator_loopback_dispatch (CuratorLoopback *loopback, const struct pollfd fds[CU
       else if (guest->fd >= 0 && now_us >= guest->since_us + SILENCE_US)
         dismiss (guest);
     }
-  if (fds[0].revents != 0)
-    accept_guest (loopback);
+  for (int i = 0; i < MAX_ACCEPTED && fds[0].revents != 0 && accept_guest (loopback); i++)
+    ;
 }

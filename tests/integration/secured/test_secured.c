@@ -10,6 +10,8 @@
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -535,6 +537,105 @@ test_strangers_are_turned_away (void **state)
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
+/* What a stranger does with each connection. */
+typedef enum
+{
+  FLOOD_LEAVES,
+  FLOOD_STAYS, /* as many as its descriptors allow */
+  FLOOD_TALKS,
+  N_FLOODS
+} Flood;
+
+#define N_STAYING  800
+#define N_FLOODERS 2
+#define N_CUTS     3
+#define FLOODED_MS 10000 /* a session */
+
+/* In a child of fork (): system calls only. */
+static void
+flood (const struct sockaddr_in *port, Flood kind)
+{
+  static const guint8 nonsense[44] = { 0, 0, 0, 40 };
+  static int staying[N_STAYING];
+  const struct linger reset = { .l_onoff = 1 };
+
+  for (guint n = 0;; n = (n + 1) % N_STAYING)
+    {
+      const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+      (void) !connect (fd, (const struct sockaddr *) port, sizeof *port);
+      setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+      if (kind == FLOOD_TALKS)
+        (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
+      if (staying[n] > 0)
+        close (staying[n]);
+      staying[n] = kind == FLOOD_STAYS ? fd : 0;
+      if (kind != FLOOD_STAYS)
+        close (fd);
+    }
+}
+
+static pid_t
+start_flood (const char *port, Flood kind)
+{
+  const struct sockaddr_in name = { .sin_family = AF_INET,
+                                    .sin_port = htons ((guint16) atoi (strchr (port, ':') + 1)),
+                                    .sin_addr = { htonl (INADDR_LOOPBACK) } };
+  const pid_t parent = getpid ();
+  const pid_t pid = fork ();
+
+  if (pid != 0)
+    return pid;
+  for (int fd = 3; fd < 4096; fd++)
+    close (fd); /* no connection of the parent's stays open here */
+  if (getppid () != parent || setgid (STRANGER) != 0 || setuid (STRANGER) != 0)
+    _exit (1);
+  prctl (PR_SET_PDEATHSIG, SIGKILL); /* setuid () clears it */
+  flood (&name, kind);
+  _exit (0);
+}
+
+/* Another user of the machine connects to the port as often as he can, while the session reconnects. */
+static void
+test_flood_of_another_user (void **state)
+{
+  Secured *secured = *state;
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  g_autofree char *through = proxied (secured);
+  g_autoptr (CuratorClient) client = secured_client (through, tls);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (GError) error = NULL;
+  int n = 0;
+
+  if (geteuid () != 0)
+    skip (); /* who cannot become another user */
+  curator_client_set_session_timeout (client, FLOODED_MS);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/flood");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  const gint64 session = curator_client_get_session_id (client);
+  g_autofree char *port = find_port (secured);
+  for (Flood kind = 0; kind < N_FLOODS; kind++)
+    {
+      pid_t flooders[N_FLOODERS];
+      for (int i = 0; i < N_FLOODERS; i++)
+        flooders[i] = start_flood (port, kind);
+      for (int i = 0; i < N_CUTS; i++)
+        {
+          const gint64 start = wait_now_ms ();
+          proxy_cut (secured->proxy);
+          assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, ++n, LONG_MS));
+          print_message ("flood %d: connected again after %d ms\n", (int) kind,
+                         (int) (wait_now_ms () - start));
+        }
+      for (int i = 0; i < N_FLOODERS; i++)
+        process_kill (flooders[i]);
+    }
+  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+}
+
 static void
 test_settings (void **state)
 {
@@ -642,6 +743,7 @@ main (void)
     secure_test (test_gathered_and_large_answers),
     secure_test (test_many_descriptors),
     secure_test (test_strangers_are_turned_away),
+    secure_test (test_flood_of_another_user),
     secure_test (test_login_by_digest),
     secure_test (test_login_is_repeated),
     secure_test (test_wrong_password),
