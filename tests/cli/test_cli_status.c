@@ -339,6 +339,106 @@ messages_go_to_syslog (void **state)
   g_rmdir (folder);
 }
 
+/* Adds the lines of the text, each behind what prints it. */
+static void
+append_output (GString *all, const char *of, const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (char **line = lines; *line != NULL; line++)
+    if (**line != '\0')
+      g_string_append_printf (all, "%s %s\n", of, *line);
+}
+
+static void
+append_status (GString *all, const char *file)
+{
+  g_autofree char *text = NULL;
+
+  assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  append_output (all, "status", text);
+}
+
+/* A mutex that somebody waits for, with a child that is a node of another library and has no owner. */
+static void
+append_views (Fixture *fixture, GString *all)
+{
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/fields/one", NULL);
+  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) waiter =
+      cli_zkflock (fixture_server (fixture), "/fields/one", NULL);
+  assert_true (raw_zk_wait_children (fixture->raw, "/fields/one", 2, CLI_MS));
+  assert_int_equal (raw_zk_create (fixture->raw, "/fields/one/x__lock__0000000009", "", 0, NULL),
+                    0);
+  g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/fields/one", NULL);
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/fields", NULL);
+  g_autofree char *top =
+      cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/fields", NULL);
+  g_autofree char *doctor = cli_run (fixture, 1, "doctor", "--json", "/fields", NULL);
+  append_output (all, "who", who);
+  append_output (all, "who", tree);
+  append_output (all, "who", top);
+  append_output (all, "doctor", doctor);
+  LOG conflict = cli_new_file ();
+  g_autoptr (Cli) rival = start_with_status (fixture, conflict, "-n", "/fields/one", "true", NULL);
+  assert_int_equal (cli_wait (rival, CLI_MS), 1);
+  append_status (all, conflict);
+}
+
+/* A hold that nobody confirms for a while, and whose node is then deleted. In a long session an
+ * answer can come late. */
+static void
+append_doubt_and_loss (GString *all)
+{
+  void *slow = NULL;
+  assert_int_equal (fixture_start_slow (&slow), 0);
+  Fixture *fixture = slow;
+  LOG status = cli_new_file ();
+  LOG beats = cli_new_file ();
+  g_autoptr (Cli) cli =
+      start_with_status (fixture, status, "-Z", fixture_proxy (fixture), "--session-timeout", "20",
+                         "/fields/two", CLI_COMMAND, "stubborn", beats, NULL);
+
+  assert_true (cli_wait_lines (beats, "BEAT", 2, CLI_MS));
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_true (cli_wait_text (status, "\"event\":\"suspect\"", CLI_MS));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (cli_wait_text (status, "\"event\":\"held\"", CLI_MS));
+  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/fields/two"), 0);
+  assert_int_equal (cli_wait (cli, CLI_MS), 75);
+  append_status (all, status);
+  fixture_stop (&slow);
+}
+
+/* docs/zkflock.md has every field that is written, with its type, and no others. */
+static void
+the_table_of_fields (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GString) all = g_string_new (NULL);
+  LOG status = cli_new_file ();
+  LOG output = cli_new_file ();
+  g_autoptr (Cli) cli =
+      start_with_status (fixture, status, "/fields/zero", CLI_COMMAND, "exit", "1", NULL);
+
+  assert_int_equal (cli_wait (cli, CLI_MS), 1);
+  append_status (all, status);
+  g_autoptr (Cli) left = start_with_status (fixture, status, "/fields/zero", "/bin/sh", "-c",
+                                            "sleep 600 & exit 0", NULL);
+  assert_int_equal (cli_wait (left, CLI_MS), 0);
+  append_status (all, status);
+  append_views (fixture, all);
+  append_doubt_and_loss (all);
+  assert_true (g_file_set_contents (output, all->str, -1, NULL));
+  g_autoptr (Cli) check = cli_start (CURATOR_SOURCE_DIR "/tests/cli/check_fields",
+                                     CURATOR_SOURCE_DIR "/docs/zkflock.md", output, NULL);
+  const int code = cli_wait (check, CLI_MS);
+  g_autofree char *said = cli_stdout (check);
+  g_autofree char *err = cli_stderr (check);
+  if (code != 0)
+    fail_msg ("%s%s", said, err);
+}
+
 int
 main (void)
 {
@@ -353,6 +453,7 @@ main (void)
     heal_and_test (wait_until_free),
     heal_and_test (revoke_waits_for_the_release),
     heal_and_test (messages_go_to_syslog),
+    heal_and_test (the_table_of_fields),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }
