@@ -163,6 +163,12 @@ the_window_is_resized (void **state)
   assert_shows (terminal, "1 to 36 of 61");
   terminal_resize (terminal, 40, 10);
   assert_shows (terminal, "1 to 6 of 61");
+  terminal_resize (terminal, 24, 10);
+  assert_shows (terminal, "1 to 6 of 61; ? for help");
+  terminal_resize (terminal, 23, 10);
+  assert_shows (terminal, "1-6/61; ?");
+  terminal_resize (terminal, 20, 10);
+  assert_shows (terminal, "1-6/61; ?");
   assert_fits (terminal);
 }
 

@@ -8,7 +8,6 @@
 #define AGE_WIDTH   6
 #define COUNT_WIDTH 4
 #define MIN_QUEUE   17
-#define MIN_NAME    12
 #define MAX_QUEUED  5
 #define MAX_MIXED   3 /* lines about paths of several kinds */
 /* Narrower terminals do not show the column. */
@@ -113,7 +112,7 @@ measure (Frame *frame, GPtrArray *locks)
    * follows every column but the last. */
   const int fixed = frame->kind_width + (frame->kind_width > 0) + AGE_WIDTH + COUNT_WIDTH + 4;
   const int queue = width >= WIDTH_FOR_QUEUE ? MAX (MIN_QUEUE, width / 4) : 0;
-  share_room (frame, MAX (width - fixed - queue, 2 * MIN_NAME));
+  share_room (frame, MAX (width - fixed - queue, 2));
   frame->queue_width =
       queue > 0 ? MAX (width - fixed - frame->lock_width - frame->holder_width, 1) : 0;
 }
@@ -301,7 +300,10 @@ append_locks (Frame *frame, GPtrArray *locks, Screen *screen)
     {
       g_autofree char *text =
           g_strdup_printf ("%u to %u of %u; ? for help", screen->locks.first + 1, end, locks->len);
-      frame_append_line (frame, DIM, text);
+      g_autofree char *brief =
+          g_strdup_printf ("%u-%u/%u; ?", screen->locks.first + 1, end, locks->len);
+      const int width = frame->style->width;
+      frame_append_line (frame, DIM, width == 0 || text_width (text) <= width ? text : brief);
     }
 }
 

@@ -230,7 +230,7 @@ measure (int *width, int *height)
   struct winsize size = { 0 };
   const gboolean known = ioctl (STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
 
-  *width = known ? MAX (size.ws_col, 40) : 80;
+  *width = known ? MAX (size.ws_col, 20) : 80;
   *height = known ? MAX (size.ws_row, 5) : 24;
 }
 
