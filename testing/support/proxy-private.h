@@ -9,6 +9,8 @@
 #include <poll.h>
 #include <pthread.h>
 
+#define COUNT_SLOT(type) ((guint8) (type))
+
 typedef struct
 {
   int type;
@@ -101,12 +103,8 @@ guint proxy_greeting_length (const GByteArray *in);
 /* The same greeting with that address in it. */
 GByteArray *proxy_greeting_with (const guint8 *greeting, const char *address);
 
-/* Called by a connection: how to treat this request; TRUE if the rule picks it. */
-gboolean proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action);
-void proxy_rule_done (Proxy *proxy);
 /* Called by a connection for each forwarded frame; does nothing without a log. */
 void proxy_log_request (ProxyConn *conn, const guint8 *frame, guint length);
 void proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length);
-void proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password);
 
 #endif

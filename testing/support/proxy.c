@@ -2,7 +2,7 @@
 
 #include "net.h"
 #include "waiting.h"
-#include "zk_server.h"
+#include "zk_address.h"
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -12,35 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_TRIES       8
-#define COUNT_SLOT(type) ((guint8) (type))
-
-gboolean
-proxy_rule_picks (Proxy *proxy, int type, ProxyAction *action)
-{
-  ProxyRule *rule = &proxy->rule;
-  proxy->counts[COUNT_SLOT (type)]++;
-  gboolean matches = rule->type == type || (rule->type == PROXY_ANY_REQUEST && type != PROXY_PING);
-  if (rule->left == 0 || !matches || --rule->skip > 0)
-    return FALSE;
-  rule->left--;
-  *action = rule->action;
-  return TRUE;
-}
-
-void
-proxy_rule_done (Proxy *proxy)
-{
-  proxy->fired++;
-  pthread_cond_broadcast (&proxy->changed);
-}
-
-void
-proxy_remember_session (Proxy *proxy, gint64 id, const guint8 *password)
-{
-  g_hash_table_replace (proxy->passwords, g_memdup (&id, sizeof id), g_memdup (password, 16));
-  proxy->last_session = id;
-}
+#define MOST_TRIES 8
 
 static void
 accept_all (Proxy *proxy)

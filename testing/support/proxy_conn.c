@@ -164,6 +164,27 @@ proxy_conn_desert (ProxyConn *conn)
   return server_fd;
 }
 
+/* How to treat this request; TRUE if the rule picks it. */
+static gboolean
+rule_picks (Proxy *proxy, int type, ProxyAction *action)
+{
+  ProxyRule *rule = &proxy->rule;
+  proxy->counts[COUNT_SLOT (type)]++;
+  gboolean matches = rule->type == type || (rule->type == PROXY_ANY_REQUEST && type != PROXY_PING);
+  if (rule->left == 0 || !matches || --rule->skip > 0)
+    return FALSE;
+  rule->left--;
+  *action = rule->action;
+  return TRUE;
+}
+
+static void
+rule_done (Proxy *proxy)
+{
+  proxy->fired++;
+  pthread_cond_broadcast (&proxy->changed);
+}
+
 /* TRUE if the frame may be forwarded, FALSE if it must wait where it is or the connection died. */
 static gboolean
 on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)
@@ -189,7 +210,7 @@ on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)
       return TRUE;
     }
   conn->examined = TRUE;
-  proxy_rule_done (conn->proxy);
+  rule_done (conn->proxy);
   return FALSE;
 }
 
@@ -210,7 +231,7 @@ on_request (ProxyConn *conn, guint8 *frame, guint length)
     return TRUE;
   gint32 xid = net_get_int32 (frame + 4);
   gint32 type = net_get_int32 (frame + 8);
-  return !proxy_rule_picks (conn->proxy, type, &action) || on_picked_request (conn, xid, action);
+  return !rule_picks (conn->proxy, type, &action) || on_picked_request (conn, xid, action);
 }
 
 /* TRUE if the reply goes on to the client's queue. */
@@ -240,8 +261,15 @@ on_picked_reply (ProxyConn *conn, const guint8 *frame, guint length, ProxyAction
     default:
       break;
     }
-  proxy_rule_done (conn->proxy);
+  rule_done (conn->proxy);
   return !conn->dead;
+}
+
+static void
+remember_session (Proxy *proxy, gint64 id, const guint8 *password)
+{
+  g_hash_table_replace (proxy->passwords, g_memdup (&id, sizeof id), g_memdup (password, 16));
+  proxy->last_session = id;
 }
 
 static void
@@ -251,7 +279,7 @@ sniff_connect_response (ProxyConn *conn, const guint8 *frame, guint length)
   if (length >= 40 && net_get_int32 (frame + 8) > 0 && net_get_int32 (frame + 20) == 16)
     {
       conn->session = net_get_int64 (frame + 12);
-      proxy_remember_session (conn->proxy, conn->session, frame + 24);
+      remember_session (conn->proxy, conn->session, frame + 24);
     }
 }
 

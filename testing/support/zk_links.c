@@ -1,6 +1,6 @@
 #include "zk_links.h"
 
-#include "zk_server.h"
+#include "zk_address.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #ifndef CURATOR_TEST_ZK_SERVER_H
 #define CURATOR_TEST_ZK_SERVER_H
 
+#include "zk_address.h"
 #include "zk_links.h"
 
 #include <glib.h>
@@ -48,12 +49,6 @@ ZkServer *zk_server_start_as (const ZkServerSetup *setup);
 
 /* Kills the server, removes its data and frees it. NULL is allowed. */
 void zk_server_stop (ZkServer *server);
-
-/* A free port of that address right now, or 0. */
-int zk_server_free_port (const char *host);
-
-/* A new loopback address of this process. */
-char *zk_server_new_host (void);
 
 const char *zk_server_address (ZkServer *server);        /* "host:port" */
 const char *zk_server_secure_address (ZkServer *server); /* NULL: no TLS */

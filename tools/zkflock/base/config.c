@@ -1,8 +1,7 @@
 /* The configuration files: defaults for options about the servers. */
-#include "base/config.h"
-
 #include "base/exit_code.h"
 #include "base/message.h"
+#include "base/options-private.h"
 
 #include <curator/curator.h>
 #include <errno.h>

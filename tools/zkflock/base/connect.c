@@ -1,8 +1,8 @@
 /* The client that the options describe. */
 #include "base/connect.h"
 
-#include "base/auth.h"
 #include "base/outcome.h"
+#include "base/secret.h"
 
 #include <string.h>
 #include <zookeeper/zookeeper.jute.h>
@@ -53,11 +53,11 @@ add_credentials (const Options *options, CuratorClient *client, int *exit_code)
                        : 0;
     }
   if (error == NULL && options->auth_file != NULL)
-    credentials = auth_read (options->auth_file, &error);
+    credentials = credentials_read (options->auth_file, &error);
   if (error == NULL && secure_set_sasl (&options->secure, client, &error))
     {
       if (credentials != NULL)
-        auth_apply (client, credentials);
+        credentials_apply (client, credentials);
       return TRUE;
     }
   print_error (options->paths[0], "%s", error->message);

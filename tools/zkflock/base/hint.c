@@ -1,5 +1,5 @@
 /* What a mistyped word was meant to be. */
-#include "base/hint.h"
+#include "base/options-private.h"
 
 #include <string.h>
 

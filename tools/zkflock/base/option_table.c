@@ -1,5 +1,4 @@
 /* The options that GOption knows, and what it says about others. */
-#include "base/hint.h"
 #include "base/message.h"
 #include "base/options-private.h"
 

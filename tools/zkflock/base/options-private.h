@@ -33,6 +33,17 @@ void options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
 gboolean options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb);
 void options_clear_raw (RawOptions *raw);
 
+/* Fills in what the files set: $ZKFLOCK_CONFIG alone if it is set, else $XDG_CONFIG_HOME/zkflock.conf
+ * and, for what that leaves open, /etc/zkflock.conf. FALSE with *exit_code after printing why a file
+ * cannot be used. */
+gboolean config_read (RawOptions *defaults, int *exit_code);
+
+/* The verb that word was meant to be, or NULL. verbs ends with NULL. */
+const char *hint_verb (const char *word, const char *const *verbs);
+/* The long name that word ("--nonblok", or "--lable=x") was meant to be, or NULL. names: of char *,
+ * without the hyphens. */
+const char *hint_option (const char *word, GPtrArray *names);
+
 /* Each is FALSE after printing why. */
 gboolean options_parse_values (Options *options, const RawOptions *raw);
 /* Of the command line only: ZKFLOCK_OPTIONS serves all verbs. */

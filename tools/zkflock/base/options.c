@@ -1,15 +1,13 @@
 /* Parses the command line. Short options mean what they mean in flock(1). Options end at PATH or
  * the verb. */
-#include "base/config.h"
 #include "base/exit_code.h"
-#include "base/hint.h"
 #include "base/options-private.h"
-#include "base/version.h"
 
 #include <curator/curator.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
+#include <zookeeper/zookeeper_version.h>
 
 static void
 report_no_path (const char *word)
@@ -339,6 +337,25 @@ check_command_line (char **argv, gboolean *waits)
   *waits = scratch.times.wait != NULL;
   options_clear_raw (&scratch);
   return good;
+}
+
+static const char *
+yes_or_no (gboolean is_built_in)
+{
+  return is_built_in ? "yes" : "no";
+}
+
+static void
+print_versions (void)
+{
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (CuratorClient) client = curator_client_new ("localhost", NULL);
+
+  g_print ("zkflock %d.%d.%d, libcurator %s, TLS: %s, SASL: %s\n", CURATOR_MAJOR_VERSION,
+           CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION, curator_get_version (),
+           yes_or_no (curator_client_set_tls (client, tls, NULL)),
+           yes_or_no (curator_client_set_sasl_gssapi (client, NULL, NULL, NULL)));
+  g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }
 
 gboolean

@@ -1,7 +1,6 @@
-/* Secrets, from files that no other user can read. */
+/* Passwords and credentials, from files that no other user can read. */
 #include "base/secret.h"
 
-#include <curator/curator.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gio/gio.h>
@@ -38,8 +37,9 @@ check_file (int fd, const char *file, const char *what, GError **error)
   return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
 }
 
-char *
-secret_read (const char *file, const char *what, GError **error)
+/* The text of the file; what: its role, for the message. */
+static char *
+read_file (const char *file, const char *what, GError **error)
 {
   const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   gssize length = 0;
@@ -68,7 +68,7 @@ secret_read (const char *file, const char *what, GError **error)
 char *
 secret_read_password (const char *file, const char *what, GError **error)
 {
-  char *text = secret_read (file, what, error);
+  char *text = read_file (file, what, error);
   const gsize length = text != NULL ? strcspn (text, "\r\n") : 0;
 
   if (text == NULL)
@@ -91,5 +91,72 @@ secret_free (char *secret)
     {
       explicit_bzero (secret, strlen (secret));
       g_free (secret);
+    }
+}
+
+static void
+free_line (gpointer line)
+{
+  secret_free (line);
+}
+
+static gboolean
+parse_line (GPtrArray *credentials, const char *line, gsize length)
+{
+  if (length == 0 || *line == '#')
+    return TRUE;
+  char *copy = g_strndup (line, length);
+  const char *colon = strchr (copy, ':');
+  const gboolean fine = colon != NULL && colon != copy && colon[1] != '\0';
+  if (!fine)
+    {
+      secret_free (copy);
+      return FALSE;
+    }
+  g_ptr_array_add (credentials, copy);
+  return TRUE;
+}
+
+static gboolean
+parse_lines (GPtrArray *credentials, const char *text)
+{
+  gboolean fine = TRUE;
+
+  for (const char *line = text; fine && *line != '\0';)
+    {
+      const gsize length = strcspn (line, "\r\n");
+      fine = parse_line (credentials, line, length);
+      line += length + strspn (line + length, "\r\n");
+    }
+  return fine && credentials->len > 0;
+}
+
+GPtrArray *
+credentials_read (const char *file, GError **error)
+{
+  g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func (free_line);
+  char *text = read_file (file, "auth file", error);
+
+  if (text == NULL)
+    return NULL;
+  const gboolean fine = parse_lines (credentials, text);
+  secret_free (text);
+  if (!fine)
+    {
+      refuse (error, file, "auth file", "it must consist of lines of scheme:credentials");
+      return NULL;
+    }
+  return g_steal_pointer (&credentials);
+}
+
+void
+credentials_apply (CuratorClient *client, GPtrArray *credentials)
+{
+  for (guint i = 0; i < credentials->len; i++)
+    {
+      const char *line = g_ptr_array_index (credentials, i);
+      const char *colon = strchr (line, ':');
+      g_autofree char *scheme = g_strndup (line, (gsize) (colon - line));
+      curator_client_add_auth (client, scheme, colon + 1, strlen (colon + 1));
     }
 }

@@ -1,0 +1,13 @@
+/* Loopback addresses for the servers and proxies of a test. */
+#ifndef CURATOR_TEST_ZK_ADDRESS_H
+#define CURATOR_TEST_ZK_ADDRESS_H
+
+#include <glib.h>
+
+/* A free port of that address right now, or 0. */
+int zk_server_free_port (const char *host);
+
+/* A new loopback address of this process. */
+char *zk_server_new_host (void);
+
+#endif
