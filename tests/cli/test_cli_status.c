@@ -128,7 +128,7 @@ verdicts (void **state)
       137,
       "\"verdict\":\"command\",\"exit_code\":137,\"command\":{\"signal\":9}}" },
     { { "/verdict", "/no/such/command" }, 127, "\"verdict\":\"not started\",\"exit_code\":127}" },
-    { { "--max-hold=0.5", "/verdict", "sleep", "600" },
+    { { "--max-hold=3", "/verdict", "sleep", "600" },
       75,
       "\"verdict\":\"maximum\",\"exit_code\":75,\"command\":{\"signal\":15}}" },
     { { "-Z", "localhost:1", "-n", "/verdict", "true" },

@@ -45,9 +45,7 @@ is_refused (Kind kind)
 }
 
 #define EXPORTED __attribute__ ((visibility ("default")))
-#define REAL(name)                                                                                 \
-  static __typeof__ (&name) real;                                                                  \
-  real = real != NULL ? real : (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
+#define REAL(name) __typeof__ (&name) real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
 
 static gboolean
 is_of_libzookeeper (void *(*start) (void *) )
