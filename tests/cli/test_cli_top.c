@@ -163,13 +163,25 @@ the_window_is_resized (void **state)
   assert_shows (terminal, "1 to 36 of 61");
   terminal_resize (terminal, 40, 10);
   assert_shows (terminal, "1 to 6 of 61");
-  terminal_resize (terminal, 24, 10);
-  assert_shows (terminal, "1 to 6 of 61; ? for help");
-  terminal_resize (terminal, 23, 10);
-  assert_shows (terminal, "1-6/61; ?");
-  terminal_resize (terminal, 20, 10);
-  assert_shows (terminal, "1-6/61; ?");
   assert_fits (terminal);
+}
+
+/* Each in a terminal of its own: what is drawn while the window gets narrower does not fit it. */
+static void
+narrow_terminals (void **state)
+{
+  static const struct
+  {
+    int columns;
+    const char *footer;
+  } rows[] = { { 24, "1 to 6 of 61; ? for help" }, { 23, "1-6/61; ?" }, { 20, "1-6/61; ?" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (Terminal) terminal = top_start (*state, "/sizes", "30", rows[i].columns, 10);
+      assert_shows (terminal, rows[i].footer);
+      assert_fits (terminal);
+    }
 }
 
 /* The address and the session are those of the process that holds. */
@@ -392,6 +404,7 @@ main (void)
     heal_and_test (a_dumb_terminal_gets_a_screenful),
     heal_and_test (keys_in_terminals_of_all_sizes),
     heal_and_test (the_window_is_resized),
+    heal_and_test (narrow_terminals),
     heal_and_test (who_and_tree_fit_80_columns),
     heal_and_test (details_show_the_address),
     heal_and_test (many_quiet_locks_cost_few_requests),
