@@ -183,7 +183,7 @@ begin (End *end)
 }
 
 /* NULL: the session is closed already. */
-static zhandle_t *
+static CURATOR_NOT_ANALYSED zhandle_t *
 handle_of (End *end)
 {
   if (end->is_adopted)
