@@ -26,8 +26,6 @@
 /* libzookeeper gives a connection a third of it to open, and doubles it in an int. */
 #define MIN_SESSION_MS 10
 #define MAX_SESSION_MS (G_MAXINT32 / 2)
-/* The list of a shorter queue takes less time than the reads that replace it. */
-#define LONG_QUEUE 48
 
 static void
 free_auth (gpointer data)
@@ -51,7 +49,6 @@ curator_settings_init (CuratorClient *client, const char *connect_string,
   curator_namespace_update (client);
   client->settings.session_timeout_ms = DEFAULT_SESSION_TIMEOUT_MS;
   client->settings.connection_timeout_ms = DEFAULT_CONNECTION_TIMEOUT_MS;
-  client->settings.long_queue = LONG_QUEUE;
   client->settings.retry_policy = retry_policy != NULL
                                       ? curator_retry_policy_ref (retry_policy)
                                       : curator_retry_policy_new_exponential_backoff (1000, 3);

@@ -35,7 +35,6 @@ typedef struct
   gboolean wants_address; /* default_data stands for this host's address */
   gboolean compression;   /* of payloads */
   gboolean follows_configuration;
-  guint long_queue; /* of so many nodes a list costs more than several reads */
   GMainContext *callback_context;
   CuratorTraceFunc trace;
   gpointer trace_data;

@@ -87,6 +87,8 @@ void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CU
 /* The steps of the states, see run_step() in attempt.c. */
 void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
 void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
+/* The answer to that. */
+void curator_attempt_on_confirmed (CuratorOwnNode *node) CURATOR_LOCKED;
 
 /* The answer to a listing, which several attempts may share. */
 void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
@@ -100,10 +102,8 @@ gboolean curator_attempt_begin_to_wait (Attempt *attempt) CURATOR_LOCKED;
 /* Waits for one node. */
 void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKED;
 
-/* The driver granted the lock. */
+/* It is its turn. Without a recent proof of session and node, a quorum confirms them before. */
 void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
-/* The same, but a quorum confirms session and node before. */
-void curator_attempt_grant_if_confirmed (Attempt *attempt) CURATOR_LOCKED;
 /* TRUE if the hold that the node requires is lost; the attempt has then failed. */
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */

@@ -119,11 +119,8 @@ on_there (CuratorOwnNode *node, gint64 number)
       return;
     }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  if (!curator_front_place (&attempt->front, attempt->slot.local != NULL ? number : -1)
-      && attempt->listing.listing == NULL)
-    {
-      curator_attempt_enter (attempt, ATTEMPT_LISTING);
-    }
+  if (attempt->listing.listing == NULL)
+    curator_attempt_enter (attempt, ATTEMPT_LISTING);
 }
 
 static CURATOR_LOCKED void
@@ -142,7 +139,7 @@ on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
 }
 
 static CURATOR_LOCKED void
-on_search_failed (CuratorOwnNode *node, int rc, const char *what)
+on_node_failed (CuratorOwnNode *node, int rc, const char *what)
 {
   curator_attempt_step_failed (CURATOR_CONTAINER (node, Attempt, own), rc, what);
 }
@@ -153,8 +150,10 @@ on_gone (CuratorOwnNode *node)
   curator_attempt_restart (CURATOR_CONTAINER (node, Attempt, own), ZNONODE);
 }
 
-static const CuratorOwnNodeClass own_node_class = { on_there,      on_not_created,   on_absent,
-                                                    on_name_taken, on_search_failed, on_gone };
+static const CuratorOwnNodeClass own_node_class = {
+  on_there,       on_not_created, on_absent, on_name_taken, curator_attempt_on_confirmed,
+  on_node_failed, on_gone
+};
 
 /* --- its place in the queue, and what is in front ----------------------------------------------------------- */
 
@@ -178,15 +177,9 @@ on_ahead_left (CuratorQueueSlot *slot, gboolean released, const char *leaf)
 static const CuratorQueueSlotClass slot_class = { on_ahead_left, on_ahead_held };
 
 static CURATOR_LOCKED void
-on_clear (CuratorFront *front, gboolean is_seen)
+on_clear (CuratorFront *front)
 {
-  Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
-  if (is_seen)
-    {
-      curator_attempt_grant (attempt);
-      return;
-    }
-  curator_attempt_grant_if_confirmed (attempt);
+  curator_attempt_grant (CURATOR_CONTAINER (front, Attempt, front));
 }
 
 /* Without a node of ours, another one had its name. */
@@ -215,18 +208,6 @@ on_list_early (CuratorFront *front)
 }
 
 static CURATOR_LOCKED void
-on_waits (CuratorFront *front)
-{
-  curator_attempt_begin_to_wait (CURATOR_CONTAINER (front, Attempt, front));
-}
-
-static CURATOR_LOCKED void
-on_own_gone (CuratorFront *front)
-{
-  curator_attempt_restart (CURATOR_CONTAINER (front, Attempt, front), ZNONODE);
-}
-
-static CURATOR_LOCKED void
 on_failed (CuratorFront *front, int rc)
 {
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
@@ -235,8 +216,7 @@ on_failed (CuratorFront *front, int rc)
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
-static const CuratorFrontClass front_class = { on_clear, on_list,     on_list_early,
-                                               on_waits, on_own_gone, on_failed };
+static const CuratorFrontClass front_class = { on_clear, on_list, on_list_early, on_failed };
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
@@ -268,17 +248,6 @@ lists_after_create (const Attempt *attempt)
          && !curator_local_queue_is_listing (attempt->local_queue);
 }
 
-/* A contender that comes back reads, instead of a list, a node that an earlier list has shown to its session. */
-static CURATOR_LOCKED gboolean
-comes_back (Attempt *attempt)
-{
-  CuratorKnownNode *known =
-      !attempt->once && curator_own_node_has_neighbours (&attempt->own)
-          ? curator_local_queue_take_known (attempt->local_queue, attempt->internals->lock_name)
-          : NULL;
-  return known != NULL && curator_front_return (&attempt->front, known);
-}
-
 /* A node that requires a hold of the same queue may have its number. */
 static CURATOR_LOCKED void
 share_hold_number (Attempt *attempt)
@@ -300,7 +269,7 @@ create_node (gpointer data)
   attempt->create_number = curator_local_queue_note_create (attempt->local_queue);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   curator_own_node_create (&attempt->own);
-  if (lists_after_create (attempt) && !comes_back (attempt))
+  if (lists_after_create (attempt))
     curator_attempt_list (attempt);
 }
 

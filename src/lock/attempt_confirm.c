@@ -4,6 +4,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "base/container.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "lock/lease-private.h"
@@ -50,110 +51,35 @@ finish_granted (Attempt *attempt)
   curator_attempt_finish (attempt, lease, NULL);
 }
 
-static CURATOR_LOCKED gboolean
-is_proven (Attempt *attempt)
-{
-  const gint64 now = curator_locked_reread_us (attempt->op.client);
-  return curator_lease_clock_is_fresh (curator_attempt_session (attempt), now)
-         && curator_stake_is_checked (curator_own_node_stake (&attempt->own), now);
-}
-
 /* Session and node were alive when a request was sent that was just answered. */
-static CURATOR_LOCKED void
-grant_if_proven (Attempt *attempt, gint64 checked_us)
+void
+curator_attempt_on_confirmed (CuratorOwnNode *node)
 {
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
   CuratorSession *session = curator_attempt_session (attempt);
-  CuratorStake *stake = curator_own_node_stake (&attempt->own);
   const gint64 until_fresh_us = curator_lease_until_fresh (
       curator_session_evidence (session), curator_session_terms (session),
       curator_locked_boottime_us (session->client));
 
-  stake->checked_us = MAX (stake->checked_us, checked_us);
-  if (is_proven (attempt))
-    {
-      finish_granted (attempt);
-    }
+  if (curator_own_node_is_proven (node))
+    finish_granted (attempt);
+  /* The first request after a long silence: a grant now would not last. */
   else if (until_fresh_us > 0)
-    {
-      /* The first request after a long silence: a grant now would not last. */
-      curator_retry_loop_after (&attempt->tries, until_fresh_us);
-    }
+    curator_retry_loop_after (&attempt->tries, until_fresh_us);
   else if (curator_lease_terms_are_too_short (curator_session_terms (session)))
-    {
-      curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
-    }
+    curator_attempt_step_failed (attempt, ZOPERATIONTIMEOUT, "confirming");
+  /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
   else
-    {
-      /* An answer that took too long proves nothing. The lock is ours as soon as one is prompt. */
-      curator_retry_loop_after (&attempt->tries,
-                                curator_session_terms (session)->period_us / SLOW_CONFIRM_SHARE);
-    }
-}
-
-/* Its answer comes after all that a quorum had committed before the check. */
-static CURATOR_LOCKED void
-on_own_node_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Attempt *attempt = data;
-  *curator_own_node_in_flight (&attempt->own) = NULL;
-  if (rc == ZOK && reply->stat->czxid == curator_own_node_stake (&attempt->own)->czxid)
-    {
-      grant_if_proven (attempt,
-                       curator_session_evidence (curator_attempt_session (attempt))->proof_us);
-    }
-  else if (rc == ZOK || rc == ZNONODE)
-    {
-      curator_attempt_restart (attempt, ZNONODE);
-    }
-  else
-    {
-      curator_attempt_step_failed (attempt, rc, "confirming");
-    }
-}
-
-static CURATOR_LOCKED void
-on_confirmed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
-{
-  Attempt *attempt = data;
-  CuratorStake *stake = curator_own_node_stake (&attempt->own);
-
-  *curator_own_node_in_flight (&attempt->own) = NULL;
-  if (rc == ZOK && stake->needs_read)
-    {
-      *curator_own_node_in_flight (&attempt->own) = curator_request_exists (
-          curator_attempt_session (attempt), stake->path, FALSE, on_own_node_read, attempt);
-    }
-  else if (rc == ZOK)
-    {
-      grant_if_proven (attempt, sent_us);
-    }
-  else if (rc == ZNONODE)
-    {
-      curator_attempt_restart (attempt, rc);
-    }
-  else if (rc == ZNOAUTH && !stake->refuses_check)
-    {
-      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists does not. */
-      stake->needs_read = TRUE;
-      stake->refuses_check = TRUE;
-      curator_attempt_confirm (attempt);
-    }
-  else
-    {
-      curator_attempt_step_failed (attempt, rc, "confirming");
-    }
+    curator_retry_loop_after (&attempt->tries,
+                              curator_session_terms (session)->period_us / SLOW_CONFIRM_SHARE);
 }
 
 void
 curator_attempt_confirm (gpointer data)
 {
   Attempt *attempt = data;
-  const CuratorStake *stake = curator_own_node_stake (&attempt->own);
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  g_ptr_array_add (paths, g_strdup (stake->refuses_check ? attempt->internals->base : stake->path));
   curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  *curator_own_node_in_flight (&attempt->own) =
-      curator_request_check (curator_attempt_session (attempt), paths, on_confirmed, attempt);
+  curator_own_node_confirm (&attempt->own);
 }
 
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
@@ -162,18 +88,11 @@ void
 curator_attempt_grant (Attempt *attempt)
 {
   attempt->contender_shown = FALSE;
-  if (is_proven (attempt))
+  if (curator_own_node_is_proven (&attempt->own))
     {
       finish_granted (attempt);
       return;
     }
-  curator_attempt_grant_if_confirmed (attempt);
-}
-
-void
-curator_attempt_grant_if_confirmed (Attempt *attempt)
-{
-  attempt->contender_shown = FALSE;
   curator_front_stop (&attempt->front);
   curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }

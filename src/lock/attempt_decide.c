@@ -47,13 +47,8 @@ wait_in_front (Attempt *attempt, const CuratorFrontView *view)
 {
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
-  CuratorFrontView seen = *view;
 
-  if (!curator_attempt_begin_to_wait (attempt))
-    {
-      g_clear_pointer (&seen.rest, g_ptr_array_unref);
-    }
-  else if (!curator_front_wait (&attempt->front, &seen, need))
+  if (curator_attempt_begin_to_wait (attempt) && !curator_front_wait (&attempt->front, view, need))
     {
       curator_attempt_fail (
           attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
@@ -110,10 +105,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
     case VERDICT_WAIT:
       wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
                                                    .second = verdict->second_watch,
-                                                   .rest = curator_verdict_copy_rest (verdict),
-                                                   .is_all = verdict->knows_front,
-                                                   .is_last = verdict->is_next,
-                                                   .is_long = verdict->is_long });
+                                                   .is_last = verdict->is_next });
       curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
       break;
     default:
@@ -188,8 +180,6 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
       !attempt->contender_shown && curator_verdict_is_for_litter (&verdict, internals, own, queue);
   if (queue->other_recipe != NULL)
     curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);
-  if (curator_own_node_has_neighbours (&attempt->own))
-    curator_local_queue_note_known (attempt->local_queue, internals->lock_name, queue, own);
   curator_attempt_apply_verdict (attempt, &verdict);
 }
 

@@ -33,7 +33,6 @@ typedef struct
 typedef struct
 {
   GHashTable *by_path CURATOR_GUARDED; /* full path -> CuratorLocalQueue */
-  GQueue idle CURATOR_GUARDED;         /* those that nobody uses, the oldest first */
   Contended contended[N_CONTENDED] CURATOR_GUARDED;
 } LocalQueues;
 
@@ -46,14 +45,6 @@ struct _CuratorLocalQueue
    * or NULL. */
   CuratorQueueSlot *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
-  CuratorKnownNode *known CURATOR_GUARDED; /* by the newest list; or NULL */
-  CuratorKnownNode *farther
-      CURATOR_GUARDED; /* one place further back, if that is another node; or NULL */
-  CuratorReturnGuess guess
-      CURATOR_GUARDED; /* of the newest list, and of the time when the last user left */
-  /* While nobody uses it, which is only while it has a known node. */
-  CuratorSessionHook hook CURATOR_GUARDED;
-  GList link; /* in LocalQueues.idle */
   char base[];
 };
 
@@ -64,21 +55,6 @@ struct _CuratorListing
   guint64 n_creates CURATOR_GUARDED; /* of the queue when it was sent */
   GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
 };
-
-void
-curator_known_node_free (CuratorKnownNode *known)
-{
-  g_free (known->kind);
-  g_free (known->leaf);
-  g_free (known);
-}
-
-static CURATOR_LOCKED void
-forget_known (CuratorLocalQueue *local)
-{
-  g_clear_pointer (&local->known, curator_known_node_free);
-  g_clear_pointer (&local->farther, curator_known_node_free);
-}
 
 static void
 clear_queues (gpointer data)
@@ -99,50 +75,6 @@ queues_of (CuratorSession *session)
   return queues;
 }
 
-static CURATOR_LOCKED void
-local_queue_free (CuratorLocalQueue *local)
-{
-  g_hash_table_remove (queues_of (local->session)->by_path, local->base);
-  forget_known (local);
-  g_free (local);
-}
-
-static CURATOR_LOCKED void
-end_idleness (CuratorLocalQueue *local)
-{
-  g_queue_unlink (&queues_of (local->session)->idle, &local->link);
-  curator_session_remove_hook (&local->hook);
-}
-
-static CURATOR_LOCKED void
-on_session_died (CuratorSessionHook *hook)
-{
-  CuratorLocalQueue *local = CURATOR_CONTAINER (hook, CuratorLocalQueue, hook);
-  end_idleness (local);
-  local_queue_free (local);
-}
-
-/* Others that are too old are freed on this occasion. */
-static CURATOR_LOCKED void
-keep_for_return (CuratorLocalQueue *local)
-{
-  CuratorSession *session = local->session;
-  GQueue *idle = &queues_of (session)->idle;
-  CuratorLocalQueue *oldest;
-
-  const gint64 now = curator_client_boottime_us (session->client);
-  local->guess.left_us = now;
-  local->link = (GList){ .data = local };
-  local->hook.died = on_session_died;
-  g_queue_push_tail_link (idle, &local->link);
-  curator_session_add_hook (session, &local->hook);
-  while ((oldest = g_queue_peek_head (idle))->guess.left_us + CURATOR_RETURN_US < now)
-    {
-      end_idleness (oldest);
-      local_queue_free (oldest);
-    }
-}
-
 CuratorLocalQueue *
 curator_local_queue_join (CuratorSession *session, const char *base)
 {
@@ -157,10 +89,6 @@ curator_local_queue_join (CuratorSession *session, const char *base)
       memcpy (local->base, base, base_size);
       g_hash_table_insert (queues, local->base, local);
     }
-  else if (local->users == 0)
-    {
-      end_idleness (local);
-    }
   local->users++;
   return local;
 }
@@ -171,78 +99,8 @@ curator_local_queue_leave (CuratorLocalQueue *local)
   if (--local->users > 0)
     return;
   g_assert (local->last == NULL && local->listing == NULL);
-  if (local->known != NULL && curator_session_is_current (local->session))
-    {
-      keep_for_return (local);
-      return;
-    }
-  local_queue_free (local);
-}
-
-/* Replaces a known node by the one that is probably so many places ahead of our next one. If those in front of our
- * node come back, too, they do so before us: as many numbers as there were of them come between the last
- * node and our next one. */
-static CURATOR_LOCKED void
-set_known (CuratorKnownNode **known, const char *kind, const CuratorQueue *queue, gsize index,
-           gsize places)
-{
-  const gsize n_behind = queue->n_names - index - 1;
-  const gsize too_near = index + 1 < places ? places - index - 1 : 0;
-  const gsize chosen = queue->n_names - 1 - MIN (too_near, n_behind - 1);
-
-  if (*known != NULL && g_str_equal ((*known)->leaf, queue->names[chosen])
-      && g_str_equal ((*known)->kind, kind))
-    {
-      return;
-    }
-  g_clear_pointer (known, curator_known_node_free);
-  *known = g_new (CuratorKnownNode, 1);
-  **known = (CuratorKnownNode){ .kind = g_strdup (kind),
-                                .leaf = g_strdup (queue->names[chosen]),
-                                .number = queue->numbers[chosen] };
-}
-
-void
-curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
-                                const CuratorQueue *queue, const char *own)
-{
-  const gssize index = curator_queue_index_of (queue, own);
-  const gsize n_behind = index >= 0 ? queue->n_names - (gsize) index - 1 : 0;
-
-  if (n_behind < local->session->client->settings.long_queue || queue->n_foreign > 0
-      || queue->irregular)
-    {
-      forget_known (local);
-      return;
-    }
-  local->guess.n_in_front = (guint) index;
-  local->guess.n_behind = (guint) n_behind;
-  set_known (&local->known, kind, queue, (gsize) index, CURATOR_RETURN_PLACES);
-  if (index < CURATOR_RETURN_PLACES)
-    set_known (&local->farther, kind, queue, (gsize) index, CURATOR_RETURN_PLACES + 1);
-  else
-    g_clear_pointer (&local->farther, curator_known_node_free);
-}
-
-CuratorKnownNode *
-curator_local_queue_take_known (CuratorLocalQueue *local, const char *kind)
-{
-  CuratorClient *client = local->session->client;
-  CuratorReturnGuess *guess = &local->guess;
-
-  if (local->known == NULL || guess->left_us == 0 || !curator_local_queue_is_alone (local)
-      || !g_str_equal (local->known->kind, kind)
-      || !curator_return_guess_is_likely (guess, curator_client_boottime_us (client)))
-    {
-      return NULL;
-    }
-  guess->least_reply_us = local->session->least_answer_us;
-  const gboolean is_farther = local->farther != NULL && curator_return_guess_is_farther (guess);
-  CuratorKnownNode **chosen = is_farther ? &local->farther : &local->known;
-  CuratorKnownNode *known = g_steal_pointer (chosen);
-  known->guess = *guess;
-  forget_known (local);
-  return known;
+  g_hash_table_remove (queues_of (local->session)->by_path, local->base);
+  g_free (local);
 }
 
 gboolean
@@ -402,12 +260,6 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorListingUser *user;
 
   listing->request = NULL;
-  if (rc == ZOK)
-    {
-      CuratorLocalQueue *local = listing->local;
-      local->guess.listed_us = sent_us;
-      local->guess.reply_us = local->session->quiet_since_us - sent_us;
-    }
   forget_listing (listing);
   while ((user = next_user (listing)) != NULL)
     user->listed (rc, reply, &list, user->data);

@@ -8,24 +8,10 @@
 #include "base/guards.h"
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
-#include "retry/return_guess.h"
 #include "session/session.h"
 
 typedef struct _CuratorLocalQueue CuratorLocalQueue;
 typedef struct _CuratorQueueSlot CuratorQueueSlot;
-
-/* A node near the end of a queue, as a list has shown it. */
-typedef struct
-{
-  char *kind; /* the lock name of its nodes */
-  char *leaf;
-  gint64 number;
-  CuratorReturnGuess guess;            /* of the one who comes back behind it */
-  gint64 distance CURATOR_GUARDED;     /* numbers between it and that one's node */
-  CuratorTimer *pause CURATOR_GUARDED; /* it has ended, and a list is due; or NULL */
-} CuratorKnownNode;
-
-void curator_known_node_free (CuratorKnownNode *known);
 
 /* Called with the client's mutex held. */
 typedef struct
@@ -69,13 +55,6 @@ gboolean curator_local_queue_is_contended (CuratorSession *session,
                                            const char *base) CURATOR_LOCKED;
 /* TRUE if a listing is in flight. */
 gboolean curator_local_queue_is_listing (const CuratorLocalQueue *local) CURATOR_LOCKED;
-/* The queue by the newest list. A node near its end is kept if many nodes are behind own, and outlives the
- * users for a moment: it is then in front of those that come back. */
-void curator_local_queue_note_known (CuratorLocalQueue *local, const char *kind,
-                                     const CuratorQueue *queue, const char *own) CURATOR_LOCKED;
-/* For a user that is alone and comes back soon: the node that was kept, or NULL. It is forgotten here. */
-CuratorKnownNode *curator_local_queue_take_known (CuratorLocalQueue *local,
-                                                  const char *kind) CURATOR_LOCKED;
 /* Counts a create that is about to be sent; later listings show it. Never 0. */
 guint64 curator_local_queue_note_create (CuratorLocalQueue *local) CURATOR_LOCKED;
 

@@ -11,6 +11,7 @@
 #include "base/container.h"
 #include "base/path.h"
 #include "core/client-record.h"
+#include "core/monitor.h"
 #include "core/payload.h"
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
@@ -20,6 +21,8 @@
 #include "nodes/reaper.h"
 #include "nodes/uuid.h"
 #include "session/heartbeat.h"
+#include "session/lease_clock.h"
+#include "session/session.h"
 
 #include <string.h>
 
@@ -246,7 +249,7 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
-      node->klass->search_failed (node, rc, "reading the node in");
+      node->klass->failed (node, rc, "reading the node in");
     }
   else if (rc == ZOK && (node->prefix != NULL || matches_unknown_create (node, path, reply))
            && reply->stat->ephemeralOwner == curator_own_node_owner (node))
@@ -305,7 +308,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
-      node->klass->search_failed (node, rc, "looking for our node in");
+      node->klass->failed (node, rc, "looking for our node in");
       return;
     }
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
@@ -338,7 +341,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     {
-      node->klass->search_failed (node, rc, "looking for our node in");
+      node->klass->failed (node, rc, "looking for our node in");
       return;
     }
   if (!node->request->is_sequential && node->prefix == NULL)
@@ -356,6 +359,79 @@ curator_own_node_search (CuratorOwnNode *node)
   GPtrArray *parent = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (parent, g_strdup (node->internals->base));
   node->in_flight = curator_request_check (node->session, parent, on_quorum_reached, node);
+}
+
+/* --- there and alive -------------------------------------------------------------------------- */
+
+gboolean
+curator_own_node_is_proven (CuratorOwnNode *node)
+{
+  const gint64 now = curator_locked_reread_us (node->session->client);
+  return curator_lease_clock_is_fresh (node->session, now)
+         && curator_stake_is_checked (&node->stake, now);
+}
+
+static CURATOR_LOCKED void
+note_checked (CuratorOwnNode *node, gint64 checked_us)
+{
+  node->stake.checked_us = MAX (node->stake.checked_us, checked_us);
+  node->klass->confirmed (node);
+}
+
+/* Its answer comes after all that a quorum had committed before the check. */
+static CURATOR_LOCKED void
+on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+
+  node->in_flight = NULL;
+  if (rc == ZOK && reply->stat->czxid == node->stake.czxid)
+    note_checked (node, curator_session_evidence (node->session)->proof_us);
+  else if (rc == ZOK || rc == ZNONODE)
+    node->klass->gone (node);
+  else
+    node->klass->failed (node, rc, "confirming");
+}
+
+static CURATOR_LOCKED void
+on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorOwnNode *node = data;
+  CuratorStake *stake = &node->stake;
+
+  node->in_flight = NULL;
+  if (rc == ZOK && stake->needs_read)
+    {
+      node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
+    }
+  else if (rc == ZOK)
+    {
+      note_checked (node, sent_us);
+    }
+  else if (rc == ZNONODE)
+    {
+      node->klass->gone (node);
+    }
+  else if (rc == ZNOAUTH && !stake->refuses_check)
+    {
+      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists does not. */
+      stake->needs_read = TRUE;
+      stake->refuses_check = TRUE;
+      curator_own_node_confirm (node);
+    }
+  else
+    {
+      node->klass->failed (node, rc, "confirming");
+    }
+}
+
+void
+curator_own_node_confirm (CuratorOwnNode *node)
+{
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (paths,
+                   g_strdup (node->stake.refuses_check ? node->internals->base : node->path));
+  node->in_flight = curator_request_check (node->session, paths, on_checked, node);
 }
 
 /* --- given away or discarded ------------------------------------------------------------------ */

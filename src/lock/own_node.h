@@ -21,8 +21,11 @@ typedef struct
   void (*absent) (CuratorOwnNode *node);
   /* The search has found a node of another owner under its name. is_litter: this client is deleting that one. */
   void (*name_taken) (CuratorOwnNode *node, const char *leaf, gboolean is_litter);
-  void (*search_failed) (CuratorOwnNode *node, int rc, const char *what);
-  /* A heartbeat has found that it was deleted, whatever an earlier list showed. */
+  /* A quorum has carried out all that was sent before: it and its session were alive then. */
+  void (*confirmed) (CuratorOwnNode *node);
+  /* what: the search or the confirmation that has failed. */
+  void (*failed) (CuratorOwnNode *node, int rc, const char *what);
+  /* It was deleted, whatever an earlier list showed: a heartbeat or the confirmation has found that. */
   void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
@@ -35,7 +38,7 @@ struct _CuratorOwnNode
   char *prefix CURATOR_GUARDED;            /* "_c_<uuid>-", if protected; NULL once it exists */
   GBytes *payload CURATOR_GUARDED;
   char *path CURATOR_GUARDED;                /* full; NULL until it exists */
-  CuratorRequest *in_flight CURATOR_GUARDED; /* the create, or a read of it; or NULL */
+  CuratorRequest *in_flight CURATOR_GUARDED; /* never more than one; or NULL */
   GPtrArray *candidates CURATOR_GUARDED;     /* full paths; the first one is being read; or NULL */
   CuratorStake stake CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
@@ -58,6 +61,10 @@ void curator_own_node_create (CuratorOwnNode *node) CURATOR_LOCKED;
 void curator_own_node_search (CuratorOwnNode *node) CURATOR_LOCKED;
 /* Its name exists: reads whether that node is ours. */
 void curator_own_node_check_owner (CuratorOwnNode *node) CURATOR_LOCKED;
+/* A quorum confirms that it and its session are alive. */
+void curator_own_node_confirm (CuratorOwnNode *node) CURATOR_LOCKED;
+/* TRUE if that is known already, by the clock as it is now. */
+gboolean curator_own_node_is_proven (CuratorOwnNode *node) CURATOR_LOCKED;
 /* The heartbeat checks it from now on, and a revocable lock watches it. */
 void curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind) CURATOR_LOCKED;
 
@@ -76,13 +83,6 @@ static inline CURATOR_LOCKED const char *
 curator_own_node_path (const CuratorOwnNode *node)
 {
   return node->path;
-}
-
-/* There is never more than one request of it in flight: its create, the search, or a read of the owner's. */
-static inline CURATOR_LOCKED CuratorRequest **
-curator_own_node_in_flight (CuratorOwnNode *node)
-{
-  return &node->in_flight;
 }
 
 static inline CuratorLockInternals *

@@ -11,10 +11,6 @@
 #include "lock/queue.h"
 #include "nodes/reaper.h"
 
-/* So many nodes in front are read instead of another list. The list of a long queue costs more than reads. */
-#define READ_INSTEAD_OF_LIST      2
-#define READ_INSTEAD_OF_LONG_LIST 6
-
 static void
 note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
 {
@@ -27,28 +23,18 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
     }
 }
 
-/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock:
- * right behind them, the end of the very first lets us in. Behind a few nodes, the end of all of them
- * does. Further back, the end of the second node in front is a reason to list again. */
+/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock: right behind them, the
+ * end of the very first lets us in. Further back, the end of the second node in front is a reason to list again. */
 static void
 apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals, int max_leases,
                  const CuratorQueue *queue, gssize index)
 {
-  const CuratorLockDriver *driver = internals->driver;
-
-  if (!driver->nothing_overtakes || verdict->watch == NULL || index < max_leases)
+  if (!internals->driver->nothing_overtakes || verdict->watch == NULL || index < max_leases
+      || !g_str_equal (verdict->watch, queue->names[index - max_leases]))
     return;
-  verdict->is_long = queue->n_names >= internals->client->settings.long_queue;
-  const gboolean is_front = g_str_equal (verdict->watch, queue->names[index - max_leases]);
-  verdict->is_next = is_front && index == max_leases;
-  if (is_front && max_leases == 1 && index >= 2)
-    {
-      verdict->knows_front =
-          index <= (verdict->is_long ? READ_INSTEAD_OF_LONG_LIST : READ_INSTEAD_OF_LIST);
-      verdict->second_watch = queue->names[index - 2];
-      verdict->rest = queue->names;
-      verdict->n_rest = verdict->knows_front ? (gsize) index - 2 : 0;
-    }
+  verdict->is_next = index == max_leases;
+  if (max_leases == 1 && index >= 2)
+    verdict->second_watch = queue->names[index - 2];
 }
 
 /* A node that nothing is watched for is woken by every change. */
@@ -58,17 +44,6 @@ is_near (const CuratorLockDriver *driver, int max_leases, CuratorQueue *queue, c
   const gssize index = watched != NULL ? curator_queue_index_of (queue, watched) : -1;
   return index < 0
          || (driver->holds != NULL ? driver->holds (queue, (gsize) index) : index < max_leases);
-}
-
-GPtrArray *
-curator_verdict_copy_rest (const CuratorVerdict *verdict)
-{
-  GPtrArray *rest =
-      verdict->n_rest > 0 ? g_ptr_array_new_full ((guint) verdict->n_rest, g_free) : NULL;
-
-  for (gsize i = 0; i < verdict->n_rest; i++)
-    g_ptr_array_add (rest, g_strdup (verdict->rest[i]));
-  return rest;
 }
 
 static void

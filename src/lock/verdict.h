@@ -20,17 +20,10 @@ typedef struct
   CuratorVerdictKind kind;
   const char *watch;        /* leaf name, valid as long as the queue; NULL: the parent's children */
   const char *second_watch; /* the leaf name in front of watch, if its end matters, too; or NULL */
-  gboolean knows_front;     /* watch, second_watch and rest are all in front, now and later */
-  char **rest;              /* leaf names */
-  gsize n_rest;
-  gboolean is_long; /* the queue has so many nodes that a turn is shorter than an answer */
   gboolean is_next; /* the node to watch is the last one in front, now and later */
   gboolean is_near; /* the node to watch holds the lock: its end may be the grant */
   gsize n_foreign;  /* children that are no lock nodes */
 } CuratorVerdict;
-
-/* NULL if it is empty. */
-GPtrArray *curator_verdict_copy_rest (const CuratorVerdict *verdict);
 
 /* The verdict on a node with a number. own: its leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,

@@ -86,8 +86,6 @@ struct _CuratorSession
   void (*refused) (CuratorSession *session, int rc);
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
-  /* The quickest answer since the last connect: about what the network takes. */
-  gint64 least_answer_us CURATOR_GUARDED;
   gint64 quiet_since_us CURATOR_GUARDED; /* CLOCK_BOOTTIME; while something is in flight */
   GQueue in_flight CURATOR_GUARDED;      /* CuratorRequest sent to the library */
   GQueue backlog CURATOR_GUARDED;        /* CuratorRequest not sent yet */

@@ -12,22 +12,12 @@
 
 #define NONE (-1)
 
-/* In a queue that is long, the list tells all of so many in front. */
-#define LONG_QUEUE 48
-#define MANY       6
-/* Those that come back wait behind one that is so far in front, or one farther. */
-#define AHEAD 2
-
 /* What a waiter has to know and to watch. Nodes are named by their numbers, which rise by one. */
 typedef struct
 {
   int number;
   int front; /* watched, like the next one */
   int second;
-  int n_rest; /* with those two all that are in front, if knows_front; it reads them when second ends */
-  gboolean knows_front;
-  int tail;    /* one of the last nodes in its last list, if many were behind it; or NONE */
-  int farther; /* the other choice */
 } Model;
 
 typedef struct
@@ -422,21 +412,17 @@ test_foreign_node_between_neighbours (void **state)
 
 /* --- several sessions --- */
 
-/* The queue is that of the numbers head to last. */
+/* The queue begins with the number head. */
 static void
-want_list (Party *party, int head, int last)
+want_list (Party *party, int head)
 {
   Model *model = &party->model;
   const int n_in_front = model->number - head;
   const int watched[] = { model->front, model->second };
 
   party_want (party, "list");
-  model->knows_front =
-      n_in_front == 2 || (n_in_front > 2 && n_in_front <= MANY && last - head + 1 >= LONG_QUEUE);
   model->front = n_in_front > 0 ? model->number - 1 : NONE;
   model->second = n_in_front < 2 ? NONE : model->number - 2;
-  model->tail = last - model->number >= LONG_QUEUE ? last - MAX (AHEAD - n_in_front - 1, 0) : NONE;
-  model->n_rest = model->knows_front ? n_in_front - 2 : 0;
   if (model->front != NONE && model->front != watched[0] && model->front != watched[1])
     party_want (party, "watch");
   if (model->second != NONE && model->second != watched[0] && model->second != watched[1])
@@ -445,7 +431,7 @@ want_list (Party *party, int head, int last)
 
 /* The node before head has ended. Only the one right behind it is granted the lock, without a request. */
 static void
-want_end (Party *party, int head, int last)
+want_end (Party *party, int head)
 {
   Model *model = &party->model;
   const gboolean is_front = model->front == head - 1;
@@ -454,73 +440,8 @@ want_end (Party *party, int head, int last)
     return;
   party_want (party, "gone");
   *(is_front ? &model->front : &model->second) = NONE;
-  for (; model->n_rest > 0; model->n_rest--)
-    party_want (party, "watch");
-  if (!model->knows_front && model->number != head)
-    want_list (party, head, last);
-}
-
-static gboolean
-has_more_words (gpointer data)
-{
-  Scene *scene = data;
-  g_autofree char *words = words_of (scene->fixture, scene->parties->session);
-  const char *more = words + strlen (scene->parties->wanted->str);
-  return g_str_has_prefix (more, "create list ") || g_str_has_prefix (more, "create watch ");
-}
-
-static gboolean
-all_answered (gpointer fixture)
-{
-  return is_answered (fixture);
-}
-
-/* How far in front of the session's newest node the node is that it has read last. */
-static int
-distance_of_read (Scene *scene, const Party *party)
-{
-  assert_true (wait_until (all_answered, scene->fixture, PATIENCE_MS));
-  g_autoptr (GPtrArray) log = proxy_log_copy (scene->fixture->proxy);
-  gint64 own = NONE;
-  gint64 read = NONE;
-  for (guint i = 0; i < log->len; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (log, i);
-      const char *digits = frame->path != NULL ? strrchr (frame->path, '-') : NULL;
-      if (frame->session != party->session || digits == NULL)
-        continue;
-      const gint64 number = g_ascii_strtoll (digits + 1, NULL, 10);
-      own = frame->is_reply ? MAX (own, number) : own;
-      read = !frame->is_reply && frame->type == PROXY_GET_DATA ? number : read;
-    }
-  return (int) (own - read);
-}
-
-/* One that comes back soon reads a node that it knows; on a slow machine it may be too late. */
-static void
-want_return (Scene *scene, Party *party, int head, int last)
-{
-  Model *model = &party->model;
-  Scene alone = { scene->fixture, party, 1 };
-
-  assert_true (wait_until (has_more_words, &alone, PATIENCE_MS));
-  g_autofree char *words = words_of (scene->fixture, party->session);
-  const gboolean knows =
-      g_str_has_suffix (words, "watch ") && strstr (words + party->wanted->len, "list") == NULL;
-  model->number = last;
-  model->front = model->second = NONE;
-  party_want (party, "create");
-  if (!knows)
-    {
-      want_list (party, head, last);
-      return;
-    }
-  assert_int_not_equal (model->tail, NONE);
-  model->knows_front = FALSE;
-  model->n_rest = 0;
-  model->front = last - distance_of_read (scene, party);
-  assert_true (model->front == model->tail || model->front == model->farther);
-  party_want (party, "watch");
+  if (model->number != head)
+    want_list (party, head);
 }
 
 /* The holder releases and queues again. Between the event and the next grant there is no request; the
@@ -536,10 +457,12 @@ hand_over (Scene *scene, int turn)
   check_granted (next->taking);
   party_want (last, "delete");
   for (int i = 1; i < n; i++)
-    want_end (&scene->parties[(turn + i) % n], turn + 1, turn + n - 1);
+    want_end (&scene->parties[(turn + i) % n], turn + 1);
   check_words (scene);
   party_take (last);
-  want_return (scene, last, turn + 1, turn + n);
+  last->model = (Model){ .number = turn + n, .front = NONE, .second = NONE };
+  party_want (last, "create");
+  want_list (last, turn + 1);
   check_words (scene);
   for (int i = 0; i < n; i++)
     {
@@ -562,9 +485,8 @@ check_ring (Fixture *fixture, const char *path, int n)
     {
       party_take (&parties[i]);
       party_want (&parties[i], "create");
-      parties[i].model.number = i;
-      parties[i].model.front = parties[i].model.second = NONE;
-      want_list (&parties[i], 0, i);
+      parties[i].model = (Model){ .number = i, .front = NONE, .second = NONE };
+      want_list (&parties[i], 0);
       check_words (&scene);
     }
   for (int i = 0; i < 2 * n; i++)
@@ -591,15 +513,8 @@ test_ring_of_eight (void **state)
   check_ring (*state, "/shortcuts/eight", 8);
 }
 
-/* Those that come back list once. */
-static void
-test_ring_of_a_long_queue (void **state)
-{
-  check_ring (*state, "/shortcuts/long", LONG_QUEUE + 4);
-}
-
-/* The node in front was deleted without having held the lock: its deletion proves nothing. The list
- * then names two in front; the end of both is the grant. */
+/* The node in front was deleted without having held the lock: its deletion proves nothing. A list
+ * shows who is in front now. */
 static void
 test_predecessor_gives_up (void **state)
 {
@@ -632,7 +547,7 @@ test_predecessor_gives_up (void **state)
   taking_give_back (parties[0].taking);
   party_want (&parties[0], "delete");
   party_want (&parties[1], "gone");
-  party_want (&parties[3], "gone");
+  party_want (&parties[3], "gone list");
   check_words (&scene);
   check_granted (parties[1].taking);
   assert_false (taking_has_returned (parties[3].taking));
@@ -914,7 +829,6 @@ main (void)
     heal_and_test (test_foreign_node_between_neighbours),
     heal_and_test (test_ring_of_three),
     heal_and_test (test_ring_of_eight),
-    heal_and_test (test_ring_of_a_long_queue),
     heal_and_test (test_predecessor_gives_up),
     heal_and_test (test_readers_share),
     heal_and_test (test_next_writer_waits_for_the_reader_within),

@@ -112,15 +112,15 @@ curator_plant(
          "set_state (front, CURATOR_FRONT_NOTHING)@\n  g_clear_pointer (&front->first, curator_watch_abandon)")
 # Continues in the next session with the node of the expired one, and proves the session only.
 curator_plant(
-  no_session_check PUBLISHED RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|is not above"
-  CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)"
-         "&& curator_stake_is_checked (curator_own_node_stake (&attempt->own), now)" ""
+  no_session_check PUBLISHED RECIPE mutex FILE lock/own_node.c EXPECT "${two_holders}|is not above"
+  CHANGE "g_strdup (node->stake.refuses_check ? node->internals->base : node->path)" "g_strdup (node->internals->base)"
+         "&& curator_stake_is_checked (&node->stake, now)" ""
   AND_FILE lock/attempt_end.c
   AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
          "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
     {
       curator_retry_loop_stop (&attempt->tries)@
-      g_clear_pointer (curator_own_node_in_flight (&attempt->own), curator_request_forget)@
+      g_clear_pointer (&attempt->own.in_flight, curator_request_forget)@
       curator_listing_leave (&attempt->listing)@
       curator_front_stop (&attempt->front)@
       curator_stake_unregister (&attempt->own.stake)@
@@ -238,9 +238,9 @@ curator_plant(
   CHANGE "client->unlock.clocks_read = 0@\n  locked_client" "locked_client")
 # A grant is judged by a clock that was read before the answer.
 curator_plant(
-  proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
-  CHANGE "const gint64 now = curator_locked_reread_us (attempt->op.client)"
-         "const gint64 now = curator_own_node_stake (&attempt->own)->checked_us")
+  proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/own_node.c EXPECT "test_old_proof"
+  CHANGE "const gint64 now = curator_locked_reread_us (node->session->client)"
+         "const gint64 now = node->stake.checked_us")
 
 # --- the fixed node ---
 curator_plant(
@@ -450,7 +450,7 @@ curator_plant(
 # --- the shortcuts ---
 curator_plant(
   shortcut_skip_too_early RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
-  CHANGE "is_front && index == max_leases" "is_front")
+  CHANGE "verdict->is_next = index == max_leases" "verdict->is_next = TRUE")
 curator_plant(
   shortcut_skip_in_rwlock RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
   CHANGE "driver->neighbours_succeed = predicate == curator_standard_predicate"
@@ -464,7 +464,7 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
-  CHANGE "  attempt->contender_shown = FALSE@\n  if (is_proven (attempt))\n    {\n      finish_granted (attempt)@"
+  CHANGE "  attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own))\n    {\n      finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
   gint64 curator_client_boottime_us (CuratorClient *)@
   attempt->own.session->clock.evidence.proof_us = attempt->own.session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
@@ -472,60 +472,8 @@ curator_plant(
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"
-  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_FEW"
+  CHANGE "front->state == CURATOR_FRONT_LAST\n      && curator_watch_is_own (watch)" "FALSE"
          "view->is_last && !is_ours (front, front->first)" "view->is_last")
-curator_plant(
-  shortcut_own_end_of_two SCENE test_own_end_of_two_grants_nothing FILE lock/front.c EXPECT "expectation failed"
-  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_LAST"
-         " && !is_ours (front, front->first)
-                 && !is_ours (front, front->second)" "")
-curator_plant(
-  shortcut_own_end_of_the_rest SCENE test_own_end_of_the_rest_grants_nothing FILE lock/front.c EXPECT "expectation failed"
-  CHANGE "(front->state == CURATOR_FRONT_FEW || front->state == CURATOR_FRONT_LAST)" "front->state == CURATOR_FRONT_LAST"
-         "watch == NULL || is_ours (front, watch)" "watch == NULL")
-# One of the two nodes in front is still there.
-curator_plant(
-  shortcut_first_of_two RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
-  CHANGE "    {\n      front->first = front->second"
-         "    {\n      curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@\n      front->first = front->second")
-curator_plant(
-  shortcut_second_of_two RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
-  CHANGE "    go_on (front)@\n  else if (event"
-         "    {\n      curator_front_stop (front)@ front->klass->clear (front, TRUE)@\n    }\n  else if (event")
-# A third node in front is forgotten.
-curator_plant(
-  shortcut_two_of_three RECIPE mutex FILE lock/verdict.c EXPECT "${two_holders}|token"
-  CHANGE "verdict->knows_front ? (gsize) index - 2 : 0" "0")
-curator_plant(
-  shortcut_rest_is_forgotten RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
-  CHANGE "front->rest_watches == NULL || front->rest_watches->len == 0" "front->rest_watches == NULL || front->rest_watches->len <= 1")
-# The node that was known has a higher number, and waits for ours.
-curator_plant(
-  return_without_comparison TEST ../unit/test_front.c FILE lock/front.c EXPECT "test_known_node_is_of_no_use"
-  CHANGE "distance <= 0 || " "")
-# Those between the known node and ours are forgotten.
-curator_plant(
-  return_known_node_is_the_last RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
-  CHANGE "  if (!front->is_placed)\n"
-         "  if (waits_behind_known (front)) { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@ }\n  if (!front->is_placed)\n")
-# A list that waits as long as the turns before have lasted.
-curator_plant(
-  return_lists_by_old_turns TEST ../unit/test_return_guess.c FILE retry/return_guess.c EXPECT "test_pause"
-  CHANGE "MIN (until_one_is_left, guess->reply_us)" "until_one_is_left")
-# A list that is always too early.
-curator_plant(
-  return_lists_at_once TEST ../unit/test_return_guess.c FILE retry/return_guess.c EXPECT "test_pause"
-  CHANGE "is_worth_it && " "FALSE && ")
-# A writer's own read node, with its number, has come between.
-curator_plant(
-  return_behind_a_writer_that_reads_on TEST test_sim_returns.c SCENE test_writer_that_reads_on FILE lock/front.c
-  EXPECT "expectation failed"
-  CHANGE "  if (!front->is_placed)\n"
-         "  if (waits_behind_known (front)) { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ return@ }\n  if (!front->is_placed)\n")
-curator_plant(
-  return_gone_without_list RECIPE mutex FILE lock/front.c EXPECT "${two_holders}|token"
-  CHANGE "      list_now (front)@"
-         "      if (waits_behind_known (front)) list_now (front)@ else { curator_front_stop (front)@ front->klass->clear (front, TRUE)@ }")
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
@@ -538,27 +486,13 @@ curator_plant(
 # A turn without warning is granted on the list alone.
 curator_plant(
   waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
-  CHANGE "attempt->contender_shown = FALSE@\n  if (is_proven (attempt))" "attempt->contender_shown = FALSE@\n  if (TRUE)")
+  CHANGE "attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own))" "attempt->contender_shown = FALSE@\n  if (TRUE)")
 # The session is checked before the grant, but not the node.
 curator_plant(
-  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/attempt_confirm.c EXPECT "test_node_gone"
-  CHANGE "g_strdup (stake->refuses_check ? attempt->internals->base : stake->path)" "g_strdup (attempt->internals->base)")
-# Both nodes in front end before the answer that shows the own one.
+  waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/own_node.c EXPECT "test_node_gone"
+  CHANGE "g_strdup (node->stake.refuses_check ? node->internals->base : node->path)" "g_strdup (node->internals->base)")
 curator_plant(
-  waiting_turn_before_the_answer TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
-  CHANGE "front->state == CURATOR_FRONT_UNSEEN && !is_looking (front)" "front->state == CURATOR_FRONT_UNSEEN"
-         "  front->is_unseen = TRUE@" "")
-# A read from before the end of a node in front is taken for one from after it.
-curator_plant(
-  waiting_looks_too_early TEST test_sim_waiting.c SCENE test_node_gone FILE lock/front.c EXPECT "test_node_gone"
-  CHANGE "  if (!front->has_looked && !is_looking (front))"
-         "  if (!front->has_looked && !is_looking (front) && curator_own_node_internals (front->own)->client->settings.long_queue > 3)")
-# A node of the same name is taken for the own one, by the read and by the check before the grant.
-curator_plant(
-  waiting_other_node_seen TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/front.c EXPECT "test_node_replaced"
-  CHANGE "\n      || (rc == ZOK && reply->stat->czxid != curator_own_node_stake (front->own)->czxid)" "")
-curator_plant(
-  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/attempt_confirm.c EXPECT "test_node_replaced"
+  waiting_other_node_checked TEST test_sim_waiting.c SCENE test_node_replaced FILE lock/own_node.c EXPECT "test_node_replaced"
   CHANGE "rc == ZOK && stake->needs_read" "rc == ZOK && stake->refuses_check")
 # The node of a far waiter counts as checked recently, as that of a near one.
 curator_plant(

@@ -8,9 +8,6 @@
 #include "retry/retry_policy.h"
 #include "sim_contender.h"
 
-/* So few contenders make use of the shortcuts of long queues. */
-#define LONG_QUEUE 3
-
 static gboolean
 still_held (gpointer data)
 {
@@ -70,7 +67,6 @@ add_member (SimContest *contest, int i)
       curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));
   curator_retry_policy_unref (policy);
   curator_client_set_session_timeout (member->client, contest->rules.session_timeout_ms);
-  member->client->settings.long_queue = LONG_QUEUE;
   sim_world_add_client (contest->world, member->process, member->client);
   if (!curator_client_start (member->client, &error))
     g_error ("start: %s", error->message);

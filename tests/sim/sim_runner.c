@@ -161,7 +161,7 @@ set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Prof
     }
 }
 
-/* So many sessions of one contender each that those who come back find others behind them. */
+/* Many sessions of one contender each. */
 static void
 make_a_crowd (SimContestRules *rules)
 {

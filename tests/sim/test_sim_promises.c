@@ -537,97 +537,6 @@ test_own_end_grants_nothing (void **state)
   scene_play (&play);
 }
 
-/* --- nor does the end of two such nodes ---------------------------------------------------------- */
-
-static void
-expire_behind_two (gpointer data)
-{
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, first != NULL);
-  scene->held = TRUE;
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
-  scene->waited = TRUE;
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 4);
-  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
-  /* Those between the three give up, and one of them queues behind the third. */
-  AWAIT (scene, scene->n_refused == 2 && scene_n_children (scene, SCENE_PATH) == 4);
-  sim_sleep_ms (scene->world, 2000);
-  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
-  AWAIT (scene, scene->over && scene_n_children (scene, SCENE_PATH) == 0);
-}
-
-static void
-stand_between_later (gpointer data)
-{
-  Scene *scene = data;
-  SceneMachine *c = &scene->machines[2];
-  g_autoptr (GError) error = NULL;
-
-  AWAIT (scene, scene->waited);
-  EXPECT (scene, !curator_lock_acquire (c->mutex, 3000, NULL, &error));
-  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
-  scene->n_refused++;
-  AWAIT (scene, scene->n_refused == 2);
-  hold_alone (scene, c->mutex);
-}
-
-static void
-test_own_end_of_two_grants_nothing (void **state)
-{
-  const ScenePlay play = { .roles = { expire_behind_two, stand_between, stand_between_later } };
-  scene_play (&play);
-}
-
-/* --- nor does that of a node that is watched later ----------------------------------------------- */
-
-static void
-expire_behind_three (gpointer data)
-{
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  const gboolean second_first = g_rand_boolean (sim_world_rand (scene->world));
-  const char *const others[] = { SCENE_PATH "/lock-0000000001", SCENE_PATH "/lock-0000000002" };
-  a->client->settings.long_queue = G_N_ELEMENTS (others) + 2;
-  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, first != NULL);
-  EXPECT (scene, sim_world_put (scene->world, others[0], "", 0));
-  EXPECT (scene, sim_world_put (scene->world, others[1], "", 0));
-  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 4);
-  scene->waited = TRUE;
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 5);
-  sim_sleep_ms (scene->world, 500);
-  EXPECT (scene, sim_world_delete (scene->world, others[second_first ? 1 : 0]));
-  sim_sleep_ms (scene->world, 500);
-  EXPECT (scene, sim_world_delete (scene->world, others[second_first ? 0 : 1]));
-  sim_sleep_ms (scene->world, 500);
-  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
-  AWAIT (scene, scene->over && scene_n_children (scene, SCENE_PATH) == 0);
-}
-
-static void
-hold_behind_three (gpointer data)
-{
-  Scene *scene = data;
-  SceneMachine *b = &scene->machines[1];
-
-  AWAIT (scene, scene->waited);
-  hold_alone (scene, b->mutex);
-}
-
-static void
-test_own_end_of_the_rest_grants_nothing (void **state)
-{
-  const ScenePlay play = { .roles = { expire_behind_three, hold_behind_three } };
-  scene_play (&play);
-}
-
 /* --- a member of a multi-lock is lost ----------------------------------------------------------- */
 
 #define LOST_PATH   "/sim/lost"
@@ -787,8 +696,6 @@ main (void)
     cmocka_unit_test (test_release_in_an_outage),
     cmocka_unit_test (test_bounded_releases),
     cmocka_unit_test (test_own_end_grants_nothing),
-    cmocka_unit_test (test_own_end_of_two_grants_nothing),
-    cmocka_unit_test (test_own_end_of_the_rest_grants_nothing),
     cmocka_unit_test (test_member_lost_while_waiting),
     cmocka_unit_test (test_count_is_followed_after_a_refusal),
     cmocka_unit_test (test_timer_ends_with_its_state),
