@@ -2,7 +2,7 @@
  *
  * TIMERS     deadlines, retry sleeps, heartbeats, loss of a lease. Never runs user code and never
  *            blocks, so neither ZooKeeper's threads nor a slow callback can delay it.
- * CALLBACKS  the user's callbacks, unless a GMainContext was named.
+ * CALLS      the user's callbacks, unless a GMainContext was named.
  * STATES     the user's listeners of connection and lease states: a loss does not queue behind a
  *            slow callback.
  * SESSION    what may block: name resolution, opening and closing ZooKeeper handles.

@@ -42,11 +42,11 @@ typedef struct
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
   unsigned restarting : 1 CURATOR_GUARDED;
-  unsigned counted_as_waiter : 1 CURATOR_GUARDED; /* in the client's n_waiting */
-  unsigned withdrawn : 1 CURATOR_GUARDED;         /* another attempt on the path will follow */
-  unsigned contender_shown : 1 CURATOR_GUARDED;   /* in front, by a server, in this session */
-  unsigned only_litter : 1 CURATOR_GUARDED; /* only what this client is deleting is in front */
-  GList link;                               /* in internals->attempts while it has a node */
+  unsigned counted_as_waiter : 1 CURATOR_GUARDED;      /* in the client's n_waiting */
+  unsigned withdrawn : 1 CURATOR_GUARDED;              /* another attempt on the path will follow */
+  unsigned contender_shown : 1 CURATOR_GUARDED;        /* in front, by a server, in this session */
+  unsigned ahead_is_being_deleted : 1 CURATOR_GUARDED; /* and nothing else is in front */
+  GList link; /* in internals->attempts while it has a node */
 
   CuratorSessionHook session_hook CURATOR_GUARDED;
   CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */

@@ -133,7 +133,7 @@ static CURATOR_LOCKED void
 on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
-  attempt->only_litter = is_litter != FALSE;
+  attempt->ahead_is_being_deleted = is_litter != FALSE;
   attempt->contender_shown = attempt->contender_shown && !is_litter;
   curator_attempt_wait_for (attempt, leaf);
 }

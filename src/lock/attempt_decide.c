@@ -27,7 +27,7 @@ curator_attempt_begin_to_wait (Attempt *attempt)
 {
   curator_count_waiting (attempt->op.client, attempt->counted_as_waiter ? 0 : 1);
   attempt->counted_as_waiter = TRUE;
-  if (!attempt->only_litter)
+  if (!attempt->ahead_is_being_deleted)
     {
       attempt->contender_shown = TRUE;
       attempt->op.contender_was_shown = TRUE;
@@ -176,7 +176,7 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
     }
   CuratorQueue *queue = curator_sorted_list_get (list, children, internals);
   const CuratorVerdict verdict = curator_judge (internals, internals->max_leases, own, queue);
-  attempt->only_litter =
+  attempt->ahead_is_being_deleted =
       !attempt->contender_shown && curator_verdict_is_for_litter (&verdict, internals, own, queue);
   if (queue->other_recipe != NULL)
     curator_lock_internals_warn_of_mix (internals->client, internals->base, queue->other_recipe);

@@ -115,7 +115,7 @@ curator_attempt_reset (Attempt *attempt)
   curator_front_stop (&attempt->front);
   discard_node (attempt);
   attempt->contender_shown = FALSE;
-  attempt->only_litter = FALSE;
+  attempt->ahead_is_being_deleted = FALSE;
   curator_session_remove_hook (&attempt->session_hook);
   curator_own_node_leave (&attempt->own);
 }
@@ -289,9 +289,9 @@ GError *
 curator_attempt_timed_out (CuratorOp *op)
 {
   const Attempt *attempt = (const Attempt *) op;
-  const gboolean is_contended = attempt->contender_shown || attempt->state == ATTEMPT_DECIDING
-                                || (attempt->state == ATTEMPT_WAITING
-                                    && curator_client_is_connected (op->client));
+  const gboolean is_contended =
+      attempt->contender_shown || attempt->state == ATTEMPT_DECIDING
+      || (attempt->state == ATTEMPT_WAITING && curator_client_is_connected (op->client));
 
   return attempt->failure != NULL
              ? g_error_copy (attempt->failure)

@@ -100,9 +100,8 @@ curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
   if (curator_queue_is_exhausted (queue, (gsize) index))
     return (CuratorVerdict){ .kind = VERDICT_EXHAUSTED, .n_foreign = queue->n_foreign };
   const char *twin = curator_queue_twin_of (queue, (gsize) index);
-  return twin != NULL ? (CuratorVerdict){ .kind = VERDICT_TIED,
-                                          .watch = twin,
-                                          .n_foreign = queue->n_foreign }
+  return twin != NULL ? (
+             CuratorVerdict){ .kind = VERDICT_TIED, .watch = twin, .n_foreign = queue->n_foreign }
                       : ask_driver (internals, max_leases, own, queue, index);
 }
 

@@ -20,9 +20,9 @@ typedef struct
   CuratorVerdictKind kind;
   const char *watch;        /* leaf name, valid as long as the queue; NULL: the parent's children */
   const char *second_watch; /* the leaf name in front of watch, if its end matters, too; or NULL */
-  gboolean is_next; /* the node to watch is the last one in front, now and later */
-  gboolean is_near; /* the node to watch holds the lock: its end may be the grant */
-  gsize n_foreign;  /* children that are no lock nodes */
+  gboolean is_next;         /* the node to watch is the last one in front, now and later */
+  gboolean is_near;         /* the node to watch holds the lock: its end may be the grant */
+  gsize n_foreign;          /* children that are no lock nodes */
 } CuratorVerdict;
 
 /* The verdict on a node with a number. own: its leaf name. */

@@ -5,7 +5,7 @@
  * NOTES: a session that holds something sends one every period of the lease clock. One that only waits
  * needs a proof when its turn comes. Right behind a holder that may be any moment, so that session sends
  * four for each session timeout. Further back it sends one, at a random moment, to find a node that was
- * deleted; a turn that comes without warning is confirmed first, see attempt_end.c. A reconnect does not
+ * deleted; a turn that comes without warning is confirmed first, see attempt_confirm.c. A reconnect does not
  * bring that one forward, because an election disconnects all sessions at once.
  */
 #include "session/beat_due.h"

@@ -92,8 +92,7 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       CuratorSession *session = request->session;
       const gint64 now = curator_locked_reread_us (session->client);
       curator_lease_clock_note_answer (session, request->sent_us, now);
-      curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP,
-                              now - request->sent_us);
+      curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
       session->quiet_since_us = now;
       if (rc == ZOK && is_write (request))
         curator_lease_clock_note_proof (session, request->sent_us, now);
