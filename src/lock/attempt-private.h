@@ -104,6 +104,8 @@ void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKE
 
 /* It is its turn. Without a recent proof of session and node, a quorum confirms them before. */
 void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
+/* The same, and a recent proof does not do. */
+void curator_attempt_grant_if_confirmed (Attempt *attempt) CURATOR_LOCKED;
 /* TRUE if the hold that the node requires is lost; the attempt has then failed. */
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */

@@ -93,6 +93,13 @@ curator_attempt_grant (Attempt *attempt)
       finish_granted (attempt);
       return;
     }
+  curator_attempt_grant_if_confirmed (attempt);
+}
+
+void
+curator_attempt_grant_if_confirmed (Attempt *attempt)
+{
+  attempt->contender_shown = FALSE;
   curator_front_stop (&attempt->front);
   curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }

@@ -100,7 +100,11 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
                        curator_path_leaf (curator_attempt_node (attempt))));
       break;
     case VERDICT_GRANTED:
-      curator_attempt_grant (attempt);
+      /* While it waited, a node of the same name may have taken the place of ours: no list shows that. */
+      if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
+        curator_attempt_grant_if_confirmed (attempt);
+      else
+        curator_attempt_grant (attempt);
       break;
     case VERDICT_WAIT:
       wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,

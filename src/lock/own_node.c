@@ -340,17 +340,12 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
-    {
-      node->klass->failed (node, rc, "looking for our node in");
-      return;
-    }
-  if (!node->request->is_sequential && node->prefix == NULL)
-    {
-      curator_own_node_check_owner (node);
-      return;
-    }
-  node->in_flight =
-      curator_request_get_children (node->session, node->internals->base, FALSE, on_found, node);
+    node->klass->failed (node, rc, "looking for our node in");
+  else if (!node->request->is_sequential && node->prefix == NULL)
+    curator_own_node_check_owner (node);
+  else
+    node->in_flight =
+        curator_request_get_children (node->session, node->internals->base, FALSE, on_found, node);
 }
 
 void
@@ -400,29 +395,22 @@ on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorStake *stake = &node->stake;
 
   node->in_flight = NULL;
-  if (rc == ZOK && stake->needs_read)
-    {
-      node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
-    }
-  else if (rc == ZOK)
-    {
-      note_checked (node, sent_us);
-    }
-  else if (rc == ZNONODE)
-    {
-      node->klass->gone (node);
-    }
-  else if (rc == ZNOAUTH && !stake->refuses_check)
+  if (rc == ZNOAUTH && !stake->refuses_check)
     {
       /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists does not. */
       stake->needs_read = TRUE;
       stake->refuses_check = TRUE;
       curator_own_node_confirm (node);
+      return;
     }
+  if (rc == ZOK && stake->needs_read)
+    node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
+  else if (rc == ZOK)
+    note_checked (node, sent_us);
+  else if (rc == ZNONODE)
+    node->klass->gone (node);
   else
-    {
-      node->klass->failed (node, rc, "confirming");
-    }
+    node->klass->failed (node, rc, "confirming");
 }
 
 void

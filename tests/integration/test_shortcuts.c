@@ -131,13 +131,6 @@ log_is_answered (GPtrArray *log)
   return open == 0;
 }
 
-static gboolean
-is_answered (Fixture *fixture)
-{
-  g_autoptr (GPtrArray) log = proxy_log_copy (fixture->proxy);
-  return log_is_answered (log);
-}
-
 typedef struct
 {
   Fixture *fixture;
