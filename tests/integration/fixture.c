@@ -135,6 +135,40 @@ mutex_new (CuratorClient *client, const char *path)
   return lock;
 }
 
+CuratorLock *
+fixed_node_new (CuratorClient *client, const char *path)
+{
+  return curator_fixed_node_lock_new (client, path, NULL);
+}
+
+CuratorLock *
+semaphore_mutex_new (CuratorClient *client, const char *path)
+{
+  return curator_semaphore_mutex_new (client, path, NULL);
+}
+
+CuratorLock *
+reader_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_read_lock (both));
+}
+
+CuratorLock *
+writer_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_write_lock (both));
+}
+
+CuratorLock *
+multi_lock_new (CuratorClient *client, const char *path)
+{
+  g_autofree char *second = g_strconcat (path, "-b", NULL);
+  const char *const paths[] = { path, second, NULL };
+  return curator_multi_lock_new_for_paths (client, paths, NULL);
+}
+
 void
 check_error (GError **error, GQuark domain, int code, const char *name, const char *file, int line)
 {

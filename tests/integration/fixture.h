@@ -57,6 +57,14 @@ void client_start (CuratorClient *client);
 CuratorClient *client_connect (const char *address);
 CuratorLock *mutex_new (CuratorClient *client, const char *path);
 
+/* A lock of each other kind. */
+typedef CuratorLock *(*KindNew) (CuratorClient *client, const char *path);
+CuratorLock *fixed_node_new (CuratorClient *client, const char *path);
+CuratorLock *semaphore_mutex_new (CuratorClient *client, const char *path);
+CuratorLock *reader_new (CuratorClient *client, const char *path);
+CuratorLock *writer_new (CuratorClient *client, const char *path);
+CuratorLock *multi_lock_new (CuratorClient *client, const char *path); /* and path "-b" */
+
 /* Expires the session that last went through the proxy, and returns its id. Its owner is cut off
  * meanwhile, so that it cannot rejoin the session before it expires; it learns of the expiry when
  * it reconnects. */

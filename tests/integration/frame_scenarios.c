@@ -2,6 +2,8 @@
  * succeeds whichever frame is lost. */
 #include "frames.h"
 
+#include "support/held_lease.h"
+
 #include <string.h>
 
 /* A failed requirement returns from the scenario; its variables release what they hold. */
@@ -57,10 +59,23 @@ lock_at (FrameRun *run, CuratorClient *client, LockNew make, const char *name)
   return make (client, path, NULL);
 }
 
+/* Its node is the one that was created in the lease's session, not an orphan's. */
 static gboolean
-is_granted (Taking *taking)
+owns_node (FrameRun *run, CuratorLease *lease)
 {
-  return taking_wait (taking, LONG_MS) && taking->leases != NULL;
+  struct Stat stat = { 0 };
+  raw_zk_get (run->raw, curator_lease_get_node_path (lease), NULL, &stat);
+  return stat.ephemeralOwner == curator_lease_get_session_id (lease)
+         && stat.czxid == (gint64) curator_lease_get_fencing_token (lease);
+}
+
+static gboolean
+is_granted (FrameRun *run, Taking *taking)
+{
+  gboolean all = taking_wait (taking, LONG_MS) && taking->leases != NULL;
+  for (guint i = 0; all && i < taking->leases->len; i++)
+    all = owns_node (run, g_ptr_array_index (taking->leases, i));
+  return all;
 }
 
 /* Confirmed, or left to the reaper: ownership has ended in both cases. */
@@ -96,6 +111,7 @@ run_mutex (FrameRun *run)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = lock_at (run, run->client, curator_mutex_new, "lock");
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
+  require (run, owns_node (run, held_lease (lock)));
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
   require_ok (run, is_given_back (curator_lock_release (lock, 0, NULL, &error), &error), error);
   require (run, curator_lock_is_owned_by_current_thread (lock));
@@ -108,17 +124,19 @@ static void
 hand_over (FrameRun *run, CuratorLock *theirs, CuratorLock *ours, const char *queue)
 {
   g_autoptr (Taking) first = taking_start_lock (theirs, LONG_MS, NULL);
-  require_ok (run, is_granted (first), first->error);
+  require_ok (run, is_granted (run, first), first->error);
+  const guint64 token = curator_lease_get_fencing_token (taking_lease (first, 0));
   g_autoptr (Taking) second = taking_start_lock (ours, LONG_MS, NULL);
   require (run, queue == NULL || wait_children (run, queue, 2));
   require (run, !taking_has_returned (second));
   require (run, give_back (first));
-  require_ok (run, is_granted (second), second->error);
+  require_ok (run, is_granted (run, second), second->error);
+  require (run, curator_lease_get_fencing_token (taking_lease (second, 0)) > token);
   g_autoptr (Taking) third = taking_start_lock (theirs, LONG_MS, NULL);
   require (run, queue == NULL || wait_children (run, queue, 2));
   require (run, !taking_has_returned (third));
   require (run, give_back (second));
-  require_ok (run, is_granted (third), third->error);
+  require_ok (run, is_granted (run, third), third->error);
   require (run, give_back (third));
 }
 
@@ -153,7 +171,7 @@ run_timeout (FrameRun *run)
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
   g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
-  require_ok (run, is_granted (holder), holder->error);
+  require_ok (run, is_granted (run, holder), holder->error);
   g_autoptr (Taking) waiter = taking_start_lock (ours, 1000, NULL);
   require (run, taking_wait (waiter, LONG_MS) && waiter->leases == NULL);
   require_ok (run, g_error_matches (waiter->error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT),
@@ -169,7 +187,7 @@ run_cancel (FrameRun *run)
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) ours = lock_at (run, run->client, curator_mutex_new, "lock");
   g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
-  require_ok (run, is_granted (holder), holder->error);
+  require_ok (run, is_granted (run, holder), holder->error);
   g_autoptr (Taking) waiter = taking_start_lock (ours, CURATOR_WAIT_FOREVER, cancellable);
   require (run, wait_children (run, "lock", 2));
   g_cancellable_cancel (cancellable);
@@ -189,16 +207,16 @@ take_leases (FrameRun *run, int max, int n)
   g_autoptr (CuratorSemaphore) theirs = curator_semaphore_new (run->peer, path, max, NULL);
   g_autoptr (CuratorSemaphore) ours = curator_semaphore_new (run->client, path, max, NULL);
   g_autoptr (Taking) first = taking_start (theirs, 1, LONG_MS, NULL);
-  require_ok (run, is_granted (first), first->error);
+  require_ok (run, is_granted (run, first), first->error);
   g_autoptr (Taking) second = taking_start (ours, n, LONG_MS, NULL);
   require (run, wait_children (run, "sem/leases", max + 1));
   require (run, !taking_has_returned (second));
   require (run, give_back (first));
-  require_ok (run, is_granted (second), second->error);
+  require_ok (run, is_granted (run, second), second->error);
   require (run, second->leases->len == (guint) n && wait_children (run, "sem/leases", n));
   g_autoptr (Taking) third = taking_start (theirs, max, LONG_MS, NULL);
   require (run, give_back (second));
-  require_ok (run, is_granted (third), third->error);
+  require_ok (run, is_granted (run, third), third->error);
   require (run, third->leases->len == (guint) max && give_back (third));
 }
 
@@ -268,9 +286,9 @@ run_downgrade (FrameRun *run)
   require_ok (run, curator_lock_acquire (read, LONG_MS, NULL, &error), error);
   require_ok (run, is_given_back (curator_lock_release (write, 0, NULL, &error), &error), error);
   require (run, wait_children (run, "rw", 2));
-  require (run, !taking_has_returned (writer));
+  require (run, !taking_has_returned (writer) && owns_node (run, held_lease (read)));
   require_ok (run, is_given_back (curator_lock_release (read, 0, NULL, &error), &error), error);
-  require_ok (run, is_granted (writer), writer->error);
+  require_ok (run, is_granted (run, writer), writer->error);
   require (run, give_back (writer));
 }
 
@@ -285,12 +303,12 @@ run_multi_lock (FrameRun *run)
   CuratorLock *const members[] = { mutex, curator_rw_lock_write_lock (pairs.ours), last };
   g_autoptr (CuratorLock) all = curator_multi_lock_new (members, G_N_ELEMENTS (members));
   g_autoptr (Taking) blocker = taking_start_lock (theirs, LONG_MS, NULL);
-  require_ok (run, is_granted (blocker), blocker->error);
+  require_ok (run, is_granted (run, blocker), blocker->error);
   g_autoptr (Taking) taking = taking_start_lock (all, LONG_MS, NULL);
   require (run, wait_children (run, "sem/leases", 2));
   require (run, !taking_has_returned (taking));
   require (run, give_back (blocker));
-  require_ok (run, is_granted (taking), taking->error);
+  require_ok (run, is_granted (run, taking), taking->error);
   require (run, give_back (taking));
 }
 
@@ -315,7 +333,7 @@ ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
   g_autoptr (CuratorLock) lock = lock_at (run, holder, curator_mutex_new, "lock");
   require (run, curator_lock_make_revocable (lock, count_request, &asked, NULL, NULL));
   g_autoptr (Taking) taking = taking_start_lock (lock, LONG_MS, NULL);
-  require_ok (run, is_granted (taking), taking->error);
+  require_ok (run, is_granted (run, taking), taking->error);
   const char *node = curator_lease_get_node_path (g_ptr_array_index (taking->leases, 0));
   gboolean written = curator_attempt_revoke (asker, node, 0, NULL, &error);
   require_ok (run, written, error);

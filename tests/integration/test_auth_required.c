@@ -1,5 +1,5 @@
-/* Servers that give a session to everybody and serve only those who have authenticated: whatever a client without
- * credentials asks first, it is told so, once, and it does not come back. */
+/* Clients that a server does not serve, because they have not authenticated, or with what it does not know: whatever
+ * they ask, they are told so, once, and do not come back. */
 #include "taking.h"
 
 #include "core/client-record.h"
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#define PROVIDER "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
+#define PROVIDER                                                                                   \
+  "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
 #define ENFORCED "-Dzookeeper.enforce.auth.enabled=true"
 
 /* The settings of servers. */
@@ -40,26 +41,25 @@ acquire (CuratorLock *lock, GError **error)
 static gboolean
 ask_mutex (CuratorClient *client, GError **error)
 {
-  return acquire (curator_mutex_new (client, "/auth/mutex", error), error);
+  return acquire (mutex_new (client, "/auth/mutex"), error);
 }
 
 static gboolean
 ask_semaphore_mutex (CuratorClient *client, GError **error)
 {
-  return acquire (curator_semaphore_mutex_new (client, "/auth/semaphore-mutex", error), error);
+  return acquire (semaphore_mutex_new (client, "/auth/semaphore-mutex"), error);
 }
 
 static gboolean
 ask_fixed_node (CuratorClient *client, GError **error)
 {
-  return acquire (curator_fixed_node_lock_new (client, "/auth/fixed", error), error);
+  return acquire (fixed_node_new (client, "/auth/fixed"), error);
 }
 
 static gboolean
 ask_multi_lock (CuratorClient *client, GError **error)
 {
-  static const char *const paths[] = { "/auth/a", "/auth/b", NULL };
-  return acquire (curator_multi_lock_new_for_paths (client, paths, error), error);
+  return acquire (multi_lock_new (client, "/auth/a"), error);
 }
 
 static gboolean
@@ -100,16 +100,44 @@ ask_for_a_lock (CuratorClient *client, GError **error)
   return found != NULL;
 }
 
+static gboolean
+ask_for_all (CuratorClient *client, GError **error)
+{
+  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/", NULL, NULL, LONG_MS, NULL, error);
+  return all != NULL;
+}
+
+static gboolean
+ask_for_participants (CuratorClient *client, GError **error)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/auth/look", NULL);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, LONG_MS, NULL, error);
+  return nodes != NULL;
+}
+
+static gboolean
+ask_to_revoke (CuratorClient *client, GError **error)
+{
+  return curator_attempt_revoke (client, "/auth/look/node", LONG_MS, NULL, error);
+}
+
 static const struct
 {
   const char *name;
   gboolean (*ask) (CuratorClient *client, GError **error);
 } questions[] = {
-  { "mutex", ask_mutex },           { "semaphore mutex", ask_semaphore_mutex },
-  { "fixed node", ask_fixed_node }, { "multi-lock", ask_multi_lock },
-  { "semaphore", ask_semaphore },   { "count", ask_count },
-  { "latch", ask_latch },           { "find locks", ask_for_locks },
+  { "mutex", ask_mutex },
+  { "semaphore mutex", ask_semaphore_mutex },
+  { "fixed node", ask_fixed_node },
+  { "multi-lock", ask_multi_lock },
+  { "semaphore", ask_semaphore },
+  { "count", ask_count },
+  { "latch", ask_latch },
+  { "find locks", ask_for_locks },
   { "inspect", ask_for_a_lock },
+  { "inspect all", ask_for_all },
+  { "participants", ask_for_participants },
+  { "revoke", ask_to_revoke },
 };
 
 /* libzookeeper may have connected again before its handle is closed. */
@@ -186,11 +214,87 @@ test_every_first_question (void **state)
     }
 }
 
+/* --- credentials of a scheme that the server does not know ---------------------------------------------- */
+
+/* Credentials of a scheme that the server does not know: the handle fails, and every call and
+ * listener gets the error. */
+static void
+test_p5_refused_credentials (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/auth/refused");
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_false (contender->acquired);
+  assert_curator_error (&contender->error, CURATOR_ERROR_AUTH_FAILED);
+  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_false (curator_client_block_until_connected (client, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_no_residue (fixture, "/auth/refused", SESSION_MS + 2000);
+}
+
+typedef struct
+{
+  CuratorClient *client;
+  gsize question;
+  gboolean succeeded;
+  GError *error;
+} Caller;
+
+static gpointer
+call (gpointer data)
+{
+  Caller *caller = data;
+  caller->succeeded = questions[caller->question].ask (caller->client, &caller->error);
+  return NULL;
+}
+
+/* The requests of every kind of call are under way when the server refuses. No call takes that for an
+ * answer about a node, and none says that a lock is free. */
+static void
+test_refused_under_way (void **state)
+{
+  Fixture *fixture = *state;
+  Caller callers[G_N_ELEMENTS (questions)] = { 0 };
+  GThread *threads[G_N_ELEMENTS (questions)];
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  proxy_arm (fixture->proxy, PROXY_AUTH, 1, 1, PROXY_HOLD_REQUEST);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  for (gsize i = 0; i < G_N_ELEMENTS (questions); i++)
+    {
+      callers[i] = (Caller){ .client = client, .question = i };
+      threads[i] = g_thread_new (questions[i].name, call, &callers[i]);
+    }
+  wait_ms (200);
+  proxy_let_go (fixture->proxy);
+  for (gsize i = 0; i < G_N_ELEMENTS (questions); i++)
+    {
+      g_thread_join (threads[i]);
+      if (callers[i].succeeded)
+        fail_msg ("%s succeeds", questions[i].name);
+      print_message ("%s: %s\n", questions[i].name, callers[i].error->message);
+      assert_curator_error (&callers[i].error, CURATOR_ERROR_AUTH_FAILED);
+    }
+  proxy_disarm (fixture->proxy);
+  assert_no_residue (fixture, "/auth/mutex", SESSION_MS + 2000);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_every_first_question),
+    heal_and_test (test_every_first_question),
+    heal_and_test (test_p5_refused_credentials),
+    heal_and_test (test_refused_under_way),
   };
-  return cmocka_run_group_tests_name ("auth_required", tests, NULL, NULL);
+  return cmocka_run_group_tests_name ("auth_required", tests, fixture_start, fixture_stop);
 }

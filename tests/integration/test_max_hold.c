@@ -236,21 +236,16 @@ static void
 test_every_recipe (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
+  static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
+                                   reader_new, writer_new,     multi_lock_new };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/mutex");
-  g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/max-hold/fixed", &error);
-  g_autoptr (CuratorLock) sem = curator_semaphore_mutex_new (client, "/max-hold/sem", &error);
-  g_autoptr (CuratorRwLock) rw = curator_rw_lock_new (client, "/max-hold/rw", NULL, 0, &error);
-  const char *const paths[] = { "/max-hold/a", "/max-hold/b", NULL };
-  g_autoptr (CuratorLock) multi = curator_multi_lock_new_for_paths (client, paths, &error);
 
-  assert_ends_for_its_thread (mutex);
-  assert_ends_for_its_thread (fixed);
-  assert_ends_for_its_thread (sem);
-  assert_ends_for_its_thread (curator_rw_lock_read_lock (rw));
-  assert_ends_for_its_thread (curator_rw_lock_write_lock (rw));
-  assert_ends_for_its_thread (multi);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/max-hold/%zu", i);
+      g_autoptr (CuratorLock) lock = kinds[i](client, path);
+      assert_ends_for_its_thread (lock);
+    }
 }
 
 int

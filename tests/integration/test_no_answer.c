@@ -94,52 +94,19 @@ test_silent_server (void **state)
   check_refusals (lock, 1, SESSION_MS / 3, CURATOR_ERROR_CONNECTION_LOST);
 }
 
-typedef CuratorLock *(*Recipe) (CuratorClient *client, const char *path);
-
-static CuratorLock *
-fixed_node (CuratorClient *client, const char *path)
-{
-  return curator_fixed_node_lock_new (client, path, NULL);
-}
-
-static CuratorLock *
-semaphore_mutex (CuratorClient *client, const char *path)
-{
-  return curator_semaphore_mutex_new (client, path, NULL);
-}
-
-static CuratorLock *
-reader (CuratorClient *client, const char *path)
-{
-  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_read_lock (both));
-}
-
-static CuratorLock *
-writer (CuratorClient *client, const char *path)
-{
-  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_write_lock (both));
-}
-
-static CuratorLock *
-both (CuratorClient *client, const char *path)
-{
-  g_autofree char *other = g_strconcat (path, "-b", NULL);
-  const char *const paths[] = { path, other, NULL };
-  return curator_multi_lock_new_for_paths (client, paths, NULL);
-}
-
 static const struct
 {
   const char *path;
-  Recipe first; /* gives up */
-  Recipe next;
+  KindNew first; /* gives up */
+  KindNew next;
 } litterers[] = {
-  { "/litter/mutex", mutex_new, mutex_new }, { "/litter/fixed", fixed_node, fixed_node },
-  { "/litter/write", writer, writer },       { "/litter/read", writer, reader },
-  { "/litter/write-2", reader, writer },     { "/litter/sem", semaphore_mutex, semaphore_mutex },
-  { "/litter/multi", both, both },
+  { "/litter/mutex", mutex_new, mutex_new },
+  { "/litter/fixed", fixed_node_new, fixed_node_new },
+  { "/litter/write", writer_new, writer_new },
+  { "/litter/read", writer_new, reader_new },
+  { "/litter/write-2", reader_new, writer_new },
+  { "/litter/sem", semaphore_mutex_new, semaphore_mutex_new },
+  { "/litter/multi", multi_lock_new, multi_lock_new },
 };
 
 /* A short acquire is given up at every moment of its round trips; the single try after it succeeds. */

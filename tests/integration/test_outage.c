@@ -41,68 +41,21 @@ holder_connect (Fixture *fixture)
   return client;
 }
 
-/* The recipes. */
-
-static CuratorLock *
-new_mutex (CuratorClient *client, GError **error)
-{
-  return curator_mutex_new (client, "/outage/mutex", error);
-}
-
-static CuratorLock *
-new_semaphore_mutex (CuratorClient *client, GError **error)
-{
-  return curator_semaphore_mutex_new (client, "/outage/semaphore", error);
-}
-
-static CuratorLock *
-new_fixed_node (CuratorClient *client, GError **error)
-{
-  return curator_fixed_node_lock_new (client, "/outage/fixed", error);
-}
-
-static CuratorLock *
-new_side (CuratorClient *client, gboolean write, GError **error)
-{
-  g_autoptr (CuratorRwLock) pair = curator_rw_lock_new (client, "/outage/rw", NULL, 0, error);
-  return pair == NULL ? NULL
-                      : curator_lock_ref (write ? curator_rw_lock_write_lock (pair)
-                                                : curator_rw_lock_read_lock (pair));
-}
-
-static CuratorLock *
-new_write (CuratorClient *client, GError **error)
-{
-  return new_side (client, TRUE, error);
-}
-
-static CuratorLock *
-new_read (CuratorClient *client, GError **error)
-{
-  return new_side (client, FALSE, error);
-}
-
-static CuratorLock *
-new_multi (CuratorClient *client, GError **error)
-{
-  static const char *const paths[] = { "/outage/multi", "/outage/mutex", NULL };
-  return curator_multi_lock_new_for_paths (client, paths, error);
-}
-
 typedef struct
 {
   const char *name;
-  CuratorLock *(*create) (CuratorClient *client, GError **error);
-  CuratorLock *(*block) (CuratorClient *client, GError **error); /* what excludes it */
+  const char *path;
+  KindNew create;
+  KindNew block; /* what excludes it */
 } Recipe;
 
 static const Recipe recipes[] = {
-  { "mutex", new_mutex, new_mutex },
-  { "semaphore mutex", new_semaphore_mutex, new_semaphore_mutex },
-  { "fixed node", new_fixed_node, new_fixed_node },
-  { "write lock", new_write, new_write },
-  { "read lock", new_read, new_write },
-  { "multi-lock", new_multi, new_mutex },
+  { "mutex", "/outage/mutex", mutex_new, mutex_new },
+  { "semaphore mutex", "/outage/semaphore", semaphore_mutex_new, semaphore_mutex_new },
+  { "fixed node", "/outage/fixed", fixed_node_new, fixed_node_new },
+  { "write lock", "/outage/rw", writer_new, writer_new },
+  { "read lock", "/outage/rw", reader_new, writer_new },
+  { "multi-lock", "/outage/mutex", multi_lock_new, mutex_new },
 };
 
 /* The ways to acquire, with one error for each failure. */
@@ -413,7 +366,7 @@ add_acquires (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
     {
       for (gsize w = 0; w < G_N_ELEMENTS (ways); w++)
         {
-          const Cell cell = { .lock = recipes[r].create (world->client, NULL),
+          const Cell cell = { .lock = recipes[r].create (world->client, recipes[r].path),
                               .name = recipes[r].name,
                               .way = ways[w],
                               .ms = ms };
@@ -712,7 +665,7 @@ test_contention (void **state)
   for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLock) lock = recipes[r].block (holder, &error);
+      g_autoptr (CuratorLock) lock = recipes[r].block (holder, recipes[r].path);
       CuratorLease *lease = curator_lock_acquire_lease (lock, 0, NULL, &error);
       /* Two recipes are excluded by the same hold. */
       if (lease != NULL)
@@ -974,7 +927,7 @@ test_server_of_3_4 (void **state)
   start (client);
   for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
     {
-      g_autoptr (CuratorLock) lock = recipes[r].create (client, &error);
+      g_autoptr (CuratorLock) lock = recipes[r].create (client, recipes[r].path);
       assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
       assert_non_null (strstr (error->message, "3.5"));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);

@@ -349,21 +349,17 @@ test_leases (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
+/* These names are what tells the nodes of both sides apart. */
 static void
-test_refused_arguments (void **state)
+test_names_of_sides_in_a_path (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  const char *const paths[] = { "", "/", "rw", "/rw/", "/a__READ__b", "/x/__WRIT__" };
-  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
-    {
-      assert_null (curator_rw_lock_new (client, paths[i], NULL, 0, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-    }
-  g_autofree char *much = g_malloc0 (4097);
-  assert_null (curator_rw_lock_new (client, PATH, much, 4097, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  assert_null (curator_rw_lock_new (client, "/a__READ__b", NULL, 0, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_null (curator_rw_lock_new (client, "/x/__WRIT__", NULL, 0, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
 /* A reference to one side keeps the pair alive; the last one frees it. */
@@ -385,6 +381,218 @@ test_sides_keep_the_pair (void **state)
   assert_no_residue (fixture, PATH, 3000);
 }
 
+/* A writer that gives up must no longer block the readers behind it. */
+static void
+test_readers_pass_when_the_writer_leaves (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/rwf/leaves";
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
+  g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_read_lock (rw_lock));
+  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 1500, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  g_autoptr (Taking) behind =
+      taking_start_lock (curator_rw_lock_read_lock (rw_lock), LONG_MS, NULL);
+  taking_assert_waits (behind);
+  assert_true (taking_wait (writer, LONG_MS));
+  assert_curator_error (&writer->error, CURATOR_ERROR_TIMED_OUT);
+  taking_assert_granted (behind);
+  assert_int_equal (curator_lease_get_state (taking_lease (reader, 0)), CURATOR_LEASE_HELD);
+  taking_give_back (reader);
+  taking_give_back (behind);
+  assert_no_residue (fixture, path, LONG_MS);
+}
+
+/* A writer whose session has expired must not be granted the read lock by its old write hold. */
+static void
+test_p23_stale_writer_cannot_read (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/rwf/stale";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  fixture_expire (fixture);
+  taking_assert_granted (next);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_false (curator_lock_acquire (read, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_children (fixture, path, 1, LONG_MS);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  g_autoptr (Taking) reader = taking_start_lock (read, LONG_MS, NULL);
+  taking_assert_waits (reader);
+  taking_give_back (next);
+  taking_assert_granted (reader);
+  taking_give_back (reader);
+  assert_no_residue (fixture, path, LONG_MS);
+  curator_client_close (client);
+}
+
+/* The session expires before the writer's read node is created, and the client does not know
+ * yet. */
+static void
+test_p23_session_ends_before_the_downgrade (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/rwf/between";
+  g_autoptr (GError) error = NULL;
+  gint64 dead = 0;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  /* This client detects the expiry of its session only by its own clock. */
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
+  taking_assert_granted (next);
+  assert_false (curator_lock_acquire (curator_rw_lock_read_lock (rw_lock), 300, NULL, &error));
+  assert_non_null (error);
+  g_clear_error (&error);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_lease_state (held_lease (write), CURATOR_LEASE_LOST, LONG_MS);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  taking_give_back (next);
+  assert_no_residue (fixture, path, LONG_MS);
+}
+
+/* --- Curator's own tests, by their names: TestInterProcessReadWriteLock, TestLockACLs ------------------- */
+
+/* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
+static void
+test_get_participant_nodes (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    READERS = 20,
+    WRITERS = 8
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  Taking *takings[READERS + WRITERS];
+  for (int i = 0; i < READERS + WRITERS; i++)
+    takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
+  assert_children (fixture, PATH, READERS + WRITERS, LONG_MS);
+  g_auto (GStrv) readers = curator_lock_get_participant_nodes (read, 0, NULL, &error);
+  assert_ok (readers != NULL, &error);
+  g_auto (GStrv) writers = curator_lock_get_participant_nodes (write, 0, NULL, &error);
+  assert_ok (writers != NULL, &error);
+  assert_int_equal (g_strv_length (readers), READERS);
+  assert_int_equal (g_strv_length (writers), WRITERS);
+  for (int i = 0; i < READERS + WRITERS; i++)
+    {
+      taking_assert_granted (takings[i]);
+      taking_give_back (takings[i]);
+      taking_free (takings[i]);
+    }
+  assert_no_residue (fixture, PATH, 3000);
+}
+
+/* testThatUpgradingIsDisallowed: Java times out; here the call fails at once. */
+static void
+test_that_upgrading_is_disallowed (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+  assert_false (curator_lock_acquire (write, 5000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
+  assert_children (fixture, PATH, 1, 3000);
+  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+}
+
+/* testThatDowngradingRespectsThreads: while one thread holds the write lock, no other thread may
+ * read. */
+static void
+test_that_downgrading_respects_threads (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
+  g_autoptr (Contender) writer =
+      contender_start (curator_rw_lock_write_lock (rw_lock), LONG_MS, NULL);
+  assert_true (contender_wait (writer, LONG_MS));
+  assert_false (curator_lock_acquire (curator_rw_lock_read_lock (rw_lock), 500, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+}
+
+/* testSetNodeData: the payload is a copy of the constructor's argument. */
+static void
+test_set_node_data (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  char data[] = "node data";
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock =
+      curator_rw_lock_new (client, PATH, data, strlen (data), &error);
+  assert_ok (rw_lock != NULL, &error);
+  memset (data, 'x', strlen (data));
+  g_autoptr (Taking) writer = taking_of_lock (curator_rw_lock_write_lock (rw_lock));
+  g_autoptr (GBytes) payload = NULL;
+  assert_int_equal (raw_zk_get (fixture->raw,
+                                curator_lease_get_node_path (taking_lease (writer, 0)), &payload,
+                                NULL),
+                    ZOK);
+  assert_int_equal (g_bytes_get_size (payload), strlen ("node data"));
+  assert_memory_equal (g_bytes_get_data (payload, NULL), "node data", strlen ("node data"));
+  taking_give_back (writer);
+}
+
+/* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
+static void
+test_lock_acls (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  char scheme[] = "ip";
+  char id[] = "127.0.0.0/8";
+  struct ACL entries[] = { { ZOO_PERM_ALL & ~ZOO_PERM_ADMIN, { scheme, id } } };
+  const struct ACL_vector acl = { 1, entries };
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_set_acl (client, &acl);
+  assert_ok (curator_client_set_namespace (client, "acls", &error), &error);
+  client_start (client);
+  g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, "/parent/locks");
+  g_autoptr (Taking) writer = taking_of_lock (curator_rw_lock_write_lock (rw_lock));
+  g_autofree char *node =
+      g_strconcat ("/acls", curator_lease_get_node_path (taking_lease (writer, 0)), NULL);
+  const char *const paths[] = { "/acls", "/acls/parent", "/acls/parent/locks", node };
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      struct ACL_vector found = { 0 };
+      assert_int_equal (raw_zk_get_acl (fixture->raw, paths[i], &found), ZOK);
+      assert_int_equal (found.count, 1);
+      assert_string_equal (found.data[0].id.scheme, "ip");
+      assert_int_equal (found.data[0].perms, entries[0].perms);
+      deallocate_ACL_vector (&found);
+    }
+  taking_give_back (writer);
+}
+
 int
 main (void)
 {
@@ -394,8 +602,16 @@ main (void)
     heal_and_test (test_p9_downgrade_keeps_writers_out),
     heal_and_test (test_reentrance_of_both_sides),
     heal_and_test (test_leases),
-    heal_and_test (test_refused_arguments),
+    heal_and_test (test_names_of_sides_in_a_path),
     heal_and_test (test_sides_keep_the_pair),
+    heal_and_test (test_readers_pass_when_the_writer_leaves),
+    heal_and_test (test_p23_stale_writer_cannot_read),
+    heal_and_test (test_p23_session_ends_before_the_downgrade),
+    heal_and_test (test_get_participant_nodes),
+    heal_and_test (test_that_upgrading_is_disallowed),
+    heal_and_test (test_that_downgrading_respects_threads),
+    heal_and_test (test_set_node_data),
+    heal_and_test (test_lock_acls),
   };
-  return cmocka_run_group_tests_name ("read-write lock", tests, fixture_start, fixture_stop);
+  return cmocka_run_group_tests_name ("read-write lock", tests, fixture_start_calm, fixture_stop);
 }

@@ -9,15 +9,6 @@
 #define LEASES PATH "/leases"
 #define LOCKS  PATH "/locks"
 
-static CuratorLock *
-semaphore_mutex_new (CuratorClient *client)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorLock *lock = curator_semaphore_mutex_new (client, PATH, &error);
-  assert_ok (lock != NULL, &error);
-  return lock;
-}
-
 static void
 assert_all_gone (Fixture *fixture)
 {
@@ -61,8 +52,8 @@ test_exclusive (void **state)
   int inside = 0;
   g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) first = semaphore_mutex_new (one);
-  g_autoptr (CuratorLock) second = semaphore_mutex_new (two);
+  g_autoptr (CuratorLock) first = semaphore_mutex_new (one, PATH);
+  g_autoptr (CuratorLock) second = semaphore_mutex_new (two, PATH);
   Visitor visitors[8];
   pthread_t threads[8];
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
@@ -91,7 +82,7 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
@@ -118,30 +109,6 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   assert_all_gone (fixture);
 }
 
-static void
-test_hand_over (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) first = semaphore_mutex_new (one);
-  g_autoptr (CuratorLock) second = semaphore_mutex_new (two);
-  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
-  g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
-  assert_children (fixture, LEASES, 2, LONG_MS);
-  wait_ms (50);
-  assert_false (contender_has_returned (waiter));
-  contender_join (holder);
-  assert_true (holder->released);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
-  assert_true (waiter->token > holder->token);
-  contender_join (waiter);
-  assert_true (waiter->released);
-  assert_all_gone (fixture);
-}
-
 /* The session expires: the hold is lost and must be released before the next acquire. */
 static void
 test_expiry (void **state)
@@ -151,8 +118,8 @@ test_expiry (void **state)
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct);
-  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
+  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct, PATH);
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   struct pollfd pfd = { .fd = curator_lease_get_fd (held_lease (lock)), .events = POLLIN };
   assert_int_equal (poll (&pfd, 1, 0), 0);
@@ -178,61 +145,23 @@ test_expiry (void **state)
   curator_client_close (client);
 }
 
+/* TestInterProcessSemaphoreMutex: testLocker, testWithNamespace */
 static void
-test_gave_up_and_closed (void **state)
+test_mutex_locker_with_namespace (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
-  g_autoptr (CuratorLock) other = semaphore_mutex_new (client);
-  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
-  g_autoptr (Contender) cancelled = contender_start (other, CURATOR_WAIT_FOREVER, cancellable);
-  assert_children (fixture, LEASES, 2, LONG_MS);
-  g_cancellable_cancel (cancellable);
-  assert_true (contender_wait (cancelled, 2000));
-  assert_error (&cancelled->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  assert_children (fixture, LEASES, 1, 3000);
-  assert_children (fixture, LOCKS, 0, 3000);
-  g_autoptr (Contender) closed = contender_start (other, CURATOR_WAIT_FOREVER, NULL);
-  assert_children (fixture, LEASES, 2, LONG_MS);
-  curator_client_close (client);
-  assert_true (contender_wait (closed, 2000));
-  assert_curator_error (&closed->error, CURATOR_ERROR_CLOSED);
-  assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_all_gone (fixture);
-}
-
-/* Replies lost at every request of a waiting acquire. */
-static void
-test_lost_replies (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct);
-  gboolean fired = TRUE;
-  int k = 0;
-  raw_zk_make_path (fixture->raw, LEASES);
-  raw_zk_make_path (fixture->raw, LOCKS);
-  while (k < 20 && fired)
-    {
-      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorLock) lock = semaphore_mutex_new (client);
-      g_autoptr (Taking) holder = taking_of_lock (theirs);
-      proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, ++k, 1, PROXY_CUT_BEFORE_REPLY);
-      g_autoptr (Contender) contender = contender_start (lock, LONG_MS, NULL);
-      assert_children (fixture, LEASES, 2, LONG_MS);
-      taking_give_back (holder);
-      assert_true (contender_wait (contender, LONG_MS));
-      assert_true (contender->acquired);
-      assert_children (fixture, LEASES, 1, 3000);
-      contender_join (contender);
-      fired = proxy_fired (fixture->proxy) > 0;
-      proxy_disarm (fixture->proxy);
-      assert_all_gone (fixture);
-    }
-  assert_true (k > 4);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  assert_ok (curator_client_set_namespace (client, "spaced", &error), &error);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
+  {
+    g_autoptr (CuratorLease) guard = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+    assert_ok (guard != NULL, &error);
+    assert_int_equal (raw_zk_count_children (fixture->raw, "/spaced" LEASES), 1);
+    assert_true (g_str_has_prefix (curator_lease_get_node_path (guard), LEASES "/"));
+  }
+  assert_no_residue (fixture, "/spaced" LEASES, 3000);
 }
 
 int
@@ -241,10 +170,8 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_exclusive),
     heal_and_test (test_not_reentrant_and_released_by_any_thread),
-    heal_and_test (test_hand_over),
     heal_and_test (test_expiry),
-    heal_and_test (test_gave_up_and_closed),
-    heal_and_test (test_lost_replies),
+    heal_and_test (test_mutex_locker_with_namespace),
   };
   return cmocka_run_group_tests_name ("semaphore mutex", tests, fixture_start, fixture_stop);
 }

@@ -320,6 +320,46 @@ test_of_paths_and_of_none (void **state)
   assert_no_residue (fixture, BASE "/q", 3000);
 }
 
+/* TestInterProcessMultiMutex.testSomeReleasesFail: the error is returned, the other lock is
+ * released. */
+static void
+test_some_releases_fail (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
+  g_autoptr (CuratorLock) bad = mutex_new (client, "/test/bad");
+  g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
+  assert_ok (curator_lock_acquire (multi, LONG_MS, NULL, &error), &error);
+  assert_true (curator_lock_is_acquired_in_this_process (multi));
+  assert_ok (curator_lock_release (bad, 0, NULL, &error), &error);
+  assert_false (curator_lock_is_acquired_in_this_process (multi));
+  assert_false (curator_lock_release (multi, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_false (curator_lock_is_acquired_in_this_process (good));
+  assert_no_residue (fixture, "/test/good", 3000);
+}
+
+/* TestInterProcessMultiMutex.testSomeLocksFailToLock: the first is acquired and released; the error
+ * of the second is returned. */
+static void
+test_some_locks_fail_to_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) ended = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
+  g_autoptr (CuratorLock) bad = mutex_new (ended, "/test/bad");
+  g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
+  curator_client_close (ended);
+  assert_false (curator_lock_acquire (multi, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  assert_false (curator_lock_is_acquired_in_this_process (good));
+  assert_no_residue (fixture, "/test/good", 3000);
+}
+
 int
 main (void)
 {
@@ -331,6 +371,8 @@ main (void)
     heal_and_test (test_lease_of_a_mixture),
     heal_and_test (test_expiry_of_some_members),
     heal_and_test (test_of_paths_and_of_none),
+    heal_and_test (test_some_releases_fail),
+    heal_and_test (test_some_locks_fail_to_lock),
   };
   return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);
 }

@@ -26,52 +26,6 @@ test_locker (void **state)
   assert_no_residue (fixture, LOCK_PATH, 3000);
 }
 
-/* testWaitingProcessKilledServer: two lockers on one client; the server restarts under the holder
- * and both finish. */
-static void
-test_waiting_process_killed_server (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, 10000);
-  g_autoptr (StateLog) log = state_log_new (client);
-  client_start (client);
-  g_autoptr (CuratorLock) first = mutex_new (client, LOCK_PATH);
-  g_autoptr (CuratorLock) second = mutex_new (client, LOCK_PATH);
-  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
-  g_autoptr (Contender) waiter = contender_start (second, 60000, NULL);
-  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
-  assert_true (zk_server_restart (fixture->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  contender_join (holder);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
-  contender_join (waiter);
-  assert_true (waiter->released);
-  curator_client_close (client);
-}
-
-/* testKilledSession: the holder never releases; the shared session expires; the second thread gets
- * the lock. */
-static void
-test_killed_session (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) first = mutex_new (client, LOCK_PATH);
-  g_autoptr (CuratorLock) second = mutex_new (client, LOCK_PATH);
-  g_autoptr (Contender) holder = contender_start (first, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
-  g_autoptr (Contender) waiter = contender_start (second, 60000, NULL);
-  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
-  fixture_expire (fixture);
-  assert_true (contender_wait (waiter, 2 * SESSION_MS));
-  assert_true (waiter->acquired);
-  assert_true (waiter->token > holder->token);
-}
-
 /* testContainerCleanup: ten threads lock once each; the base path is deleted. */
 static void
 test_container_cleanup (void **state)
@@ -341,8 +295,6 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_locker),
-    heal_and_test (test_waiting_process_killed_server),
-    heal_and_test (test_killed_session),
     heal_and_test (test_container_cleanup),
     heal_and_test (test_with_namespace),
     heal_and_test (test_reentrant_single_lock),
