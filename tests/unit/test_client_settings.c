@@ -26,7 +26,7 @@ has_error (GError **error, CuratorError code)
   return has;
 }
 
-/* The values at the ends of each number are tried by integration/test_extremes; the message names the setting. */
+/* The values at the ends of each number are tried by integration/arguments/test_extremes; the message names the setting. */
 static void
 test_timeouts (void **state)
 {
@@ -527,7 +527,7 @@ test_too_late_for_others (void **state)
   assert_int_equal (n_criticals, 2);
 }
 
-/* A wrong value of a text, or one that is too long: integration/test_adversary has all of them, this the codes. */
+/* A wrong value of a text, or one that is too long: integration/arguments/test_adversary has all of them, this the codes. */
 static void
 test_codes_of_wrong_values (void **state)
 {

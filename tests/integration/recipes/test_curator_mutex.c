@@ -1,0 +1,309 @@
+/* Curator's own tests of InterProcessMutex, by their names: TestInterProcessMutexBase and
+ * TestInterProcessMutex. integration/ported.md lists all of Curator's tests, also those that are not
+ * ported. */
+#include "integration/fixture.h"
+#include "support/held_lease.h"
+
+#include <curator/lock_internals.h>
+
+#include <string.h>
+
+#define LOCK_PATH "/locks/our-lock"
+
+/* TestInterProcessMutexBase.testLocker: held inside the scope, not after it. */
+static void
+test_locker (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  {
+    g_autoptr (CuratorLease) guard = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+    assert_ok (guard != NULL, &error);
+    assert_int_equal (raw_zk_count_children (fixture->raw, LOCK_PATH), 1);
+  }
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+/* testContainerCleanup: ten threads lock once each; the base path is deleted. */
+static void
+test_container_cleanup (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 10
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/container/our-lock");
+  Contender *contenders[N];
+  for (int i = 0; i < N; i++)
+    {
+      contenders[i] = contender_start (lock, LONG_MS, NULL);
+      contender_tell_release (contenders[i]);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      contender_join (contenders[i]);
+      assert_true (contenders[i]->acquired);
+      assert_true (contenders[i]->released);
+      contender_free (contenders[i]);
+    }
+  assert_true (raw_zk_wait_gone (fixture->raw, "/container", LONG_MS));
+}
+
+/* testWithNamespace */
+static void
+test_with_namespace (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  assert_ok (curator_client_set_namespace (client, "test", &error), &error);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
+  wait_ms (100);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+}
+
+typedef struct
+{
+  CuratorLock *lock;
+  int inside; /* how many threads are between acquire and release */
+  int violations;
+  int failures;
+} Shared;
+
+static void
+enter (Shared *shared, int depth)
+{
+  if (!curator_lock_acquire (shared->lock, 60000, NULL, NULL))
+    {
+      g_atomic_int_inc (&shared->failures);
+      return;
+    }
+  if (depth == 0 && g_atomic_int_add (&shared->inside, 1) != 0)
+    g_atomic_int_inc (&shared->violations);
+  wait_ms (1);
+  if (depth < 3)
+    enter (shared, depth + 1);
+  if (!curator_lock_is_acquired_in_this_process (shared->lock))
+    g_atomic_int_inc (&shared->failures);
+  if (depth == 0)
+    g_atomic_int_add (&shared->inside, -1);
+  if (!curator_lock_release (shared->lock, 0, NULL, NULL))
+    g_atomic_int_inc (&shared->failures);
+}
+
+static void *
+enter_often (void *data)
+{
+  for (int i = 0; i < 5; i++)
+    enter (data, 0);
+  return NULL;
+}
+
+/* testReentrantSingleLock: ten threads share one object; one at a time holds. */
+static void
+test_reentrant_single_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  Shared shared = { .lock = lock };
+  pthread_t threads[10];
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_create (&threads[i], NULL, enter_often, &shared);
+  for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+    pthread_join (threads[i], NULL);
+  assert_int_equal (shared.violations, 0);
+  assert_int_equal (shared.failures, 0);
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+/* testReentrant2Threads: the second thread must not be granted while the first is nested. */
+static void
+test_reentrant_2_threads (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_autoptr (Contender) other = contender_start (lock, 60000, NULL);
+  assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+  for (int i = 0; i < 2; i++)
+    assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  for (int i = 0; i < 2; i++)
+    {
+      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      wait_ms (50);
+      assert_false (contender_has_returned (other));
+    }
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_true (contender_wait (other, LONG_MS));
+  assert_true (other->acquired);
+}
+
+/* testReentrant: acquired until the last release. */
+static void
+test_reentrant (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  Shared shared = { .lock = lock };
+  enter (&shared, 0);
+  assert_int_equal (shared.failures, 0);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+}
+
+/* test2Clients: exactly one of two clients holds; handed over after the release, and back. */
+static void
+test_2_clients (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) first = mutex_new (one, LOCK_PATH);
+  g_autoptr (CuratorLock) second = mutex_new (two, LOCK_PATH);
+  CuratorLock *locks[2] = { first, second };
+  g_autoptr (Contender) holder = contender_start (locks[0], LONG_MS, NULL);
+  assert_true (contender_wait (holder, LONG_MS));
+  for (int i = 1; i <= 6; i++)
+    {
+      Contender *next = contender_start (locks[i % 2], LONG_MS, NULL);
+      assert_children (fixture, LOCK_PATH, 2, LONG_MS);
+      assert_true (curator_lock_is_acquired_in_this_process (locks[(i + 1) % 2]));
+      assert_false (curator_lock_is_acquired_in_this_process (locks[i % 2]));
+      contender_free (holder);
+      holder = next;
+      assert_true (contender_wait (holder, LONG_MS));
+      assert_true (holder->acquired);
+    }
+}
+
+static void
+count_request (CuratorLock *lock, gpointer user_data)
+{
+  g_atomic_int_inc ((int *) user_data);
+}
+
+/* TestInterProcessMutex.testRevoking: the listener of the only participant is called; it releases
+ * and another client acquires within five seconds; no watch is left. */
+static void
+test_revoking (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
+  g_autoptr (CuratorLock) other = mutex_new (client, LOCK_PATH);
+  assert_ok (curator_lock_make_revocable (lock, count_request, &asked, NULL, &error), &error);
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_int_equal (g_strv_length (nodes), 1);
+  g_autoptr (GBytes) data = NULL;
+  assert_int_equal (raw_zk_get (fixture->raw, nodes[0], &data, NULL), ZOK);
+  assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, 0);
+
+  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error), &error);
+  gint64 deadline = wait_now_ms () + 5000;
+  while (g_atomic_int_get (&asked) == 0)
+    {
+      assert_true (wait_now_ms () < deadline);
+      wait_ms (5);
+    }
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error),
+             &error); /* deleted: as expected */
+  assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
+  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
+  assert_no_residue (fixture, LOCK_PATH, 3000);
+}
+
+/* The driver of Java's test: it overrides createsTheLock, with protection and without a number. */
+static void
+make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
+{
+  curator_node_request_set_protected (request, TRUE);
+  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT);
+}
+
+/* StandardLockInternalsDriver.getsTheLock, which takes for granted that it finds its own node. */
+static void
+decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                const char *own, guint max_leases, CuratorPredicateResults *results,
+                gpointer user_data)
+{
+  gsize index = 0;
+  while (index < n_children && strcmp (children[index], own) != 0)
+    index++;
+  if (index == n_children)
+    {
+      g_atomic_int_inc ((int *) user_data);
+      return;
+    }
+  results->gets_the_lock = index < (gsize) max_leases;
+  results->path_to_watch = results->gets_the_lock ? NULL : children[index - (gsize) max_leases];
+}
+
+/* testPersistentLock: the node outlives the session that created it, and the release deletes it. */
+static void
+test_persistent_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  int missed = 0;
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = make_persistent,
+                                         .gets_the_lock = decide_as_java };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, &missed, NULL);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock =
+      curator_mutex_new_with_driver (client, "/persistent", "lock-", 1, driver, &error);
+  assert_ok (lock != NULL, &error);
+  g_autoptr (CuratorLock) other =
+      curator_mutex_new_with_driver (direct, "/persistent", "lock-", 1, driver, &error);
+  assert_ok (other != NULL, &error);
+  assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
+  assert_true (curator_lock_is_acquired_in_this_process (lock));
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
+  assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
+  assert_false (curator_lock_acquire (other, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (raw_zk_exists (fixture->raw, node));
+  assert_false (curator_lock_acquire (other, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_true (raw_zk_wait_gone (fixture->raw, node, 3000));
+  assert_ok (curator_lock_acquire (other, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
+  assert_int_equal (missed, 0);
+  curator_client_close (client);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_locker),
+    heal_and_test (test_container_cleanup),
+    heal_and_test (test_with_namespace),
+    heal_and_test (test_reentrant_single_lock),
+    heal_and_test (test_reentrant_2_threads),
+    heal_and_test (test_reentrant),
+    heal_and_test (test_2_clients),
+    heal_and_test (test_revoking),
+    heal_and_test (test_persistent_lock),
+  };
+  return cmocka_run_group_tests_name ("Curator's mutex tests", tests, fixture_start_with_reaper,
+                                      fixture_stop);
+}

@@ -1,0 +1,160 @@
+/* Short deadlines over a slow connection: which of TIMED_OUT, NO_ANSWER and CONNECTION_LOST is true, and
+ * what an abandoned acquire leaves for the next one. */
+#include "integration/fixture.h"
+
+#include <string.h>
+
+#define ROUND_TRIP_MS 50
+#define N_SHORT       1000
+#define SHORT_MS      3
+#define N_HELD        10
+#define HELD_MS       200
+
+static void
+slow_down (Fixture *fixture)
+{
+  proxy_set_delay (fixture->proxy, ROUND_TRIP_MS / 2, ROUND_TRIP_MS / 2);
+}
+
+/* Every acquire fails with that code. */
+static void
+check_refusals (CuratorLock *lock, int n, int timeout_ms, CuratorError code)
+{
+  for (int i = 0; i < n; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_false (curator_lock_acquire (lock, timeout_ms, NULL, &error));
+      assert_curator_error (&error, code);
+    }
+}
+
+static void
+test_free_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/free");
+
+  slow_down (fixture);
+  check_refusals (lock, N_SHORT, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
+  /* All that is left is litter. */
+  assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_no_residue (fixture, "/no-answer/free", LONG_MS);
+}
+
+static void
+test_held_lock (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (holder, "/no-answer/held");
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/held");
+
+  assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
+  slow_down (fixture);
+  check_refusals (lock, N_HELD, HELD_MS, CURATOR_ERROR_TIMED_OUT);
+  check_refusals (lock, N_HELD, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
+  check_refusals (lock, 1, 0, CURATOR_ERROR_TIMED_OUT);
+  assert_ok (curator_lock_release (theirs, 0, NULL, &error), &error);
+}
+
+static gboolean
+is_cut_off (gpointer client)
+{
+  return curator_client_get_connection_state (client) == CURATOR_STATE_SUSPENDED;
+}
+
+static void
+test_no_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/none");
+
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  proxy_cut (fixture->proxy);
+  assert_true (wait_until (is_cut_off, client, LONG_MS));
+  check_refusals (lock, N_SHORT, SHORT_MS, CURATOR_ERROR_CONNECTION_LOST);
+}
+
+/* Connected, and not a word for a third of the session timeout. */
+static void
+test_silent_server (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/silent");
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  check_refusals (lock, 1, SESSION_MS / 10, CURATOR_ERROR_NO_ANSWER);
+  check_refusals (lock, 1, SESSION_MS / 3, CURATOR_ERROR_CONNECTION_LOST);
+}
+
+static const struct
+{
+  const char *path;
+  KindNew first; /* gives up */
+  KindNew next;
+} litterers[] = {
+  { "/litter/mutex", mutex_new, mutex_new },
+  { "/litter/fixed", fixed_node_new, fixed_node_new },
+  { "/litter/write", writer_new, writer_new },
+  { "/litter/read", writer_new, reader_new },
+  { "/litter/write-2", reader_new, writer_new },
+  { "/litter/sem", semaphore_mutex_new, semaphore_mutex_new },
+  { "/litter/multi", multi_lock_new, multi_lock_new },
+};
+
+/* A short acquire is given up at every moment of its round trips; the single try after it succeeds. */
+static void
+test_own_litter_is_no_contender (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+
+  for (gsize r = 0; r < G_N_ELEMENTS (litterers); r++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorLock) first = litterers[r].first (client, litterers[r].path);
+      g_autoptr (CuratorLock) next = litterers[r].next (client, litterers[r].path);
+      /* The path exists from now on. */
+      proxy_set_delay (fixture->proxy, 0, 0);
+      assert_ok (curator_lock_acquire (next, LONG_MS, NULL, &error), &error);
+      assert_ok (curator_lock_release (next, 0, NULL, &error), &error);
+      slow_down (fixture);
+      int n_given_up = 0;
+      for (int ms = 10; ms < ROUND_TRIP_MS; ms += 10)
+        {
+          const gint64 before_ms = wait_now_ms ();
+          if (curator_lock_acquire (first, ms, NULL, &error))
+            {
+              /* Nothing ran on this machine before the answer was there. */
+              assert_true (wait_now_ms () - before_ms >= ROUND_TRIP_MS);
+              assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
+              continue;
+            }
+          n_given_up++;
+          assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
+          assert_ok (curator_lock_acquire (next, 0, NULL, &error), &error);
+          assert_ok (curator_lock_release (next, 0, NULL, &error), &error);
+        }
+      assert_true (n_given_up > 0);
+    }
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_free_lock),
+    heal_and_test (test_held_lock),
+    heal_and_test (test_no_server),
+    heal_and_test (test_silent_server),
+    heal_and_test (test_own_litter_is_no_contender),
+  };
+  return cmocka_run_group_tests_name ("no answer", tests, fixture_start, fixture_stop);
+}

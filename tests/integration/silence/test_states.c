@@ -1,0 +1,247 @@
+/* Connection states, their listeners and the threads they run on, and waiting for a connection. */
+#include "integration/fixture.h"
+
+static void
+test_first_connection (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_SUSPENDED);
+  assert_int_equal (curator_client_get_session_id (client), 0);
+  assert_false (curator_client_block_until_connected (client, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
+  client_start (client);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
+  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_true (log->thread != g_thread_self ());
+  g_autofree char *seen = state_log_to_string (log);
+  assert_string_equal (seen, "CONNECTED");
+  assert_int_not_equal (curator_client_get_session_id (client), 0);
+  assert_int_equal (curator_client_get_session_timeout (client), SESSION_MS);
+  assert_false (curator_client_start (client, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  curator_client_close (client);
+}
+
+/* SUSPENDED and RECONNECTED in turn, without LOST, in one session. */
+static void
+test_cut_and_back (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  gint64 session = curator_client_get_session_id (client);
+  for (int i = 1; i <= 2; i++)
+    {
+      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+      assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, i, LONG_MS));
+      assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_SUSPENDED);
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
+    }
+  g_autofree char *seen = state_log_to_string (log);
+  assert_string_equal (seen, "CONNECTED SUSPENDED RECONNECTED SUSPENDED RECONNECTED");
+  assert_int_equal (curator_client_get_session_id (client), session);
+  curator_client_close (client);
+}
+
+static void
+test_expiry_brings_a_new_session (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  gint64 first = fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_not_equal (curator_client_get_session_id (client), first);
+  g_autofree char *seen = state_log_to_string (log);
+  assert_string_equal (seen, "CONNECTED SUSPENDED LOST RECONNECTED");
+  curator_client_close (client);
+}
+
+/* SUSPENDED first, LOST by our own clock, and locks work again when the server is back. */
+static void
+test_long_outage (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_session_timeout (client, 1500);
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, 1500 + 1000));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  g_autofree char *seen = state_log_to_string (log);
+  assert_string_equal (seen, "CONNECTED SUSPENDED LOST RECONNECTED");
+  curator_client_close (client);
+}
+
+static void
+test_block_until_connected_in_vain (void **state)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (address);
+  assert_ok (curator_client_start (client, &error), &error);
+  static const int timeouts[] = { 0, 50, 700 };
+  for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
+    {
+      gint64 start = wait_now_ms ();
+      assert_false (curator_client_block_until_connected (client, timeouts[i], NULL, &error));
+      gint64 took = wait_now_ms () - start;
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_true (took >= timeouts[i]);
+    }
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_cancellable_cancel (cancellable);
+  assert_false (curator_client_block_until_connected (client, LONG_MS, cancellable, &error));
+  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+/* The client connects by itself when the server starts late. */
+static void
+test_server_comes_late (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+}
+
+static void
+iterate_until (GMainContext *context, StateLog *log, CuratorConnectionState wanted)
+{
+  gint64 deadline = wait_now_ms () + LONG_MS;
+  while (state_log_count (log, wanted) == 0 && wait_now_ms () < deadline)
+    {
+      g_main_context_iteration (context, FALSE);
+      wait_ms (1);
+    }
+  assert_int_equal (state_log_count (log, wanted), 1);
+}
+
+/* Callbacks run in the chosen context, so only on the thread that iterates it. */
+static void
+test_chosen_context (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  curator_client_set_callback_context (client, context);
+  client_start (client);
+  wait_ms (50);
+  assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);
+  iterate_until (context, log, CURATOR_STATE_CONNECTED);
+  assert_true (log->thread == g_thread_self ());
+  proxy_cut (fixture->proxy);
+  iterate_until (context, log, CURATOR_STATE_SUSPENDED);
+  curator_client_close (client);
+}
+
+static void
+block_until_told (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+  while (!g_atomic_int_get ((gint *) user_data))
+    wait_ms (5);
+}
+
+/* A callback that blocks delays other callbacks but neither calls nor the detection of a loss. */
+static void
+test_p14_slow_callback_holds_nothing_up (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  gint told = FALSE; /* atomic */
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_add_state_listener (client, block_until_told, &told, NULL);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/states/slow");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  gint64 deadline = wait_now_ms () + LONG_MS;
+  while (curator_client_get_connection_state (client) != CURATOR_STATE_SUSPENDED)
+    {
+      assert_true (wait_now_ms () < deadline);
+      wait_ms (5);
+    }
+  g_atomic_int_set (&told, TRUE);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+}
+
+typedef struct
+{
+  int calls;
+  int destroyed;
+} Listener;
+
+static void
+count_call (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+  g_atomic_int_inc (&((Listener *) user_data)->calls);
+}
+
+static void
+count_destroy (gpointer data)
+{
+  g_atomic_int_inc (&((Listener *) data)->destroyed);
+}
+
+static void
+test_removed_listener_is_silent (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  Listener removed = { 0 }, kept = { 0 };
+  guint id = curator_client_add_state_listener (client, count_call, &removed, count_destroy);
+  guint other = curator_client_add_state_listener (client, count_call, &kept, count_destroy);
+  assert_true (id != 0 && other != 0 && id != other);
+  curator_client_remove_state_listener (client, id);
+  curator_client_remove_state_listener (client, 12345);
+  client_start (client);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (g_atomic_int_get (&removed.calls), 0);
+  assert_int_equal (g_atomic_int_get (&removed.destroyed), 1);
+  curator_client_close (client);
+  g_clear_pointer (&client, curator_client_unref);
+  gint64 deadline = wait_now_ms () + 5000;
+  while (g_atomic_int_get (&kept.destroyed) == 0)
+    {
+      assert_true (wait_now_ms () < deadline);
+      wait_ms (5);
+    }
+  assert_true (g_atomic_int_get (&kept.calls) >= 3);
+  assert_int_equal (g_atomic_int_get (&kept.destroyed), 1);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_first_connection),
+    heal_and_test (test_cut_and_back),
+    heal_and_test (test_expiry_brings_a_new_session),
+    heal_and_test (test_long_outage),
+    heal_and_test (test_block_until_connected_in_vain),
+    heal_and_test (test_server_comes_late),
+    heal_and_test (test_chosen_context),
+    heal_and_test (test_p14_slow_callback_holds_nothing_up),
+    heal_and_test (test_removed_listener_is_silent),
+  };
+  return cmocka_run_group_tests_name ("states", tests, fixture_start, fixture_stop);
+}

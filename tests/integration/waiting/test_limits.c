@@ -1,0 +1,208 @@
+/* Requests beyond the limits of the server or of libzookeeper are refused before they are sent. */
+#include "integration/taking.h"
+
+#include "core/client-record.h"
+
+#include <curator/lock_internals.h>
+
+static void
+set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
+{
+  g_autofree char *much = g_malloc0 (2 * 1024 * 1024);
+  curator_node_request_set_data (request, much, 2 * 1024 * 1024);
+}
+
+/* A server closes a connection that sends 1 MiB; a retry would close the next one. */
+static void
+test_p5_payloads_too_long (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *data = g_malloc0 (2 * 1024 * 1024);
+  g_autoptr (CuratorClient) unused = client_new (fixture_proxy (fixture));
+  curator_client_set_default_data (unused, data, CURATOR_MAX_PAYLOAD + 1);
+  assert_false (curator_client_start (unused, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_default_data (client, data, CURATOR_MAX_PAYLOAD);
+  client_start (client);
+  const int connections = proxy_accepted (fixture->proxy);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/limits/most");
+  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+
+  assert_null (curator_rw_lock_new (client, "/limits/rw", data, CURATOR_MAX_PAYLOAD + 1, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/limits/sem", 2);
+  curator_semaphore_set_node_data (semaphore, data, 1024 * 1024);
+  assert_null (curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = set_much_data };
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
+  g_autoptr (CuratorLock) driven =
+      curator_mutex_new_with_driver (client, "/limits/driven", "lock-", 1, driver, &error);
+  assert_ok (driven != NULL, &error);
+  assert_false (curator_lock_acquire (driven, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  assert_int_equal (proxy_accepted (fixture->proxy), connections);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
+}
+
+/* A list of more than 1 MiB, at which Java clients close their connection. */
+static void
+test_p10_twenty_thousand_in_front (void **state)
+{
+  Fixture *fixture = *state;
+  const char *path = "/limits/queue";
+  const char *prefix = "_c_01234567-89ab-4def-8123-456789abcdef-lock-";
+  enum
+  {
+    N = 20000
+  };
+  g_autoptr (GError) error = NULL;
+  raw_zk_make_path (fixture->raw, path);
+  assert_int_equal (raw_zk_create_many (fixture->raw, path, prefix, N), ZOK);
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_session_timeout (client, 10000);
+  client_start (client);
+  const int connections = proxy_accepted (fixture->proxy);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  for (int i = 0; i < 3; i++)
+    {
+      assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+    }
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  assert_ok (nodes != NULL, &error);
+  assert_true (g_strv_length (nodes) >= N);
+  assert_int_equal (proxy_accepted (fixture->proxy), connections);
+  assert_children (fixture, path, N, LONG_MS);
+  curator_client_close (client);
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  Taking **takings;
+  int n;
+  gint64 session;
+  int wanted; /* watches */
+} Crowd;
+
+static int
+count_returned (Crowd *crowd)
+{
+  int n = 0;
+  for (int i = 0; i < crowd->n; i++)
+    n += taking_has_returned (crowd->takings[i]) ? 1 : 0;
+  return n;
+}
+
+/* Every waiter has been refused or watches. */
+static gboolean
+all_are_placed (gpointer data)
+{
+  Crowd *crowd = data;
+  const int watches =
+      four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session);
+  return watches >= 0 && watches + count_returned (crowd) >= crowd->n;
+}
+
+static gboolean
+watches_are_back (gpointer data)
+{
+  Crowd *crowd = data;
+  return four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session)
+         >= crowd->wanted;
+}
+
+/* libzookeeper sends all watched paths in one packet when it reconnects, and a server closes the
+ * connection above 1 MiB, so watches are limited to less. Long paths reach the limit with few
+ * watches. */
+static void
+test_p16_watches_beyond_the_limit (void **state)
+{
+  Fixture *fixture = *state;
+  enum
+  {
+    N = 700
+  };
+  g_autofree char *part = g_strnfill (200, 'w');
+  g_autofree char *base = g_strdup_printf ("/%s/%s/%s/%s", part, part, part, part);
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  Taking *takings[N];
+  char *planted[N];
+  Crowd crowd = { .fixture = fixture, .takings = takings, .n = N };
+  int refused = 0;
+  curator_client_set_session_timeout (client, 10000);
+  client_start (client);
+  g_autoptr (StateLog) log = state_log_new (client);
+  crowd.session = curator_client_get_session_id (client);
+  raw_zk_make_path (fixture->raw, base);
+  for (int i = 0; i < N; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/%d", base, i);
+      g_autofree char *node = g_strconcat (path, "/lock-", NULL);
+      g_autoptr (CuratorLock) lock = mutex_new (client, path);
+      assert_int_equal (raw_zk_create (fixture->raw, path, NULL, ZOO_PERSISTENT, NULL), ZOK);
+      assert_int_equal (
+          raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, &planted[i]), ZOK);
+      takings[i] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
+    }
+  assert_true (wait_until (all_are_placed, &crowd, 4 * LONG_MS));
+  refused = count_returned (&crowd);
+  crowd.wanted = four_letter_watches_of_session (fixture_server (fixture), crowd.session);
+  print_message ("%d wait, %d were refused, %d watches\n", N - refused, refused, crowd.wanted);
+  assert_in_range (refused, 1, N / 2);
+
+  const int connections = proxy_accepted (fixture->proxy);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (wait_until (watches_are_back, &crowd, 4 * LONG_MS));
+  assert_in_range (proxy_accepted (fixture->proxy) - connections, 1, 3);
+  assert_int_equal (count_returned (&crowd), refused);
+  for (int i = 0; i < N; i++)
+    {
+      raw_zk_delete (fixture->raw, planted[i]);
+      g_free (planted[i]);
+      assert_true (taking_wait (takings[i], 4 * LONG_MS));
+      if (takings[i]->leases == NULL)
+        {
+          assert_curator_error (&takings[i]->error, CURATOR_ERROR_LIMIT_EXCEEDED);
+          refused--;
+        }
+      taking_give_back (takings[i]);
+      taking_free (takings[i]);
+    }
+  assert_int_equal (refused, 0);
+  curator_client_close (client);
+  state_log_free (g_steal_pointer (&log));
+}
+
+/* Set by zoo_set_debug_level(); declared in no header. */
+extern ZooLogLevel logLevel;
+
+/* ZOOKEEPER-4809: at its debug level libzookeeper reads freed memory. We must not turn that on. */
+static void
+test_p36_debug_log_is_off (void **state)
+{
+  Fixture *fixture = *state;
+  zoo_set_debug_level (ZOO_LOG_LEVEL_DEBUG);
+  g_autoptr (CuratorClient) client G_GNUC_UNUSED = client_connect (fixture_server (fixture));
+  assert_in_range (logLevel, ZOO_LOG_LEVEL_ERROR, ZOO_LOG_LEVEL_WARN);
+}
+
+int
+main (void)
+{
+  const struct CMUnitTest tests[] = {
+    heal_and_test (test_p5_payloads_too_long),
+    heal_and_test (test_p10_twenty_thousand_in_front),
+    heal_and_test (test_p16_watches_beyond_the_limit),
+    heal_and_test (test_p36_debug_log_is_off),
+  };
+  return cmocka_run_group_tests_name ("limits", tests, fixture_start, fixture_stop);
+}
