@@ -55,6 +55,7 @@ CuratorClient *client_new (const char *address);
 void client_start (CuratorClient *client);
 /* Created, started and connected. */
 CuratorClient *client_connect (const char *address);
+CuratorClient *client_connect_for (const char *address, gint64 session_ms);
 CuratorLock *mutex_new (CuratorClient *client, const char *path);
 
 /* A lock of each other kind. */
@@ -76,6 +77,17 @@ gint64 fixture_expire (Fixture *fixture);
 #define assert_curator_error(error, code) assert_error (error, CURATOR_ERROR, code)
 /* Asserts that a call succeeded, and prints its error if not. */
 #define assert_ok(call, error) check_ok ((call), (error), #call, __FILE__, __LINE__)
+/* Acquires without haste, tries in vain, or releases, on the test's own thread. */
+#define assert_acquired(lock) check_acquired ((lock), #lock, __FILE__, __LINE__)
+#define assert_not_acquired(lock, timeout_ms, code)                                                \
+  check_not_acquired ((lock), (timeout_ms), (code), #code, __FILE__, __LINE__)
+#define assert_released(lock) check_released ((lock), #lock, __FILE__, __LINE__)
+#define lease_of(lock)        check_lease_of ((lock), #lock, __FILE__, __LINE__)
+void check_acquired (CuratorLock *lock, const char *name, const char *file, int line);
+void check_not_acquired (CuratorLock *lock, gint64 timeout_ms, CuratorError code, const char *name,
+                         const char *file, int line);
+void check_released (CuratorLock *lock, const char *name, const char *file, int line);
+CuratorLease *check_lease_of (CuratorLock *lock, const char *name, const char *file, int line);
 void check_error (GError **error, GQuark domain, int code, const char *name, const char *file,
                   int line);
 void check_ok (gboolean result, GError **error, const char *call, const char *file, int line);
@@ -107,6 +119,9 @@ typedef struct
 Contender *contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable);
 /* Waits until acquire has returned, with any result. */
 gboolean contender_wait (Contender *contender, int timeout_ms);
+/* Asserts that it is granted; the other starts it first. */
+void contender_assert_granted (Contender *contender);
+Contender *contender_of (CuratorLock *lock);
 gboolean contender_has_returned (Contender *contender);
 void contender_tell_release (Contender *contender);
 /* Makes it release and joins its thread; then all its fields may be read. */

@@ -50,14 +50,13 @@ test_nothing_stays (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/left/waited");
-  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (theirs);
 
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
   client_start (client);
   g_autoptr (CuratorLock) held = mutex_new (client, "/left/held");
-  assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
+  assert_acquired (held);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (held);
   g_autoptr (CuratorLock) waited = mutex_new (client, "/left/waited");
   g_autoptr (Contender) waiter = contender_start (waited, LONG_MS, NULL);
@@ -104,13 +103,12 @@ static void
 test_close_while_disconnected (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/left/away");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
 
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
@@ -135,7 +133,7 @@ test_close_without_network (void **state)
   g_autoptr (CuratorClient) client = program_client (program);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/left/hole");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLock) behind = mutex_new (client, "/left/hole");
   g_autoptr (Contender) waiter = contender_start (behind, LONG_MS, NULL);
   assert_children (fixture, "/left/hole", 2, LONG_MS);

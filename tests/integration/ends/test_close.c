@@ -58,15 +58,14 @@ test_close_while_holding (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close/holding");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   curator_client_close (client);
   curator_client_close (client);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_no_residue (fixture, "/close/holding", 1000);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  assert_released (lock);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_CLOSED);
   assert_false (curator_client_block_until_connected (client, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
@@ -77,11 +76,9 @@ static void
 test_unref_while_holding (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   CuratorClient *client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, "/close/unref");
-  CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  CuratorLease *lease = lease_of (lock);
   curator_client_unref (client);
   curator_lock_unref (lock);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/close/unref"), 1);
@@ -96,8 +93,7 @@ test_close_never_started (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close/early");
-  assert_false (curator_lock_acquire (lock, 100, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
+  assert_not_acquired (lock, 100, CURATOR_ERROR_NOT_STARTED);
   curator_client_close (client);
   assert_false (curator_client_start (client, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);

@@ -37,10 +37,8 @@ static Stopping stopping;
 static void
 acquire (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-
   assert_non_null (lock);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   curator_lock_unref (lock);
 }
 
@@ -71,11 +69,9 @@ multi_lock (CuratorClient *client)
 static void
 lease (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/lease", NULL);
 
-  CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  CuratorLease *lease = lease_of (lock);
   curator_lease_unref (lease);
 }
 
@@ -84,9 +80,7 @@ released_lease (CuratorClient *client)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/lease", NULL);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
 }
 
@@ -95,7 +89,7 @@ acquire_and_release (CuratorLock *lock)
 {
   g_autoptr (GError) error = NULL;
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_ok (curator_lock_release (lock, LONG_MS, NULL, &error), &error);
   curator_lock_unref (lock);
 }

@@ -22,7 +22,7 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   gint64 session = curator_client_get_session_id (client);
 
@@ -42,8 +42,8 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, path, 3000);
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 static void
@@ -65,12 +65,11 @@ test_p28_delete_reply_lost (void **state)
   Fixture *fixture = *state;
   for (int times = 1; times <= 3; times++)
     {
-      g_autoptr (GError) error = NULL;
       g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
       g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, PROXY_CUT_BEFORE_REPLY);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
       assert_int_equal (proxy_fired (fixture->proxy), times);
       assert_no_residue (fixture, "/release/lost", 3000);
     }
@@ -80,12 +79,11 @@ static void
 test_p28_delete_never_arrived (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   proxy_arm (fixture->proxy, PROXY_DELETE, 1, 2, PROXY_CUT_BEFORE);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/release/before", 3000);
 }
 
@@ -100,11 +98,10 @@ static void
 test_p28_async_release_without_server (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   int told = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   curator_lock_release_async (lock, note_release, &told);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
@@ -137,11 +134,9 @@ was_told (gpointer told)
 static void
 release_lease_async (Fixture *fixture, CuratorLock *lock, const char *path)
 {
-  g_autoptr (GError) error = NULL;
   static int told; /* a failed test is over before it is told */
   told = 0;
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   curator_lease_release_async (lease, note_lease_release, &told);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
@@ -161,7 +156,6 @@ static void
 test_leases_are_released_asynchronously (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/lease");
   g_autoptr (CuratorLock) semaphore =
@@ -173,8 +167,7 @@ test_leases_are_released_asynchronously (void **state)
   release_lease_async (fixture, semaphore, "/release/lease-semaphore/leases");
   release_lease_async (fixture, both, "/release/lease");
   assert_no_residue (fixture, "/release/lease-semaphore/leases", 0);
-  g_autoptr (CuratorLease) dropped = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
-  assert_ok (dropped != NULL, &error);
+  g_autoptr (CuratorLease) dropped = lease_of (mutex);
   curator_lease_release_async (dropped, NULL, NULL);
   assert_int_equal (curator_lease_get_state (dropped), CURATOR_LEASE_RELEASED);
   assert_no_residue (fixture, "/release/lease", 3000);
@@ -186,14 +179,12 @@ static void
 test_lease_release_is_pending (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   static int told; /* a failed test is over before it is told */
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_connection_timeout (client, 300);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lease-pending");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   zk_server_freeze (fixture->server);
   curator_lease_release_async (lease, note_lease_release, &told);
   const gboolean in_time = wait_until (was_told, &told, LONG_MS);
@@ -208,8 +199,7 @@ test_lease_release_is_pending (void **state)
 static void
 release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
 {
-  g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   curator_lock_release_async (lock, NULL, NULL);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
@@ -217,7 +207,7 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, path, 3000);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   curator_lock_release_async (lock, NULL, NULL);
   assert_no_residue (fixture, path, 3000);
 }
@@ -247,15 +237,15 @@ test_p28_pending_until_the_session_ends (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_children (fixture, "/release/expired", 1, 3000);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 /* --- without a permission for a while ----------------------------------------------------------- */
@@ -274,7 +264,7 @@ test_deleted_when_permitted_again (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/permitted");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   const gint64 session = curator_client_get_session_id (client);
   permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
@@ -297,7 +287,7 @@ test_fixed_node_that_cannot_be_read (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock =
       curator_fixed_node_lock_new (client, "/release/unreadable", &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   permit (fixture, "/release/unreadable", 0);
   if (raw_zk_stat (fixture->raw, "/release/unreadable", &stat) == ZNOAUTH)
     {
@@ -309,7 +299,7 @@ test_fixed_node_that_cannot_be_read (void **state)
       assert_true (raw_zk_wait_gone (fixture->raw, "/release/unreadable", LONG_MS));
       return;
     }
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_false (raw_zk_exists (fixture->raw, "/release/unreadable"));
 }
 
@@ -331,8 +321,8 @@ test_found_when_permitted_again (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/found");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   permit (fixture, "/release/found", ZOO_PERM_ALL & ~ZOO_PERM_READ);
   proxy_reset_counts (fixture->proxy);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
@@ -350,11 +340,10 @@ test_found_when_permitted_again (void **state)
 static void
 settle (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/other");
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 /* Held, or with a release that no server has confirmed: the name may be used again when the session
@@ -365,7 +354,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/reused");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   g_autofree char *node = g_strdup (curator_lease_get_node_path (lease));
 
@@ -406,7 +395,7 @@ test_name_reused_while_refused (void **state)
   /* The delete may come between the permission and the replacement. */
   for (int i = 0; rc == ZNONODE && i < 50; i++)
     {
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
       g_free (node);
       node = g_strdup (curator_lease_get_node_path (lease));

@@ -48,8 +48,8 @@ hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
   assert_true (curator_client_block_until_connected (holds->client, LONG_MS, NULL, NULL));
   holds->lock = mutex_new (holds->client, "/bounds/lock");
   holds->semaphore = curator_semaphore_new (holds->client, "/bounds/semaphore", 3, NULL);
-  assert_ok (curator_lock_acquire (holds->lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (holds->lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (holds->lock);
+  assert_acquired (holds->lock);
   holds->leases = curator_semaphore_acquire_n (holds->semaphore, 2, LONG_MS, NULL, &error);
   assert_ok (holds->leases != NULL, &error);
   holds->lease = curator_semaphore_acquire (holds->semaphore, LONG_MS, NULL, &error);

@@ -134,10 +134,9 @@ static void
 test_everything_is_refused (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/fork/lock");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   const Child child = { client, lock, lease, 0 };
   int status = 0;
@@ -155,7 +154,7 @@ test_everything_is_refused (void **state)
 
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/fork/lock", 3000);
 }
 

@@ -275,7 +275,7 @@ things_new (CuratorClient *client)
   things.count = curator_shared_count_new (client, "/fork/count", 5, &error);
   assert_ok (things.count != NULL && curator_shared_count_start (things.count, 0, NULL, &error),
              &error);
-  assert_ok (curator_lock_acquire (things.lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (things.lock);
   things.lease = held_lease (things.lock);
   things.free_lease = curator_semaphore_acquire (things.semaphore, LONG_MS, NULL, &error);
   assert_ok (things.free_lease != NULL, &error);
@@ -293,7 +293,7 @@ things_free (Fixture *fixture, Things *things, StateLog *log, gint64 session)
   assert_true (curator_lock_is_owned_by_current_thread (things->lock));
   assert_int_equal (curator_lease_get_state (things->free_lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
-  assert_ok (curator_lock_release (things->lock, 0, NULL, &error), &error);
+  assert_released (things->lock);
   assert_ok (curator_lease_release (things->free_lease, 0, NULL, &error), &error);
   curator_shared_count_close (things->count);
   assert_no_residue (fixture, "/fork/lock", LONG_MS);

@@ -33,9 +33,7 @@ sample (gpointer data)
 static CuratorClient *
 connect_for_long (const char *address)
 {
-  CuratorClient *client = client_new (address);
-  curator_client_set_session_timeout (client, LONGER_SESSION_MS);
-  client_start (client);
+  CuratorClient *client = client_connect_for (address, LONGER_SESSION_MS);
   return client;
 }
 

@@ -89,17 +89,17 @@ test_three_levels (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (levels); i++)
     {
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
-      assert_ok (curator_lock_acquire (levels[i], LONG_MS, NULL, &error), &error);
+      assert_acquired (levels[i]);
       assert_true (curator_lock_is_acquired_in_this_process (levels[i]));
       assert_true (curator_lock_is_owned_by_current_thread (levels[i]));
       assert_null (curator_lock_get_participant_nodes (levels[i], 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-      assert_ok (curator_lock_release (levels[i], 0, NULL, &error), &error);
+      assert_released (levels[i]);
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
     }
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (mixture.whole);
   assert_each_has (fixture, 1);
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_released (mixture.whole);
   assert_all_gone (fixture);
 }
 
@@ -136,12 +136,11 @@ test_p31_blocked_at_every_member (void **state)
       assert_true (took >= 999);
       for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
         assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
-      assert_false (curator_lock_acquire (mixture.whole, 0, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_not_acquired (mixture.whole, 0, CURATOR_ERROR_TIMED_OUT);
       taking_give_back (blocker);
       assert_all_gone (fixture);
-      assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+      assert_acquired (mixture.whole);
+      assert_released (mixture.whole);
     }
   assert_all_gone (fixture);
 }
@@ -266,21 +265,20 @@ test_expiry_of_some_members (void **state)
   g_autoptr (CuratorClient) other = client_connect (fixture_proxy (fixture));
   g_auto (Mixture) mixture = { 0 };
   mixture_init (&mixture, client, other);
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (mixture.whole);
   fixture_expire (fixture);
   assert_lease_state (held_lease (mixture.inner_mutex), CURATOR_LEASE_LOST, LONG_MS);
   assert_false (curator_lock_is_acquired_in_this_process (mixture.whole));
   assert_false (curator_lock_is_owned_by_current_thread (mixture.whole));
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
-  assert_false (curator_lock_acquire (mixture.whole, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (mixture.whole, 300, CURATOR_ERROR_LOCK_LOST);
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_released (mixture.whole);
   assert_false (curator_lock_release (mixture.whole, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_acquired (mixture.whole);
+  assert_released (mixture.whole);
   assert_all_gone (fixture);
 }
 
@@ -299,7 +297,7 @@ test_of_paths_and_of_none (void **state)
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
   assert_ok (curator_lock_acquire (none, 0, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (none));
-  assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
+  assert_released (none);
   /* Opposite orders, sorted: two threads never wait for each other. */
   const char *const forth[] = { BASE "/p", BASE "/q", NULL };
   const char *const back[] = { BASE "/q", BASE "/p", NULL };
@@ -331,9 +329,9 @@ test_some_releases_fail (void **state)
   g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
   g_autoptr (CuratorLock) bad = mutex_new (client, "/test/bad");
   g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
-  assert_ok (curator_lock_acquire (multi, LONG_MS, NULL, &error), &error);
+  assert_acquired (multi);
   assert_true (curator_lock_is_acquired_in_this_process (multi));
-  assert_ok (curator_lock_release (bad, 0, NULL, &error), &error);
+  assert_released (bad);
   assert_false (curator_lock_is_acquired_in_this_process (multi));
   assert_false (curator_lock_release (multi, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
@@ -347,15 +345,13 @@ static void
 test_some_locks_fail_to_lock (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) ended = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
   g_autoptr (CuratorLock) bad = mutex_new (ended, "/test/bad");
   g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
   curator_client_close (ended);
-  assert_false (curator_lock_acquire (multi, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+  assert_not_acquired (multi, LONG_MS, CURATOR_ERROR_CLOSED);
   assert_false (curator_lock_is_acquired_in_this_process (good));
   assert_no_residue (fixture, "/test/good", 3000);
 }

@@ -76,7 +76,7 @@ test_one_delete_refused (void **state)
   g_auto (Locks) locks = { 0 };
   locks_init (&locks, client, "/together/refused");
   make_parents (fixture, &locks);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL & ~ZOO_PERM_DELETE), ZOK);
   assert_false (curator_lock_release (locks.whole, 0, NULL, &error));
@@ -87,8 +87,8 @@ test_one_delete_refused (void **state)
   assert_false (curator_lock_is_acquired_in_this_process (locks.members[1]));
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL), ZOK);
   assert_nothing_left (fixture, &locks);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_acquired (locks.whole);
+  assert_released (locks.whole);
   assert_nothing_left (fixture, &locks);
 }
 
@@ -109,15 +109,15 @@ test_entered_again (void **state)
   g_autoptr (CuratorLock) outer = curator_multi_lock_new (outside, G_N_ELEMENTS (outside));
 
   proxy_reset_counts (fixture->proxy);
-  assert_ok (curator_lock_acquire (locks.members[1], LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (outer, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.members[1]);
+  assert_acquired (outer);
   assert_ok (curator_lock_acquire (outer, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), N_PATHS);
-  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
-  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
+  assert_released (outer);
+  assert_released (outer);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_released (locks.whole);
   assert_each_has (fixture, &locks, 0, 1, 0, 0);
   assert_false (curator_lock_release (outer, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
@@ -170,15 +170,14 @@ static void
 test_missing_parents (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
   locks_init (&locks, client, "/together/without/parents");
   proxy_reset_counts (fixture->proxy);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 2 * N_PATHS);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_released (locks.whole);
   assert_nothing_left (fixture, &locks);
 }
 

@@ -15,12 +15,10 @@ static void
 test_locker (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   {
-    g_autoptr (CuratorLease) guard = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-    assert_ok (guard != NULL, &error);
+    g_autoptr (CuratorLease) guard G_GNUC_UNUSED = lease_of (lock);
     assert_int_equal (raw_zk_count_children (fixture->raw, LOCK_PATH), 1);
   }
   assert_no_residue (fixture, LOCK_PATH, 3000);
@@ -65,7 +63,7 @@ test_with_namespace (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
   wait_ms (100);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 typedef struct
@@ -128,23 +126,21 @@ static void
 test_reentrant_2_threads (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (Contender) other = contender_start (lock, 60000, NULL);
   assert_children (fixture, LOCK_PATH, 2, LONG_MS);
   for (int i = 0; i < 2; i++)
-    assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+    assert_acquired (lock);
   for (int i = 0; i < 2; i++)
     {
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
       wait_ms (50);
       assert_false (contender_has_returned (other));
     }
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_true (contender_wait (other, LONG_MS));
-  assert_true (other->acquired);
+  assert_released (lock);
+  contender_assert_granted (other);
 }
 
 /* testReentrant: acquired until the last release. */
@@ -170,8 +166,7 @@ test_2_clients (void **state)
   g_autoptr (CuratorLock) first = mutex_new (one, LOCK_PATH);
   g_autoptr (CuratorLock) second = mutex_new (two, LOCK_PATH);
   CuratorLock *locks[2] = { first, second };
-  g_autoptr (Contender) holder = contender_start (locks[0], LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (locks[0]);
   for (int i = 1; i <= 6; i++)
     {
       Contender *next = contender_start (locks[i % 2], LONG_MS, NULL);
@@ -180,8 +175,7 @@ test_2_clients (void **state)
       assert_false (curator_lock_is_acquired_in_this_process (locks[i % 2]));
       contender_free (holder);
       holder = next;
-      assert_true (contender_wait (holder, LONG_MS));
-      assert_true (holder->acquired);
+      contender_assert_granted (holder);
     }
 }
 
@@ -203,7 +197,7 @@ test_revoking (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   g_autoptr (CuratorLock) other = mutex_new (client, LOCK_PATH);
   assert_ok (curator_lock_make_revocable (lock, count_request, &asked, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
@@ -218,11 +212,11 @@ test_revoking (void **state)
       assert_true (wait_now_ms () < deadline);
       wait_ms (5);
     }
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error),
              &error); /* deleted: as expected */
   assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
-  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
+  assert_released (other);
   assert_no_residue (fixture, LOCK_PATH, 3000);
 }
 
@@ -275,17 +269,15 @@ test_persistent_lock (void **state)
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
   assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
-  assert_false (curator_lock_acquire (other, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (other, 300, CURATOR_ERROR_TIMED_OUT);
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_true (raw_zk_exists (fixture->raw, node));
-  assert_false (curator_lock_acquire (other, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_not_acquired (other, 300, CURATOR_ERROR_TIMED_OUT);
+  assert_released (lock);
   assert_true (raw_zk_wait_gone (fixture->raw, node, 3000));
-  assert_ok (curator_lock_acquire (other, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (other, 0, NULL, &error), &error);
+  assert_acquired (other);
+  assert_released (other);
   assert_int_equal (missed, 0);
   curator_client_close (client);
 }

@@ -1,6 +1,6 @@
 /* Custom drivers: the engine follows their decisions and still cleans up. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #include <curator/lock_internals.h>
 
@@ -66,7 +66,7 @@ test_persistent_nodes (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/stays", &funcs, &plan, 1);
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/driver/stays");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
   g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
@@ -76,11 +76,10 @@ test_persistent_nodes (void **state)
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   taking_assert_waits (other);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   taking_assert_granted (other);
   /* A waiter that gives up deletes its node too, although no session expiry would. */
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/driver/stays", 1, SETTLE_MS);
   taking_give_back (other);
   assert_no_residue (fixture, "/driver/stays", SETTLE_MS);
@@ -94,20 +93,18 @@ static void
 test_persistent_node_of_unknown_outcome (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/lost", &funcs, &plan, 1);
   raw_zk_make_path (fixture->raw, "/driver/lost");
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_children (fixture, "/driver/lost", 1, SETTLE_MS);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
 }
@@ -127,10 +124,9 @@ test_plain_numbered_node_of_unknown_outcome (void **state)
   assert_ok (curator_lock_acquire (lock, 2000, NULL, &error), &error);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_children (fixture, "/driver/plain", 1, SETTLE_MS);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
 }
@@ -227,15 +223,13 @@ static void
 test_one_name (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL, .name = "the-node" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &funcs, &plan, 1);
   raw_zk_make_path (fixture->raw, "/driver/one");
   raw_zk_create (fixture->raw, "/driver/one/the-node", "planned", ZOO_PERSISTENT, NULL);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_true (raw_zk_exists (fixture->raw, "/driver/one/the-node"));
   g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
   taking_assert_waits (waiter);
@@ -284,7 +278,6 @@ assert_one_granted (Taking *left, Taking *right)
 static void
 contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, const char *path)
 {
-  g_autoptr (GError) error = NULL;
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
                                          .gets_the_lock = has_predicate ? decide_as_java : NULL };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -292,8 +285,7 @@ contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, 
   g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
   g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
   g_autoptr (Taking) holder = taking_of_lock (lock);
-  assert_false (curator_lock_acquire (second, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (second, 1000, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Taking) waiter = taking_start_lock (second, LONG_MS, NULL);
   g_autoptr (Taking) neighbour = taking_start_lock (lock, LONG_MS, NULL);
   wait_ms (100);
@@ -322,13 +314,11 @@ static void
 test_name_without_its_number (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE, .name = "other-" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/number", &funcs, &plan, 1);
-  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_no_residue (fixture, "/driver/number", SETTLE_MS);
 }
 
@@ -338,7 +328,6 @@ static void
 test_equal_nodes_of_unknown_outcome (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Plan plan = { .mode = CURATOR_CREATE_PERSISTENT, .name = "one" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -347,8 +336,7 @@ test_equal_nodes_of_unknown_outcome (void **state)
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/equal", &funcs, &plan, 1);
   g_autoptr (Taking) holder = taking_of_lock (theirs);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   wait_ms (200);
   assert_true (raw_zk_exists (fixture->raw, "/driver/equal/one"));

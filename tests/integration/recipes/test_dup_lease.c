@@ -24,9 +24,7 @@ typedef enum
 static CuratorClient *
 steady_client (Fixture *fixture)
 {
-  CuratorClient *client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, STEADY_SESSION_MS);
-  client_start (client);
+  CuratorClient *client = client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   return client;
 }
 
@@ -117,17 +115,16 @@ test_every_kind (void **state)
 
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
-      g_autoptr (GError) error = NULL;
       g_autoptr (CuratorLock) lock = lock_new (client, kind);
       assert_null (curator_lock_dup_lease (lock));
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
       g_autoptr (CuratorLease) again = curator_lock_dup_lease (lock);
       assert_is_held (lease, client, kind);
       assert_is_held (again, client, kind);
       g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
       assert_true ((theirs != NULL) == (kind == KIND_SEMAPHORE_MUTEX));
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
       assert_null (curator_lock_dup_lease (lock));
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
       assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_RELEASED);
@@ -147,13 +144,12 @@ static void
 test_each_copy_is_told (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = steady_client (fixture);
   g_autoptr (CuratorLock) lock = lock_new (client, KIND_NESTED);
   int counts[3][CURATOR_LEASE_RELEASED + 1] = { { 0 } };
   CuratorLease *copies[3];
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   for (int i = 0; i < 3; i++)
     {
       copies[i] = curator_lock_dup_lease (lock);
@@ -168,7 +164,7 @@ test_each_copy_is_told (void **state)
   assert_int_equal (curator_lease_get_state (lost), CURATOR_LEASE_LOST);
   curator_lease_unref (copies[0]);
   curator_lease_unref (copies[2]);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 /* While only a part is released the whole is not usable, but not lost either. */
@@ -183,15 +179,15 @@ test_partly_released (void **state)
   g_autoptr (CuratorLock) both = curator_multi_lock_new (two, 2);
   int counts[CURATOR_LEASE_RELEASED + 1] = { 0 };
 
-  assert_ok (curator_lock_acquire (both, LONG_MS, NULL, &error), &error);
+  assert_acquired (both);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (both);
   curator_lease_add_listener (lease, count_states, counts, NULL);
-  assert_ok (curator_lock_release (b, 0, NULL, &error), &error);
+  assert_released (b);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_SUSPECT);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   assert_counter (&counts[CURATOR_LEASE_SUSPECT], 1, LONG_MS);
   assert_null (curator_lock_dup_lease (both));
-  assert_ok (curator_lock_release (a, 0, NULL, &error), &error);
+  assert_released (a);
   assert_counter (&counts[CURATOR_LEASE_RELEASED], 1, LONG_MS);
 
   /* Released as a whole: RELEASED is the only change. */
@@ -214,25 +210,22 @@ test_released_through_the_lease (void **state)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorLock) lock = lock_new (client, kind);
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
       assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
       assert_false (curator_lock_is_owned_by_current_thread (lock));
       assert_false (curator_lock_is_acquired_in_this_process (lock));
-      assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
+      assert_released (lock);
+      assert_acquired (lock);
+      assert_released (lock);
     }
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, BASE "/downgrade");
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (curator_rw_lock_write_lock (pair), LONG_MS, NULL, &error),
-             &error);
+  assert_acquired (curator_rw_lock_write_lock (pair));
   g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_write_lock (pair));
   assert_ok (curator_lease_release (written, 0, NULL, &error), &error);
-  assert_false (curator_lock_acquire (curator_rw_lock_read_lock (pair), LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (curator_rw_lock_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
 }
 
 typedef struct
@@ -281,13 +274,12 @@ test_entered_by_the_releasing_thread (void **state)
   for (int i = 0; i < 20; i++)
     {
       Owner owner = { .mutex = second, .both = both };
-      assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
+      assert_acquired (first);
       GThread *thread = g_thread_new ("owner", enter_twice, &owner);
       assert_children (fixture, BASE "/first", 2, LONG_MS);
-      assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
+      assert_released (first);
       assert_true (wait_until (is_held_by_one, both, LONG_MS));
-      assert_false (curator_lock_acquire (second, 0, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
       assert_false (curator_lock_release (second, 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
       g_atomic_int_set (&owner.done, TRUE);
@@ -332,7 +324,7 @@ check_empty (CuratorLock *none)
   assert_true (curator_lock_is_owned_by_current_thread (none));
   assert_null (curator_lock_dup_lease (none));
   assert_null (curator_lock_dup_lease (none));
-  assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
+  assert_released (none);
   assert_null (curator_lock_acquire_lease (none, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_null (curator_lock_get_participant_nodes (none, 0, NULL, &error));

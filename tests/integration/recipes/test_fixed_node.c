@@ -1,7 +1,7 @@
 /* The fixed-node lock: its node is recognised after a lost answer, and never taken over from
  * another client. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #define PATH      "/fixed/node"
 #define SETTLE_MS 3000
@@ -21,7 +21,7 @@ test_hold_and_hand_over (void **state)
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) first = fixed_node_new (one, PATH);
   g_autoptr (CuratorLock) second = fixed_node_new (two, PATH);
-  assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
+  assert_acquired (first);
   assert_ok (curator_lock_acquire (first, 0, NULL, &error), &error);
   assert_string_equal (curator_lease_get_node_path (held_lease (first)), PATH);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (one));
@@ -29,17 +29,15 @@ test_hold_and_hand_over (void **state)
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], PATH);
-  assert_false (curator_lock_acquire (second, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
   wait_ms (100);
-  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
+  assert_released (first);
   wait_ms (50);
   assert_false (contender_has_returned (waiter));
   guint64 token = curator_lease_get_fencing_token (held_lease (first));
-  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  assert_released (first);
+  contender_assert_granted (waiter);
   assert_true (waiter->token > token);
   contender_join (waiter);
   assert_true (waiter->released);
@@ -89,11 +87,10 @@ static void
 test_p29_not_confused_within_a_session (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) first = fixed_node_new (client, PATH);
   g_autoptr (CuratorLock) second = fixed_node_new (client, PATH);
-  assert_ok (curator_lock_acquire (first, LONG_MS, NULL, &error), &error);
+  assert_acquired (first);
   for (int i = 0; i < 2; i++)
     {
       proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1,
@@ -105,7 +102,7 @@ test_p29_not_confused_within_a_session (void **state)
       assert_true (raw_zk_exists (fixture->raw, PATH));
       assert_int_equal (curator_lease_get_state (held_lease (first)), CURATOR_LEASE_HELD);
     }
-  assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
+  assert_released (first);
   assert_gone (fixture);
 }
 
@@ -114,7 +111,6 @@ static void
 test_p29_node_of_the_next_holder (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = fixed_node_new (direct, PATH);
@@ -122,14 +118,13 @@ test_p29_node_of_the_next_holder (void **state)
   raw_zk_make_path (fixture->raw, "/fixed");
   /* The create never arrived, and another client holds by then: its node stays. */
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE);
-  assert_false (curator_lock_acquire (lock, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
-  assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
+  assert_not_acquired (lock, 300, CURATOR_ERROR_NO_ANSWER);
+  assert_acquired (theirs);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
   assert_int_equal (curator_lease_get_state (held_lease (theirs)), CURATOR_LEASE_HELD);
-  assert_ok (curator_lock_release (theirs, 0, NULL, &error), &error);
+  assert_released (theirs);
   assert_gone (fixture);
 }
 
@@ -138,13 +133,11 @@ static void
 test_p29_node_of_a_foreign_program (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = fixed_node_new (client, PATH);
   raw_zk_make_path (fixture->raw, "/fixed");
   assert_int_equal (raw_zk_create (fixture->raw, PATH, "x", ZOO_EPHEMERAL, NULL), ZOK);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), raw_zk_session (fixture->raw));
   g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
   taking_assert_waits (waiter);

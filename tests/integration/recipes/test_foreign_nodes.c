@@ -24,8 +24,7 @@ test_nodes_of_other_clients (void **state)
       wait_ms (100);
       assert_false (contender_has_returned (waiter));
       assert_int_equal (raw_zk_delete (fixture->raw, created), ZOK);
-      assert_true (contender_wait (waiter, 5000));
-      assert_true (waiter->acquired);
+      contender_assert_granted (waiter);
     }
 }
 
@@ -81,12 +80,11 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
                                        numbered[kind].name, forged[i].number, NULL);
   g_autofree char *path = g_strconcat (queue, "/", name, NULL);
   g_autoptr (CuratorLock) lock = numbered[kind].lock (client, base);
-  g_autoptr (GError) error = NULL;
 
   print_message ("%s (%s)\n", path, mode == ZOO_EPHEMERAL ? "ephemeral" : "persistent");
   raw_zk_make_path (fixture->raw, queue);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_children (fixture, queue, 0, LONG_MS);
   assert_int_equal (raw_zk_create (fixture->raw, path, "", mode, NULL), ZOK);
   if (forged[i].place == TIED)
@@ -102,12 +100,10 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
       assert_false (contender_has_returned (next));
       assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);
     }
-  assert_true (contender_wait (next, LONG_MS));
-  assert_true (next->acquired);
+  contender_assert_granted (next);
   g_autoptr (Contender) last = contender_start (lock, LONG_MS, NULL);
   contender_join (next);
-  assert_true (contender_wait (last, LONG_MS));
-  assert_true (last->acquired);
+  contender_assert_granted (last);
   contender_join (last);
   if (forged[i].place == BEHIND)
     assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);

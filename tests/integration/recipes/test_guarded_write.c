@@ -24,13 +24,13 @@ test_p25_while_held_only (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/guard/lock");
   zoo_op_t op;
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   assert_ok (curator_lease_init_check_op (lease, &op, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/guard/held"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/guard/held"));
 
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_int_equal (write_guarded (program->zh, &op, "/guard/released"), ZNONODE);
   assert_false (raw_zk_exists (fixture->raw, "/guard/released"));
   assert_false (curator_lease_init_check_op (lease, &op, &error));
@@ -50,7 +50,7 @@ test_p25_lost_without_notice (void **state)
   zoo_op_t op;
 
   assert_true (program_wait_connected (other, LONG_MS));
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_ok (curator_lease_init_check_op (lease, &op, &error), &error);
@@ -78,12 +78,12 @@ test_chroot (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/guarded");
   zoo_op_t op;
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_children (fixture, "/app/team/guarded", 1, LONG_MS);
   assert_ok (curator_lease_init_check_op (held_lease (lock), &op, &error), &error);
   assert_int_equal (write_guarded (program->zh, &op, "/team/data"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/app/team/data"));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/app/team/guarded", 3000);
   curator_client_close (client);
 }
@@ -100,7 +100,7 @@ test_shared_name_is_refused (void **state)
   assert_ok (lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_false (curator_lease_init_check_op (held_lease (lock), &op, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   curator_client_close (client);
 }
 

@@ -78,9 +78,7 @@ restart_with (ZkServer *server, const char *bounds)
 static CuratorClient *
 connect_for (const char *address, gint64 session_ms)
 {
-  CuratorClient *client = client_new (address);
-  curator_client_set_session_timeout (client, session_ms);
-  client_start (client);
+  CuratorClient *client = client_connect_for (address, session_ms);
   return client;
 }
 
@@ -422,9 +420,7 @@ test_heartbeat_shorter_than_the_round_trip (void **state)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/often");
   for (int i = 0; i < 30; i++)
     {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-      assert_ok (lease != NULL, &error);
+      g_autoptr (CuratorLease) lease = lease_of (lock);
       const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
       wait_ms (i % 10 == 0 ? 500 : 0);
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
@@ -459,7 +455,7 @@ test_no_entry_after_a_pause (void **state)
   g_autoptr (GError) error = NULL;
   gint64 before_ms = wait_now_ms ();
   guint64 n_entered = 0;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   stop_us (PAUSED_MS / 1000);
   for (gint64 now_ms = before_ms; now_ms - before_ms < NOTICED_MS; now_ms = wait_now_ms ())
     {
@@ -474,8 +470,7 @@ test_no_entry_after_a_pause (void **state)
       curator_lock_release (lock, 0, NULL, NULL);
       n_entered++;
     }
-  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (lock, 0, CURATOR_ERROR_LOCK_LOST);
   print_message ("entered %" G_GUINT64_FORMAT " times before the pause\n", n_entered);
   curator_lock_release (lock, 0, NULL, NULL);
   curator_client_close (client);

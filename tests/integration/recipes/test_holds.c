@@ -11,7 +11,7 @@ test_reentrance (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/deep");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   proxy_reset_counts (fixture->proxy);
@@ -23,13 +23,13 @@ test_reentrance (void **state)
   assert_int_equal (curator_lease_get_fencing_token (lease), token);
   for (int i = 0; i < 3; i++)
     {
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
       assert_true (curator_lock_is_owned_by_current_thread (lock));
     }
   /* Re-entry sends no request; only a heartbeat may have been sent meanwhile. */
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 0);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_dup_lease (lock));
   assert_false (curator_lock_release (lock, 0, NULL, &error));
@@ -50,10 +50,9 @@ test_try (void **state)
   assert_false (other->acquired);
   assert_curator_error (&other->error, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/holds/try", 1, 3000);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   g_autoptr (Contender) later = contender_start (lock, 0, NULL);
-  assert_true (contender_wait (later, LONG_MS));
-  assert_true (later->acquired);
+  contender_assert_granted (later);
 }
 
 /* Another thread holds: this one neither owns nor can release. */
@@ -64,8 +63,7 @@ test_holds_belong_to_threads (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/thread");
-  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder G_GNUC_UNUSED = contender_of (lock);
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_dup_lease (lock));
@@ -150,8 +148,7 @@ test_lease_released_by_another_thread (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/lease");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
@@ -175,13 +172,11 @@ static void
 test_dropped_lease_is_released (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dropped");
   for (int i = 0; i < 20; i++)
     {
-      CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-      assert_ok (lease != NULL, &error);
+      CuratorLease *lease = lease_of (lock);
       curator_lease_unref (lease);
     }
   assert_no_residue (fixture, "/holds/dropped", 3000);
@@ -192,10 +187,9 @@ static void
 test_unref_while_held (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, "/holds/unref");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   curator_lock_unref (lock);
   assert_no_residue (fixture, "/holds/unref", 3000);
 }
@@ -291,7 +285,7 @@ test_async_queue (void **state)
   assert_true (results.thread != g_thread_self ());
 
   /* Failures: timed out, cancelled. */
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   curator_lock_acquire_async (lock, 50, NULL, on_acquired, &results);
   assert_true (wait_results (&results, NULL, 5, 1, 0));
   assert_curator_error (&results.error, CURATOR_ERROR_TIMED_OUT);
@@ -363,8 +357,7 @@ test_cancellable_at_the_end (void **state)
   g_autoptr (CuratorLock) multi = curator_multi_lock_new (both, 2);
 
   /* Released. Afterwards it is cancelled at once. */
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   GCancellable *end = curator_lease_get_cancellable (lease);
   assert_true (curator_lease_get_cancellable (lease) == end);
   assert_false (g_cancellable_is_cancelled (end));
@@ -372,17 +365,14 @@ test_cancellable_at_the_end (void **state)
   assert_true (wait_until (is_cancelled, end, LONG_MS));
 
   /* The last reference to the lease is dropped. */
-  CuratorLease *dropped = curator_lock_acquire_lease (third, LONG_MS, NULL, &error);
-  assert_ok (dropped != NULL, &error);
+  CuratorLease *dropped = lease_of (third);
   g_autoptr (GCancellable) kept = g_object_ref (curator_lease_get_cancellable (dropped));
   curator_lease_unref (dropped);
   assert_true (wait_until (is_cancelled, kept, LONG_MS));
 
   /* Lost: of a multi-lock, and asked for afterwards only. */
-  g_autoptr (CuratorLease) whole = curator_lock_acquire_lease (multi, LONG_MS, NULL, &error);
-  assert_ok (whole != NULL, &error);
-  g_autoptr (CuratorLease) late = curator_lock_acquire_lease (third, LONG_MS, NULL, &error);
-  assert_ok (late != NULL, &error);
+  g_autoptr (CuratorLease) whole = lease_of (multi);
+  g_autoptr (CuratorLease) late = lease_of (third);
   end = curator_lease_get_cancellable (whole);
   assert_false (g_cancellable_is_cancelled (end));
   curator_client_close (client);

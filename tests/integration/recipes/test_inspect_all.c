@@ -18,9 +18,7 @@ plant (Fixture *fixture, const char *path, const char *name)
 static CuratorClient *
 connect_slowly (Fixture *fixture)
 {
-  CuratorClient *client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, LONG_SESSION_MS);
-  client_start (client);
+  CuratorClient *client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   return client;
 }
 

@@ -57,15 +57,13 @@ static void
 hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
 {
   g_autofree char *path = g_strdup_printf ("/max-hold/%u", i);
-  g_autoptr (GError) error = NULL;
 
   hang->mine = mutex_new (holder, path);
   hang->next = mutex_new (waiter, path);
   hang->max_ms = i % 2 == 0 ? MAX_HOLD_MS : MAX_HOLD_MS - 50 * (gint64) i;
   curator_lock_set_max_hold (hang->mine, hang->max_ms);
   const gint64 called_ms = wait_now_ms ();
-  hang->lease = curator_lock_acquire_lease (hang->mine, LONG_MS, NULL, &error);
-  assert_ok (hang->lease != NULL, &error);
+  hang->lease = lease_of (hang->mine);
   hang->held_from_ms = wait_now_ms ();
   hang->ends_ms = called_ms + hang->max_ms;
   curator_lease_add_listener (hang->lease, on_state, hang, NULL);
@@ -168,8 +166,7 @@ test_an_extended_hold_stays (void **state)
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/extended");
 
   curator_lock_set_max_hold (mutex, 500);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (mutex);
   for (int i = 0; i < 20; i++)
     {
       assert_ok (curator_lease_extend (lease, 500, &error), &error);
@@ -196,8 +193,7 @@ test_a_lifted_maximum (void **state)
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/lifted");
 
   curator_lock_set_max_hold (mutex, 300);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  g_autoptr (CuratorLease) lease = lease_of (mutex);
   assert_ok (curator_lease_extend (lease, CURATOR_WAIT_FOREVER, &error), &error);
   wait_ms (600);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
@@ -206,8 +202,7 @@ test_a_lifted_maximum (void **state)
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   /* Without a maximum there is nothing to extend. */
   curator_lock_set_max_hold (mutex, CURATOR_WAIT_FOREVER);
-  g_autoptr (CuratorLease) endless = curator_lock_acquire_lease (mutex, LONG_MS, NULL, &error);
-  assert_ok (endless != NULL, &error);
+  g_autoptr (CuratorLease) endless = lease_of (mutex);
   assert_ok (curator_lease_extend (endless, 1, &error), &error);
   wait_ms (100);
   assert_int_equal (curator_lease_get_state (endless), CURATOR_LEASE_HELD);
@@ -217,19 +212,16 @@ test_a_lifted_maximum (void **state)
 static void
 assert_ends_for_its_thread (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-
   curator_lock_set_max_hold (lock, 300);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   assert_true (wait_until (is_lost, lease, LONG_MS));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
+  assert_released (lock);
   /* Its own node is still there for a moment. */
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 static void

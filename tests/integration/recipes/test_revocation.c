@@ -284,14 +284,13 @@ static void
 test_path_of_a_lock (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/revoke/parent");
 
-  assert_ok (curator_lock_acquire (mutex, LONG_MS, NULL, &error), &error);
+  assert_acquired (mutex);
   assert_refused_and_untouched (fixture, client, "/revoke/parent");
   assert_refused_and_untouched (fixture, client, "/revoke");
-  assert_ok (curator_lock_release (mutex, 0, NULL, &error), &error);
+  assert_released (mutex);
   assert_refused_and_untouched (fixture, client, "/revoke/parent");
 }
 

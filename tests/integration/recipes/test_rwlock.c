@@ -1,6 +1,6 @@
 /* Read-write locks: who excludes whom, in which order, and a writer that becomes a reader. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #include <poll.h>
 #include <string.h>
@@ -281,22 +281,22 @@ test_reentrance_of_both_sides (void **state)
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
   for (int i = 0; i < 2; i++)
     {
-      assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+      assert_acquired (write);
+      assert_acquired (read);
     }
   assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_released (read);
+  assert_released (read);
   assert_false (curator_lock_is_owned_by_current_thread (read));
   assert_true (curator_lock_is_owned_by_current_thread (write));
   assert_children (fixture, PATH, 1, 3000);
-  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_acquired (read);
+  assert_released (write);
+  assert_released (write);
   assert_true (curator_lock_is_owned_by_current_thread (read));
   assert_false (curator_lock_release (write, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_released (read);
   assert_no_residue (fixture, PATH, 3000);
 }
 
@@ -328,8 +328,7 @@ test_leases (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
       int told = 0;
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (sides[i], LONG_MS, NULL, &error);
-      assert_ok (lease != NULL, &error);
+      g_autoptr (CuratorLease) lease = lease_of (sides[i]);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
       g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
@@ -367,13 +366,11 @@ static void
 test_sides_keep_the_pair (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   CuratorRwLock *rw_lock = rw_lock_new (client, PATH);
   g_autoptr (CuratorLock) read = curator_lock_ref (curator_rw_lock_read_lock (rw_lock));
-  assert_ok (curator_lock_acquire (curator_rw_lock_write_lock (rw_lock), LONG_MS, NULL, &error),
-             &error);
-  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
+  assert_acquired (curator_rw_lock_write_lock (rw_lock));
+  assert_acquired (read);
   curator_rw_lock_unref (rw_lock);
   assert_true (curator_lock_is_owned_by_current_thread (read));
   assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
@@ -410,7 +407,6 @@ test_p23_stale_writer_cannot_read (void **state)
 {
   Fixture *fixture = *state;
   const char *path = "/rwf/stale";
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
@@ -418,16 +414,15 @@ test_p23_stale_writer_cannot_read (void **state)
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
-  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+  assert_acquired (write);
   g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   fixture_expire (fixture);
   taking_assert_granted (next);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_false (curator_lock_acquire (read, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (read, 1000, CURATOR_ERROR_LOCK_LOST);
   assert_children (fixture, path, 1, LONG_MS);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_released (write);
   g_autoptr (Taking) reader = taking_start_lock (read, LONG_MS, NULL);
   taking_assert_waits (reader);
   taking_give_back (next);
@@ -451,7 +446,7 @@ test_p23_session_ends_before_the_downgrade (void **state)
   g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
-  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
+  assert_acquired (write);
   g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   /* This client detects the expiry of its session only by its own clock. */
@@ -463,7 +458,7 @@ test_p23_session_ends_before_the_downgrade (void **state)
   g_clear_error (&error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_lease_state (held_lease (write), CURATOR_LEASE_LOST, LONG_MS);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_released (write);
   taking_give_back (next);
   assert_no_residue (fixture, path, LONG_MS);
 }
@@ -509,18 +504,16 @@ static void
 test_that_upgrading_is_disallowed (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
   CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
-  assert_ok (curator_lock_acquire (read, LONG_MS, NULL, &error), &error);
-  assert_false (curator_lock_acquire (write, 5000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
+  assert_acquired (read);
+  assert_not_acquired (write, 5000, CURATOR_ERROR_UNSUPPORTED);
   assert_children (fixture, PATH, 1, 3000);
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (write, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_released (read);
+  assert_acquired (write);
+  assert_released (write);
 }
 
 /* testThatDowngradingRespectsThreads: while one thread holds the write lock, no other thread may
@@ -529,14 +522,12 @@ static void
 test_that_downgrading_respects_threads (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   g_autoptr (Contender) writer =
       contender_start (curator_rw_lock_write_lock (rw_lock), LONG_MS, NULL);
   assert_true (contender_wait (writer, LONG_MS));
-  assert_false (curator_lock_acquire (curator_rw_lock_read_lock (rw_lock), 500, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (curator_rw_lock_read_lock (rw_lock), 500, CURATOR_ERROR_TIMED_OUT);
 }
 
 /* testSetNodeData: the payload is a copy of the constructor's argument. */

@@ -470,9 +470,7 @@ test_acquire_after_lost_server (void **state)
     N = 10
   };
   Taking *takings[N];
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_session_timeout (client, 10000);
-  client_start (client);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), 10000);
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, CURATORS, 1);
   raw_zk_make_path (fixture->raw, CURATORS LEASES);
   raw_zk_make_path (fixture->raw, CURATORS LOCKS);

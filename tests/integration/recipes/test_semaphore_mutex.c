@@ -1,6 +1,6 @@
 /* The semaphore mutex: exclusive, not re-entrant, released by any thread. */
-#include "support/held_lease.h"
 #include "integration/taking.h"
+#include "support/held_lease.h"
 
 #include <poll.h>
 #include <string.h>
@@ -85,15 +85,13 @@ test_not_reentrant_and_released_by_any_thread (void **state)
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   assert_non_null (lease);
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 0, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   /* The failed tries have not replaced the hold. */
   assert_true (held_lease (lock) == lease);
   assert_children (fixture, LEASES, 1, 3000);
@@ -120,7 +118,7 @@ test_expiry (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct, PATH);
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   struct pollfd pfd = { .fd = curator_lease_get_fd (held_lease (lock)), .events = POLLIN };
   assert_int_equal (poll (&pfd, 1, 0), 0);
   g_autoptr (Taking) next = taking_start_lock (theirs, LONG_MS, NULL);
@@ -130,16 +128,14 @@ test_expiry (void **state)
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_false (curator_lock_acquire (lock, 100, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_not_acquired (lock, 100, CURATOR_ERROR_LOCK_LOST);
+  assert_released (lock);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   g_autoptr (Contender) again = contender_start (lock, LONG_MS, NULL);
   assert_children (fixture, LEASES, 2, LONG_MS);
   taking_give_back (next);
-  assert_true (contender_wait (again, LONG_MS));
-  assert_true (again->acquired);
+  contender_assert_granted (again);
   contender_join (again);
   assert_all_gone (fixture);
   curator_client_close (client);
@@ -156,8 +152,7 @@ test_mutex_locker_with_namespace (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
   {
-    g_autoptr (CuratorLease) guard = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-    assert_ok (guard != NULL, &error);
+    g_autoptr (CuratorLease) guard G_GNUC_UNUSED = lease_of (lock);
     assert_int_equal (raw_zk_count_children (fixture->raw, "/spaced" LEASES), 1);
     assert_true (g_str_has_prefix (curator_lease_get_node_path (guard), LEASES "/"));
   }

@@ -67,7 +67,7 @@ test_node (void **state)
   assert_int_equal (acl.data[0].perms, ZOO_PERM_ALL);
   deallocate_ACL_vector (&acl);
 
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/wire/node", 0);
 }
 
@@ -76,21 +76,20 @@ static void
 test_every_acquisition_has_its_name (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/names");
   g_autofree char *before = g_strdup ("");
   raw_zk_make_path (fixture->raw, "/wire/names");
   for (int i = 0; i < 3; i++)
     {
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       const char *name = curator_lease_get_node_name (held_lease (lock));
       g_autofree char *number = g_strdup_printf ("-lock-%010d", i);
       assert_true (g_str_has_suffix (name, number));
       assert_int_not_equal (strncmp (name, before, 39), 0);
       g_free (before);
       before = g_strdup (name);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
     }
 }
 
@@ -106,19 +105,18 @@ test_default_data (void **state)
   } cases[] = { { "/wire/data/some", "a\0b", 3 }, { "/wire/data/none", NULL, 0 } };
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
-      g_autoptr (GError) error = NULL;
       g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
       curator_client_set_default_data (client, cases[i].data, cases[i].length);
       client_start (client);
       g_autoptr (CuratorLock) lock = mutex_new (client, cases[i].path);
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       const char *path = curator_lease_get_node_path (held_lease (lock));
       g_autoptr (GBytes) data = NULL;
       assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
       assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, cases[i].length);
       if (cases[i].length > 0)
         assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
     }
 }
 
@@ -128,10 +126,9 @@ static void
 test_parents_are_containers (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/boxes/a/b");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   static const char *const parents[] = { "/boxes", "/boxes/a", "/boxes/a/b" };
   for (gsize i = 0; i < G_N_ELEMENTS (parents); i++)
     {
@@ -142,7 +139,7 @@ test_parents_are_containers (void **state)
       assert_int_equal (g_bytes_get_size (data), 0);
       assert_int_equal (stat.ephemeralOwner, 0);
     }
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_true (raw_zk_wait_gone (fixture->raw, "/boxes", LONG_MS));
 }
 
@@ -151,17 +148,16 @@ static void
 test_p4_acquire_survives_reaped_parents (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/brief/x/y");
   guint64 token = 0;
   for (int i = 0; i < 40; i++)
     {
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+      assert_acquired (lock);
       guint64 next = curator_lease_get_fencing_token (held_lease (lock));
       assert_true (next > token);
       token = next;
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_released (lock);
       wait_ms (i * 3);
     }
 }
@@ -175,7 +171,7 @@ test_namespace (void **state)
   assert_ok (curator_client_set_namespace (client, "team", &error), &error);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/jobs/nightly");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/team/jobs/nightly");
   assert_non_null (names);
   assert_int_equal (g_strv_length (names), 1);
@@ -185,29 +181,27 @@ test_namespace (void **state)
   assert_ok (participants != NULL, &error);
   assert_string_equal (participants[0], path);
   assert_false (raw_zk_exists (fixture->raw, "/jobs"));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 static void
 test_chroot (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   raw_zk_make_path (fixture->raw, "/root/app");
   g_autofree char *address = g_strconcat (fixture_server (fixture), "/root/app", NULL);
   g_autoptr (CuratorClient) client = client_connect (address);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/l");
   g_autoptr (CuratorLock) second = mutex_new (client, "/l");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_true (g_str_has_prefix (curator_lease_get_node_path (held_lease (lock)), "/l/_c_"));
   assert_int_equal (raw_zk_count_children (fixture->raw, "/root/app/l"), 1);
 
   /* A waiter is woken by the path of a watch, so that path must respect the chroot, too. */
   g_autoptr (Contender) waiter = contender_start (second, LONG_MS, NULL);
   assert_children (fixture, "/root/app/l", 2, LONG_MS);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  assert_released (lock);
+  contender_assert_granted (waiter);
 }
 
 /* A typo in the chroot must not become a private lock. */
@@ -236,8 +230,8 @@ test_missing_chroot (void **state)
     }
   raw_zk_make_path (fixture->raw, "/typo/app");
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
 }
 
@@ -261,9 +255,8 @@ count_mixed (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoi
 static void
 acquire_and_release (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 /* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
@@ -283,8 +276,7 @@ test_mixed_recipes (void **state)
       CuratorLock *second = locks[kinds / 3];
       const int expected = first == second ? 0 : 1;
       g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (first, LONG_MS, NULL, &error);
-      assert_ok (lease != NULL, &error);
+      g_autoptr (CuratorLease) lease = lease_of (first);
       g_atomic_int_set (&n_mixed, 0);
       if (first == second)
         assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
@@ -304,7 +296,7 @@ test_acl (void **state)
   curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/private/lock");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
   assert_int_equal (raw_zk_get (fixture->raw, node, NULL, NULL), ZNOAUTH);
 
@@ -328,7 +320,7 @@ test_acl (void **state)
   g_autoptr (CuratorLock) theirs = mutex_new (stranger, "/private/lock");
   assert_false (curator_lock_acquire (theirs, LONG_MS, NULL, &error));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 static void
@@ -363,8 +355,7 @@ test_participants_in_order (void **state)
     }
   for (int i = 0; i < N; i++)
     {
-      assert_true (contender_wait (contenders[i], LONG_MS));
-      assert_true (contenders[i]->acquired);
+      contender_assert_granted (contenders[i]);
       assert_string_equal (contenders[i]->node, nodes[i]);
       contender_free (contenders[i]);
     }

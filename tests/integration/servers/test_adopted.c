@@ -22,7 +22,6 @@ program_create (Program *program, const char *path, int mode)
 static void
 lock_in_the_session (Fixture *fixture, gboolean connected)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   assert_true (!connected || program_wait_connected (program, LONG_MS));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -32,13 +31,13 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
   assert_int_equal (curator_client_get_session_timeout (client), SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/lock");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)),
                     program_session (program));
   /* The observer's session and the program's. */
   assert_int_equal (four_letter_monitor (fixture_server (fixture), "zk_global_sessions"), 2);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/adopted/lock", 3000);
   curator_client_close (client);
   assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
@@ -84,11 +83,9 @@ static void
 test_watches_of_the_program (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/adopted/watch");
-  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (theirs);
 
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -103,16 +100,15 @@ test_watches_of_the_program (void **state)
       zoo_wget_children (program->zh, "/adopted", program_watcher, program, &children), ZOK);
   deallocate_String_vector (&children);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/watch");
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/adopted/watch", 1, LONG_MS);
 
   assert_int_equal (program_create (program, "/adopted/other", ZOO_EPHEMERAL), ZOK);
   assert_true (program_wait_fired (program, "/adopted", LONG_MS));
   contender_join (holder);
   assert_true (program_wait_fired (program, holder->node, LONG_MS));
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_no_residue (fixture, "/adopted/watch", 3000);
   curator_client_close (client);
   curator_client_close (direct);
@@ -123,7 +119,6 @@ static void
 test_duplicate_events (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   program->n_forwards = 3;
   g_autoptr (CuratorClient) client = program_client (program);
@@ -131,7 +126,7 @@ test_duplicate_events (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/twice");
   g_autoptr (CuratorLock) behind = mutex_new (client, "/adopted/twice");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (Contender) waiter = contender_start (behind, LONG_MS, NULL);
   assert_children (fixture, "/adopted/twice", 2, LONG_MS);
 
@@ -139,9 +134,8 @@ test_duplicate_events (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_false (is_lost (held_lease (lock)));
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  assert_released (lock);
+  contender_assert_granted (waiter);
   contender_join (waiter);
   assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 1);
   assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
@@ -159,7 +153,7 @@ test_expiry (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/expiry");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   const gint64 before = curator_lease_get_session_id (lease);
 
@@ -167,16 +161,16 @@ test_expiry (void **state)
   assert_true (program_wait_expired (program, LONG_MS));
   assert_true (is_lost (lease));
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   program_open_again (program, fixture_proxy (fixture));
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *second = held_lease (lock);
   assert_int_not_equal (curator_lease_get_session_id (second), before);
   assert_int_equal (curator_lease_get_session_id (second), program_session (program));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/adopted/expiry", 3000);
   curator_client_close (client);
 }
@@ -193,12 +187,12 @@ test_exchange (void **state)
   g_autoptr (CuratorClient) client = program_client (first);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/exchange");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   assert_ok (curator_client_set_zhandle (client, second->zh, &error), &error);
   assert_true (is_lost (lease));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_client_get_session_id (client), program_session (second));
   assert_children (fixture, "/adopted/exchange", 0, LONG_MS);
@@ -207,9 +201,9 @@ test_exchange (void **state)
   assert_ok (curator_client_set_zhandle (client, NULL, &error), &error);
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, first->zh, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_int_equal (curator_lease_get_session_id (held_lease (lock)), program_session (first));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   curator_client_close (client);
 }
 
@@ -225,7 +219,7 @@ test_session_outlives_our_clock (void **state)
   client_start (client);
   const gint64 session = program_session (program);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/clock");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   zk_server_kill (fixture->server);
@@ -237,9 +231,9 @@ test_session_outlives_our_clock (void **state)
   assert_int_equal (program_session (program), session);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_children (fixture, "/adopted/clock", 0, LONG_MS);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
   curator_client_close (client);
 }
 

@@ -126,18 +126,17 @@ static void
 test_reconnect (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_set_session_timeout (client, 10000);
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/reconnect");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_true (zk_server_restart (fixture->server));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_no_residue (fixture, "/framework/reconnect", 3000);
   curator_client_close (client);
 }
@@ -148,14 +147,13 @@ static void
 test_session_killed (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/killed");
   for (int i = 0; i < 3; i++)
     {
       fixture_expire (fixture);
-      assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_acquired (lock);
+      assert_released (lock);
     }
   assert_no_residue (fixture, "/framework/killed", 3000);
 }
@@ -178,8 +176,7 @@ test_protection_with_killed_session (void **state)
       assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
       assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
       proxy_cut (fixture->proxy); /* no answer of the expired session arrives */
-      assert_true (contender_wait (contender, LONG_MS));
-      assert_true (contender->acquired);
+      contender_assert_granted (contender);
       assert_int_not_equal (contender->session, dead);
       assert_children (fixture, "/framework/protected", 1, 3000);
       assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
@@ -208,8 +205,7 @@ test_protected_create_node_deletion (void **state)
       raw_zk_make_path (fixture->raw, path);
       g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/deletion");
       proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-      assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+      assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_CONNECTION_LOST);
       assert_no_residue (fixture, path, 3000);
     }
 }
@@ -233,7 +229,6 @@ static void
 test_retry_and_failure (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   Policy asked = { 0 };
   g_autoptr (CuratorRetryPolicy) policy =
       curator_retry_policy_new_custom (allow_twice, &asked, NULL);
@@ -243,8 +238,7 @@ test_retry_and_failure (void **state)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/retry");
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_false (curator_lock_acquire (lock, 60000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_not_acquired (lock, 60000, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (g_atomic_int_get (&asked.asked) >= 3);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
 }
@@ -254,7 +248,6 @@ static void
 test_reconnect_after_loss (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_session_timeout (client, 1500);
   g_autoptr (StateLog) log = state_log_new (client);
@@ -263,8 +256,8 @@ test_reconnect_after_loss (void **state)
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   curator_client_close (client);
 }
 
@@ -313,7 +306,6 @@ static void
 test_forbidden_ancestors (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   assert_int_equal (raw_zk_make_path (fixture->raw, "/forbidden/middle"), ZOK);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, "/forbidden/middle", ZOO_PERM_CREATE | ZOO_PERM_DELETE),
@@ -321,8 +313,8 @@ test_forbidden_ancestors (void **state)
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_DELETE), ZOK);
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/forbidden/middle/lock/below");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 /* TestFailedDeleteManager.testLostSession and testWithNamespaceAndLostSession: the delete fails
@@ -337,7 +329,7 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   assert_ok (curator_client_set_namespace (client, namespace_, &error), &error);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/delete");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   zk_server_kill (fixture->server);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
@@ -367,13 +359,12 @@ static void
 test_guaranteed_delete_on_non_existent_node (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/nothing");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (held_lease (lock))),
                     ZOK);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   wait_ms (200);
   proxy_reset_counts (fixture->proxy);
   wait_ms (500);
@@ -385,7 +376,6 @@ test_guaranteed_delete_on_non_existent_node (void **state)
 static void
 test_session_survives (void **state)
 {
-  g_autoptr (GError) error = NULL;
   ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
   g_autoptr (CuratorClient) client = client_new (zk_ensemble_connect_string (ensemble));
@@ -393,7 +383,7 @@ test_session_survives (void **state)
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/cluster");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   gint64 session = curator_client_get_session_id (client);
   FourLetterPackets packets;
   int connected = -1;
@@ -409,7 +399,7 @@ test_session_survives (void **state)
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   curator_client_close (client);
   zk_ensemble_stop (ensemble);
 }

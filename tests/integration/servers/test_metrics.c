@@ -45,9 +45,7 @@ changed (const char *text, const char *what, const char *by)
 static CuratorLease *
 lease_new (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-  CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
-  assert_ok (lease != NULL, &error);
+  CuratorLease *lease = lease_of (lock);
   return lease;
 }
 
@@ -97,17 +95,13 @@ static void
 test_workload (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, LONG_SESSION_MS);
-  client_start (client);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/queue");
   g_autoptr (CuratorLock) behind = mutex_new (client, "/metrics/queue");
-  g_autoptr (GError) error = NULL;
 
   work (fixture, client);
   g_autoptr (CuratorLease) lease = lease_new (lock);
-  assert_false (curator_lock_acquire (behind, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (behind, 0, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Contender) waiter = contender_start (behind, LONG_MS, NULL);
   assert_true (wait_for_line (client, "curator_waiters 1\n"));
 

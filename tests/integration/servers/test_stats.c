@@ -71,16 +71,14 @@ wait_counted (CuratorClient *client, const Counters *before, CuratorCounter coun
 static CuratorLease *
 hold (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   return curator_lock_dup_lease (lock);
 }
 
 static void
 end_hold (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 static void
@@ -122,9 +120,7 @@ test_requests_of_a_round (void **state)
     ROUNDS = 20
   };
   Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, 10000);
-  client_start (client);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), 10000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/round");
   g_autoptr (CuratorLease) lease = hold (lock); /* creates the parents */
   const gint64 session = curator_lease_get_session_id (lease);
@@ -145,7 +141,8 @@ test_requests_of_a_round (void **state)
   assert_true (four_letter_packets (fixture_server (fixture), session, &packets_after));
   /* A connection that is idle for a third of the session timeout pings. */
   const gint64 n_pings = (wait_now_ms () - begun) / (10000 / 3);
-  assert_in_range (packets_after.received - packets_before.received, 3 * ROUNDS + beats, 3 * ROUNDS + beats + n_pings);
+  assert_in_range (packets_after.received - packets_before.received, 3 * ROUNDS + beats,
+                   3 * ROUNDS + beats + n_pings);
 
   assert_int_equal (added (client, &before, CURATOR_COUNTER_GRANTS), ROUNDS);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_RELEASES), ROUNDS);
@@ -161,7 +158,6 @@ static void
 test_waits_and_failures (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (other, "/stats/wait");
@@ -169,8 +165,7 @@ test_waits_and_failures (void **state)
   G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (theirs);
   const Counters before = counters (client);
 
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_FAILURES), 1);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_WAITS), 1);
   g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);

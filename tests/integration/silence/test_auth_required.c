@@ -231,8 +231,7 @@ test_p5_refused_credentials (void **state)
   assert_true (contender_wait (contender, LONG_MS));
   assert_false (contender->acquired);
   assert_curator_error (&contender->error, CURATOR_ERROR_AUTH_FAILED);
-  assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_AUTH_FAILED);
   assert_false (curator_client_block_until_connected (client, 1000, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
   assert_no_residue (fixture, "/auth/refused", SESSION_MS + 2000);

@@ -39,8 +39,7 @@ test_p12_waiter_goes_back_to_the_queue (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/expiry/wait");
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/wait");
-  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (theirs);
   g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
   assert_children (fixture, "/expiry/wait", 2, LONG_MS);
 
@@ -49,8 +48,7 @@ test_p12_waiter_goes_back_to_the_queue (void **state)
   assert_true (wait_until (waits_in_new_session, &wanted, LONG_MS));
   assert_false (contender_has_returned (waiter));
   contender_join (holder);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  contender_assert_granted (waiter);
   assert_int_not_equal (waiter->session, wanted.old_session);
   assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
   contender_join (waiter);
@@ -67,8 +65,7 @@ expire_at (Fixture *fixture, int k)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, path);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
-  g_autoptr (Contender) holder = contender_start (theirs, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (theirs);
   g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   wait_ms (50);
@@ -82,8 +79,7 @@ expire_at (Fixture *fixture, int k)
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  contender_assert_granted (waiter);
   if (!before)
     {
       assert_int_not_equal (waiter->session, dead);
@@ -125,8 +121,7 @@ test_p3_node_of_an_earlier_session (void **state)
   assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
   proxy_cut (fixture->proxy);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (contender_wait (contender, LONG_MS));
-  assert_true (contender->acquired);
+  contender_assert_granted (contender);
   assert_string_not_equal (contender->node, node);
   assert_int_not_equal (contender->session, dead);
   assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
@@ -139,11 +134,10 @@ static void
 test_p27_new_session_unannounced (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/silent");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   gint64 before = curator_client_get_session_id (client);
   proxy_forget_sessions (fixture->proxy, TRUE);
@@ -153,9 +147,9 @@ test_p27_new_session_unannounced (void **state)
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_not_equal (curator_client_get_session_id (client), before);
   proxy_forget_sessions (fixture->proxy, FALSE);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
   curator_client_close (client);
 }
 
@@ -186,8 +180,8 @@ test_p23_holder_is_notified (void **state)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/hold");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   int told = 0;
@@ -208,15 +202,14 @@ test_p23_holder_is_notified (void **state)
 
   for (int level = 0; level < 2; level++)
     {
-      assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-      assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+      assert_not_acquired (lock, 1000, CURATOR_ERROR_LOCK_LOST);
+      assert_released (lock);
     }
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_true (curator_lease_get_fencing_token (held_lease (lock)) > token);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/expiry/hold", 3000);
 }
 
@@ -284,11 +277,10 @@ static void
 test_lost_by_own_clock (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/clock");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   g_atomic_pointer_set (&logged_client, client);
   gint64 remaining = curator_lease_get_remaining_ms (lease);
@@ -309,9 +301,9 @@ test_lost_by_own_clock (void **state)
   zk_server_thaw (fixture->server);
 
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
   curator_client_close (client);
 }
 
@@ -320,12 +312,11 @@ static void
 test_short_outage_loses_nothing (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/short");
   gint64 session = curator_client_get_session_id (client);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   for (int i = 1; i <= 3; i++)
     {
       proxy_cut (fixture->proxy);
@@ -334,7 +325,7 @@ test_short_outage_loses_nothing (void **state)
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/expiry/short", 3000);
   curator_client_close (client);
 }
@@ -344,14 +335,13 @@ static void
 test_p24_node_deleted_by_another (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
   assert_true (wait_until (is_lost, lease, LONG_MS));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 /* Another client deletes a waiter's node: the waiter queues again. */
@@ -361,8 +351,7 @@ test_waiting_node_deleted_by_another (void **state)
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/pushed");
-  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (lock);
   g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
   assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/expiry/pushed");
@@ -372,8 +361,7 @@ test_waiting_node_deleted_by_another (void **state)
   /* The next heartbeat fails. */
   assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
   contender_join (holder);
-  assert_true (contender_wait (waiter, LONG_MS));
-  assert_true (waiter->acquired);
+  contender_assert_granted (waiter);
   assert_string_not_equal (waiter->node, theirs);
   assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
   contender_join (waiter);
@@ -401,12 +389,10 @@ test_p18_place_is_kept (void **state)
   assert_int_equal (raw_zk_delete (fixture->raw, pushed), ZOK);
   assert_true (contender_wait (contenders[0], LONG_MS));
   contender_join (contenders[0]);
-  assert_true (contender_wait (contenders[2], LONG_MS));
-  assert_true (contenders[2]->acquired);
+  contender_assert_granted (contenders[2]);
   assert_string_equal (contenders[2]->node, last);
   contender_join (contenders[2]);
-  assert_true (contender_wait (contenders[1], LONG_MS));
-  assert_true (contenders[1]->acquired);
+  contender_assert_granted (contenders[1]);
   for (int i = 0; i < 3; i++)
     {
       contender_free (contenders[i]);

@@ -40,7 +40,7 @@ test_free_lock (void **state)
   check_refusals (lock, N_SHORT, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
   /* All that is left is litter. */
   assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   assert_no_residue (fixture, "/no-answer/free", LONG_MS);
 }
 
@@ -48,18 +48,17 @@ static void
 test_held_lock (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (holder, "/no-answer/held");
   g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/held");
 
-  assert_ok (curator_lock_acquire (theirs, LONG_MS, NULL, &error), &error);
+  assert_acquired (theirs);
   slow_down (fixture);
   check_refusals (lock, N_HELD, HELD_MS, CURATOR_ERROR_TIMED_OUT);
   check_refusals (lock, N_HELD, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
   check_refusals (lock, 1, 0, CURATOR_ERROR_TIMED_OUT);
-  assert_ok (curator_lock_release (theirs, 0, NULL, &error), &error);
+  assert_released (theirs);
 }
 
 static gboolean
@@ -123,8 +122,8 @@ test_own_litter_is_no_contender (void **state)
       g_autoptr (CuratorLock) next = litterers[r].next (client, litterers[r].path);
       /* The path exists from now on. */
       proxy_set_delay (fixture->proxy, 0, 0);
-      assert_ok (curator_lock_acquire (next, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (next, 0, NULL, &error), &error);
+      assert_acquired (next);
+      assert_released (next);
       slow_down (fixture);
       int n_given_up = 0;
       for (int ms = 10; ms < ROUND_TRIP_MS; ms += 10)
@@ -134,13 +133,13 @@ test_own_litter_is_no_contender (void **state)
             {
               /* Nothing ran on this machine before the answer was there. */
               assert_true (wait_now_ms () - before_ms >= ROUND_TRIP_MS);
-              assert_ok (curator_lock_release (first, 0, NULL, &error), &error);
+              assert_released (first);
               continue;
             }
           n_given_up++;
           assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
           assert_ok (curator_lock_acquire (next, 0, NULL, &error), &error);
-          assert_ok (curator_lock_release (next, 0, NULL, &error), &error);
+          assert_released (next);
         }
       assert_true (n_given_up > 0);
     }

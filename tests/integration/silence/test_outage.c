@@ -472,8 +472,7 @@ world_connect (World *world, const char *address)
   world_open (world, address);
   assert_ok (curator_client_block_until_connected (world->client, LONG_MS, NULL, &error), &error);
   assert_ok (curator_shared_count_start (world->count, LONG_MS, NULL, &error), &error);
-  world->lease = curator_lock_acquire_lease (world->lock, LONG_MS, NULL, &error);
-  assert_ok (world->lease != NULL, &error);
+  world->lease = lease_of (world->lock);
 }
 
 static void
@@ -837,10 +836,10 @@ test_delete_is_not_allowed (void **state)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/acl");
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_int_equal (raw_zk_set_acl (fixture->raw, "/outage/acl", &acl), ZOK);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_false (curator_lock_release (lock, 0, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
   assert_non_null (strstr (error->message, "/outage/acl/"));

@@ -30,15 +30,13 @@ holder_start (Holder *holder, const char *address, int session_ms)
 {
   static int n_holders;
   g_autofree char *path = g_strdup_printf ("/silent/%d", n_holders++);
-  g_autoptr (GError) error = NULL;
 
   holder->client = client_new (address);
   curator_client_set_session_timeout (holder->client, session_ms);
   holder->log = state_log_new (holder->client);
   client_start (holder->client);
   holder->lock = mutex_new (holder->client, path);
-  holder->lease = curator_lock_acquire_lease (holder->lock, LONG_MS, NULL, &error);
-  assert_ok (holder->lease != NULL, &error);
+  holder->lease = lease_of (holder->lock);
 }
 
 static void

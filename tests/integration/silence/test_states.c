@@ -163,14 +163,13 @@ static void
 test_p14_slow_callback_holds_nothing_up (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   gint told = FALSE; /* atomic */
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_add_state_listener (client, block_until_told, &told, NULL);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/states/slow");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   gint64 deadline = wait_now_ms () + LONG_MS;
   while (curator_client_get_connection_state (client) != CURATOR_STATE_SUSPENDED)

@@ -156,10 +156,7 @@ test_the_clock_takes_no_mutex (void **state)
 static void
 test_a_reentry_takes_no_mutex (void **state)
 {
-  g_autoptr (CuratorClient) client = client_new (fixture_server (*state));
-
-  curator_client_set_session_timeout (client, LONG_SESSION_MS);
-  client_start (client);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (*state), LONG_SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/reentry");
   assert_true (curator_lock_acquire (lock, LONG_MS, NULL, NULL));
   assert_true (curator_lock_acquire (lock, LONG_MS, NULL, NULL)); /* remembered from here on */

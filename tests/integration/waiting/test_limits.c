@@ -29,8 +29,8 @@ test_p5_payloads_too_long (void **state)
   client_start (client);
   const int connections = proxy_accepted (fixture->proxy);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/limits/most");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 
   assert_null (curator_rw_lock_new (client, "/limits/rw", data, CURATOR_MAX_PAYLOAD + 1, &error));
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
@@ -45,8 +45,7 @@ test_p5_payloads_too_long (void **state)
   g_autoptr (CuratorLock) driven =
       curator_mutex_new_with_driver (client, "/limits/driven", "lock-", 1, driver, &error);
   assert_ok (driven != NULL, &error);
-  assert_false (curator_lock_acquire (driven, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  assert_not_acquired (driven, LONG_MS, CURATOR_ERROR_LIMIT_EXCEEDED);
   assert_int_equal (proxy_accepted (fixture->proxy), connections);
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
 }
@@ -65,15 +64,12 @@ test_p10_twenty_thousand_in_front (void **state)
   g_autoptr (GError) error = NULL;
   raw_zk_make_path (fixture->raw, path);
   assert_int_equal (raw_zk_create_many (fixture->raw, path, prefix, N), ZOK);
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_session_timeout (client, 10000);
-  client_start (client);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), 10000);
   const int connections = proxy_accepted (fixture->proxy);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   for (int i = 0; i < 3; i++)
     {
-      assert_false (curator_lock_acquire (lock, 1000, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
     }
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   assert_ok (nodes != NULL, &error);

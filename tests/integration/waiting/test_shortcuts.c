@@ -33,9 +33,7 @@ typedef struct
 static void
 party_join (Fixture *fixture, Party *party, const char *path)
 {
-  party->client = client_new (fixture_proxy (fixture));
-  curator_client_set_session_timeout (party->client, LONG_SESSION_MS);
-  client_start (party->client);
+  party->client = client_connect_for (fixture_proxy (fixture), LONG_SESSION_MS);
   party->session = curator_client_get_session_id (party->client);
   party->lock = path != NULL ? mutex_new (party->client, path) : NULL;
   party->taking = NULL;
@@ -188,7 +186,7 @@ warm_up (CuratorLock *lock)
 {
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, PATIENCE_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
 }
 
 /* --- uncontended --- */
@@ -650,10 +648,10 @@ check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
       party_want (&party, "create");
     }
   check_words (&scene);
-  assert_ok (curator_lock_release (write, 0, NULL, &error), &error);
+  assert_released (write);
   assert_children (fixture, path, 2, PATIENCE_MS);
   taking_assert_waits (next);
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_released (read);
   check_granted (next);
   taking_give_back (next);
   curator_rw_lock_unref (g_steal_pointer (&rw_lock));
@@ -673,9 +671,7 @@ test_next_writer_waits_for_the_reader_within (void **state)
 static void
 check_refused (CuratorLock *lock)
 {
-  g_autoptr (GError) error = NULL;
-  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 0, CURATOR_ERROR_TIMED_OUT);
 }
 
 /* While this session holds or waits, the answer is known: no request is sent. */
@@ -713,7 +709,7 @@ check_try_behind_own_node (Fixture *fixture, const char *path, Party *party, Cur
   g_autoptr (GError) error = NULL;
   assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
   party_want (party, "create list");
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_released (lock);
   party_want (party, "delete");
   check_words (&scene);
 }
@@ -750,7 +746,7 @@ test_try_of_readers (void **state)
   check_granted (reader);
   assert_ok (curator_lock_acquire (read, 0, NULL, &error), &error);
   party_want (&party, "create list create list");
-  assert_ok (curator_lock_release (read, 0, NULL, &error), &error);
+  assert_released (read);
   party_want (&party, "delete");
   check_words (&scene);
   check_refused (curator_rw_lock_write_lock (rw_lock));
@@ -805,9 +801,7 @@ test_try_behind_a_lost_hold (void **state)
 
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, PATIENCE_MS));
-  g_autoptr (GError) error = NULL;
-  assert_false (curator_lock_acquire (lock, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_not_acquired (lock, 0, CURATOR_ERROR_CONNECTION_LOST);
   taking_free (holder);
   curator_client_close (client);
 }

@@ -47,8 +47,7 @@ test_p17_held_by_another (void **state)
   Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/held");
-  g_autoptr (Contender) holder = contender_start (lock, LONG_MS, NULL);
-  assert_true (contender_wait (holder, LONG_MS));
+  g_autoptr (Contender) holder = contender_of (lock);
   static const int timeouts[] = { 1, 20, 100, 300, 1000 };
   for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
     check_timeout (lock, timeouts[i], FALSE);
@@ -77,7 +76,6 @@ static void
 test_p17_server_frozen (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/frozen");
   zk_server_freeze (fixture->server);
@@ -86,8 +84,8 @@ test_p17_server_frozen (void **state)
   check_cancel (lock, 100);
   check_timeout (lock, 4000, TRUE); /* the connection is given up meanwhile */
   zk_server_thaw (fixture->server);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_no_residue (fixture, "/time/frozen", 5000);
 }
 
@@ -95,7 +93,6 @@ static void
 test_p17_server_gone (void **state)
 {
   Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/gone");
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -104,8 +101,8 @@ test_p17_server_gone (void **state)
   check_cancel (lock, 100);
   check_timeout (lock, 2000, TRUE);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_no_residue (fixture, "/time/gone", 5000);
 }
 

@@ -154,8 +154,7 @@ test_waiters_of_one_client (void **state)
                <= 2 * N_WAITERS);
   for (int i = 0; i < N_WAITERS; i++)
     {
-      assert_true (contender_wait (contenders[i], LONG_MS));
-      assert_true (contenders[i]->acquired);
+      contender_assert_granted (contenders[i]);
       contender_free (contenders[i]);
     }
   assert_no_residue (fixture, "/waiters/one", 3000);
@@ -184,9 +183,7 @@ heap_at_rest (void)
 static CuratorClient *
 connect_patient (Fixture *fixture)
 {
-  CuratorClient *client = client_new (fixture_server (fixture));
-  curator_client_set_session_timeout (client, 10000);
-  client_start (client);
+  CuratorClient *client = client_connect_for (fixture_server (fixture), 10000);
   return client;
 }
 

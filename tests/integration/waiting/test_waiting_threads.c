@@ -103,7 +103,6 @@ test_by_shared_futexes (void **state)
   g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holder, PATH);
   g_autoptr (CuratorLock) wanted = mutex_new (waiter, PATH);
-  g_autoptr (GError) error = NULL;
   pthread_t threads[N_CALLERS];
   int n_turns = 0;
   Waits waits;
@@ -112,7 +111,7 @@ test_by_shared_futexes (void **state)
   curator_client_add_state_listener (waiter, ignore_state, NULL, NULL);
   curator_client_add_connection_error_listener (holder, ignore_error, NULL, NULL);
   curator_client_add_connection_error_listener (waiter, ignore_error, NULL, NULL);
-  assert_ok (curator_lock_acquire (held, LONG_MS, NULL, &error), &error);
+  assert_acquired (held);
   for (int i = 0; i < N_CALLERS; i++)
     assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
   if (!wait_until (all_wait_by_shared_ones, &waits, PATIENCE_MS))
@@ -121,7 +120,7 @@ test_by_shared_futexes (void **state)
           "%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
           waits.lanes, waits.private_lanes, waits.callers);
     }
-  assert_ok (curator_lock_release (held, 0, NULL, &error), &error);
+  assert_released (held);
   for (int i = 0; i < N_CALLERS; i++)
     {
       void *took_turn;
@@ -182,7 +181,7 @@ test_threads_of_a_client_at_rest (void **state)
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = NULL;
 
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_threads (before, 4);
   assert_ok (curator_lock_release (lock, LONG_MS, NULL, &error), &error);
   assert_threads (before, 4);
