@@ -1,5 +1,8 @@
 /* Connection states, their listeners and the threads they run on, and waiting for a connection. */
 #include "integration/fixture.h"
+#include "support/held_lease.h"
+
+#include <string.h>
 
 static void
 test_first_connection (void **state)
@@ -25,61 +28,94 @@ test_first_connection (void **state)
   curator_client_close (client);
 }
 
-/* SUSPENDED and RECONNECTED in turn, without LOST, in one session. */
+/* --- what happens to a connection, what a listener hears, and what becomes of the session and a hold ---- */
+
 static void
-test_cut_and_back (void **state)
+cut_twice (Fixture *fixture, StateLog *log)
 {
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  g_autoptr (StateLog) log = state_log_new (client);
-  client_start (client);
-  gint64 session = curator_client_get_session_id (client);
   for (int i = 1; i <= 2; i++)
     {
       proxy_set_mode (fixture->proxy, PROXY_REFUSE);
       assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, i, LONG_MS));
-      assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_SUSPENDED);
       proxy_set_mode (fixture->proxy, PROXY_PASS);
       assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
     }
-  g_autofree char *seen = state_log_to_string (log);
-  assert_string_equal (seen, "CONNECTED SUSPENDED RECONNECTED SUSPENDED RECONNECTED");
-  assert_int_equal (curator_client_get_session_id (client), session);
-  curator_client_close (client);
 }
 
 static void
-test_expiry_brings_a_new_session (void **state)
+expire (Fixture *fixture, StateLog *log)
 {
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  g_autoptr (StateLog) log = state_log_new (client);
-  client_start (client);
-  gint64 first = fixture_expire (fixture);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_int_not_equal (curator_client_get_session_id (client), first);
-  g_autofree char *seen = state_log_to_string (log);
-  assert_string_equal (seen, "CONNECTED SUSPENDED LOST RECONNECTED");
-  curator_client_close (client);
+  fixture_expire (fixture);
 }
 
-/* SUSPENDED first, LOST by our own clock, and locks work again when the server is back. */
+/* The client's own clock ends the session. */
 static void
-test_long_outage (void **state)
+cut_for_long (Fixture *fixture, StateLog *log)
 {
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_session_timeout (client, 1500);
-  g_autoptr (StateLog) log = state_log_new (client);
-  client_start (client);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, 1500 + 1000));
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  g_autofree char *seen = state_log_to_string (log);
-  assert_string_equal (seen, "CONNECTED SUSPENDED LOST RECONNECTED");
-  curator_client_close (client);
+}
+
+static void
+restart_server (Fixture *fixture, StateLog *log)
+{
+  assert_true (zk_server_restart (fixture->server));
+}
+
+static void
+stop_server_for_long (Fixture *fixture, StateLog *log)
+{
+  zk_server_kill (fixture->server);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (zk_server_restart (fixture->server));
+}
+
+#define LOSES "CONNECTED SUSPENDED LOST RECONNECTED"
+
+static const struct
+{
+  const char *name;
+  void (*strike) (Fixture *fixture, StateLog *log);
+  gint64 session_ms;
+  const char *states;
+} fates[] = {
+  { "cut twice", cut_twice, 10000, "CONNECTED SUSPENDED RECONNECTED SUSPENDED RECONNECTED" },
+  { "the session expires", expire, SESSION_MS, LOSES },
+  { "cut for long", cut_for_long, 1500, LOSES },
+  { "the server restarts", restart_server, 10000, "CONNECTED SUSPENDED RECONNECTED" },
+  { "the server is away for long", stop_server_for_long, 1500, LOSES },
+};
+
+/* Also Curator's testKillSession, testReconnectWithoutExpiration, testSessionExpirationFromTimeout, testReconnect and
+ * testReconnectAfterLoss: locks work again, and a hold is lost with its session only. */
+static void
+test_fates_of_a_connection (void **state)
+{
+  Fixture *fixture = *state;
+  for (gsize i = 0; i < G_N_ELEMENTS (fates); i++)
+    {
+      g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+      g_autoptr (StateLog) log = state_log_new (client);
+      const gboolean loses = strcmp (fates[i].states, LOSES) == 0;
+      print_message ("%s\n", fates[i].name);
+      curator_client_set_session_timeout (client, fates[i].session_ms);
+      client_start (client);
+      const gint64 session = curator_client_get_session_id (client);
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/states/fates");
+      assert_acquired (lock);
+      fates[i].strike (fixture, log);
+      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+      g_autofree char *seen = state_log_to_string (log);
+      assert_string_equal (seen, fates[i].states);
+      assert_int_equal (curator_client_get_session_id (client) != session, loses);
+      assert_int_equal (curator_lease_get_state (held_lease (lock)) == CURATOR_LEASE_LOST, loses);
+      assert_released (lock);
+      assert_acquired (lock);
+      assert_released (lock);
+      assert_no_residue (fixture, "/states/fates", LONG_MS);
+      curator_client_close (client);
+    }
 }
 
 static void
@@ -89,6 +125,8 @@ test_block_until_connected_in_vain (void **state)
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (address);
+  g_autoptr (StateLog) log = state_log_new (client);
+  curator_client_set_session_timeout (client, 1000);
   assert_ok (curator_client_start (client, &error), &error);
   static const int timeouts[] = { 0, 50, 700 };
   for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
@@ -103,21 +141,35 @@ test_block_until_connected_in_vain (void **state)
   g_cancellable_cancel (cancellable);
   assert_false (curator_client_block_until_connected (client, LONG_MS, cancellable, &error));
   assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  /* TestNeverConnected */
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  curator_client_close (client);
 }
 
-/* The client connects by itself when the server starts late. */
+/* The client connects by itself when the server starts late, or comes back. */
 static void
 test_server_comes_late (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_ok (curator_client_start (client, &error), &error);
-  assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  g_autoptr (StateLog) log = state_log_new (client);
+  for (int outage = 1; outage <= 2; outage++)
+    {
+      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+      if (outage == 1)
+        assert_ok (curator_client_start (client, &error), &error);
+      else
+        assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+      assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+    }
+  assert_ok (curator_client_block_until_connected (client, 0, NULL, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, CURATOR_WAIT_FOREVER, NULL, &error),
+             &error);
+  curator_client_close (client);
 }
 
 static void
@@ -233,9 +285,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_first_connection),
-    heal_and_test (test_cut_and_back),
-    heal_and_test (test_expiry_brings_a_new_session),
-    heal_and_test (test_long_outage),
+    heal_and_test (test_fates_of_a_connection),
     heal_and_test (test_block_until_connected_in_vain),
     heal_and_test (test_server_comes_late),
     heal_and_test (test_chosen_context),
