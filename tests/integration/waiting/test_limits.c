@@ -79,105 +79,6 @@ test_p10_twenty_thousand_in_front (void **state)
   curator_client_close (client);
 }
 
-typedef struct
-{
-  Fixture *fixture;
-  Taking **takings;
-  int n;
-  gint64 session;
-  int wanted; /* watches */
-} Crowd;
-
-static int
-count_returned (Crowd *crowd)
-{
-  int n = 0;
-  for (int i = 0; i < crowd->n; i++)
-    n += taking_has_returned (crowd->takings[i]) ? 1 : 0;
-  return n;
-}
-
-/* Every waiter has been refused or watches. */
-static gboolean
-all_are_placed (gpointer data)
-{
-  Crowd *crowd = data;
-  const int watches =
-      four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session);
-  return watches >= 0 && watches + count_returned (crowd) >= crowd->n;
-}
-
-static gboolean
-watches_are_back (gpointer data)
-{
-  Crowd *crowd = data;
-  return four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session)
-         >= crowd->wanted;
-}
-
-/* libzookeeper sends all watched paths in one packet when it reconnects, and a server closes the
- * connection above 1 MiB, so watches are limited to less. Long paths reach the limit with few
- * watches. */
-static void
-test_p16_watches_beyond_the_limit (void **state)
-{
-  Fixture *fixture = *state;
-  enum
-  {
-    N = 700
-  };
-  g_autofree char *part = g_strnfill (200, 'w');
-  g_autofree char *base = g_strdup_printf ("/%s/%s/%s/%s", part, part, part, part);
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  Taking *takings[N];
-  char *planted[N];
-  Crowd crowd = { .fixture = fixture, .takings = takings, .n = N };
-  int refused = 0;
-  curator_client_set_session_timeout (client, 10000);
-  client_start (client);
-  g_autoptr (StateLog) log = state_log_new (client);
-  crowd.session = curator_client_get_session_id (client);
-  raw_zk_make_path (fixture->raw, base);
-  for (int i = 0; i < N; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("%s/%d", base, i);
-      g_autofree char *node = g_strconcat (path, "/lock-", NULL);
-      g_autoptr (CuratorLock) lock = mutex_new (client, path);
-      assert_int_equal (raw_zk_create (fixture->raw, path, NULL, ZOO_PERSISTENT, NULL), ZOK);
-      assert_int_equal (
-          raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, &planted[i]), ZOK);
-      takings[i] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
-    }
-  assert_true (wait_until (all_are_placed, &crowd, 4 * LONG_MS));
-  refused = count_returned (&crowd);
-  crowd.wanted = four_letter_watches_of_session (fixture_server (fixture), crowd.session);
-  print_message ("%d wait, %d were refused, %d watches\n", N - refused, refused, crowd.wanted);
-  assert_in_range (refused, 1, N / 2);
-
-  const int connections = proxy_accepted (fixture->proxy);
-  proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  assert_true (wait_until (watches_are_back, &crowd, 4 * LONG_MS));
-  assert_in_range (proxy_accepted (fixture->proxy) - connections, 1, 3);
-  assert_int_equal (count_returned (&crowd), refused);
-  for (int i = 0; i < N; i++)
-    {
-      raw_zk_delete (fixture->raw, planted[i]);
-      g_free (planted[i]);
-      assert_true (taking_wait (takings[i], 4 * LONG_MS));
-      if (takings[i]->leases == NULL)
-        {
-          assert_curator_error (&takings[i]->error, CURATOR_ERROR_LIMIT_EXCEEDED);
-          refused--;
-        }
-      taking_give_back (takings[i]);
-      taking_free (takings[i]);
-    }
-  assert_int_equal (refused, 0);
-  curator_client_close (client);
-  state_log_free (g_steal_pointer (&log));
-}
-
 /* Set by zoo_set_debug_level(); declared in no header. */
 extern ZooLogLevel logLevel;
 
@@ -197,7 +98,6 @@ main (void)
   const struct CMUnitTest tests[] = {
     heal_and_test (test_p5_payloads_too_long),
     heal_and_test (test_p10_twenty_thousand_in_front),
-    heal_and_test (test_p16_watches_beyond_the_limit),
     heal_and_test (test_p36_debug_log_is_off),
   };
   return cmocka_run_group_tests_name ("limits", tests, fixture_start, fixture_stop);
