@@ -87,6 +87,12 @@ for_each_kind (Fixture *fixture, void (*test) (Case *it))
     }
 }
 
+#define KIND_TEST(name, test)                                                                      \
+  static void name (void **state)                                                                  \
+  {                                                                                                \
+    for_each_kind (*state, test);                                                                  \
+  }
+
 static Taking *
 start (const Case *it, CuratorClient *client, KindNew make, gint64 timeout_ms,
        GCancellable *cancellable)
@@ -224,11 +230,7 @@ give_up (Case *it)
   give_all_back (it, next);
 }
 
-static void
-test_p13_timeout_and_cancel_leave_nothing (void **state)
-{
-  for_each_kind (*state, give_up);
-}
+KIND_TEST (test_p13_timeout_and_cancel_leave_nothing, give_up)
 
 static void
 close_client (Case *it)
@@ -255,11 +257,7 @@ close_client (Case *it)
   give_all_back (it, theirs);
 }
 
-static void
-test_p35_close_wakes_and_frees (void **state)
-{
-  for_each_kind (*state, close_client);
-}
+KIND_TEST (test_p35_close_wakes_and_frees, close_client)
 
 /* --- sessions that end, servers that restart ------------------------------------------------------ */
 
@@ -296,11 +294,7 @@ expire_waiters (Case *it)
   give_all_back (it, other);
 }
 
-static void
-test_p12_waiters_in_a_session_that_ends (void **state)
-{
-  for_each_kind (*state, expire_waiters);
-}
+KIND_TEST (test_p12_waiters_in_a_session_that_ends, expire_waiters)
 
 /* What releases the lost hold touches nothing of the next one. */
 static void
@@ -321,11 +315,7 @@ expire_holder (Case *it)
   give_all_back (it, waiter);
 }
 
-static void
-test_p29_release_of_a_lost_hold (void **state)
-{
-  for_each_kind (*state, expire_holder);
-}
+KIND_TEST (test_p29_release_of_a_lost_hold, expire_holder)
 
 /* All kinds at once: the holds and the waiters of one client outlive the server. */
 static void
@@ -408,11 +398,7 @@ lose_creates (Case *it)
   give_all_back (it, in_the_end);
 }
 
-static void
-test_p1_given_up_with_unknown_outcome (void **state)
-{
-  for_each_kind (*state, lose_creates);
-}
+KIND_TEST (test_p1_given_up_with_unknown_outcome, lose_creates)
 
 /* The node to delete is gone already: the deletion is done, not retried forever. */
 static void
@@ -457,11 +443,7 @@ delete_node (Case *it)
   give_all_back (it, waiter);
 }
 
-static void
-test_p24_node_deleted_by_another (void **state)
-{
-  for_each_kind (*state, delete_node);
-}
+KIND_TEST (test_p24_node_deleted_by_another, delete_node)
 
 /* Foreign children are no contenders: they neither block nor crash, and they stay. Control characters and invalid
  * UTF-8 cannot be tried: servers refuse them. */
@@ -520,11 +502,7 @@ add_foreign_children (Case *it)
     }
 }
 
-static void
-test_p8_foreign_children (void **state)
-{
-  for_each_kind (*state, add_foreign_children);
-}
+KIND_TEST (test_p8_foreign_children, add_foreign_children)
 
 int
 main (void)
