@@ -1,4 +1,4 @@
-/* Closing a client, with waiters and holders and from callbacks; and descriptors that an executed
+/* Closing a client that cannot reach its server, or that holds; and descriptors that an executed
  * program must not inherit. */
 #include "integration/fixture.h"
 
@@ -9,21 +9,21 @@
 
 #define N_BLOCKED 8
 
+/* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
 static void
-close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
+test_close_under_waiters_without_network (void **state)
 {
+  Fixture *fixture = *state;
   g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client =
-      client_connect (hole ? fixture_proxy (fixture) : fixture_server (fixture));
-  g_autoptr (CuratorLock) held = mutex_new (holding, path);
-  g_autoptr (CuratorLock) lock = mutex_new (client, path);
-  g_autoptr (Contender) holder = contender_start (held, LONG_MS, NULL);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) held = mutex_new (holding, "/close/hole");
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close/hole");
+  g_autoptr (Contender) holder = contender_of (held);
   Contender *blocked[N_BLOCKED];
-  assert_true (contender_wait (holder, LONG_MS));
   for (int i = 0; i < N_BLOCKED; i++)
     blocked[i] = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
-  assert_children (fixture, path, 1 + N_BLOCKED, LONG_MS);
-  proxy_set_mode (fixture->proxy, hole ? PROXY_HOLE : PROXY_PASS);
+  assert_children (fixture, "/close/hole", 1 + N_BLOCKED, LONG_MS);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
 
   curator_client_close (client);
   for (int i = 0; i < N_BLOCKED; i++)
@@ -35,20 +35,7 @@ close_under_waiters (Fixture *fixture, const char *path, gboolean hole)
     }
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   contender_join (holder);
-  /* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
-  assert_no_residue (fixture, path, hole ? LONG_MS : 3000);
-}
-
-static void
-test_close_under_waiters (void **state)
-{
-  close_under_waiters (*state, "/close/waiters", FALSE);
-}
-
-static void
-test_close_under_waiters_without_network (void **state)
-{
-  close_under_waiters (*state, "/close/hole", TRUE);
+  assert_no_residue (fixture, "/close/hole", LONG_MS);
 }
 
 static void
@@ -86,19 +73,6 @@ test_unref_while_holding (void **state)
   assert_no_residue (fixture, "/close/unref", 3000);
 }
 
-static void
-test_close_never_started (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/close/early");
-  assert_not_acquired (lock, 100, CURATOR_ERROR_NOT_STARTED);
-  curator_client_close (client);
-  assert_false (curator_client_start (client, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-}
-
 /* Closing is quick while the client tries in vain to connect, too. */
 static void
 test_close_while_connecting (void **state)
@@ -110,50 +84,6 @@ test_close_while_connecting (void **state)
   assert_ok (curator_client_start (client, &error), &error);
   wait_ms (100);
   curator_client_close (client);
-}
-
-typedef struct
-{
-  CuratorClient *client;
-  int done;
-} Closer;
-
-static void
-close_and_unref (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
-{
-  Closer *closer = user_data;
-  if (state == CURATOR_STATE_CONNECTED)
-    {
-      curator_client_close (client);
-      curator_client_unref (closer->client);
-    }
-}
-
-static void
-note_destroyed (gpointer data)
-{
-  g_atomic_int_set (&((Closer *) data)->done, 1);
-}
-
-static gboolean
-is_done (gpointer data)
-{
-  return g_atomic_int_get (&((Closer *) data)->done) != 0;
-}
-
-/* A callback closes its client and drops the last reference to it. */
-static void
-test_close_in_callback (void **state)
-{
-  Fixture *fixture = *state;
-  for (int i = 0; i < 20; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      Closer closer = { client_new (fixture_server (fixture)), 0 };
-      curator_client_add_state_listener (closer.client, close_and_unref, &closer, note_destroyed);
-      assert_ok (curator_client_start (closer.client, &error), &error);
-      assert_true (wait_until (is_done, &closer, LONG_MS));
-    }
 }
 
 /* Sockets and pipes that an executed program would inherit. */
@@ -202,13 +132,10 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_close_under_waiters),
     heal_and_test (test_close_under_waiters_without_network),
     heal_and_test (test_close_while_holding),
     heal_and_test (test_unref_while_holding),
-    heal_and_test (test_close_never_started),
     heal_and_test (test_close_while_connecting),
-    heal_and_test (test_close_in_callback),
     heal_and_test (test_p33_exec_inherits_nothing),
   };
   return cmocka_run_group_tests_name ("close", tests, fixture_start, fixture_stop);

@@ -10,20 +10,6 @@
 
 #define LOCK_PATH "/locks/our-lock"
 
-/* TestInterProcessMutexBase.testLocker: held inside the scope, not after it. */
-static void
-test_locker (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
-  {
-    g_autoptr (CuratorLease) guard G_GNUC_UNUSED = lease_of (lock);
-    assert_int_equal (raw_zk_count_children (fixture->raw, LOCK_PATH), 1);
-  }
-  assert_no_residue (fixture, LOCK_PATH, 3000);
-}
-
 /* testContainerCleanup: ten threads lock once each; the base path is deleted. */
 static void
 test_container_cleanup (void **state)
@@ -49,21 +35,6 @@ test_container_cleanup (void **state)
       contender_free (contenders[i]);
     }
   assert_true (raw_zk_wait_gone (fixture->raw, "/container", LONG_MS));
-}
-
-/* testWithNamespace */
-static void
-test_with_namespace (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  assert_ok (curator_client_set_namespace (client, "test", &error), &error);
-  client_start (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
-  assert_ok (curator_lock_acquire (lock, 10000, NULL, &error), &error);
-  wait_ms (100);
-  assert_released (lock);
 }
 
 typedef struct
@@ -143,83 +114,6 @@ test_reentrant_2_threads (void **state)
   contender_assert_granted (other);
 }
 
-/* testReentrant: acquired until the last release. */
-static void
-test_reentrant (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
-  Shared shared = { .lock = lock };
-  enter (&shared, 0);
-  assert_int_equal (shared.failures, 0);
-  assert_false (curator_lock_is_acquired_in_this_process (lock));
-}
-
-/* test2Clients: exactly one of two clients holds; handed over after the release, and back. */
-static void
-test_2_clients (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) first = mutex_new (one, LOCK_PATH);
-  g_autoptr (CuratorLock) second = mutex_new (two, LOCK_PATH);
-  CuratorLock *locks[2] = { first, second };
-  g_autoptr (Contender) holder = contender_of (locks[0]);
-  for (int i = 1; i <= 6; i++)
-    {
-      Contender *next = contender_start (locks[i % 2], LONG_MS, NULL);
-      assert_children (fixture, LOCK_PATH, 2, LONG_MS);
-      assert_true (curator_lock_is_acquired_in_this_process (locks[(i + 1) % 2]));
-      assert_false (curator_lock_is_acquired_in_this_process (locks[i % 2]));
-      contender_free (holder);
-      holder = next;
-      contender_assert_granted (holder);
-    }
-}
-
-static void
-count_request (CuratorLock *lock, gpointer user_data)
-{
-  g_atomic_int_inc ((int *) user_data);
-}
-
-/* TestInterProcessMutex.testRevoking: the listener of the only participant is called; it releases
- * and another client acquires within five seconds; no watch is left. */
-static void
-test_revoking (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  int asked = 0;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
-  g_autoptr (CuratorLock) other = mutex_new (client, LOCK_PATH);
-  assert_ok (curator_lock_make_revocable (lock, count_request, &asked, NULL, &error), &error);
-  assert_acquired (lock);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
-  assert_ok (nodes != NULL, &error);
-  assert_int_equal (g_strv_length (nodes), 1);
-  g_autoptr (GBytes) data = NULL;
-  assert_int_equal (raw_zk_get (fixture->raw, nodes[0], &data, NULL), ZOK);
-  assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, 0);
-
-  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error), &error);
-  gint64 deadline = wait_now_ms () + 5000;
-  while (g_atomic_int_get (&asked) == 0)
-    {
-      assert_true (wait_now_ms () < deadline);
-      wait_ms (5);
-    }
-  assert_released (lock);
-  assert_ok (curator_attempt_revoke (client, nodes[0], 0, NULL, &error),
-             &error); /* deleted: as expected */
-  assert_ok (curator_lock_acquire (other, 5000, NULL, &error), &error);
-  assert_released (other);
-  assert_no_residue (fixture, LOCK_PATH, 3000);
-}
-
 /* The driver of Java's test: it overrides createsTheLock, with protection and without a number. */
 static void
 make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
@@ -286,14 +180,9 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = {
-    heal_and_test (test_locker),
     heal_and_test (test_container_cleanup),
-    heal_and_test (test_with_namespace),
     heal_and_test (test_reentrant_single_lock),
     heal_and_test (test_reentrant_2_threads),
-    heal_and_test (test_reentrant),
-    heal_and_test (test_2_clients),
-    heal_and_test (test_revoking),
     heal_and_test (test_persistent_lock),
   };
   return cmocka_run_group_tests_name ("Curator's mutex tests", tests, fixture_start_with_reaper,

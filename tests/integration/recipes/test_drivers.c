@@ -88,47 +88,32 @@ test_persistent_nodes (void **state)
   curator_client_close (client);
 }
 
-/* The same when the answer to the create is lost and the caller has given up. */
+/* The answer to the create is lost, and then the caller gives up: one node or none, also of a name without a GUID. */
 static void
-test_persistent_node_of_unknown_outcome (void **state)
+test_numbered_nodes_of_unknown_outcome (void **state)
 {
+  static const Plan plans[] = {
+    { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
+    { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
+  };
   Fixture *fixture = *state;
-  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/lost", &funcs, &plan, 1);
-  raw_zk_make_path (fixture->raw, "/driver/lost");
-  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_acquired (lock);
-  assert_int_equal (proxy_fired (fixture->proxy), 1);
-  assert_children (fixture, "/driver/lost", 1, SETTLE_MS);
-  assert_released (lock);
-  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_no_residue (fixture, "/driver/lost", SETTLE_MS);
-}
-
-/* A name without a GUID: after a lost answer there is still only one node. */
-static void
-test_plain_numbered_node_of_unknown_outcome (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/plain", &funcs, &plan, 1);
-  raw_zk_make_path (fixture->raw, "/driver/plain");
-  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_ok (curator_lock_acquire (lock, 2000, NULL, &error), &error);
-  assert_int_equal (proxy_fired (fixture->proxy), 1);
-  assert_children (fixture, "/driver/plain", 1, SETTLE_MS);
-  assert_released (lock);
-  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_no_residue (fixture, "/driver/plain", SETTLE_MS);
+  for (gsize i = 0; i < G_N_ELEMENTS (plans); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/driver/lost-%zu", i);
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, &plans[i], 1);
+      raw_zk_make_path (fixture->raw, path);
+      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+      assert_acquired (lock);
+      assert_int_equal (proxy_fired (fixture->proxy), 1);
+      assert_children (fixture, path, 1, SETTLE_MS);
+      assert_released (lock);
+      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+      assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      assert_no_residue (fixture, path, SETTLE_MS);
+    }
 }
 
 /* Last come, first served: grants the node that has none behind it, and watches the one behind. */
@@ -349,8 +334,7 @@ main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (test_persistent_nodes),
-    heal_and_test (test_persistent_node_of_unknown_outcome),
-    heal_and_test (test_plain_numbered_node_of_unknown_outcome),
+    heal_and_test (test_numbered_nodes_of_unknown_outcome),
     heal_and_test (test_custom_order),
     heal_and_test (test_without_a_node_to_watch),
     heal_and_test (test_several_leases),

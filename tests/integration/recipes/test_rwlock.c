@@ -319,9 +319,11 @@ test_leases (void **state)
 {
   Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
+  char payload[] = "payload";
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, "payload", 7, &error);
+  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, payload, 7, &error);
   assert_ok (rw_lock != NULL, &error);
+  *payload = 'x'; /* testSetNodeData: it was copied */
   CuratorLock *sides[] = { curator_rw_lock_write_lock (rw_lock),
                            curator_rw_lock_read_lock (rw_lock) };
   guint64 token = 0;
@@ -334,6 +336,7 @@ test_leases (void **state)
       g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
       assert_ok (data != NULL, &error);
       assert_int_equal (g_bytes_get_size (data), 7);
+      assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
       curator_lease_add_listener (lease, count_released, &told, NULL);
       struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
       assert_int_equal (poll (&pfd, 1, 0), 0);
@@ -530,29 +533,6 @@ test_that_downgrading_respects_threads (void **state)
   assert_not_acquired (curator_rw_lock_read_lock (rw_lock), 500, CURATOR_ERROR_TIMED_OUT);
 }
 
-/* testSetNodeData: the payload is a copy of the constructor's argument. */
-static void
-test_set_node_data (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  char data[] = "node data";
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorRwLock) rw_lock =
-      curator_rw_lock_new (client, PATH, data, strlen (data), &error);
-  assert_ok (rw_lock != NULL, &error);
-  memset (data, 'x', strlen (data));
-  g_autoptr (Taking) writer = taking_of_lock (curator_rw_lock_write_lock (rw_lock));
-  g_autoptr (GBytes) payload = NULL;
-  assert_int_equal (raw_zk_get (fixture->raw,
-                                curator_lease_get_node_path (taking_lease (writer, 0)), &payload,
-                                NULL),
-                    ZOK);
-  assert_int_equal (g_bytes_get_size (payload), strlen ("node data"));
-  assert_memory_equal (g_bytes_get_data (payload, NULL), "node data", strlen ("node data"));
-  taking_give_back (writer);
-}
-
 /* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
 static void
 test_lock_acls (void **state)
@@ -601,7 +581,6 @@ main (void)
     heal_and_test (test_get_participant_nodes),
     heal_and_test (test_that_upgrading_is_disallowed),
     heal_and_test (test_that_downgrading_respects_threads),
-    heal_and_test (test_set_node_data),
     heal_and_test (test_lock_acls),
   };
   return cmocka_run_group_tests_name ("read-write lock", tests, fixture_start_calm, fixture_stop);

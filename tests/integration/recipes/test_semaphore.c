@@ -376,68 +376,6 @@ test_numbered_node_of_another (void **state)
 
 /* --- Curator's own tests, by their names: TestInterProcessSemaphore ------------------------------------ */
 
-/* testSimple, testSimple2: a lease beyond the limit is refused, and granted after another is
- * closed. */
-static void
-test_simple (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, CURATORS, 3);
-  g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 3, LONG_MS, NULL, &error);
-  assert_ok (leases != NULL, &error);
-  assert_null (curator_semaphore_acquire (semaphore, 1000, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_ok (curator_lease_release (g_ptr_array_index (leases, 0), 0, NULL, &error), &error);
-  g_autoptr (CuratorLease) again = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
-  assert_ok (again != NULL, &error);
-  assert_ok (curator_lease_release (again, 0, NULL, &error), &error);
-  curator_semaphore_return_all (semaphore, leases, 0, NULL, NULL);
-}
-
-/* testGetParticipantNodes */
-static void
-test_get_participant_nodes (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, CURATORS, 10);
-  for (int n = 1; n <= 10; n += 3)
-    {
-      g_autoptr (GPtrArray) leases =
-          curator_semaphore_acquire_n (semaphore, n, LONG_MS, NULL, &error);
-      assert_ok (leases != NULL, &error);
-      g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
-      assert_ok (nodes != NULL, &error);
-      assert_int_equal (g_strv_length (nodes), n);
-      curator_semaphore_return_all (semaphore, leases, 0, NULL, NULL);
-    }
-}
-
-/* testThreadedLeaseIncrease: the count is raised from 1 to 2, and the second acquire returns. */
-static void
-test_threaded_lease_increase (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorSharedCount) count =
-      curator_shared_count_new (client, "/test/count", 1, &error);
-  assert_ok (count != NULL && curator_shared_count_start (count, 0, NULL, &error), &error);
-  g_autoptr (CuratorSemaphore) semaphore =
-      curator_semaphore_new_with_shared_count (client, CURATORS, count, &error);
-  assert_ok (semaphore != NULL, &error);
-  g_autoptr (Taking) first = taking_of (semaphore, 1);
-  g_autoptr (Taking) second = taking_start (semaphore, 1, 60000, NULL);
-  taking_assert_waits (second);
-  assert_ok (curator_shared_count_set (count, 2, 0, NULL, &error), &error);
-  taking_assert_granted (second);
-  taking_give_back (first);
-  taking_give_back (second);
-}
-
 /* testNoOrphanedNodes: the waiter's node is deleted by another client; the waiter recovers and
  * leaves nothing. */
 static void
@@ -514,9 +452,6 @@ main (void)
     heal_and_test (test_p30_turn_delete_lost),
     heal_and_test (test_numbered_node_of_another),
     heal_and_test (test_leases_belong_to_no_thread),
-    heal_and_test (test_simple),
-    heal_and_test (test_get_participant_nodes),
-    heal_and_test (test_threaded_lease_increase),
     heal_and_test (test_no_orphaned_nodes),
     heal_and_test (test_acquire_after_lost_server),
   };
