@@ -51,41 +51,35 @@ attack_state (Fixture *fixture, AttackState state)
   assert_int_equal (attack_n_failures, 0);
 }
 
-static void
-test_live_objects (void **state)
+TEST (test_live_objects)
 {
   print_message ("%u functions, %u kinds of locks\n", n_attacked_functions, attack_n_lock_kinds);
-  attack_state (*state, STATE_LIVE);
+  attack_state (fixture, STATE_LIVE);
 }
 
-static void
-test_objects_of_a_client_that_is_not_started (void **state)
+TEST (test_objects_of_a_client_that_is_not_started)
 {
-  attack_state (*state, STATE_LATENT);
+  attack_state (fixture, STATE_LATENT);
 }
 
-static void
-test_objects_that_are_not_started (void **state)
+TEST (test_objects_that_are_not_started)
 {
-  attack_state (*state, STATE_UNSTARTED);
+  attack_state (fixture, STATE_UNSTARTED);
 }
 
-static void
-test_objects_that_have_ended (void **state)
+TEST (test_objects_that_have_ended)
 {
-  attack_state (*state, STATE_ENDED);
+  attack_state (fixture, STATE_ENDED);
 }
 
-static void
-test_objects_of_a_closed_client (void **state)
+TEST (test_objects_of_a_closed_client)
 {
-  attack_state (*state, STATE_CLOSED);
+  attack_state (fixture, STATE_CLOSED);
 }
 
-static void
-test_objects_of_the_parent_process (void **state)
+TEST (test_objects_of_the_parent_process)
 {
-  attack_state (*state, STATE_FORKED);
+  attack_state (fixture, STATE_FORKED);
 }
 
 /* --- calls of a thread that is cancelled -------------------------------------------------------- */
@@ -116,15 +110,14 @@ attack_while_cancelled (void *data)
   return NULL;
 }
 
-static void
-test_calls_of_a_cancelled_thread (void **state)
+TEST (test_calls_of_a_cancelled_thread)
 {
   attack_n_failures = 0;
   attack_n_calls = 0;
   attack_watch_for_crashes ();
   for (AttackState of = STATE_LIVE; of < STATE_FORKED; of++)
     {
-      Cancelled cancelled = { .fixture = *state, .state = of };
+      Cancelled cancelled = { .fixture = fixture, .state = of };
       pthread_t thread;
       void *result;
       assert_int_equal (pthread_create (&thread, NULL, attack_while_cancelled, &cancelled), 0);
@@ -139,10 +132,9 @@ test_calls_of_a_cancelled_thread (void **state)
 
 /* --- objects of another kind, all of which are refused ------------------------------------------ */
 
-static void
-test_objects_of_another_kind (void **state)
+TEST (test_objects_of_another_kind)
 {
-  World *world = attack_world_new (*state, STATE_LIVE, ATTACK_PLAIN_KIND);
+  World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
   attack_n_failures = 0;
   attack_n_calls = 0;
   attack_watch_for_crashes ();
@@ -185,11 +177,10 @@ attack_with_event (const CuratorTraceEvent *event, gpointer data)
 }
 
 /* These exist only while a function of the program runs. */
-static void
-test_passing_objects_as_another_kind (void **state)
+TEST (test_passing_objects_as_another_kind)
 {
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = attack_with_request };
-  World *world = attack_world_new (*state, STATE_LIVE, ATTACK_PLAIN_KIND);
+  World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
   attack_n_failures = 0;
   attack_n_calls = 0;
   attack_watch_for_crashes ();
@@ -232,11 +223,10 @@ run_in_driver (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer 
   in_driver->world->request = NULL;
 }
 
-static void
-test_node_requests (void **state)
+TEST (test_node_requests)
 {
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = run_in_driver };
-  World *world = attack_world_new (*state, STATE_LIVE, ATTACK_PLAIN_KIND);
+  World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
   attack_n_failures = 0;
   attack_n_calls = 0;
   attack_watch_for_crashes ();
@@ -265,21 +255,8 @@ test_node_requests (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_live_objects),
-    heal_and_test (test_objects_of_a_client_that_is_not_started),
-    heal_and_test (test_objects_that_are_not_started),
-    heal_and_test (test_objects_that_have_ended),
-    heal_and_test (test_objects_of_a_closed_client),
-    heal_and_test (test_objects_of_the_parent_process),
-    heal_and_test (test_calls_of_a_cancelled_thread),
-    heal_and_test (test_objects_of_another_kind),
-    heal_and_test (test_passing_objects_as_another_kind),
-    heal_and_test (test_node_requests),
-  };
-
   /* Elsewhere a critical message ends the test. */
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (attack_count_criticals, NULL, NULL);
-  return cmocka_run_group_tests_name ("adversary", tests, fixture_start_slow, fixture_stop);
+  return suite_run ("adversary", fixture_start_slow, fixture_stop);
 }

@@ -1,7 +1,7 @@
 /* Every number of the API at the ends of its type and around the documented limits, everything else valid: an error, or what
  * the documentation says. extreme_headers writes the calls; UndefinedBehaviorSanitizer sees what overflows. */
-#include "integration/crashes.h"
 #include "extremes.h"
+#include "integration/crashes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,18 +144,17 @@ finish (Scene *scene)
 }
 
 static Scene *
-begin_test (void **state, int connection_timeout_ms)
+begin_test (Fixture *fixture, int connection_timeout_ms)
 {
   crashes_watch (extreme_now.text);
   extreme_now.n_calls = 0;
   extreme_now.n_failures = 0;
-  return scene_new (*state, connection_timeout_ms);
+  return scene_new (fixture, connection_timeout_ms);
 }
 
-static void
-test_numbers (void **state)
+TEST (test_numbers)
 {
-  Scene *scene = begin_test (state, LONG_MS);
+  Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
     {
@@ -226,10 +225,9 @@ wait_for_nothing (Scene *scene, const Extreme *extreme, gint64 value)
   end (scene, &stage, extreme, &outcome);
 }
 
-static void
-test_timeouts (void **state)
+TEST (test_timeouts)
 {
-  Scene *scene = begin_test (state, HASTY_MS);
+  Scene *scene = begin_test (fixture, HASTY_MS);
 
   for (guint i = 0; i < n_extremes; i++)
     {
@@ -283,10 +281,9 @@ call_in_driver (Scene *scene, const Extreme *extreme, gint64 value)
   end (scene, &in_driver.stage, extreme, outcome);
 }
 
-static void
-test_node_requests (void **state)
+TEST (test_node_requests)
 {
-  Scene *scene = begin_test (state, LONG_MS);
+  Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
     {
@@ -300,8 +297,7 @@ test_node_requests (void **state)
 
 /* --- numbers that are no parameters -------------------------------------------------------------- */
 
-static void
-test_ports (void **state)
+TEST (test_ports)
 {
   static const char *const bad[] = {
     "-1", "0", "65536", "2147483647", "2147483648", "4294967297", "18446744073709551617"
@@ -360,8 +356,7 @@ cancel_when_asked (gpointer data)
 }
 
 /* A negative sleep is none, a long one lasts until the call ends. */
-static void
-test_answers_of_a_policy (void **state)
+TEST (test_answers_of_a_policy)
 {
   static const gint64 sleeps[] = {
     G_MININT64, -1, 0, 1, G_MAXINT32, G_MAXINT64 / 1000, G_MAXINT64
@@ -400,16 +395,8 @@ test_answers_of_a_policy (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_numbers),
-    heal_and_test (test_timeouts),
-    heal_and_test (test_node_requests),
-    heal_and_test (test_ports),
-    heal_and_test (test_answers_of_a_policy),
-  };
-
   /* Elsewhere a critical message ends the test. */
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (count_criticals, NULL, NULL);
-  return cmocka_run_group_tests_name ("extremes", tests, fixture_start_calm, fixture_stop);
+  return suite_run ("extremes", fixture_start_calm, fixture_stop);
 }

@@ -43,10 +43,8 @@ check_usable (Program *program)
 }
 
 /* One hold, one wait behind another session, one semaphore's lease and its waiter. */
-static void
-test_nothing_stays (void **state)
+TEST (test_nothing_stays)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/left/waited");
@@ -99,10 +97,8 @@ close_client (void *client)
   return NULL;
 }
 
-static void
-test_close_while_disconnected (void **state)
+TEST (test_close_while_disconnected)
 {
-  Fixture *fixture = *state;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
   g_autoptr (StateLog) log = state_log_new (client);
@@ -124,10 +120,8 @@ test_close_while_disconnected (void **state)
 }
 
 /* The outage continues: close does not wait forever, and late answers are ignored. */
-static void
-test_close_without_network (void **state)
+TEST (test_close_without_network)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -154,10 +148,8 @@ test_close_without_network (void **state)
 }
 
 /* The program closes the handle with answers and events in flight, many times. */
-static void
-test_close_in_the_middle (void **state)
+TEST (test_close_in_the_middle)
 {
-  Fixture *fixture = *state;
   for (int i = 0; i < 20; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -183,12 +175,6 @@ test_close_in_the_middle (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_nothing_stays),
-    heal_and_test (test_close_while_disconnected),
-    heal_and_test (test_close_without_network),
-    heal_and_test (test_close_in_the_middle),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("adopted_close", tests, fixture_start, fixture_stop);
+  return suite_run ("adopted_close", fixture_start, fixture_stop);
 }

@@ -10,10 +10,8 @@
 #define N_BLOCKED 8
 
 /* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
-static void
-test_close_under_waiters_without_network (void **state)
+TEST (test_close_under_waiters_without_network)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holding, "/close/hole");
@@ -38,10 +36,8 @@ test_close_under_waiters_without_network (void **state)
   assert_no_residue (fixture, "/close/hole", LONG_MS);
 }
 
-static void
-test_close_while_holding (void **state)
+TEST (test_close_while_holding)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close/holding");
@@ -59,10 +55,8 @@ test_close_while_holding (void **state)
 }
 
 /* The last reference is dropped while a lock and a lease still point to the client. */
-static void
-test_unref_while_holding (void **state)
+TEST (test_unref_while_holding)
 {
-  Fixture *fixture = *state;
   CuratorClient *client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, "/close/unref");
   CuratorLease *lease = lease_of (lock);
@@ -74,8 +68,7 @@ test_unref_while_holding (void **state)
 }
 
 /* Closing is quick while the client tries in vain to connect, too. */
-static void
-test_close_while_connecting (void **state)
+TEST (test_close_while_connecting)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -111,10 +104,8 @@ most_inherited (void)
 }
 
 /* An executed program must not keep the connection open. */
-static void
-test_p33_exec_inherits_nothing (void **state)
+TEST (test_p33_exec_inherits_nothing)
 {
-  Fixture *fixture = *state;
   const int most = most_inherited ();
   const int before = count_inherited ();
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
@@ -128,15 +119,4 @@ test_p33_exec_inherits_nothing (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_close_under_waiters_without_network),
-    heal_and_test (test_close_while_holding),
-    heal_and_test (test_unref_while_holding),
-    heal_and_test (test_close_while_connecting),
-    heal_and_test (test_p33_exec_inherits_nothing),
-  };
-  return cmocka_run_group_tests_name ("close", tests, fixture_start, fixture_stop);
-}
+SUITE ("close", fixture_start, fixture_stop)

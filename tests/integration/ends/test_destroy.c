@@ -292,10 +292,8 @@ assert_server_is_clean (Fixture *fixture)
     }
 }
 
-static void
-test_p35_destroy_in_every_state (void **state)
+TEST (test_p35_destroy_in_every_state)
 {
-  Fixture *fixture = *state;
   Worker workers[N_WORKERS] = { 0 };
   CuratorClient *peer = start (&workers[0], fixture_server (fixture));
   CuratorLock *held = mutex_new (peer, "/destroy/held");
@@ -335,10 +333,8 @@ test_p35_destroy_in_every_state (void **state)
 
 /* Waiters come and go, each with a watch, while the connection breaks repeatedly: every break sends
  * a session event to every watcher. The client is destroyed in the middle. */
-static void
-test_p15_destroy_in_a_storm (void **state)
+TEST (test_p15_destroy_in_a_storm)
 {
-  Fixture *fixture = *state;
   const Usage before = usage_now ();
   CuratorClient *peer = client_connect (fixture_server (fixture));
   for (int storm = 0; storm < N_STORMS; storm++)
@@ -375,12 +371,4 @@ test_p15_destroy_in_a_storm (void **state)
   assert_server_is_clean (fixture);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p35_destroy_in_every_state),
-    heal_and_test (test_p15_destroy_in_a_storm),
-  };
-  return cmocka_run_group_tests_name ("destroy", tests, fixture_start, fixture_stop);
-}
+SUITE ("destroy", fixture_start, fixture_stop)

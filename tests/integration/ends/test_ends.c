@@ -103,12 +103,11 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
     }
 }
 
-static void
-test_callbacks_close_each_other (void **state)
+TEST (test_callbacks_close_each_other)
 {
-  close_each_other (*state, TRUE, TRUE);
-  close_each_other (*state, TRUE, FALSE);
-  close_each_other (*state, FALSE, FALSE);
+  close_each_other (fixture, TRUE, TRUE);
+  close_each_other (fixture, TRUE, FALSE);
+  close_each_other (fixture, FALSE, FALSE);
 }
 
 /* --- a callback that waits for the thread that closes ------------------------------------------- */
@@ -131,11 +130,10 @@ want_mutex (CuratorClient *client, CuratorConnectionState state, gpointer data)
   g_atomic_int_set (&wanting->left, 1);
 }
 
-static void
-test_callback_wants_a_mutex_of_the_closer (void **state)
+TEST (test_callback_wants_a_mutex_of_the_closer)
 {
   Wanting wanting = { .mutex = PTHREAD_MUTEX_INITIALIZER };
-  CuratorClient *client = client_new (fixture_server (*state));
+  CuratorClient *client = client_new (fixture_server (fixture));
 
   pthread_mutex_lock (&wanting.mutex);
   curator_client_add_state_listener (client, want_mutex, &wanting, NULL);
@@ -208,11 +206,10 @@ quit_as_leader (Fixture *fixture, const char *path, gboolean cancels)
   assert_no_residue (fixture, path, LONG_MS);
 }
 
-static void
-test_leader_ends_its_thread (void **state)
+TEST (test_leader_ends_its_thread)
 {
-  quit_as_leader (*state, "/ends/exit", FALSE);
-  quit_as_leader (*state, "/ends/cancel", TRUE);
+  quit_as_leader (fixture, "/ends/exit", FALSE);
+  quit_as_leader (fixture, "/ends/cancel", TRUE);
 }
 
 static void
@@ -228,12 +225,11 @@ quit_on_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoi
   quit (quitter);
 }
 
-static void
-test_callback_ends_its_thread (void **state)
+TEST (test_callback_ends_its_thread)
 {
   Quitter states = { 0 };
   Quitter grants = { 0 };
-  CuratorClient *client = client_new (fixture_server (*state));
+  CuratorClient *client = client_new (fixture_server (fixture));
 
   curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
   curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
@@ -273,10 +269,8 @@ acquire_and_release (void *data)
 }
 
 /* No function of the library is a cancellation point. */
-static void
-test_cancelled_thread_returns_first (void **state)
+TEST (test_cancelled_thread_returns_first)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/ends/victim");
   g_autoptr (Taking) holder = taking_of_lock (lock);
@@ -409,10 +403,9 @@ live_while_cancelled (void *data)
   return NULL;
 }
 
-static void
-test_whole_life_of_a_cancelled_thread (void **state)
+TEST (test_whole_life_of_a_cancelled_thread)
 {
-  CancelledLife life = { .client = client_new (fixture_server (*state)) };
+  CancelledLife life = { .client = client_new (fixture_server (fixture)) };
   pthread_t thread;
   void *result;
 
@@ -938,8 +931,7 @@ number_from (const char *variable, guint otherwise)
   return text != NULL ? (guint) g_ascii_strtoull (text, NULL, 10) : otherwise;
 }
 
-static void
-test_random_ends (void **state)
+TEST (test_random_ends)
 {
   const guint seed = number_from ("CURATOR_TEST_SEED", g_random_int () & G_MAXINT32);
   const guint n_rounds = number_from ("CURATOR_TEST_RUNS", 15);
@@ -949,7 +941,7 @@ test_random_ends (void **state)
   print_message ("CURATOR_TEST_SEED=%u CURATOR_TEST_RUNS=%u\n", seed, n_rounds);
   for (guint i = 0; i < n_rounds; i++)
     {
-      const int took_ms = play_round (*state, (seed + i) & G_MAXINT32);
+      const int took_ms = play_round (fixture, (seed + i) & G_MAXINT32);
       longest_ms = MAX (longest_ms, took_ms);
     }
   print_message ("the longest call took %d ms\n", longest_ms);
@@ -958,15 +950,6 @@ test_random_ends (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_callbacks_close_each_other),
-    heal_and_test (test_callback_wants_a_mutex_of_the_closer),
-    heal_and_test (test_leader_ends_its_thread),
-    heal_and_test (test_callback_ends_its_thread),
-    heal_and_test (test_cancelled_thread_returns_first),
-    heal_and_test (test_whole_life_of_a_cancelled_thread),
-    heal_and_test (test_random_ends),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("ends", tests, fixture_start, fixture_stop);
+  return suite_run ("ends", fixture_start, fixture_stop);
 }

@@ -270,10 +270,8 @@ work (void *data)
   return NULL;
 }
 
-static void
-test_every_end (void **state)
+TEST (test_every_end)
 {
-  Fixture *fixture = *state;
   const char *wanted = g_getenv ("CURATOR_ENDS");
   Work shared = { .server = fixture_server (fixture),
                   .n = wanted != NULL ? atoi (wanted) : DEFAULT_ENDS };
@@ -308,11 +306,9 @@ has_two_sessions (gpointer data)
 }
 
 /* The first one's handle does not rest until the second one is connected. */
-static void
-test_the_next_session_does_not_wait (void **state)
+TEST (test_the_next_session_does_not_wait)
 {
   static Restless restless;
-  Fixture *fixture = *state;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
 
   restless.ops = *curator_zk_ops_real ();
@@ -327,12 +323,4 @@ test_the_next_session_does_not_wait (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_every_end),
-    cmocka_unit_test (test_the_next_session_does_not_wait),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("handle ends", fixture_start, fixture_stop)

@@ -154,8 +154,7 @@ is_connected (gpointer client)
   return curator_client_get_connection_state (client) == CURATOR_STATE_CONNECTED;
 }
 
-static void
-test_every_waiting_call (void **state)
+TEST (test_every_waiting_call)
 {
   static const struct
   {
@@ -183,7 +182,6 @@ test_every_waiting_call (void **state)
 #undef CALL
 #undef RELEASE
   };
-  Fixture *fixture = *state;
   int wrong = 0;
 
   stopping.ops = *curator_zk_ops_real ();
@@ -214,11 +212,4 @@ test_every_waiting_call (void **state)
   assert_int_equal (wrong, 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_every_waiting_call),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("last reference", fixture_start, fixture_stop)

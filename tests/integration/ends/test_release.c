@@ -46,23 +46,19 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   assert_released (lock);
 }
 
-static void
-test_p28_pending_when_refused (void **state)
+TEST (test_p28_pending_when_refused)
 {
-  release_without_server (*state, "/release/refused", PROXY_REFUSE);
+  release_without_server (fixture, "/release/refused", PROXY_REFUSE);
 }
 
-static void
-test_p28_pending_when_silent (void **state)
+TEST (test_p28_pending_when_silent)
 {
-  release_without_server (*state, "/release/silent", PROXY_HOLE);
+  release_without_server (fixture, "/release/silent", PROXY_HOLE);
 }
 
 /* The delete is executed but its reply is lost: NONODE on the second try counts as success. */
-static void
-test_p28_delete_reply_lost (void **state)
+TEST (test_p28_delete_reply_lost)
 {
-  Fixture *fixture = *state;
   for (int times = 1; times <= 3; times++)
     {
       g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -75,10 +71,8 @@ test_p28_delete_reply_lost (void **state)
     }
 }
 
-static void
-test_p28_delete_never_arrived (void **state)
+TEST (test_p28_delete_never_arrived)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
   assert_acquired (lock);
@@ -94,10 +88,8 @@ note_release (CuratorLock *lock, const GError *error, gpointer user_data)
 }
 
 /* Released asynchronously during an outage: the callback is called after it. */
-static void
-test_p28_async_release_without_server (void **state)
+TEST (test_p28_async_release_without_server)
 {
-  Fixture *fixture = *state;
   int told = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
@@ -152,10 +144,8 @@ release_lease_async (Fixture *fixture, CuratorLock *lock, const char *path)
   assert_int_equal (told, 1);
 }
 
-static void
-test_leases_are_released_asynchronously (void **state)
+TEST (test_leases_are_released_asynchronously)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/lease");
   g_autoptr (CuratorLock) semaphore =
@@ -175,10 +165,8 @@ test_leases_are_released_asynchronously (void **state)
 
 /* The server says nothing: the callback says so after the connection timeout, and the node is gone once
  * the server goes on. */
-static void
-test_lease_release_is_pending (void **state)
+TEST (test_lease_release_is_pending)
 {
-  Fixture *fixture = *state;
   static int told; /* a failed test is over before it is told */
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_connection_timeout (client, 300);
@@ -212,10 +200,8 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
   assert_no_residue (fixture, path, 3000);
 }
 
-static void
-test_p28_async_release_without_callback (void **state)
+TEST (test_p28_async_release_without_callback)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/unheard");
   g_autoptr (CuratorLock) semaphore =
@@ -230,10 +216,8 @@ test_p28_async_release_without_callback (void **state)
 }
 
 /* A release that is never confirmed ends with its session. */
-static void
-test_p28_pending_until_the_session_ends (void **state)
+TEST (test_p28_pending_until_the_session_ends)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
@@ -257,10 +241,8 @@ permit (Fixture *fixture, const char *path, int permissions)
 }
 
 /* The client and its session stay: the node goes as soon as it may be deleted. */
-static void
-test_deleted_when_permitted_again (void **state)
+TEST (test_deleted_when_permitted_again)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/permitted");
@@ -278,10 +260,8 @@ test_deleted_when_permitted_again (void **state)
 
 /* Servers differ in whether somebody who may not read a node is told whose it is. Where nobody is, it stays
  * until it may be read again. */
-static void
-test_fixed_node_that_cannot_be_read (void **state)
+TEST (test_fixed_node_that_cannot_be_read)
 {
-  Fixture *fixture = *state;
   struct Stat stat;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -314,10 +294,8 @@ was_listed_twice (gpointer data)
 
 /* The reply to a create is lost, and the parent cannot be listed to find the node, neither by the
  * call nor after it. */
-static void
-test_found_when_permitted_again (void **state)
+TEST (test_found_when_permitted_again)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/found");
@@ -374,18 +352,15 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
     curator_lock_release (lock, 0, NULL, NULL);
 }
 
-static void
-test_name_reused_after_the_session (void **state)
+TEST (test_name_reused_after_the_session)
 {
-  survives_a_later_session (*state, FALSE);
-  survives_a_later_session (*state, TRUE);
+  survives_a_later_session (fixture, FALSE);
+  survives_a_later_session (fixture, TRUE);
 }
 
 /* The node is replaced between a refused delete and the next one. */
-static void
-test_name_reused_while_refused (void **state)
+TEST (test_name_reused_while_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/replaced");
@@ -415,22 +390,6 @@ test_name_reused_while_refused (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p28_pending_when_refused),
-    heal_and_test (test_p28_pending_when_silent),
-    heal_and_test (test_p28_delete_reply_lost),
-    heal_and_test (test_p28_delete_never_arrived),
-    heal_and_test (test_p28_async_release_without_server),
-    heal_and_test (test_p28_async_release_without_callback),
-    heal_and_test (test_leases_are_released_asynchronously),
-    heal_and_test (test_lease_release_is_pending),
-    heal_and_test (test_p28_pending_until_the_session_ends),
-    heal_and_test (test_deleted_when_permitted_again),
-    heal_and_test (test_fixed_node_that_cannot_be_read),
-    heal_and_test (test_found_when_permitted_again),
-    heal_and_test (test_name_reused_after_the_session),
-    heal_and_test (test_name_reused_while_refused),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("release", tests, fixture_start, fixture_stop);
+  return suite_run ("release", fixture_start, fixture_stop);
 }

@@ -116,11 +116,10 @@ assert_all_deleted (Holds *holds)
   assert_int_equal (curator_client_get_session_id (holds->client), holds->session_id);
 }
 
-static void
-test_bounded (void **state)
+TEST (test_bounded)
 {
   g_auto (Holds) holds = { NULL };
-  hold_all (&holds, *state, LONG_SESSION_MS);
+  hold_all (&holds, fixture, LONG_SESSION_MS);
 
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
@@ -139,12 +138,11 @@ test_bounded (void **state)
 }
 
 /* Both leases are waited for at once: in turn, they would take twice as long. */
-static void
-test_leases_share_their_bound (void **state)
+TEST (test_leases_share_their_bound)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Holds) holds = { NULL };
-  hold_all (&holds, *state, LONG_SESSION_MS);
+  hold_all (&holds, fixture, LONG_SESSION_MS);
 
   const gint64 start = wait_now_ms ();
   assert_false (return_all (&holds, SHARED_BOUND_MS, NULL, &error));
@@ -157,12 +155,11 @@ test_leases_share_their_bound (void **state)
     }
 }
 
-static void
-test_cancelled_before (void **state)
+TEST (test_cancelled_before)
 {
   g_autoptr (GCancellable) cancelled = g_cancellable_new ();
   g_auto (Holds) holds = { NULL };
-  hold_all (&holds, *state, LONG_SESSION_MS);
+  hold_all (&holds, fixture, LONG_SESSION_MS);
 
   leave_one_level (&holds);
   g_cancellable_cancel (cancelled);
@@ -190,11 +187,10 @@ cancel_soon (gpointer cancellable)
   return NULL;
 }
 
-static void
-test_cancelled_meanwhile (void **state)
+TEST (test_cancelled_meanwhile)
 {
   g_auto (Holds) holds = { NULL };
-  hold_all (&holds, *state, LONG_SESSION_MS);
+  hold_all (&holds, fixture, LONG_SESSION_MS);
 
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
@@ -219,11 +215,8 @@ thaw_soon (gpointer server)
 }
 
 /* Without a bound: for longer than the connection timeout. */
-static void
-test_forever (void **state)
+TEST (test_forever)
 {
-  Fixture *fixture = *state;
-
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
       g_autoptr (GError) error = NULL;
@@ -237,12 +230,11 @@ test_forever (void **state)
     }
 }
 
-static void
-test_no_such_timeout (void **state)
+TEST (test_no_such_timeout)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Holds) holds = { NULL };
-  hold_all (&holds, *state, LONG_SESSION_MS);
+  hold_all (&holds, fixture, LONG_SESSION_MS);
 
   /* Neither of the inner level nor of the outer one. */
   assert_false (curator_lock_release (holds.lock, -2, NULL, &error));
@@ -262,11 +254,6 @@ test_no_such_timeout (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_bounded),          heal_and_test (test_leases_share_their_bound),
-    heal_and_test (test_cancelled_before), heal_and_test (test_cancelled_meanwhile),
-    heal_and_test (test_forever),          heal_and_test (test_no_such_timeout),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("release_bounds", tests, fixture_start_calm, fixture_stop);
+  return suite_run ("release_bounds", fixture_start_calm, fixture_stop);
 }

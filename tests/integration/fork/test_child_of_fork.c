@@ -130,10 +130,8 @@ use_everything (Child child)
   return child.n_wrong;
 }
 
-static void
-test_everything_is_refused (void **state)
+TEST (test_everything_is_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/fork/lock");
   assert_acquired (lock);
@@ -175,10 +173,8 @@ look_up_quarks (void *data)
 }
 
 /* The lock around GLib's quarks is hardly ever free: in the child it may be locked for ever. */
-static void
-test_errors_need_no_lock_of_glib (void **state)
+TEST (test_errors_need_no_lock_of_glib)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   pthread_t threads[4];
   gint stop = 0;
@@ -233,10 +229,8 @@ connect_by_name (const char *address)
 }
 
 /* The parent has looked the name up, too, and the threads that did are not in the child. */
-static void
-test_names_are_looked_up_in_the_child (void **state)
+TEST (test_names_are_looked_up_in_the_child)
 {
-  Fixture *fixture = *state;
   Proxy *named = proxy_new_raw (fixture_server (fixture), "127.0.0.1");
   g_autofree char *address = g_strdup_printf (NAME "%s", strrchr (proxy_address (named), ':'));
 
@@ -258,15 +252,4 @@ test_names_are_looked_up_in_the_child (void **state)
 
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_everything_is_refused),
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-    heal_and_test (test_errors_need_no_lock_of_glib),
-    heal_and_test (test_names_are_looked_up_in_the_child),
-#endif
-  };
-  return cmocka_run_group_tests_name ("child_of_fork", tests, fixture_start, fixture_stop);
-}
+SUITE ("child_of_fork", fixture_start, fixture_stop)

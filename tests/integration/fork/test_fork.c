@@ -327,8 +327,7 @@ contend_in_circles (void *data)
 }
 
 /* Forks at random moments, while other threads are inside the library. */
-static void
-test_p32_fork_at_random_moments (void **state)
+TEST (test_p32_fork_at_random_moments)
 {
 #ifdef __SANITIZE_ADDRESS__
   /* If another thread was inside the sanitizer's allocator, the child of a fork() deadlocks
@@ -336,7 +335,6 @@ test_p32_fork_at_random_moments (void **state)
   print_message ("left out: AddressSanitizer's allocator does not survive such a fork\n");
   skip ();
 #endif
-  Fixture *fixture = *state;
   CuratorClient *client = client_new (fixture_server (fixture));
   client_start (client);
   g_autoptr (StateLog) log = state_log_new (client);
@@ -361,10 +359,8 @@ test_p32_fork_at_random_moments (void **state)
 }
 
 /* The worst moment, forced: the client's mutex is locked, so in the child it is locked forever. */
-static void
-test_p32_fork_while_locked (void **state)
+TEST (test_p32_fork_while_locked)
 {
-  Fixture *fixture = *state;
   CuratorClient *client = client_connect (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   const gint64 session = curator_client_get_session_id (client);
@@ -375,12 +371,4 @@ test_p32_fork_while_locked (void **state)
   things_free (fixture, &things, log, session);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p32_fork_while_locked),
-    heal_and_test (test_p32_fork_at_random_moments),
-  };
-  return cmocka_run_group_tests_name ("fork", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("fork", fixture_start_calm, fixture_stop)

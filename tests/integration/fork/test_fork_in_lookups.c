@@ -116,14 +116,13 @@ count_inside (const Ground *ground, const char *address)
   return n_wrong;
 }
 
-static void
-test_no_child_begins_in_a_lookup (void **state)
+TEST (test_no_child_begins_in_a_lookup)
 {
   alarm (HANGS_AFTER_S);
   for (gsize i = 0; i < G_N_ELEMENTS (grounds); i++)
     {
       g_atomic_int_set (&n_lookups, 0);
-      const int n_wrong = count_inside (&grounds[i], fixture_server (*state));
+      const int n_wrong = count_inside (&grounds[i], fixture_server (fixture));
       if (n_wrong > 0 || g_atomic_int_get (&n_lookups) < LEAST_LOOKUPS)
         {
           fail_msg ("%s: %d of %d children began in one of %d look-ups", grounds[i].what, n_wrong,
@@ -133,9 +132,4 @@ test_no_child_begins_in_a_lookup (void **state)
   alarm (0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_no_child_begins_in_a_lookup) };
-  return cmocka_run_group_tests_name ("fork_in_lookups", tests, fixture_start, fixture_stop);
-}
+SUITE ("fork_in_lookups", fixture_start, fixture_stop)

@@ -368,14 +368,12 @@ take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *r
   result->slowest_fresh_ms = MAX (result->slowest_fresh_ms, took_ms);
 }
 
-static void
-test_children_live (void **state)
+TEST (test_children_live)
 {
 #if IS_SANITIZED
   print_message ("left out: the allocators of sanitizers do not survive a fork at any moment\n");
   skip ();
 #endif
-  Fixture *fixture = *state;
   g_autofree char *by_name = g_strdup_printf (NAME "%s", strrchr (fixture_server (fixture), ':'));
   Busy busy = { .addresses = { fixture_server (fixture), by_name } };
   Result result = { 0 };
@@ -408,8 +406,6 @@ test_children_live (void **state)
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = { heal_and_test (test_children_live) };
-
   if (argc == 4)
     {
       set_server (argv[3]);
@@ -417,5 +413,5 @@ main (int argc, char **argv)
     }
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (attack_count_criticals, NULL, NULL);
-  return cmocka_run_group_tests_name ("lives_after_fork", tests, fixture_start_calm, fixture_stop);
+  return suite_run ("lives_after_fork", fixture_start_calm, fixture_stop);
 }

@@ -15,10 +15,8 @@ node_of (Latch *latch)
 }
 
 /* testUncreatedPathGetLeader, testRelativePath */
-static void
-test_uncreated_path_get_leader (void **state)
+TEST (test_uncreated_path_get_leader)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Latch) latch = latch_new (client, "/foo/bar", "id");
@@ -32,10 +30,8 @@ test_uncreated_path_get_leader (void **state)
 }
 
 /* testGetChildrenHitsNoNode: the servers come back without any node. */
-static void
-test_get_children_hits_no_node (void **state)
+TEST (test_get_children_hits_no_node)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   Latch *latches[2];
   latches_start (fixture, client, PATH, latches, 2);
@@ -48,10 +44,8 @@ test_get_children_hits_no_node (void **state)
 }
 
 /* testWatchedNodeDeletedOnReconnect */
-static void
-test_watched_node_deleted (void **state)
+TEST (test_watched_node_deleted)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   Latch *latches[2];
   latches_start (fixture, client, PATH, latches, 2);
@@ -63,10 +57,8 @@ test_watched_node_deleted (void **state)
 
 /* testSessionInterruptionDoNotCauseBrainSplit: the leader whose session was ended never leads
  * together with the next one, and queues behind it. */
-static void
-test_session_interruption_do_not_cause_brain_split (void **state)
+TEST (test_session_interruption_do_not_cause_brain_split)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client0 = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorClient) client1 = client_connect (fixture_server (fixture));
   g_autoptr (Latch) latch0 = latch_start_new (client0, PATH, "id0");
@@ -83,10 +75,8 @@ test_session_interruption_do_not_cause_brain_split (void **state)
 
 /* testResettingOfLeadershipAfterConcurrentLeadershipChange: each leader in turn loses its node to a
  * third party. */
-static void
-test_resetting_of_leadership (void **state)
+TEST (test_resetting_of_leadership)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   Latch *latches[2];
   latches_start (fixture, client, PATH, latches, 2);
@@ -107,10 +97,8 @@ test_resetting_of_leadership (void **state)
 
 /* testLeadershipElectionWhenNodeDisappearsAfterChildrenAreRetrieved: the leader leaves while the
  * candidate's list is on its way. */
-static void
-test_node_disappears_after_children_are_retrieved (void **state)
+TEST (test_node_disappears_after_children_are_retrieved)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Latch) leader = latch_start_new (direct, PATH, "initial-leader");
@@ -129,10 +117,8 @@ test_node_disappears_after_children_are_retrieved (void **state)
 }
 
 /* testSessionErrorPolicy: the connection is interrupted, the session lives on. */
-static void
-test_session_error_policy (void **state)
+TEST (test_session_error_policy)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Latch) standard = latch_start_new (client, "/test/standard", NULL);
   g_autoptr (Latch) loose = latch_new (client, "/test/loose", NULL);
@@ -150,10 +136,8 @@ test_session_error_policy (void **state)
 
 /* testErrorPolicies, testLostConnection, testWithCircuitBreaker: the servers are gone until the
  * session is lost; then one of the ten leads again. */
-static void
-test_lost_connection (void **state)
+TEST (test_lost_connection)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 10
@@ -182,10 +166,8 @@ test_lost_connection (void **state)
 }
 
 /* testProperCloseWithoutConnectionEstablished */
-static void
-test_proper_close_without_connection_established (void **state)
+TEST (test_proper_close_without_connection_established)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
@@ -200,10 +182,8 @@ test_proper_close_without_connection_established (void **state)
 }
 
 /* testResetRace: a latch whose creation is unanswered loses its connection; it ends with one node. */
-static void
-test_reset_race (void **state)
+TEST (test_reset_race)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   assert_int_equal (raw_zk_make_path (fixture->raw, PATH), ZOK);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
@@ -214,10 +194,8 @@ test_reset_race (void **state)
 }
 
 /* testCreateDeleteRace: closed while its creation is unanswered. */
-static void
-test_create_delete_race (void **state)
+TEST (test_create_delete_race)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   assert_int_equal (raw_zk_make_path (fixture->raw, PATH), ZOK);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLD_REPLY);
@@ -230,10 +208,8 @@ test_create_delete_race (void **state)
 }
 
 /* testCorrectWatching: one that leaves the middle of the queue lets nobody lead. */
-static void
-test_correct_watching (void **state)
+TEST (test_correct_watching)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 10
@@ -276,10 +252,8 @@ lead_once (void *data)
 }
 
 /* testWaiting: ten threads lead one after the other. */
-static void
-test_waiting (void **state)
+TEST (test_waiting)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 10,
@@ -302,10 +276,8 @@ test_waiting (void **state)
 }
 
 /* testBasic, testBasicAlt: leadership passes on in the order of the queue. */
-static void
-test_basic (void **state)
+TEST (test_basic)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 5
@@ -370,10 +342,8 @@ is_reached (gpointer data)
 }
 
 /* testCallbackSanity, testCallbackNotifyLeader: three latches close silently, seven do not. */
-static void
-test_callback_notify_leader (void **state)
+TEST (test_callback_notify_leader)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 10,
@@ -415,10 +385,8 @@ test_callback_notify_leader (void **state)
 
 /* testCallbackDontNotify: a latch that does not lead has nothing to tell, a silent one tells
  * nothing. */
-static void
-test_callback_dont_notify (void **state)
+TEST (test_callback_dont_notify)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Latch) leader = latch_start_new (client, PATH, NULL);
   latch_assert_leads (leader);
@@ -434,10 +402,8 @@ test_callback_dont_notify (void **state)
 }
 
 /* testNoServerAtStart */
-static void
-test_no_server_at_start (void **state)
+TEST (test_no_server_at_start)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (1, 0);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -453,10 +419,8 @@ test_no_server_at_start (void **state)
 }
 
 /* TestLeaderLatchCluster.testInCluster: the leader's server dies, those of the others do not. */
-static void
-test_in_cluster (void **state)
+TEST (test_in_cluster)
 {
-  Fixture *fixture = *state;
   enum
   {
     LATCHES = 3
@@ -480,29 +444,4 @@ test_in_cluster (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_uncreated_path_get_leader),
-    heal_and_test (test_get_children_hits_no_node),
-    heal_and_test (test_watched_node_deleted),
-    heal_and_test (test_session_interruption_do_not_cause_brain_split),
-    heal_and_test (test_resetting_of_leadership),
-    heal_and_test (test_node_disappears_after_children_are_retrieved),
-    heal_and_test (test_session_error_policy),
-    heal_and_test (test_lost_connection),
-    heal_and_test (test_proper_close_without_connection_established),
-    heal_and_test (test_reset_race),
-    heal_and_test (test_create_delete_race),
-    heal_and_test (test_correct_watching),
-    heal_and_test (test_waiting),
-    heal_and_test (test_basic),
-    heal_and_test (test_callback_notify_leader),
-    heal_and_test (test_callback_dont_notify),
-    heal_and_test (test_no_server_at_start),
-    heal_and_test (test_in_cluster),
-  };
-  return cmocka_run_group_tests_name ("Curator's leader latch tests", tests, fixture_start,
-                                      fixture_stop);
-}
+SUITE ("Curator's leader latch tests", fixture_start, fixture_stop)

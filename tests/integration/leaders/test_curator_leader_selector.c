@@ -25,10 +25,8 @@ is_out (gpointer leading)
 }
 
 /* testInterruption: a function that ends by itself, interrupted or not, leaves no node. */
-static void
-test_interruption (void **state)
+TEST (test_interruption)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   leading_assert_entered (leading, 1);
@@ -39,10 +37,8 @@ test_interruption (void **state)
 
 /* testErrorPolicies, testServerDying: with the standard rule the leader is told before the loss,
  * with the looser one at the loss. */
-static void
-test_error_policies (void **state)
+TEST (test_error_policies)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Leading) standard = leading_start_new (client, "/test/standard", NULL, NULL);
   g_autoptr (Leading) loose = leading_new (client, "/test/loose", NULL, NULL);
@@ -59,10 +55,8 @@ test_error_policies (void **state)
 }
 
 /* The two rules when the connection is interrupted and the session lives on. */
-static void
-test_interrupted_connection (void **state)
+TEST (test_interrupted_connection)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (Leading) standard = leading_start_new (client, "/test/standard", NULL, NULL);
@@ -82,10 +76,8 @@ test_interrupted_connection (void **state)
 }
 
 /* testLeaderNodeDeleteOnInterrupt: interrupted without a server; the node is deleted later. */
-static void
-test_leader_node_delete_on_interrupt (void **state)
+TEST (test_leader_node_delete_on_interrupt)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
   curator_leader_selector_set_until_lost (leading->selector, TRUE);
@@ -100,10 +92,8 @@ test_leader_node_delete_on_interrupt (void **state)
 
 /* testInterruptLeadership, testInterruptLeadershipWithRequeue: interrupted when it leads and when it
  * does not; each leadership has a token of its own. */
-static void
-test_interrupt_leadership (void **state)
+TEST (test_interrupt_leadership)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
   curator_leader_selector_interrupt_leadership (leading->selector);
@@ -124,10 +114,8 @@ test_interrupt_leadership (void **state)
 }
 
 /* testAutoRequeue */
-static void
-test_auto_requeue (void **state)
+TEST (test_auto_requeue)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
   leading->at_once = TRUE;
@@ -162,10 +150,8 @@ one_leads (gpointer data)
 
 /* testKillSessionThenCloseShouldElectNewLeader: unlike Java's, a selector that waits in the queue
  * keeps waiting in the next session. */
-static void
-test_kill_session_then_close_should_elect_new_leader (void **state)
+TEST (test_kill_session_then_close_should_elect_new_leader)
 {
-  Fixture *fixture = *state;
   Reign reign = { 0 };
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Leading) one = leading_start_new (client, PATH, "one", &reign);
@@ -187,10 +173,8 @@ test_kill_session_then_close_should_elect_new_leader (void **state)
 /* testKillServerThenCloseShouldElectNewLeader, TestLeaderSelectorCluster.testRestart,
  * testLostRestart: the servers are gone until the session has ended; with auto-requeue both queue
  * again by themselves. */
-static void
-test_kill_server_then_close_should_elect_new_leader (void **state)
+TEST (test_kill_server_then_close_should_elect_new_leader)
 {
-  Fixture *fixture = *state;
   Reign reign = { 0 };
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Leading) one = leading_new (client, PATH, "one", &reign);
@@ -216,10 +200,8 @@ test_kill_server_then_close_should_elect_new_leader (void **state)
 }
 
 /* testClosing */
-static void
-test_closing (void **state)
+TEST (test_closing)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) one = leading_start_new (client, PATH, NULL, NULL);
@@ -244,10 +226,8 @@ test_closing (void **state)
 
 /* testRotatingLeadership, TestLeaderSelectorWithExecutor.test: five selectors, each three times, in
  * the order in which they queued. */
-static void
-test_rotating_leadership (void **state)
+TEST (test_rotating_leadership)
 {
-  Fixture *fixture = *state;
   enum
   {
     LEADERS = 5,
@@ -286,10 +266,8 @@ test_rotating_leadership (void **state)
 }
 
 /* TestLeaderSelectorParticipants.testId */
-static void
-test_id (void **state)
+TEST (test_id)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, "/ls", "A is A", NULL);
@@ -313,10 +291,8 @@ test_id (void **state)
 }
 
 /* TestLeaderSelectorParticipants.testBasic: ten selectors name the same ten, in order. */
-static void
-test_basic (void **state)
+TEST (test_basic)
 {
-  Fixture *fixture = *state;
   enum
   {
     SELECTORS = 10
@@ -345,10 +321,8 @@ test_basic (void **state)
 
 /* TestLeaderSelectorEdges.flappingTest: the connection breaks right after the node was created, and
  * the retry policy is used up: no node stays, and another selector can lead. */
-static void
-test_flapping (void **state)
+TEST (test_flapping)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (0, 0);
   g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
   curator_client_set_session_timeout (client, SESSION_MS);
@@ -366,10 +340,8 @@ test_flapping (void **state)
 
 /* TestLeaderAcls.testAclErrorWithLeader: a forbidden path grants nothing and ends nothing; the
  * selector leads once it is allowed. */
-static void
-test_acl_error_with_leader (void **state)
+TEST (test_acl_error_with_leader)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   assert_int_equal (raw_zk_make_path (fixture->raw, "/forbidden"), ZOK);
   assert_int_equal (
@@ -384,25 +356,4 @@ test_acl_error_with_leader (void **state)
   leading_assert_entered (again, 1);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_interruption),
-    heal_and_test (test_error_policies),
-    heal_and_test (test_interrupted_connection),
-    heal_and_test (test_leader_node_delete_on_interrupt),
-    heal_and_test (test_interrupt_leadership),
-    heal_and_test (test_auto_requeue),
-    heal_and_test (test_kill_session_then_close_should_elect_new_leader),
-    heal_and_test (test_kill_server_then_close_should_elect_new_leader),
-    heal_and_test (test_closing),
-    heal_and_test (test_rotating_leadership),
-    heal_and_test (test_id),
-    heal_and_test (test_basic),
-    heal_and_test (test_flapping),
-    heal_and_test (test_acl_error_with_leader),
-  };
-  return cmocka_run_group_tests_name ("Curator's leader selector tests", tests, fixture_start,
-                                      fixture_stop);
-}
+SUITE ("Curator's leader selector tests", fixture_start, fixture_stop)

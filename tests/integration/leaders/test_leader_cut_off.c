@@ -71,10 +71,8 @@ print_margin (const char *what, gint64 cut_ns, gint64 end_ns, gint64 next_ns)
 }
 
 /* Both recipes by both rules at once: four elections, each with a leader that is cut off. */
-static void
-test_cut_off (void **state)
+TEST (test_cut_off)
 {
-  Fixture *fixture = *state;
   static const char *const paths[] = { "/test/selector", "/test/loose-selector", "/test/latch",
                                        "/test/loose-latch" };
   g_autoptr (CuratorClient) cut = connect_for_long (fixture_proxy (fixture));
@@ -133,10 +131,4 @@ test_cut_off (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_cut_off) };
-  return cmocka_run_group_tests_name ("leaders that are cut off", tests, fixture_start,
-                                      fixture_stop);
-}
+SUITE ("leaders that are cut off", fixture_start, fixture_stop)

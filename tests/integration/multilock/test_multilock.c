@@ -76,10 +76,8 @@ assert_all_gone (Fixture *fixture)
     assert_no_residue (fixture, queues[i], 3000);
 }
 
-static void
-test_three_levels (void **state)
+TEST (test_three_levels)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -104,10 +102,8 @@ test_three_levels (void **state)
 }
 
 /* Whichever member is taken, those acquired before it are released. */
-static void
-test_p31_blocked_at_every_member (void **state)
+TEST (test_p31_blocked_at_every_member)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -146,10 +142,8 @@ test_p31_blocked_at_every_member (void **state)
 }
 
 /* Java gives every member the whole timeout; here one timeout covers them all. */
-static void
-test_p17_one_timeout_for_all (void **state)
+TEST (test_p17_one_timeout_for_all)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
@@ -172,10 +166,8 @@ test_p17_one_timeout_for_all (void **state)
   assert_no_residue (fixture, BASE "/time-b", 3000);
 }
 
-static void
-test_cancel_and_close (void **state)
+TEST (test_cancel_and_close)
 {
-  Fixture *fixture = *state;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -217,10 +209,8 @@ count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 }
 
 /* One lease for all members: its state is the worst of theirs, and its release releases all. */
-static void
-test_lease_of_a_mixture (void **state)
+TEST (test_lease_of_a_mixture)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int lost = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -256,10 +246,8 @@ test_lease_of_a_mixture (void **state)
 
 /* A session expires during a thread's hold: the other members can be released, and acquired
  * again. */
-static void
-test_expiry_of_some_members (void **state)
+TEST (test_expiry_of_some_members)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_proxy (fixture));
@@ -282,10 +270,8 @@ test_expiry_of_some_members (void **state)
   assert_all_gone (fixture);
 }
 
-static void
-test_of_paths_and_of_none (void **state)
+TEST (test_of_paths_and_of_none)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   const char *const twice[] = { BASE "/p", BASE "/q", BASE "/p", NULL };
@@ -320,10 +306,8 @@ test_of_paths_and_of_none (void **state)
 
 /* TestInterProcessMultiMutex.testSomeReleasesFail: the error is returned, the other lock is
  * released. */
-static void
-test_some_releases_fail (void **state)
+TEST (test_some_releases_fail)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
@@ -341,10 +325,8 @@ test_some_releases_fail (void **state)
 
 /* TestInterProcessMultiMutex.testSomeLocksFailToLock: the first is acquired and released; the error
  * of the second is returned. */
-static void
-test_some_locks_fail_to_lock (void **state)
+TEST (test_some_locks_fail_to_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) ended = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
@@ -356,19 +338,4 @@ test_some_locks_fail_to_lock (void **state)
   assert_no_residue (fixture, "/test/good", 3000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_three_levels),
-    heal_and_test (test_p31_blocked_at_every_member),
-    heal_and_test (test_p17_one_timeout_for_all),
-    heal_and_test (test_cancel_and_close),
-    heal_and_test (test_lease_of_a_mixture),
-    heal_and_test (test_expiry_of_some_members),
-    heal_and_test (test_of_paths_and_of_none),
-    heal_and_test (test_some_releases_fail),
-    heal_and_test (test_some_locks_fail_to_lock),
-  };
-  return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);
-}
+SUITE ("multi-lock", fixture_start, fixture_stop)

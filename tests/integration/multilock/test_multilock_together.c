@@ -67,10 +67,8 @@ assert_nothing_left (Fixture *fixture, const Locks *locks)
 
 /* --- a delete that is refused ------------------------------------------------------------------- */
 
-static void
-test_one_delete_refused (void **state)
+TEST (test_one_delete_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
@@ -94,10 +92,8 @@ test_one_delete_refused (void **state)
 
 /* --- members held already, twice, and nested ------------------------------------------------------ */
 
-static void
-test_entered_again (void **state)
+TEST (test_entered_again)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
@@ -127,10 +123,8 @@ test_entered_again (void **state)
 /* --- members of several clients ------------------------------------------------------------------- */
 
 /* Nothing behind a member of another client is created before that one is held. */
-static void
-test_of_two_clients (void **state)
+TEST (test_of_two_clients)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) counted = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorClient) between = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
@@ -166,10 +160,8 @@ test_of_two_clients (void **state)
 /* --- missing parents ------------------------------------------------------------------------------ */
 
 /* Every create is refused once. */
-static void
-test_missing_parents (void **state)
+TEST (test_missing_parents)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
   locks_init (&locks, client, "/together/without/parents");
@@ -240,16 +232,14 @@ sweep (Fixture *fixture, ProxyAction action)
   assert_in_range (k - 1, least, 2 * least - 1);
 }
 
-static void
-test_requests_lost (void **state)
+TEST (test_requests_lost)
 {
-  sweep (*state, PROXY_CUT_BEFORE);
+  sweep (fixture, PROXY_CUT_BEFORE);
 }
 
-static void
-test_replies_lost (void **state)
+TEST (test_replies_lost)
 {
-  sweep (*state, PROXY_CUT_BEFORE_REPLY);
+  sweep (fixture, PROXY_CUT_BEFORE_REPLY);
 }
 
 /* --- death between the creates and the deletes ------------------------------------------------------ */
@@ -277,10 +267,8 @@ spawn_doomed (Fixture *fixture, const char *output)
 }
 
 /* Its nodes stand on all members until its session ends, and no longer. */
-static void
-test_killed_in_between (void **state)
+TEST (test_killed_in_between)
 {
-  Fixture *fixture = *state;
   char *directory = scratch_new ("together");
   g_autofree char *output = g_build_filename (directory, "doomed.out", NULL);
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -307,14 +295,7 @@ test_killed_in_between (void **state)
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_one_delete_refused), heal_and_test (test_entered_again),
-    heal_and_test (test_of_two_clients),     heal_and_test (test_missing_parents),
-    heal_and_test (test_requests_lost),      heal_and_test (test_replies_lost),
-    heal_and_test (test_killed_in_between),
-  };
   if (argc > 1)
     return wait_for_ever (argv[1]);
-  return cmocka_run_group_tests_name ("multi-lock together", tests, fixture_start_calm,
-                                      fixture_stop);
+  return suite_run ("multi-lock together", fixture_start_calm, fixture_stop);
 }

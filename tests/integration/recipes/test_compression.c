@@ -98,18 +98,15 @@ check_nodes (Fixture *fixture, gboolean compression)
   assert_no_residue (fixture, "/gzip/mutex", LONG_MS);
 }
 
-static void
-test_nodes (void **state)
+TEST (test_nodes)
 {
-  check_nodes (*state, FALSE);
-  check_nodes (*state, TRUE);
+  check_nodes (fixture, FALSE);
+  check_nodes (fixture, TRUE);
 }
 
 /* The empty payload of a revocable node is a gzip stream too: Java cannot read an empty one. */
-static void
-test_revocable_node (void **state)
+TEST (test_revocable_node)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/revocable");
@@ -120,10 +117,8 @@ test_revocable_node (void **state)
   taking_give_back (held);
 }
 
-static void
-test_leader_id (void **state)
+TEST (test_leader_id)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
   g_autoptr (CuratorLeaderLatch) latch =
@@ -139,10 +134,8 @@ test_leader_id (void **state)
 }
 
 /* The lost reply of a create, with the payload that tells whose node it is. */
-static void
-test_lost_reply (void **state)
+TEST (test_lost_reply)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = start_client (fixture_proxy (fixture), TRUE);
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, "/gzip-fixed", &error);
@@ -171,13 +164,12 @@ ask (Fixture *fixture, gboolean holder_compresses, gboolean asker_compresses)
   taking_give_back (held);
 }
 
-static void
-test_revocation (void **state)
+TEST (test_revocation)
 {
-  ask (*state, FALSE, FALSE);
-  ask (*state, FALSE, TRUE);
-  ask (*state, TRUE, FALSE);
-  ask (*state, TRUE, TRUE);
+  ask (fixture, FALSE, FALSE);
+  ask (fixture, FALSE, TRUE);
+  ask (fixture, TRUE, FALSE);
+  ask (fixture, TRUE, TRUE);
 }
 
 typedef struct
@@ -203,10 +195,8 @@ start_count (CuratorClient *client, const char *path, gint32 seed)
 }
 
 /* A follower of either kind sees what a writer of either kind writes, also as the seed. */
-static void
-test_shared_count (void **state)
+TEST (test_shared_count)
 {
-  Fixture *fixture = *state;
   for (int i = 0; i < 4; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -228,10 +218,8 @@ test_shared_count (void **state)
 }
 
 /* Streams that are broken or too large: as they are for payloads, refused for counts and no request. */
-static void
-test_broken (void **state)
+TEST (test_broken)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int asked = 0;
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
@@ -283,14 +271,4 @@ start (void **state)
   return again != NULL ? fixture_start_slow (state) : -1;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_nodes),      heal_and_test (test_revocable_node),
-    heal_and_test (test_leader_id),  heal_and_test (test_lost_reply),
-    heal_and_test (test_revocation), heal_and_test (test_shared_count),
-    heal_and_test (test_broken),
-  };
-  return cmocka_run_group_tests_name ("compression", tests, start, fixture_stop);
-}
+SUITE ("compression", start, fixture_stop)

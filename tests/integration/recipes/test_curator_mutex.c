@@ -11,10 +11,8 @@
 #define LOCK_PATH "/locks/our-lock"
 
 /* testContainerCleanup: ten threads lock once each; the base path is deleted. */
-static void
-test_container_cleanup (void **state)
+TEST (test_container_cleanup)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 10
@@ -75,10 +73,8 @@ enter_often (void *data)
 }
 
 /* testReentrantSingleLock: ten threads share one object; one at a time holds. */
-static void
-test_reentrant_single_lock (void **state)
+TEST (test_reentrant_single_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   Shared shared = { .lock = lock };
@@ -93,10 +89,8 @@ test_reentrant_single_lock (void **state)
 }
 
 /* testReentrant2Threads: the second thread must not be granted while the first is nested. */
-static void
-test_reentrant_2_threads (void **state)
+TEST (test_reentrant_2_threads)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, LOCK_PATH);
   assert_acquired (lock);
@@ -141,10 +135,8 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
 }
 
 /* testPersistentLock: the node outlives the session that created it, and the release deletes it. */
-static void
-test_persistent_lock (void **state)
+TEST (test_persistent_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int missed = 0;
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = make_persistent,
@@ -176,15 +168,4 @@ test_persistent_lock (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_container_cleanup),
-    heal_and_test (test_reentrant_single_lock),
-    heal_and_test (test_reentrant_2_threads),
-    heal_and_test (test_persistent_lock),
-  };
-  return cmocka_run_group_tests_name ("Curator's mutex tests", tests, fixture_start_with_reaper,
-                                      fixture_stop);
-}
+SUITE ("Curator's mutex tests", fixture_start_with_reaper, fixture_stop)

@@ -54,10 +54,8 @@ lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *
 }
 
 /* A persistent node outlives the session of its creator, and its release deletes it. */
-static void
-test_persistent_nodes (void **state)
+TEST (test_persistent_nodes)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
@@ -89,14 +87,12 @@ test_persistent_nodes (void **state)
 }
 
 /* The answer to the create is lost, and then the caller gives up: one node or none, also of a name without a GUID. */
-static void
-test_numbered_nodes_of_unknown_outcome (void **state)
+TEST (test_numbered_nodes_of_unknown_outcome)
 {
   static const Plan plans[] = {
     { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
     { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
   };
-  Fixture *fixture = *state;
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   for (gsize i = 0; i < G_N_ELEMENTS (plans); i++)
     {
@@ -128,10 +124,8 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
     results->path_to_watch = children[n_children - 1];
 }
 
-static void
-test_custom_order (void **state)
+TEST (test_custom_order)
 {
-  Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
                                          .gets_the_lock = latest_first };
@@ -156,10 +150,8 @@ only_two (CuratorLockDriver *driver, const char *const *children, gsize n_childr
                            || strcmp (children[1], sequence_node_name) == 0;
 }
 
-static void
-test_without_a_node_to_watch (void **state)
+TEST (test_without_a_node_to_watch)
 {
-  Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
                                          .gets_the_lock = only_two };
@@ -178,10 +170,8 @@ test_without_a_node_to_watch (void **state)
 }
 
 /* max_leases with the standard predicate: the deprecated InterProcessSemaphore's order. */
-static void
-test_several_leases (void **state)
+TEST (test_several_leases)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock =
@@ -204,10 +194,8 @@ test_several_leases (void **state)
 }
 
 /* Not sequential: waits while the name is taken, and never deletes a node of another client. */
-static void
-test_one_name (void **state)
+TEST (test_one_name)
 {
-  Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL, .name = "the-node" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -283,22 +271,19 @@ contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, 
   assert_int_equal (g_atomic_int_get (&n_own_unseen), 0);
 }
 
-static void
-test_every_kind_of_node_excludes (void **state)
+TEST (test_every_kind_of_node_excludes)
 {
   for (int kind = 0; kind < 16; kind++)
     {
       Plan plan = { .mode = (CuratorCreateMode) (kind & 3), .protected_ = (kind & 4) != 0 };
       g_autofree char *path = g_strdup_printf ("/driver/kind-%d", kind);
-      contend_as_planned (*state, &plan, (kind & 8) != 0, path);
+      contend_as_planned (fixture, &plan, (kind & 8) != 0, path);
     }
 }
 
 /* A name in which the driver finds no number looks foreign to all contenders: an error at once. */
-static void
-test_name_without_its_number (void **state)
+TEST (test_name_without_its_number)
 {
-  Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE, .name = "other-" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -309,10 +294,8 @@ test_name_without_its_number (void **state)
 
 /* The reply to the create is lost. A persistent node is found by a GUID in its data; data that is not
  * unique must not be taken for proof, or two clients would hold one node. */
-static void
-test_equal_nodes_of_unknown_outcome (void **state)
+TEST (test_equal_nodes_of_unknown_outcome)
 {
-  Fixture *fixture = *state;
   Plan plan = { .mode = CURATOR_CREATE_PERSISTENT, .name = "one" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -329,19 +312,4 @@ test_equal_nodes_of_unknown_outcome (void **state)
   assert_no_residue (fixture, "/driver/equal", SETTLE_MS);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_persistent_nodes),
-    heal_and_test (test_numbered_nodes_of_unknown_outcome),
-    heal_and_test (test_custom_order),
-    heal_and_test (test_without_a_node_to_watch),
-    heal_and_test (test_several_leases),
-    heal_and_test (test_one_name),
-    heal_and_test (test_every_kind_of_node_excludes),
-    heal_and_test (test_name_without_its_number),
-    heal_and_test (test_equal_nodes_of_unknown_outcome),
-  };
-  return cmocka_run_group_tests_name ("drivers", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("drivers", fixture_start_calm, fixture_stop)

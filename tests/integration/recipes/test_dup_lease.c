@@ -108,10 +108,9 @@ dup_elsewhere (gpointer lock)
   return curator_lock_dup_lease (lock);
 }
 
-static void
-test_every_kind (void **state)
+TEST (test_every_kind)
 {
-  g_autoptr (CuratorClient) client = steady_client (*state);
+  g_autoptr (CuratorClient) client = steady_client (fixture);
 
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
@@ -140,10 +139,8 @@ count_states (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 }
 
 /* Several leases over the same members, of which each is told. */
-static void
-test_each_copy_is_told (void **state)
+TEST (test_each_copy_is_told)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = steady_client (fixture);
   g_autoptr (CuratorLock) lock = lock_new (client, KIND_NESTED);
   int counts[3][CURATOR_LEASE_RELEASED + 1] = { { 0 } };
@@ -168,11 +165,10 @@ test_each_copy_is_told (void **state)
 }
 
 /* While only a part is released the whole is not usable, but not lost either. */
-static void
-test_partly_released (void **state)
+TEST (test_partly_released)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (*state);
+  g_autoptr (CuratorClient) client = steady_client (fixture);
   g_autoptr (CuratorLock) a = mutex_new (client, BASE "/part-a");
   g_autoptr (CuratorLock) b = mutex_new (client, BASE "/part-b");
   CuratorLock *const two[] = { a, b };
@@ -201,10 +197,9 @@ test_partly_released (void **state)
 }
 
 /* A hold that its lease released is no hold: not owned, and not to be entered again. */
-static void
-test_released_through_the_lease (void **state)
+TEST (test_released_through_the_lease)
 {
-  g_autoptr (CuratorClient) client = steady_client (*state);
+  g_autoptr (CuratorClient) client = steady_client (fixture);
 
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
@@ -260,10 +255,8 @@ is_held_by_one (gpointer lock)
 
 /* A release grants the next one on the releasing thread, where a multi-lock goes on and enters the
  * waiting thread's hold. The releasing thread must not take that hold for its own. */
-static void
-test_entered_by_the_releasing_thread (void **state)
+TEST (test_entered_by_the_releasing_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = steady_client (fixture);
   g_autoptr (CuratorLock) first = mutex_new (client, BASE "/first");
@@ -346,11 +339,10 @@ check_empty (CuratorLock *none)
   curator_lock_release_async (none, NULL, NULL);
 }
 
-static void
-test_without_members (void **state)
+TEST (test_without_members)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (*state);
+  g_autoptr (CuratorClient) client = steady_client (fixture);
   const char *const no_paths[] = { NULL };
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
   CuratorLock *const twice[] = { none, none };
@@ -367,17 +359,4 @@ test_without_members (void **state)
   check_empty (sorted);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_every_kind),
-    heal_and_test (test_each_copy_is_told),
-    heal_and_test (test_partly_released),
-    heal_and_test (test_released_through_the_lease),
-    heal_and_test (test_entered_by_the_releasing_thread),
-    heal_and_test (test_without_members),
-  };
-  return cmocka_run_group_tests_name ("leases of threads' holds", tests, fixture_start_slow,
-                                      fixture_stop);
-}
+SUITE ("leases of threads' holds", fixture_start_slow, fixture_stop)

@@ -88,9 +88,9 @@ for_each_kind (Fixture *fixture, void (*test) (Case *it))
 }
 
 #define KIND_TEST(name, test)                                                                      \
-  static void name (void **state)                                                                  \
+  TEST (name)                                                                                      \
   {                                                                                                \
-    for_each_kind (*state, test);                                                                  \
+    for_each_kind (fixture, test);                                                                 \
   }
 
 static Taking *
@@ -318,14 +318,12 @@ expire_holder (Case *it)
 KIND_TEST (test_p29_release_of_a_lost_hold, expire_holder)
 
 /* All kinds at once: the holds and the waiters of one client outlive the server. */
-static void
-test_server_restarts (void **state)
+TEST (test_server_restarts)
 {
   enum
   {
     N = G_N_ELEMENTS (kinds)
   };
-  Fixture *fixture = *state;
   Case cases[N];
   Taking *held[N];
   Taking *waiting[N];
@@ -401,10 +399,8 @@ lose_creates (Case *it)
 KIND_TEST (test_p1_given_up_with_unknown_outcome, lose_creates)
 
 /* The node to delete is gone already: the deletion is done, not retried forever. */
-static void
-test_p2_node_deleted_by_another (void **state)
+TEST (test_p2_node_deleted_by_another)
 {
-  Fixture *fixture = *state;
   const char *path = "/kinds/faster";
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
@@ -504,19 +500,4 @@ add_foreign_children (Case *it)
 
 KIND_TEST (test_p8_foreign_children, add_foreign_children)
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p13_timeout_and_cancel_leave_nothing),
-    heal_and_test (test_p35_close_wakes_and_frees),
-    heal_and_test (test_p12_waiters_in_a_session_that_ends),
-    heal_and_test (test_p29_release_of_a_lost_hold),
-    heal_and_test (test_server_restarts),
-    heal_and_test (test_p1_given_up_with_unknown_outcome),
-    heal_and_test (test_p2_node_deleted_by_another),
-    heal_and_test (test_p24_node_deleted_by_another),
-    heal_and_test (test_p8_foreign_children),
-  };
-  return cmocka_run_group_tests_name ("every kind", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("every kind", fixture_start_calm, fixture_stop)

@@ -12,10 +12,8 @@ assert_gone (Fixture *fixture)
   assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }
 
-static void
-test_hold_and_hand_over (void **state)
+TEST (test_hold_and_hand_over)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
@@ -45,10 +43,8 @@ test_hold_and_hand_over (void **state)
 }
 
 /* A release wakes all waiters; one is granted, the others wait again. */
-static void
-test_herd (void **state)
+TEST (test_herd)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 8
@@ -83,10 +79,8 @@ test_herd (void **state)
 
 /* Two locks in one session: the loser must not take the winner's node for its own, even after a
  * lost answer. */
-static void
-test_p29_not_confused_within_a_session (void **state)
+TEST (test_p29_not_confused_within_a_session)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) first = fixed_node_new (client, PATH);
   g_autoptr (CuratorLock) second = fixed_node_new (client, PATH);
@@ -107,10 +101,8 @@ test_p29_not_confused_within_a_session (void **state)
 }
 
 /* The caller gave up while its create was in flight; the node belongs to another client by then. */
-static void
-test_p29_node_of_the_next_holder (void **state)
+TEST (test_p29_node_of_the_next_holder)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = fixed_node_new (direct, PATH);
@@ -129,10 +121,8 @@ test_p29_node_of_the_next_holder (void **state)
 }
 
 /* A foreign program owns the node; its deletion grants the lock to us. */
-static void
-test_p29_node_of_a_foreign_program (void **state)
+TEST (test_p29_node_of_a_foreign_program)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = fixed_node_new (client, PATH);
   raw_zk_make_path (fixture->raw, "/fixed");
@@ -147,15 +137,4 @@ test_p29_node_of_a_foreign_program (void **state)
   assert_gone (fixture);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_hold_and_hand_over),
-    heal_and_test (test_herd),
-    heal_and_test (test_p29_not_confused_within_a_session),
-    heal_and_test (test_p29_node_of_the_next_holder),
-    heal_and_test (test_p29_node_of_a_foreign_program),
-  };
-  return cmocka_run_group_tests_name ("fixed-node lock", tests, fixture_start, fixture_stop);
-}
+SUITE ("fixed-node lock", fixture_start, fixture_stop)

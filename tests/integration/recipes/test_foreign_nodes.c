@@ -4,10 +4,8 @@
 #include <string.h>
 
 /* Well-formed nodes of other programs do count, with any prefix before the lock's name. */
-static void
-test_nodes_of_other_clients (void **state)
+TEST (test_nodes_of_other_clients)
 {
-  Fixture *fixture = *state;
   static const char *const prefixes[] = { "lock-", "_c_0123456789abcdef0123456789abcdef-lock-",
                                           "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -111,10 +109,8 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
 
 /* A number that the counter of the path did not give takes no lock from anybody, and is not taken for
  * the counter's end. */
-static void
-test_p7_forged_numbers (void **state)
+TEST (test_p7_forged_numbers)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
 
   for (guint kind = 0; kind < G_N_ELEMENTS (numbered); kind++)
@@ -125,12 +121,4 @@ test_p7_forged_numbers (void **state)
       }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_nodes_of_other_clients),
-    heal_and_test (test_p7_forged_numbers),
-  };
-  return cmocka_run_group_tests_name ("foreign nodes", tests, fixture_start, fixture_stop);
-}
+SUITE ("foreign nodes", fixture_start, fixture_stop)

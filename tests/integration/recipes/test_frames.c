@@ -219,10 +219,8 @@ print_results (const Result *results)
   return wrong;
 }
 
-static void
-test_p1_every_frame (void **state)
+TEST (test_p1_every_frame)
 {
-  Fixture *fixture = *state;
   const gsize n_jobs = n_frame_scenarios * G_N_ELEMENTS (breaks);
   g_autofree Result *results = g_new0 (Result, n_jobs);
   Sweep sweep = { fixture_server (fixture), PTHREAD_MUTEX_INITIALIZER, 0, results };
@@ -251,9 +249,4 @@ test_p1_every_frame (void **state)
 #define stop  fixture_stop
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_p1_every_frame) };
-  return cmocka_run_group_tests_name ("frames", tests, start, stop);
-}
+SUITE ("frames", start, stop)

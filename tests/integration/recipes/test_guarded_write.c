@@ -13,10 +13,8 @@ write_guarded (zhandle_t *zh, const zoo_op_t *op, const char *path)
   return zoo_multi (zh, 2, ops, results);
 }
 
-static void
-test_p25_while_held_only (void **state)
+TEST (test_p25_while_held_only)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -39,10 +37,8 @@ test_p25_while_held_only (void **state)
 }
 
 /* The hold is lost and the client does not know yet: the server refuses. */
-static void
-test_p25_lost_without_notice (void **state)
+TEST (test_p25_lost_without_notice)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) other = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -64,10 +60,8 @@ test_p25_lost_without_notice (void **state)
 }
 
 /* The handle has a chroot and the client a namespace: both see the node under its path. */
-static void
-test_chroot (void **state)
+TEST (test_chroot)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autofree char *address = g_strconcat (fixture_server (fixture), "/app", NULL);
   assert_int_equal (raw_zk_make_path (fixture->raw, "/app"), ZOK);
@@ -88,10 +82,8 @@ test_chroot (void **state)
   curator_client_close (client);
 }
 
-static void
-test_shared_name_is_refused (void **state)
+TEST (test_shared_name_is_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, "/guard/fixed", &error);
@@ -104,14 +96,4 @@ test_shared_name_is_refused (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p25_while_held_only),
-    heal_and_test (test_p25_lost_without_notice),
-    heal_and_test (test_chroot),
-    heal_and_test (test_shared_name_is_refused),
-  };
-  return cmocka_run_group_tests_name ("guarded_write", tests, fixture_start, fixture_stop);
-}
+SUITE ("guarded_write", fixture_start, fixture_stop)

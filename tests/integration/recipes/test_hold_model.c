@@ -143,8 +143,7 @@ shorten_once (ZkServer *server)
   proxy_free (proxy);
 }
 
-static void
-test_timeout_is_shortened (void **state)
+TEST (test_timeout_is_shortened)
 {
   ZkServer *server = zk_server_start (1000, NULL);
   assert_non_null (server);
@@ -170,8 +169,7 @@ shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
   g_free (shortening.session);
 }
 
-static void
-test_shorter_timeout_is_not_heard (void **state)
+TEST (test_shorter_timeout_is_not_heard)
 {
   ZkServer *server = zk_server_start (1000, NULL);
   assert_non_null (server);
@@ -199,8 +197,7 @@ test_shorter_timeout_is_not_heard (void **state)
 }
 
 /* Another server may still count by the smaller one. */
-static void
-test_timeout_is_lengthened (void **state)
+TEST (test_timeout_is_lengthened)
 {
   ZkServer *server = zk_server_start (1000, NULL);
   assert_non_null (server);
@@ -242,10 +239,8 @@ delete_at_a_moment (Fixture *fixture, int i)
   assert_int_equal (raw_zk_delete (fixture->raw, FIXED), ZOK);
 }
 
-static void
-test_node_is_taken_by_another (void **state)
+TEST (test_node_is_taken_by_another)
 {
-  Fixture *fixture = *state;
   gint64 worst_ms = 0;
   g_autoptr (CuratorClient) client = connect_for (fixture_proxy (fixture), HOLD_MS);
   g_autoptr (CuratorClient) rival = connect_for (fixture_server (fixture), HOLD_MS);
@@ -298,10 +293,8 @@ replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
   assert_no_residue (fixture, "/model/watched", LONG_MS);
 }
 
-static void
-test_node_is_replaced_under_a_waiter (void **state)
+TEST (test_node_is_replaced_under_a_waiter)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/watched");
   g_autoptr (CuratorLock) other = mutex_new (client, "/model/watched");
@@ -341,16 +334,14 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   curator_client_close (client);
 }
 
-static void
-test_lost_is_told_before_reconnected (void **state)
+TEST (test_lost_is_told_before_reconnected)
 {
-  cut_off (*state, TRUE, "CONNECTED SUSPENDED LOST RECONNECTED");
+  cut_off (fixture, TRUE, "CONNECTED SUSPENDED LOST RECONNECTED");
 }
 
-static void
-test_without_holds_nothing_is_lost (void **state)
+TEST (test_without_holds_nothing_is_lost)
 {
-  cut_off (*state, FALSE, "CONNECTED SUSPENDED RECONNECTED");
+  cut_off (fixture, FALSE, "CONNECTED SUSPENDED RECONNECTED");
 }
 
 /* --- a node that cannot be read ----------------------------------------------------------------- */
@@ -393,24 +384,20 @@ hold_unreadable (Fixture *fixture, int n_others)
   curator_client_close (client);
 }
 
-static void
-test_one_node_cannot_be_read (void **state)
+TEST (test_one_node_cannot_be_read)
 {
-  hold_unreadable (*state, 3);
+  hold_unreadable (fixture, 3);
 }
 
-static void
-test_the_only_node_cannot_be_read (void **state)
+TEST (test_the_only_node_cannot_be_read)
 {
-  hold_unreadable (*state, 0);
+  hold_unreadable (fixture, 0);
 }
 
 /* --- heartbeats that are sent more often than they are answered --------------------------------- */
 
-static void
-test_heartbeat_shorter_than_the_round_trip (void **state)
+TEST (test_heartbeat_shorter_than_the_round_trip)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   gint n_changes = 0;
   curator_client_set_session_timeout (client, LONGEST_MS);
@@ -446,10 +433,8 @@ stop_us (int seconds)
 #define PAUSED_MS  8000
 #define NOTICED_MS 5000 /* longer than a busy machine pauses the test, and shorter than the pause */
 
-static void
-test_no_entry_after_a_pause (void **state)
+TEST (test_no_entry_after_a_pause)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), PAUSED_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/paused");
   g_autoptr (GError) error = NULL;
@@ -496,21 +481,7 @@ start_for_long_sessions (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_heartbeat_shorter_than_the_round_trip),
-    heal_and_test (test_node_is_replaced_under_a_waiter),
-    heal_and_test (test_node_is_taken_by_another),
-    heal_and_test (test_one_node_cannot_be_read),
-    heal_and_test (test_the_only_node_cannot_be_read),
-    heal_and_test (test_no_entry_after_a_pause),
-    heal_and_test (test_lost_is_told_before_reconnected),
-    heal_and_test (test_without_holds_nothing_is_lost),
-    heal_and_test (test_timeout_is_shortened),
-    heal_and_test (test_shorter_timeout_is_not_heard),
-    heal_and_test (test_timeout_is_lengthened),
-  };
-
   g_log_set_writer_func (count_shortened, NULL, NULL);
   metronome_start ();
-  return cmocka_run_group_tests (tests, start_for_long_sessions, fixture_stop);
+  return suite_run ("hold model", start_for_long_sessions, fixture_stop);
 }

@@ -4,10 +4,8 @@
 
 #include <string.h>
 
-static void
-test_reentrance (void **state)
+TEST (test_reentrance)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/deep");
@@ -37,10 +35,8 @@ test_reentrance (void **state)
   assert_no_residue (fixture, "/holds/deep", 3000);
 }
 
-static void
-test_try (void **state)
+TEST (test_try)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/try");
@@ -56,10 +52,8 @@ test_try (void **state)
 }
 
 /* Another thread holds: this one neither owns nor can release. */
-static void
-test_holds_belong_to_threads (void **state)
+TEST (test_holds_belong_to_threads)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/thread");
@@ -106,10 +100,8 @@ inherit (void *data)
   return NULL;
 }
 
-static void
-test_p34_no_inheritance_from_a_dead_thread (void **state)
+TEST (test_p34_no_inheritance_from_a_dead_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dead");
   Heir heir = { .lock = lock, .first = TRUE };
@@ -141,10 +133,8 @@ release_lease (void *data)
   return GINT_TO_POINTER (released);
 }
 
-static void
-test_lease_released_by_another_thread (void **state)
+TEST (test_lease_released_by_another_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/lease");
@@ -168,10 +158,8 @@ test_lease_released_by_another_thread (void **state)
 }
 
 /* A dropped lease is released. */
-static void
-test_dropped_lease_is_released (void **state)
+TEST (test_dropped_lease_is_released)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dropped");
   for (int i = 0; i < 20; i++)
@@ -183,10 +171,8 @@ test_dropped_lease_is_released (void **state)
 }
 
 /* The lock object is unreferenced while a thread holds it. */
-static void
-test_unref_while_held (void **state)
+TEST (test_unref_while_held)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, "/holds/unref");
   assert_acquired (lock);
@@ -263,10 +249,8 @@ take_lease (Results *results)
   return lease;
 }
 
-static void
-test_async_queue (void **state)
+TEST (test_async_queue)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/async");
@@ -308,10 +292,8 @@ test_async_queue (void **state)
 
 /* With a main context the callback runs there, and not before it is iterated; closing the client
  * completes outstanding calls. */
-static void
-test_async_in_context (void **state)
+TEST (test_async_in_context)
 {
-  Fixture *fixture = *state;
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_set_callback_context (client, context);
@@ -340,10 +322,8 @@ is_cancelled (gpointer cancellable)
 }
 
 /* In the context of a thread that never runs it. */
-static void
-test_cancellable_at_the_end (void **state)
+TEST (test_cancellable_at_the_end)
 {
-  Fixture *fixture = *state;
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autoptr (GError) error = NULL;
@@ -380,20 +360,4 @@ test_cancellable_at_the_end (void **state)
   assert_true (g_cancellable_is_cancelled (curator_lease_get_cancellable (late)));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_reentrance),
-    heal_and_test (test_try),
-    heal_and_test (test_holds_belong_to_threads),
-    heal_and_test (test_p34_no_inheritance_from_a_dead_thread),
-    heal_and_test (test_lease_released_by_another_thread),
-    heal_and_test (test_dropped_lease_is_released),
-    heal_and_test (test_unref_while_held),
-    heal_and_test (test_cancellable_at_the_end),
-    heal_and_test (test_async_queue),
-    heal_and_test (test_async_in_context),
-  };
-  return cmocka_run_group_tests_name ("holds", tests, fixture_start, fixture_stop);
-}
+SUITE ("holds", fixture_start, fixture_stop)

@@ -68,10 +68,8 @@ run_end (const Run *run)
   close (run->out);
 }
 
-static void
-test_hosts_read_and_write (void **state)
+TEST (test_hosts_read_and_write)
 {
-  Fixture *fixture = *state;
   Run ant = run_start (fixture, "ant", "read");
   g_autofree char *ant_node = run_node (&ant);
   Run bee = run_start (fixture, "bee", "read");
@@ -98,10 +96,8 @@ test_hosts_read_and_write (void **state)
 }
 
 /* Foreign children do not block, not even with a suffix like ours. */
-static void
-test_foreign_children_are_ignored (void **state)
+TEST (test_foreign_children_are_ignored)
 {
-  Fixture *fixture = *state;
   const char *const names[] = { "0", "W-0000000000", "ant-X-0000000000", "ant-W-1", "-" };
   raw_zk_make_path (fixture->raw, PATH);
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
@@ -116,12 +112,4 @@ test_foreign_children_are_ignored (void **state)
   assert_children (fixture, PATH, G_N_ELEMENTS (names), 3000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_hosts_read_and_write),
-    heal_and_test (test_foreign_children_are_ignored),
-  };
-  return cmocka_run_group_tests_name ("example of a driver", tests, fixture_start, fixture_stop);
-}
+SUITE ("example of a driver", fixture_start, fixture_stop)

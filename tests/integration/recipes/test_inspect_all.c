@@ -45,10 +45,8 @@ assert_lock (GPtrArray *all, GPtrArray *previous, guint i, const char *path, gui
   assert_int_equal (g_ptr_array_find (previous, lock, NULL), is_same);
 }
 
-static void
-only_changes_are_read (void **state)
+TEST (only_changes_are_read)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   plant (fixture, "/all/mutex", "lock-");
   plant (fixture, "/all/deep/rw", "__WRIT__");
@@ -77,10 +75,8 @@ only_changes_are_read (void **state)
 }
 
 /* Fifty participants cost nothing while none of them changes. */
-static void
-one_request_for_each_path (void **state)
+TEST (one_request_for_each_path)
 {
-  Fixture *fixture = *state;
   FourLetterPackets before;
   FourLetterPackets after;
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
@@ -177,10 +173,8 @@ summary_of (GPtrArray *all)
 
 /* Watches stand for requests, but every change is seen by the next look, whatever it is and however
  * many come between two looks. */
-static void
-quiet_paths_are_watched (void **state)
+TEST (quiet_paths_are_watched)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   g_autoptr (CuratorClient) other = connect_slowly (fixture);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
@@ -214,10 +208,8 @@ quiet_paths_are_watched (void **state)
 }
 
 /* A look that watches stand for still notices that there is no server, and what changed meanwhile. */
-static void
-a_server_restarts (void **state)
+TEST (a_server_restarts)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   g_autoptr (GError) error = NULL;
 
@@ -242,10 +234,8 @@ a_server_restarts (void **state)
   curator_client_close (client);
 }
 
-static void
-the_age_grows (void **state)
+TEST (the_age_grows)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   plant (fixture, "/aging", "lock-");
   g_autoptr (GPtrArray) all = curator_inspect_all (client, "/aging", NULL, NULL, 0, NULL, NULL);
@@ -259,10 +249,8 @@ the_age_grows (void **state)
 }
 
 /* The node of a session stays, and so does a later node of the same path. */
-static void
-only_the_ownerless_is_deleted (void **state)
+TEST (only_the_ownerless_is_deleted)
 {
-  Fixture *fixture = *state;
   const char *persistent = "/reap/" UUID "lock-0000000000";
   const char *live = "/reap/" UUID "lock-0000000001";
   g_autoptr (GError) error = NULL;
@@ -294,13 +282,4 @@ only_the_ownerless_is_deleted (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (only_changes_are_read),   heal_and_test (one_request_for_each_path),
-    heal_and_test (quiet_paths_are_watched), heal_and_test (a_server_restarts),
-    heal_and_test (the_age_grows),           heal_and_test (only_the_ownerless_is_deleted),
-  };
-  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("inspect all", fixture_start_slow, fixture_stop)

@@ -126,10 +126,8 @@ hang_all (CuratorClient *holder, CuratorClient *waiter)
   return longest_ms;
 }
 
-static void
-test_next_grant_comes_after_the_loss (void **state)
+TEST (test_next_grant_comes_after_the_loss)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
@@ -157,10 +155,8 @@ test_next_grant_comes_after_the_loss (void **state)
   assert_int_equal (counters[CURATOR_COUNTER_SESSIONS], 1);
 }
 
-static void
-test_an_extended_hold_stays (void **state)
+TEST (test_an_extended_hold_stays)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/extended");
@@ -184,10 +180,8 @@ test_an_extended_hold_stays (void **state)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
-static void
-test_a_lifted_maximum (void **state)
+TEST (test_a_lifted_maximum)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/lifted");
@@ -224,30 +218,18 @@ assert_ends_for_its_thread (CuratorLock *lock)
   assert_released (lock);
 }
 
-static void
-test_every_recipe (void **state)
+TEST (test_every_recipe)
 {
-  Fixture *fixture = *state;
   static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
                                    reader_new, writer_new,     multi_lock_new };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
 
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/max-hold/%zu", i);
+      g_autofree char *path = g_strdup_printf ("/max-hold/kind-%zu", i);
       g_autoptr (CuratorLock) lock = kinds[i](client, path);
       assert_ends_for_its_thread (lock);
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_next_grant_comes_after_the_loss),
-    heal_and_test (test_an_extended_hold_stays),
-    heal_and_test (test_a_lifted_maximum),
-    heal_and_test (test_every_recipe),
-  };
-  return cmocka_run_group_tests_name ("max hold", tests, fixture_start, fixture_stop);
-}
+SUITE ("max hold", fixture_start, fixture_stop)

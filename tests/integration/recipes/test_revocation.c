@@ -58,10 +58,8 @@ ask_back (CuratorClient *client, const char *node)
 }
 
 /* Ten writes, each seen before the next: ten calls, no more. */
-static void
-test_one_call_per_write (void **state)
+TEST (test_one_call_per_write)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -93,10 +91,8 @@ test_one_call_per_write (void **state)
 }
 
 /* Written after the node was created but before its owner knew: Java misses that. */
-static void
-test_early_request_is_not_missed (void **state)
+TEST (test_early_request_is_not_missed)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
@@ -116,10 +112,8 @@ test_early_request_is_not_missed (void **state)
 }
 
 /* A request during an outage is reported once, afterwards. */
-static void
-test_request_during_an_outage (void **state)
+TEST (test_request_during_an_outage)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
@@ -141,10 +135,8 @@ test_request_during_an_outage (void **state)
 }
 
 /* The registration stays: for waiters, for the next hold, and in the next session. */
-static void
-test_registration_stays (void **state)
+TEST (test_registration_stays)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -183,10 +175,8 @@ test_registration_stays (void **state)
 }
 
 /* Each side of a read-write lock separately. */
-static void
-test_read_and_write_locks (void **state)
+TEST (test_read_and_write_locks)
 {
-  Fixture *fixture = *state;
   Ear readers = { 0 };
   Ear writers = { 0 };
   g_autoptr (GError) error = NULL;
@@ -212,10 +202,8 @@ test_read_and_write_locks (void **state)
 }
 
 /* A request to a semaphore names a lease, and reaches none before it is held. */
-static void
-test_semaphores (void **state)
+TEST (test_semaphores)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -247,10 +235,8 @@ test_semaphores (void **state)
   assert_no_residue (fixture, "/revoke/sem/leases", 3000);
 }
 
-static void
-test_refused (void **state)
+TEST (test_refused)
 {
-  Fixture *fixture = *state;
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -280,10 +266,8 @@ assert_refused_and_untouched (Fixture *fixture, CuratorClient *client, const cha
 }
 
 /* Somebody names the lock instead of one of its nodes. */
-static void
-test_path_of_a_lock (void **state)
+TEST (test_path_of_a_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/revoke/parent");
 
@@ -294,18 +278,4 @@ test_path_of_a_lock (void **state)
   assert_refused_and_untouched (fixture, client, "/revoke/parent");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_one_call_per_write),
-    heal_and_test (test_early_request_is_not_missed),
-    heal_and_test (test_request_during_an_outage),
-    heal_and_test (test_registration_stays),
-    heal_and_test (test_read_and_write_locks),
-    heal_and_test (test_semaphores),
-    heal_and_test (test_refused),
-    heal_and_test (test_path_of_a_lock),
-  };
-  return cmocka_run_group_tests_name ("revocation", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("revocation", fixture_start_calm, fixture_stop)

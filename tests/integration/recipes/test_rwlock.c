@@ -166,10 +166,8 @@ come_and_go (void *data)
   return NULL;
 }
 
-static void
-test_readers_overlap_and_writers_never (void **state)
+TEST (test_readers_overlap_and_writers_never)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 10
@@ -204,10 +202,8 @@ test_readers_overlap_and_writers_never (void **state)
 }
 
 /* Strict order of arrival: a reader behind a waiting writer waits for it. */
-static void
-test_order_of_arrival (void **state)
+TEST (test_order_of_arrival)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
@@ -241,10 +237,8 @@ test_order_of_arrival (void **state)
 }
 
 /* The reader's node has its writer's number, and a writer that queued before stays out. */
-static void
-test_p9_downgrade_keeps_writers_out (void **state)
+TEST (test_p9_downgrade_keeps_writers_out)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
@@ -270,10 +264,8 @@ test_p9_downgrade_keeps_writers_out (void **state)
 }
 
 /* Counts are kept for each side, and the sides may be released in any order. */
-static void
-test_reentrance_of_both_sides (void **state)
+TEST (test_reentrance_of_both_sides)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
@@ -314,10 +306,8 @@ release_it (void *lease)
 }
 
 /* Leases of either side: released on another thread, with listeners, data and a token. */
-static void
-test_leases (void **state)
+TEST (test_leases)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   char payload[] = "payload";
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -352,10 +342,8 @@ test_leases (void **state)
 }
 
 /* These names are what tells the nodes of both sides apart. */
-static void
-test_names_of_sides_in_a_path (void **state)
+TEST (test_names_of_sides_in_a_path)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   assert_null (curator_rw_lock_new (client, "/a__READ__b", NULL, 0, &error));
@@ -365,10 +353,8 @@ test_names_of_sides_in_a_path (void **state)
 }
 
 /* A reference to one side keeps the pair alive; the last one frees it. */
-static void
-test_sides_keep_the_pair (void **state)
+TEST (test_sides_keep_the_pair)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   CuratorRwLock *rw_lock = rw_lock_new (client, PATH);
   g_autoptr (CuratorLock) read = curator_lock_ref (curator_rw_lock_read_lock (rw_lock));
@@ -382,10 +368,8 @@ test_sides_keep_the_pair (void **state)
 }
 
 /* A writer that gives up must no longer block the readers behind it. */
-static void
-test_readers_pass_when_the_writer_leaves (void **state)
+TEST (test_readers_pass_when_the_writer_leaves)
 {
-  Fixture *fixture = *state;
   const char *path = "/rwf/leaves";
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
@@ -405,10 +389,8 @@ test_readers_pass_when_the_writer_leaves (void **state)
 }
 
 /* A writer whose session has expired must not be granted the read lock by its old write hold. */
-static void
-test_p23_stale_writer_cannot_read (void **state)
+TEST (test_p23_stale_writer_cannot_read)
 {
-  Fixture *fixture = *state;
   const char *path = "/rwf/stale";
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -437,10 +419,8 @@ test_p23_stale_writer_cannot_read (void **state)
 
 /* The session expires before the writer's read node is created, and the client does not know
  * yet. */
-static void
-test_p23_session_ends_before_the_downgrade (void **state)
+TEST (test_p23_session_ends_before_the_downgrade)
 {
-  Fixture *fixture = *state;
   const char *path = "/rwf/between";
   g_autoptr (GError) error = NULL;
   gint64 dead = 0;
@@ -469,10 +449,8 @@ test_p23_session_ends_before_the_downgrade (void **state)
 /* --- Curator's own tests, by their names: TestInterProcessReadWriteLock, TestLockACLs ------------------- */
 
 /* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
-static void
-test_get_participant_nodes (void **state)
+TEST (test_get_participant_nodes)
 {
-  Fixture *fixture = *state;
   enum
   {
     READERS = 20,
@@ -503,10 +481,8 @@ test_get_participant_nodes (void **state)
 }
 
 /* testThatUpgradingIsDisallowed: Java times out; here the call fails at once. */
-static void
-test_that_upgrading_is_disallowed (void **state)
+TEST (test_that_upgrading_is_disallowed)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
@@ -521,10 +497,8 @@ test_that_upgrading_is_disallowed (void **state)
 
 /* testThatDowngradingRespectsThreads: while one thread holds the write lock, no other thread may
  * read. */
-static void
-test_that_downgrading_respects_threads (void **state)
+TEST (test_that_downgrading_respects_threads)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   g_autoptr (Contender) writer =
@@ -534,10 +508,8 @@ test_that_downgrading_respects_threads (void **state)
 }
 
 /* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
-static void
-test_lock_acls (void **state)
+TEST (test_lock_acls)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   char scheme[] = "ip";
   char id[] = "127.0.0.0/8";
@@ -564,24 +536,4 @@ test_lock_acls (void **state)
   taking_give_back (writer);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_readers_overlap_and_writers_never),
-    heal_and_test (test_order_of_arrival),
-    heal_and_test (test_p9_downgrade_keeps_writers_out),
-    heal_and_test (test_reentrance_of_both_sides),
-    heal_and_test (test_leases),
-    heal_and_test (test_names_of_sides_in_a_path),
-    heal_and_test (test_sides_keep_the_pair),
-    heal_and_test (test_readers_pass_when_the_writer_leaves),
-    heal_and_test (test_p23_stale_writer_cannot_read),
-    heal_and_test (test_p23_session_ends_before_the_downgrade),
-    heal_and_test (test_get_participant_nodes),
-    heal_and_test (test_that_upgrading_is_disallowed),
-    heal_and_test (test_that_downgrading_respects_threads),
-    heal_and_test (test_lock_acls),
-  };
-  return cmocka_run_group_tests_name ("read-write lock", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("read-write lock", fixture_start_calm, fixture_stop)

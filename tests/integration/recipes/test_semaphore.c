@@ -129,18 +129,15 @@ run_crowd (Fixture *fixture, gsize rush)
     }
 }
 
-static void
-test_p30_never_more_than_its_size (void **state)
+TEST (test_p30_never_more_than_its_size)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (rushes); i++)
-    run_crowd (*state, i);
+    run_crowd (fixture, i);
 }
 
 /* The nodes are those of Curator: a turn under locks, a lease under leases. */
-static void
-test_layout (void **state)
+TEST (test_layout)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/layout", 2);
@@ -175,10 +172,8 @@ test_layout (void **state)
   assert_all_gone (fixture, "/semaphore/layout");
 }
 
-static void
-test_order_of_arrival (void **state)
+TEST (test_order_of_arrival)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 6
@@ -206,10 +201,8 @@ test_order_of_arrival (void **state)
 
 /* Java keeps the turn for one lease only, so that two callers that want 2 of 2 can take one
  * each. */
-static void
-test_two_of_two_never_deadlock (void **state)
+TEST (test_two_of_two_never_deadlock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) first = semaphore_new (one, "/semaphore/both", 2);
@@ -237,10 +230,8 @@ test_two_of_two_never_deadlock (void **state)
 }
 
 /* Only some of the leases are available: none is kept, and one timeout covers all of them. */
-static void
-test_p30_all_or_nothing (void **state)
+TEST (test_p30_all_or_nothing)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/all", 3);
@@ -264,10 +255,8 @@ test_p30_all_or_nothing (void **state)
 }
 
 /* More than there are would wait forever, and keep all others from their leases. */
-static void
-test_more_than_there_are (void **state)
+TEST (test_more_than_there_are)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/bad", 1);
@@ -296,10 +285,8 @@ release_it (void *lease)
 }
 
 /* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
-static void
-test_leases_belong_to_no_thread (void **state)
+TEST (test_leases_belong_to_no_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int told = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -331,10 +318,8 @@ test_leases_belong_to_no_thread (void **state)
 }
 
 /* The delete of the turn is lost after the lease was granted: Java leaks the lease then. */
-static void
-test_p30_turn_delete_lost (void **state)
+TEST (test_p30_turn_delete_lost)
 {
-  Fixture *fixture = *state;
   const char *path = "/semaphore/turn";
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -356,10 +341,8 @@ test_p30_turn_delete_lost (void **state)
 }
 
 /* A foreign node with a number takes a lease, as it does from Java's clients. */
-static void
-test_numbered_node_of_another (void **state)
+TEST (test_numbered_node_of_another)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/foreign", 2);
   raw_zk_make_path (fixture->raw, "/semaphore/foreign/leases");
@@ -378,10 +361,8 @@ test_numbered_node_of_another (void **state)
 
 /* testNoOrphanedNodes: the waiter's node is deleted by another client; the waiter recovers and
  * leaves nothing. */
-static void
-test_no_orphaned_nodes (void **state)
+TEST (test_no_orphaned_nodes)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, CURATORS, 1);
   g_autoptr (Taking) held = taking_of (semaphore, 1);
@@ -399,10 +380,8 @@ test_no_orphaned_nodes (void **state)
 
 /* testAcquireAfterLostServer: the server stops after one client has created its node and before it
  * has listed; after the restart all acquire. */
-static void
-test_acquire_after_lost_server (void **state)
+TEST (test_acquire_after_lost_server)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 10
@@ -439,21 +418,4 @@ test_acquire_after_lost_server (void **state)
   assert_no_residue (fixture, CURATORS LOCKS, 3000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p30_never_more_than_its_size),
-    heal_and_test (test_layout),
-    heal_and_test (test_order_of_arrival),
-    heal_and_test (test_two_of_two_never_deadlock),
-    heal_and_test (test_p30_all_or_nothing),
-    heal_and_test (test_more_than_there_are),
-    heal_and_test (test_p30_turn_delete_lost),
-    heal_and_test (test_numbered_node_of_another),
-    heal_and_test (test_leases_belong_to_no_thread),
-    heal_and_test (test_no_orphaned_nodes),
-    heal_and_test (test_acquire_after_lost_server),
-  };
-  return cmocka_run_group_tests_name ("semaphore", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("semaphore", fixture_start_calm, fixture_stop)

@@ -45,10 +45,8 @@ come_and_go (void *data)
   return NULL;
 }
 
-static void
-test_exclusive (void **state)
+TEST (test_exclusive)
 {
-  Fixture *fixture = *state;
   int inside = 0;
   g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
@@ -76,10 +74,8 @@ release_lock (void *lock)
   return GINT_TO_POINTER (curator_lock_release (lock, 0, NULL, NULL));
 }
 
-static void
-test_not_reentrant_and_released_by_any_thread (void **state)
+TEST (test_not_reentrant_and_released_by_any_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
@@ -108,10 +104,8 @@ test_not_reentrant_and_released_by_any_thread (void **state)
 }
 
 /* The session expires: the hold is lost and must be released before the next acquire. */
-static void
-test_expiry (void **state)
+TEST (test_expiry)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -142,10 +136,8 @@ test_expiry (void **state)
 }
 
 /* TestInterProcessSemaphoreMutex: testLocker, testWithNamespace */
-static void
-test_mutex_locker_with_namespace (void **state)
+TEST (test_mutex_locker_with_namespace)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   assert_ok (curator_client_set_namespace (client, "spaced", &error), &error);
@@ -159,14 +151,4 @@ test_mutex_locker_with_namespace (void **state)
   assert_no_residue (fixture, "/spaced" LEASES, 3000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_exclusive),
-    heal_and_test (test_not_reentrant_and_released_by_any_thread),
-    heal_and_test (test_expiry),
-    heal_and_test (test_mutex_locker_with_namespace),
-  };
-  return cmocka_run_group_tests_name ("semaphore mutex", tests, fixture_start, fixture_stop);
-}
+SUITE ("semaphore mutex", fixture_start, fixture_stop)

@@ -67,10 +67,8 @@ note_value (CuratorSharedCount *count, gint32 value, gpointer user_data)
 }
 
 /* testSimple: the seed, then the value set. */
-static void
-test_simple (void **state)
+TEST (test_simple)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count = count_new (client, "/count/simple", 10);
   assert_int_equal (curator_shared_count_get (count), 10);
@@ -93,10 +91,8 @@ test_simple (void **state)
 }
 
 /* testMultiClients: five clients watch each other's values; the last value reaches all. */
-static void
-test_multi_clients (void **state)
+TEST (test_multi_clients)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 5
@@ -128,10 +124,8 @@ test_multi_clients (void **state)
 }
 
 /* testSimpleVersioned, testMultiClientVersioned: of two that set one version, one succeeds. */
-static void
-test_multi_client_versioned (void **state)
+TEST (test_multi_client_versioned)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   gboolean set = FALSE;
   gint32 value = 0;
@@ -159,10 +153,8 @@ test_multi_client_versioned (void **state)
 }
 
 /* testMultiClientDifferentSeed: the first seed wins. */
-static void
-test_multi_client_different_seed (void **state)
+TEST (test_multi_client_different_seed)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) first = count_started (one, "/count/seed", 10);
@@ -173,10 +165,8 @@ test_multi_client_different_seed (void **state)
 
 /* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: the
  * value is reported once after an outage, whether or not it changed meanwhile. */
-static void
-test_disconnect (void **state)
+TEST (test_disconnect)
 {
-  Fixture *fixture = *state;
   Seen seen = { 0 };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -204,10 +194,8 @@ test_disconnect (void **state)
 }
 
 /* testDisconnectReconnectWithMultipleClients; the count is followed in a new session, too. */
-static void
-test_reconnect_and_new_session (void **state)
+TEST (test_reconnect_and_new_session)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
@@ -233,10 +221,8 @@ test_reconnect_and_new_session (void **state)
 }
 
 /* As SharedValue's: a listener hears every write, also of the same value, and after a reconnect. */
-static void
-test_listeners_hear_every_write (void **state)
+TEST (test_listeners_hear_every_write)
 {
-  Fixture *fixture = *state;
   Seen ours = { 0 };
   Seen theirs = { 0 };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
@@ -261,10 +247,8 @@ test_listeners_hear_every_write (void **state)
   curator_client_close (client);
 }
 
-static void
-test_no_version_is_refused (void **state)
+TEST (test_no_version_is_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   gboolean set = FALSE;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -275,10 +259,8 @@ test_no_version_is_refused (void **state)
 }
 
 /* The write succeeded and its answer was lost: set still returns TRUE. */
-static void
-test_try_set_answer_lost (void **state)
+TEST (test_try_set_answer_lost)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   gboolean set = FALSE;
   gint32 version = 0;
@@ -292,10 +274,8 @@ test_try_set_answer_lost (void **state)
   assert_int_equal (curator_shared_count_get (count), 2);
 }
 
-static void
-test_unusable_payload_and_missing_node (void **state)
+TEST (test_unusable_payload_and_missing_node)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   raw_zk_make_path (fixture->raw, "/count");
@@ -334,11 +314,9 @@ write_payload (Fixture *fixture, const char *path, const char *payload)
 }
 
 /* Each write is read: the first that brings no count is warned of, and so is the next one after a count. */
-static void
-test_payload_becomes_unusable (void **state)
+TEST (test_payload_becomes_unusable)
 {
   static const char *const counts[] = { "\1\1\1\1", "\2\2\2\2" };
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/broken", 1);
 
@@ -355,10 +333,8 @@ test_payload_becomes_unusable (void **state)
 }
 
 /* Such a node is read several times a second. */
-static void
-test_node_becomes_unreadable (void **state)
+TEST (test_node_becomes_unreadable)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/secret", 3);
   struct Stat stat;
@@ -389,10 +365,8 @@ semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count
 }
 
 /* A larger number wakes waiters, even if another client set it; a smaller one revokes no lease. */
-static void
-test_p30_resize_while_running (void **state)
+TEST (test_p30_resize_while_running)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/size", 0);
@@ -431,22 +405,6 @@ test_p30_resize_while_running (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_simple),
-    heal_and_test (test_multi_clients),
-    heal_and_test (test_multi_client_versioned),
-    heal_and_test (test_multi_client_different_seed),
-    heal_and_test (test_disconnect),
-    heal_and_test (test_reconnect_and_new_session),
-    heal_and_test (test_listeners_hear_every_write),
-    heal_and_test (test_no_version_is_refused),
-    heal_and_test (test_try_set_answer_lost),
-    heal_and_test (test_unusable_payload_and_missing_node),
-    heal_and_test (test_payload_becomes_unusable),
-    heal_and_test (test_node_becomes_unreadable),
-    heal_and_test (test_p30_resize_while_running),
-  };
-
   g_log_set_writer_func (count_warnings, NULL, NULL);
-  return cmocka_run_group_tests_name ("shared count", tests, fixture_start, fixture_stop);
+  return suite_run ("shared count", fixture_start, fixture_stop);
 }

@@ -26,10 +26,8 @@ __wrap_pthread_mutex_unlock (pthread_mutex_t *mutex)
   return result;
 }
 
-static void
-test_newest_count_wins (void **state)
+TEST (test_newest_count_wins)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/order/count", 1, NULL);
@@ -49,11 +47,4 @@ test_newest_count_wins (void **state)
   assert_true (n > 1);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_newest_count_wins),
-  };
-  return cmocka_run_group_tests_name ("order of counts", tests, fixture_start, fixture_stop);
-}
+SUITE ("order of counts", fixture_start, fixture_stop)

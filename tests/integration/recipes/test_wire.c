@@ -25,10 +25,8 @@ host_address (void)
   return g_strdup (text);
 }
 
-static void
-test_node (void **state)
+TEST (test_node)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/node");
@@ -72,10 +70,8 @@ test_node (void **state)
 }
 
 /* The numbers under one parent continue; the prefix is new for every acquisition. */
-static void
-test_every_acquisition_has_its_name (void **state)
+TEST (test_every_acquisition_has_its_name)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/names");
   g_autofree char *before = g_strdup ("");
@@ -93,10 +89,8 @@ test_every_acquisition_has_its_name (void **state)
     }
 }
 
-static void
-test_default_data (void **state)
+TEST (test_default_data)
 {
-  Fixture *fixture = *state;
   static const struct
   {
     const char *path;
@@ -122,10 +116,8 @@ test_default_data (void **state)
 
 /* Parents are containers with an empty, not a null, payload: unused, they are deleted one by
  * one. */
-static void
-test_parents_are_containers (void **state)
+TEST (test_parents_are_containers)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/boxes/a/b");
   assert_acquired (lock);
@@ -144,10 +136,8 @@ test_parents_are_containers (void **state)
 }
 
 /* Containers are deleted and recreated during the contest; no call fails. */
-static void
-test_p4_acquire_survives_reaped_parents (void **state)
+TEST (test_p4_acquire_survives_reaped_parents)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/brief/x/y");
   guint64 token = 0;
@@ -162,10 +152,8 @@ test_p4_acquire_survives_reaped_parents (void **state)
     }
 }
 
-static void
-test_namespace (void **state)
+TEST (test_namespace)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   assert_ok (curator_client_set_namespace (client, "team", &error), &error);
@@ -184,10 +172,8 @@ test_namespace (void **state)
   assert_released (lock);
 }
 
-static void
-test_chroot (void **state)
+TEST (test_chroot)
 {
-  Fixture *fixture = *state;
   raw_zk_make_path (fixture->raw, "/root/app");
   g_autofree char *address = g_strconcat (fixture_server (fixture), "/root/app", NULL);
   g_autoptr (CuratorClient) client = client_connect (address);
@@ -205,10 +191,8 @@ test_chroot (void **state)
 }
 
 /* A typo in the chroot must not become a private lock. */
-static void
-test_missing_chroot (void **state)
+TEST (test_missing_chroot)
 {
-  Fixture *fixture = *state;
   g_autofree char *address = g_strconcat (fixture_server (fixture), "/typo/app", NULL);
   g_autoptr (CuratorClient) client = client_connect (address);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/a/b");
@@ -260,10 +244,8 @@ acquire_and_release (CuratorLock *lock)
 }
 
 /* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
-static void
-test_mixed_recipes (void **state)
+TEST (test_mixed_recipes)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   for (int kinds = 0; kinds < 9; kinds++)
     {
@@ -286,10 +268,8 @@ test_mixed_recipes (void **state)
     }
 }
 
-static void
-test_acl (void **state)
+TEST (test_acl)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_add_auth (client, "digest", "joe:secret", strlen ("joe:secret"));
@@ -323,10 +303,8 @@ test_acl (void **state)
   assert_released (lock);
 }
 
-static void
-test_participants_in_order (void **state)
+TEST (test_participants_in_order)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 4
@@ -365,19 +343,6 @@ test_participants_in_order (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_node),
-    heal_and_test (test_every_acquisition_has_its_name),
-    heal_and_test (test_default_data),
-    heal_and_test (test_parents_are_containers),
-    heal_and_test (test_p4_acquire_survives_reaped_parents),
-    heal_and_test (test_namespace),
-    heal_and_test (test_chroot),
-    heal_and_test (test_missing_chroot),
-    heal_and_test (test_mixed_recipes),
-    heal_and_test (test_acl),
-    heal_and_test (test_participants_in_order),
-  };
   g_log_set_writer_func (count_mixed, NULL, NULL);
-  return cmocka_run_group_tests_name ("wire", tests, fixture_start_with_reaper, fixture_stop);
+  return suite_run ("wire", fixture_start_with_reaper, fixture_stop);
 }

@@ -44,22 +44,18 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
 }
 
-static void
-test_handle_that_is_connected (void **state)
+TEST (test_handle_that_is_connected)
 {
-  lock_in_the_session (*state, TRUE);
+  lock_in_the_session (fixture, TRUE);
 }
 
-static void
-test_handle_that_connects (void **state)
+TEST (test_handle_that_connects)
 {
-  lock_in_the_session (*state, FALSE);
+  lock_in_the_session (fixture, FALSE);
 }
 
-static void
-test_handle_that_comes_later (void **state)
+TEST (test_handle_that_comes_later)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = curator_client_new_for_zhandle (NULL, NULL);
@@ -79,10 +75,8 @@ test_handle_that_comes_later (void **state)
 }
 
 /* Both watch the same node, and our watch is removed when the wait ends. */
-static void
-test_watches_of_the_program (void **state)
+TEST (test_watches_of_the_program)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/adopted/watch");
   g_autoptr (Contender) holder = contender_of (theirs);
@@ -115,10 +109,8 @@ test_watches_of_the_program (void **state)
 }
 
 /* Every event is forwarded several times, and every watch receives session events as well. */
-static void
-test_duplicate_events (void **state)
+TEST (test_duplicate_events)
 {
-  Fixture *fixture = *state;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   program->n_forwards = 3;
   g_autoptr (CuratorClient) client = program_client (program);
@@ -143,10 +135,8 @@ test_duplicate_events (void **state)
   curator_client_close (client);
 }
 
-static void
-test_expiry (void **state)
+TEST (test_expiry)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_proxy (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -176,10 +166,8 @@ test_expiry (void **state)
 }
 
 /* The handle is replaced while its session is alive: holds of that session are still lost. */
-static void
-test_exchange (void **state)
+TEST (test_exchange)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) first = program_open (fixture_server (fixture));
   g_autoptr (Program) second = program_open (fixture_server (fixture));
@@ -208,10 +196,8 @@ test_exchange (void **state)
 }
 
 /* Our own clock ends the session during an outage, and the same session reconnects. */
-static void
-test_session_outlives_our_clock (void **state)
+TEST (test_session_outlives_our_clock)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   g_autoptr (CuratorClient) client = program_client (program);
@@ -273,10 +259,8 @@ live (const char *address)
 }
 
 /* What all clients of this kind share is hardly ever free, and a child gets along with it. */
-static void
-test_children_of_fork (void **state)
+TEST (test_children_of_fork)
 {
-  Fixture *fixture = *state;
   g_autoptr (Program) program = program_open (fixture_server (fixture));
   Forwarding forwarding = { program_client (program), program->zh, 0 };
   pthread_t threads[3];
@@ -304,21 +288,4 @@ test_children_of_fork (void **state)
 
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_handle_that_is_connected),
-    heal_and_test (test_handle_that_connects),
-    heal_and_test (test_handle_that_comes_later),
-    heal_and_test (test_watches_of_the_program),
-    heal_and_test (test_duplicate_events),
-    heal_and_test (test_expiry),
-    heal_and_test (test_exchange),
-    heal_and_test (test_session_outlives_our_clock),
-#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-    heal_and_test (test_children_of_fork),
-#endif
-  };
-  return cmocka_run_group_tests_name ("adopted", tests, fixture_start, fixture_stop);
-}
+SUITE ("adopted", fixture_start, fixture_stop)

@@ -5,10 +5,8 @@
 
 /* TestFrameworkEdges.testProtectionWithKilledSession: the session expires while the create is in
  * flight; one node remains, that of the new session. */
-static void
-test_protection_with_killed_session (void **state)
+TEST (test_protection_with_killed_session)
 {
-  Fixture *fixture = *state;
   static const ProxyAction actions[] = { PROXY_HOLD_REQUEST, PROXY_HOLD_REPLY };
   for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
     {
@@ -32,10 +30,8 @@ test_protection_with_killed_session (void **state)
 
 /* TestFrameworkEdges.testProtectedCreateNodeDeletion: the answer is lost and nothing is retried;
  * the node is removed in the background, with and without a namespace. */
-static void
-test_protected_create_node_deletion (void **state)
+TEST (test_protected_create_node_deletion)
 {
-  Fixture *fixture = *state;
   static const char *const namespaces[] = { "", "nsnode" };
   for (gsize i = 0; i < G_N_ELEMENTS (namespaces); i++)
     {
@@ -56,10 +52,8 @@ test_protected_create_node_deletion (void **state)
 }
 
 /* TestFrameworkEdges.testQuickClose */
-static void
-test_quick_close (void **state)
+TEST (test_quick_close)
 {
-  Fixture *fixture = *state;
   for (int i = 0; i < 20; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -72,10 +66,8 @@ test_quick_close (void **state)
 
 /* TestFrameworkEdges.testBackgroundLatencyUnSleep: a call that waits for the connection continues
  * as soon as there is one, not at the next retry. */
-static void
-test_background_latency_un_sleep (void **state)
+TEST (test_background_latency_un_sleep)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRetryPolicy) slow = curator_retry_policy_new_forever (60000);
   g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), slow);
@@ -96,10 +88,8 @@ test_background_latency_un_sleep (void **state)
 
 /* TestCreate.testForbiddenAncestors: creating parents needs no READ permission on nodes above
  * them. */
-static void
-test_forbidden_ancestors (void **state)
+TEST (test_forbidden_ancestors)
 {
-  Fixture *fixture = *state;
   assert_int_equal (raw_zk_make_path (fixture->raw, "/forbidden/middle"), ZOK);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, "/forbidden/middle", ZOO_PERM_CREATE | ZOO_PERM_DELETE),
@@ -136,17 +126,14 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   curator_client_close (client);
 }
 
-static void
-test_failed_delete_with_namespace (void **state)
+TEST (test_failed_delete_with_namespace)
 {
-  guaranteed_delete (*state, "aisa", "/aisa/framework/delete");
+  guaranteed_delete (fixture, "aisa", "/aisa/framework/delete");
 }
 
 /* testGuaranteedDeleteOnNonExistentNode: deleting a missing node is no failure. */
-static void
-test_guaranteed_delete_on_non_existent_node (void **state)
+TEST (test_guaranteed_delete_on_non_existent_node)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/nothing");
   assert_acquired (lock);
@@ -161,8 +148,7 @@ test_guaranteed_delete_on_non_existent_node (void **state)
 
 /* TestWithCluster.testSessionSurvives: the connected server dies, another one takes over the
  * session. */
-static void
-test_session_survives (void **state)
+TEST (test_session_survives)
 {
   ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
@@ -192,19 +178,4 @@ test_session_survives (void **state)
   zk_ensemble_stop (ensemble);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_protection_with_killed_session),
-    heal_and_test (test_protected_create_node_deletion),
-    heal_and_test (test_quick_close),
-    heal_and_test (test_background_latency_un_sleep),
-    heal_and_test (test_forbidden_ancestors),
-    heal_and_test (test_failed_delete_with_namespace),
-    heal_and_test (test_guaranteed_delete_on_non_existent_node),
-    heal_and_test (test_session_survives),
-  };
-  return cmocka_run_group_tests_name ("Curator's framework tests", tests, fixture_start,
-                                      fixture_stop);
-}
+SUITE ("Curator's framework tests", fixture_start, fixture_stop)

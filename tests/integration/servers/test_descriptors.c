@@ -284,10 +284,8 @@ reconnect_and_test (Fixture *fixture, StateLog *log, GHashTable *before, int mos
   assert_none_inherited (before, most, 3);
 }
 
-static void
-test_very_many_descriptors (void **state)
+TEST (test_very_many_descriptors)
 {
-  Fixture *fixture = *state;
   static Many many;
   struct rlimit limit;
   const int most = allow_descriptors (&limit);
@@ -313,9 +311,4 @@ test_very_many_descriptors (void **state)
   setrlimit (RLIMIT_NOFILE, &limit);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_very_many_descriptors) };
-  return cmocka_run_group_tests_name ("descriptors", tests, fixture_start, fixture_stop);
-}
+SUITE ("descriptors", fixture_start, fixture_stop)

@@ -91,10 +91,8 @@ work (Fixture *fixture, CuratorClient *client)
 }
 
 /* A hold, somebody who waits behind it, and somebody who has given up. */
-static void
-test_workload (void **state)
+TEST (test_workload)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/queue");
   g_autoptr (CuratorLock) behind = mutex_new (client, "/metrics/queue");
@@ -128,8 +126,7 @@ test_workload (void **state)
 }
 
 /* The parser, and what this test adds to it, find faults of each kind. */
-static void
-test_faults_are_found (void **state)
+TEST (test_faults_are_found)
 {
   static const struct
   {
@@ -146,7 +143,6 @@ test_faults_are_found (void **state)
     { "curator_wait_seconds_sum ", "curator_wait_seconds_sum 99999" },
     { "# TYPE curator_waits counter", "# TYPE curator_waits gauge" },
   };
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/a");
   g_autoptr (CuratorLock) other = mutex_new (client, "/metrics/b");
@@ -166,10 +162,8 @@ test_faults_are_found (void **state)
 }
 
 /* Figures exist in every phase of a client, and lost holds count as ended. */
-static void
-test_phases (void **state)
+TEST (test_phases)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autofree char *latent = metrics (client);
   assert_non_null (strstr (latent, "\ncurator_session_timeout_seconds 0.000000\n"));
@@ -184,13 +178,4 @@ test_phases (void **state)
                             "curator_connection_state{curator_connection_state=LOST}=1", NULL));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_workload),
-    heal_and_test (test_faults_are_found),
-    heal_and_test (test_phases),
-  };
-  return cmocka_run_group_tests_name ("metrics", tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("metrics", fixture_start_slow, fixture_stop)

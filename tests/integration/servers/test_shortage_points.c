@@ -44,7 +44,7 @@ is_refused (Kind kind)
   return g_atomic_int_get (&is_lasting) ? n >= first : n == first;
 }
 
-#define EXPORTED __attribute__ ((visibility ("default")))
+#define EXPORTED   __attribute__ ((visibility ("default")))
 #define REAL(name) __typeof__ (&name) real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name)
 
 static gboolean
@@ -157,15 +157,14 @@ live (Fixture *fixture, Kind kind, gint nth, gboolean lasting)
   return g_atomic_int_get (&n_calls);
 }
 
-static void
-test_every_point (void **state)
+TEST (test_every_point)
 {
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
       for (int lasting = 0; lasting <= 1; lasting++)
         {
           gint nth = 1;
-          while (live (*state, kind, nth, lasting) >= nth)
+          while (live (fixture, kind, nth, lasting) >= nth)
             nth++;
           print_message ("%s, %s: %d points\n", names[kind], lasting ? "for good" : "once",
                          nth - 1);
@@ -176,9 +175,4 @@ test_every_point (void **state)
   assert_true (n_lives > 0 && n_refused_starts > 0 && n_errors > 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_every_point) };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("shortage points", fixture_start, fixture_stop)

@@ -81,8 +81,7 @@ end_hold (CuratorLock *lock)
   assert_released (lock);
 }
 
-static void
-test_names (void **state)
+TEST (test_names)
 {
   for (gsize i = 0; i < N_KNOWN; i++)
     {
@@ -94,10 +93,8 @@ test_names (void **state)
   assert_null (curator_counter_to_string ((CuratorCounter) N_KNOWN));
 }
 
-static void
-test_room_for_counters (void **state)
+TEST (test_room_for_counters)
 {
-  Fixture *fixture = *state;
   guint64 values[N_KNOWN + 3];
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   memset (values, 0xff, sizeof values);
@@ -112,14 +109,12 @@ test_room_for_counters (void **state)
 }
 
 /* Create, list and delete: three requests, by our count and by the server's. */
-static void
-test_requests_of_a_round (void **state)
+TEST (test_requests_of_a_round)
 {
   enum
   {
     ROUNDS = 20
   };
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), 10000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/round");
   g_autoptr (CuratorLease) lease = hold (lock); /* creates the parents */
@@ -154,10 +149,8 @@ test_requests_of_a_round (void **state)
   curator_client_close (client);
 }
 
-static void
-test_waits_and_failures (void **state)
+TEST (test_waits_and_failures)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (other, "/stats/wait");
@@ -181,10 +174,8 @@ test_waits_and_failures (void **state)
   curator_client_close (other);
 }
 
-static void
-test_names_ignored (void **state)
+TEST (test_names_ignored)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/names");
   assert_int_equal (raw_zk_make_path (fixture->raw, "/stats/names/no-lock-node"), ZOK);
@@ -196,10 +187,8 @@ test_names_ignored (void **state)
   curator_client_close (client);
 }
 
-static void
-test_heartbeats (void **state)
+TEST (test_heartbeats)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/beat");
   G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (lock);
@@ -247,10 +236,8 @@ lose_by_close (Fixture *fixture, CuratorClient *client, CuratorLease *lease)
   curator_client_close (client);
 }
 
-static void
-test_losses (void **state)
+TEST (test_losses)
 {
-  Fixture *fixture = *state;
   static const Loss losses[] = {
     { "/stats/lost/session", CURATOR_COUNTER_LOST_SESSION, lose_by_session },
     { "/stats/lost/clock", CURATOR_COUNTER_LOST_CLOCK, lose_by_clock },
@@ -334,10 +321,8 @@ is_destroyed (gpointer data)
   return g_atomic_int_get (&trace->destroyed);
 }
 
-static void
-test_trace (void **state)
+TEST (test_trace)
 {
-  Fixture *fixture = *state;
   Trace trace = { .lines = g_string_new (NULL) };
   pthread_mutex_init (&trace.mutex, NULL);
   CuratorClient *client = client_new (fixture_server (fixture));
@@ -380,18 +365,4 @@ test_trace (void **state)
   pthread_mutex_destroy (&trace.mutex);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_names),
-    heal_and_test (test_room_for_counters),
-    heal_and_test (test_requests_of_a_round),
-    heal_and_test (test_waits_and_failures),
-    heal_and_test (test_names_ignored),
-    heal_and_test (test_heartbeats),
-    heal_and_test (test_losses),
-    heal_and_test (test_trace),
-  };
-  return cmocka_run_group_tests_name ("stats", tests, fixture_start, fixture_stop);
-}
+SUITE ("stats", fixture_start, fixture_stop)

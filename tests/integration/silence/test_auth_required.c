@@ -197,8 +197,7 @@ check_digest (Proxy *proxy, gboolean is_taken)
   curator_client_close (client);
 }
 
-static void
-test_every_first_question (void **state)
+TEST (test_every_first_question)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (servers); i++)
     {
@@ -218,10 +217,8 @@ test_every_first_question (void **state)
 
 /* Credentials of a scheme that the server does not know: the handle fails, and every call and
  * listener gets the error. */
-static void
-test_p5_refused_credentials (void **state)
+TEST (test_p5_refused_credentials)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_add_auth (client, "nosuchscheme", "x", 1);
@@ -255,10 +252,8 @@ call (gpointer data)
 
 /* The requests of every kind of call are under way when the server refuses. No call takes that for an
  * answer about a node, and none says that a lock is free. */
-static void
-test_refused_under_way (void **state)
+TEST (test_refused_under_way)
 {
-  Fixture *fixture = *state;
   Caller callers[G_N_ELEMENTS (questions)] = { 0 };
   GThread *threads[G_N_ELEMENTS (questions)];
   g_autoptr (GError) error = NULL;
@@ -287,13 +282,4 @@ test_refused_under_way (void **state)
   assert_no_residue (fixture, "/auth/mutex", SESSION_MS + 2000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_every_first_question),
-    heal_and_test (test_p5_refused_credentials),
-    heal_and_test (test_refused_under_way),
-  };
-  return cmocka_run_group_tests_name ("auth_required", tests, fixture_start, fixture_stop);
-}
+SUITE ("auth_required", fixture_start, fixture_stop)

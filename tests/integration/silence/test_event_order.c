@@ -59,10 +59,8 @@ has_three (gpointer data)
   return has;
 }
 
-static void
-test_a_loss_overtakes_nothing (void **state)
+TEST (test_a_loss_overtakes_nothing)
 {
-  Fixture *fixture = *state;
   g_autoptr (GString) log = g_string_new (NULL);
   Watcher watcher = { fixture->proxy, PTHREAD_MUTEX_INITIALIZER, log, 0, 0 };
   const char *address = fixture_proxy (fixture);
@@ -79,11 +77,4 @@ test_a_loss_overtakes_nothing (void **state)
   assert_string_equal (log->str, "connected left connecting connected ");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_a_loss_overtakes_nothing),
-  };
-  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("event order", fixture_start_slow, fixture_stop)

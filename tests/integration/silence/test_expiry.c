@@ -31,10 +31,8 @@ waits_in_new_session (gpointer data)
   return TRUE;
 }
 
-static void
-test_p12_waiter_goes_back_to_the_queue (void **state)
+TEST (test_p12_waiter_goes_back_to_the_queue)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (direct, "/expiry/wait");
@@ -91,20 +89,17 @@ expire_at (Fixture *fixture, int k)
   assert_no_residue (fixture, path, 3000);
 }
 
-static void
-test_p22_never_granted_on_a_dead_node (void **state)
+TEST (test_p22_never_granted_on_a_dead_node)
 {
   for (int k = 1; k <= 3; k++)
-    expire_at (*state, k);
+    expire_at (fixture, k);
 }
 
 /* The session expires while the answer to the create is in flight. The next session finds a node of
  * that name, as if the server had not removed the expired session's node yet. A client that takes
  * that node for its own has a hold that ends with another session. */
-static void
-test_p3_node_of_an_earlier_session (void **state)
+TEST (test_p3_node_of_an_earlier_session)
 {
-  Fixture *fixture = *state;
   const char *path = "/expiry/create";
   gint64 dead = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -130,10 +125,8 @@ test_p3_node_of_an_earlier_session (void **state)
 }
 
 /* A server that no longer knows the session opens a new one without notice. */
-static void
-test_p27_new_session_unannounced (void **state)
+TEST (test_p27_new_session_unannounced)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/silent");
@@ -173,10 +166,8 @@ is_positive (gpointer data)
 }
 
 /* Notifications to a holder, and the release that it owes before it may acquire again. */
-static void
-test_p23_holder_is_notified (void **state)
+TEST (test_p23_holder_is_notified)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/hold");
@@ -240,10 +231,8 @@ count_lost_state (CuratorClient *client, CuratorConnectionState state, gpointer 
   g_atomic_int_add ((int *) user_data, state == CURATOR_STATE_LOST ? 1 : 0);
 }
 
-static void
-test_p14_callback_sleeps_through_the_loss (void **state)
+TEST (test_p14_callback_sleeps_through_the_loss)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/sleeper");
   Sleeper sleeper = { 0 };
@@ -273,10 +262,8 @@ ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gp
 }
 
 /* During an outage our own clock ends the hold before the server can grant it to another client. */
-static void
-test_lost_by_own_clock (void **state)
+TEST (test_lost_by_own_clock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/clock");
@@ -308,10 +295,8 @@ test_lost_by_own_clock (void **state)
 }
 
 /* A short outage: the session and the hold survive, and no listener receives LOST. */
-static void
-test_short_outage_loses_nothing (void **state)
+TEST (test_short_outage_loses_nothing)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/short");
@@ -331,10 +316,8 @@ test_short_outage_loses_nothing (void **state)
 }
 
 /* Another client deletes the holder's node. */
-static void
-test_p24_node_deleted_by_another (void **state)
+TEST (test_p24_node_deleted_by_another)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
   assert_acquired (lock);
@@ -345,10 +328,8 @@ test_p24_node_deleted_by_another (void **state)
 }
 
 /* Another client deletes a waiter's node: the waiter queues again. */
-static void
-test_waiting_node_deleted_by_another (void **state)
+TEST (test_waiting_node_deleted_by_another)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/pushed");
   g_autoptr (Contender) holder = contender_of (lock);
@@ -369,10 +350,8 @@ test_waiting_node_deleted_by_another (void **state)
 }
 
 /* The node in front of a waiter is deleted: the waiter keeps its own node and its turn. */
-static void
-test_p18_place_is_kept (void **state)
+TEST (test_p18_place_is_kept)
 {
-  Fixture *fixture = *state;
   const char *path = "/expiry/place";
   CuratorClient *clients[3];
   Contender *contenders[3];
@@ -404,20 +383,7 @@ test_p18_place_is_kept (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p12_waiter_goes_back_to_the_queue),
-    heal_and_test (test_p22_never_granted_on_a_dead_node),
-    heal_and_test (test_p3_node_of_an_earlier_session),
-    heal_and_test (test_p18_place_is_kept),
-    heal_and_test (test_p14_callback_sleeps_through_the_loss),
-    heal_and_test (test_p23_holder_is_notified),
-    heal_and_test (test_p27_new_session_unannounced),
-    heal_and_test (test_lost_by_own_clock),
-    heal_and_test (test_short_outage_loses_nothing),
-    heal_and_test (test_p24_node_deleted_by_another),
-    heal_and_test (test_waiting_node_deleted_by_another),
-  };
   g_log_set_writer_func (ask_and_write, NULL, NULL);
   metronome_start ();
-  return cmocka_run_group_tests_name ("expiry", tests, fixture_start, fixture_stop);
+  return suite_run ("expiry", fixture_start, fixture_stop);
 }

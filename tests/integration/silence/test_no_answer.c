@@ -28,10 +28,8 @@ check_refusals (CuratorLock *lock, int n, int timeout_ms, CuratorError code)
     }
 }
 
-static void
-test_free_lock (void **state)
+TEST (test_free_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/free");
@@ -44,10 +42,8 @@ test_free_lock (void **state)
   assert_no_residue (fixture, "/no-answer/free", LONG_MS);
 }
 
-static void
-test_held_lock (void **state)
+TEST (test_held_lock)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (holder, "/no-answer/held");
@@ -67,10 +63,8 @@ is_cut_off (gpointer client)
   return curator_client_get_connection_state (client) == CURATOR_STATE_SUSPENDED;
 }
 
-static void
-test_no_server (void **state)
+TEST (test_no_server)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/none");
 
@@ -81,10 +75,8 @@ test_no_server (void **state)
 }
 
 /* Connected, and not a word for a third of the session timeout. */
-static void
-test_silent_server (void **state)
+TEST (test_silent_server)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/silent");
 
@@ -109,10 +101,8 @@ static const struct
 };
 
 /* A short acquire is given up at every moment of its round trips; the single try after it succeeds. */
-static void
-test_own_litter_is_no_contender (void **state)
+TEST (test_own_litter_is_no_contender)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
 
   for (gsize r = 0; r < G_N_ELEMENTS (litterers); r++)
@@ -145,15 +135,4 @@ test_own_litter_is_no_contender (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_free_lock),
-    heal_and_test (test_held_lock),
-    heal_and_test (test_no_server),
-    heal_and_test (test_silent_server),
-    heal_and_test (test_own_litter_is_no_contender),
-  };
-  return cmocka_run_group_tests_name ("no answer", tests, fixture_start, fixture_stop);
-}
+SUITE ("no answer", fixture_start, fixture_stop)

@@ -522,8 +522,7 @@ check_unreachable (const char *address, CuratorConnectError code, const Column *
   world_close (&world);
 }
 
-static void
-test_refused (void **state)
+TEST (test_refused)
 {
   const Column column = { "refused", CURATOR_ERROR_CONNECTION_LOST,
                           "(127.0.0.1:1: Connection refused)" };
@@ -531,8 +530,7 @@ test_refused (void **state)
 }
 
 /* Refused is the same cause, whatever the address is written like. */
-static void
-test_refused_at_every_spelling (void **state)
+TEST (test_refused_at_every_spelling)
 {
   static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]", "[0:0:0:0:0:0:0:1]",
                                        "[::ffff:127.0.0.1]" };
@@ -550,8 +548,7 @@ test_refused_at_every_spelling (void **state)
     }
 }
 
-static void
-test_unresolvable (void **state)
+TEST (test_unresolvable)
 {
   const Column column = { "unresolvable", CURATOR_ERROR_CONNECTION_LOST,
                           "(no-such-host.invalid:2181: " };
@@ -570,8 +567,7 @@ listen_on (char **address)
   return fd;
 }
 
-static void
-test_silent (void **state)
+TEST (test_silent)
 {
   g_autofree char *address = NULL;
   const int fd = listen_on (&address);
@@ -611,8 +607,7 @@ run_without_quorum (gpointer data)
   return NULL;
 }
 
-static void
-test_no_quorum (void **state)
+TEST (test_no_quorum)
 {
   g_autofree char *address = NULL;
   FakeServer server = { .listener = listen_on (&address) };
@@ -630,10 +625,8 @@ test_no_quorum (void **state)
 }
 
 /* Connections that break, or fall silent, while there is a session. */
-static void
-test_cut_off (void **state)
+TEST (test_cut_off)
 {
-  Fixture *fixture = *state;
   const Column refused = { "cut off", CURATOR_ERROR_CONNECTION_LOST, "Connection refused" };
   const Column silent = { "fallen silent", CURATOR_ERROR_NO_ANSWER,
                           "connected, but no answer within" };
@@ -650,10 +643,8 @@ test_cut_off (void **state)
 }
 
 /* Another holder is in front of every lock. Calls that need no lock are not in its way. */
-static void
-test_contention (void **state)
+TEST (test_contention)
 {
-  Fixture *fixture = *state;
   const Column column = { "contention", CURATOR_ERROR_TIMED_OUT, "another contender is in front" };
   g_autoptr (CuratorClient) holder = holder_connect (fixture);
   g_autoptr (GPtrArray) held =
@@ -717,10 +708,8 @@ cut_while_waiting (Fixture *fixture, gboolean behind, char **message)
 }
 
 /* The same lock is held in both cases: what counts is whether a server has shown it. */
-static void
-test_unknown_contention (void **state)
+TEST (test_unknown_contention)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) holder = holder_connect (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (holder, "/outage/cut");
   g_autoptr (GError) error = NULL;
@@ -747,10 +736,8 @@ open_up (gpointer data)
 }
 
 /* The connection comes while the call waits, and nothing is answered on it. */
-static void
-test_late_connection (void **state)
+TEST (test_late_connection)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/late");
   g_autoptr (GError) error = NULL;
@@ -789,10 +776,8 @@ wait_for_cause (Mailbox *box, const char *text)
     }
 }
 
-static void
-test_error_listener (void **state)
+TEST (test_error_listener)
 {
-  Fixture *fixture = *state;
   Mailbox box;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
@@ -825,10 +810,8 @@ test_error_listener (void **state)
 }
 
 /* CREATE without DELETE: the release says so, and leaves the node to the end of the session. */
-static void
-test_delete_is_not_allowed (void **state)
+TEST (test_delete_is_not_allowed)
 {
-  Fixture *fixture = *state;
   static char scheme[] = "world";
   static char anyone[] = "anyone";
   struct ACL entry = { .perms = ZOO_PERM_READ | ZOO_PERM_CREATE, .id = { scheme, anyone } };
@@ -915,8 +898,7 @@ run_old_server (gpointer data)
   return NULL;
 }
 
-static void
-test_server_of_3_4 (void **state)
+TEST (test_server_of_3_4)
 {
   g_autofree char *address = NULL;
   FakeServer server = { .listener = listen_on (&address) };
@@ -938,22 +920,4 @@ test_server_of_3_4 (void **state)
   close (server.listener);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_refused),
-    heal_and_test (test_refused_at_every_spelling),
-    heal_and_test (test_unresolvable),
-    heal_and_test (test_silent),
-    heal_and_test (test_no_quorum),
-    heal_and_test (test_cut_off),
-    heal_and_test (test_contention),
-    heal_and_test (test_unknown_contention),
-    heal_and_test (test_late_connection),
-    heal_and_test (test_error_listener),
-    heal_and_test (test_delete_is_not_allowed),
-    heal_and_test (test_server_of_3_4),
-  };
-  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("outage", fixture_start_slow, fixture_stop)

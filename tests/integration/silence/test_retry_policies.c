@@ -116,16 +116,15 @@ lose_a_reply (Fixture *fixture, Way way)
              PROXY_CUT_BEFORE_REPLY);
 }
 
-static void
-test_policies_may_call_the_library (void **state)
+TEST (test_policies_may_call_the_library)
 {
   static const gint64 sleeps[] = { 10, 0, -1, G_MININT64 };
   for (int i = 0; i < N_WAYS * (int) G_N_ELEMENTS (sleeps); i++)
     {
       g_autoptr (GError) error = NULL;
       Policy policy = { .sleep_ms = sleeps[i / N_WAYS] };
-      g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/lock");
-      lose_a_reply (*state, (Way) (i % N_WAYS));
+      g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/lock");
+      lose_a_reply (fixture, (Way) (i % N_WAYS));
       assert_ok (go_the_way ((Way) (i % N_WAYS), &policy, LONG_MS, &error), &error);
       assert_true (g_atomic_int_get (&policy.asked) > 0);
       curator_client_close (client);
@@ -134,8 +133,7 @@ test_policies_may_call_the_library (void **state)
 }
 
 /* The longest sleep is no overflow, which would retry at once: only the deadline ends the call. */
-static void
-test_longest_sleeps (void **state)
+TEST (test_longest_sleeps)
 {
   static const gint64 sleeps[] = { G_MAXINT64, G_MAXINT64 / 1000, G_MAXINT64 / 1000 + 1 };
   for (int i = 0; i < 2 * (int) G_N_ELEMENTS (sleeps); i++)
@@ -143,8 +141,8 @@ test_longest_sleeps (void **state)
       g_autoptr (GError) error = NULL;
       Policy policy = { .sleep_ms = sleeps[i / 2] };
       const Way way = i % 2 == 0 ? WAY_LOCK : WAY_SEMAPHORE;
-      g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/long");
-      lose_a_reply (*state, way);
+      g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/long");
+      lose_a_reply (fixture, way);
       assert_false (go_the_way (way, &policy, 1000, &error));
       /* The connection was cut, and is up again by then, unless the machine is busy. */
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
@@ -156,15 +154,14 @@ test_longest_sleeps (void **state)
     }
 }
 
-static void
-test_policies_may_close_the_client (void **state)
+TEST (test_policies_may_close_the_client)
 {
   for (int way = 0; way < N_WAYS; way++)
     {
       g_autoptr (GError) error = NULL;
       Policy policy = { .closes = TRUE };
-      g_autoptr (CuratorClient) client = client_with (*state, &policy, "/policy/close");
-      lose_a_reply (*state, (Way) way);
+      g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/close");
+      lose_a_reply (fixture, (Way) way);
       assert_false (go_the_way ((Way) way, &policy, LONG_MS, &error));
       assert_curator_error (&error, CURATOR_ERROR_CLOSED);
       curator_client_close (client);
@@ -172,13 +169,4 @@ test_policies_may_close_the_client (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_policies_may_call_the_library),
-    heal_and_test (test_longest_sleeps),
-    heal_and_test (test_policies_may_close_the_client),
-  };
-  return cmocka_run_group_tests_name ("retry policies", tests, fixture_start, fixture_stop);
-}
+SUITE ("retry policies", fixture_start, fixture_stop)

@@ -146,16 +146,14 @@ rounds_or (int usual)
 
 /* Three silent attempts take 0.4 of the session timeout, and a hold has 0.5 or more of it: the rest, a tenth,
  * is what a busy machine may take. */
-static void
-test_silence_30_s (void **state)
+TEST (test_silence_30_s)
 {
-  test_accepted_in_silence (*state, 30000, rounds_or (2));
+  test_accepted_in_silence (fixture, 30000, rounds_or (2));
 }
 
-static void
-test_silence_60_s (void **state)
+TEST (test_silence_60_s)
 {
-  test_accepted_in_silence (*state, 60000, rounds_or (1));
+  test_accepted_in_silence (fixture, 60000, rounds_or (1));
 }
 
 /* An address that refuses connections, and later neither accepts nor refuses them. */
@@ -205,10 +203,8 @@ hole_free (Hole *hole)
 }
 
 /* The client's other server does not even accept. */
-static void
-test_no_handshake (void **state)
+TEST (test_no_handshake)
 {
-  Fixture *fixture = *state;
   Holder holder;
   Hole hole;
 
@@ -241,10 +237,8 @@ spin (void *data)
  * The session is long, since a server may need many seconds to start on such a machine. A connection
  * that is lost in between still has to be replaced in time: libzookeeper alone waits 2/3 of any session.
  */
-static void
-test_restart_of_the_server (void **state)
+TEST (test_restart_of_the_server)
 {
-  Fixture *fixture = *state;
   Holder holders[N_CLIENTS];
   pthread_t threads[3];
 
@@ -274,14 +268,4 @@ start_patient (void **state)
   return fixture_start_for_sessions (state, MAX_SESSION_MS);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_silence_30_s),
-    heal_and_test (test_silence_60_s),
-    heal_and_test (test_no_handshake),
-    heal_and_test (test_restart_of_the_server),
-  };
-  return cmocka_run_group_tests_name ("silent_server", tests, start_patient, fixture_stop);
-}
+SUITE ("silent_server", start_patient, fixture_stop)

@@ -94,11 +94,10 @@ cost_of (Fixture *fixture, const char *path, int n)
 
 /* A create, a delete that need not have been sent yet, and a share of the lists: with one list each, four times as many readers read
  * sixteen times as many names. */
-static void
-test_a_reader_costs_no_more_in_a_crowd (void **state)
+TEST (test_a_reader_costs_no_more_in_a_crowd)
 {
-  const guint64 few = cost_of (*state, "/few", FEW);
-  const guint64 many = cost_of (*state, "/many", MANY);
+  const guint64 few = cost_of (fixture, "/few", FEW);
+  const guint64 many = cost_of (fixture, "/many", MANY);
 
   assert_in_range (few, FEW, 5 * FEW / 2);
   assert_in_range (many, MANY, 5 * MANY / 2);
@@ -127,10 +126,9 @@ ask (gpointer data)
 }
 
 /* Whatever is done under the client's mutex, however long, the clock does not wait for it. */
-static void
-test_the_clock_takes_no_mutex (void **state)
+TEST (test_the_clock_takes_no_mutex)
 {
-  g_autoptr (CuratorClient) client = client_new (fixture_server (*state));
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   Asker asker = { 0 };
   Crowd crowd;
 
@@ -153,10 +151,9 @@ test_the_clock_takes_no_mutex (void **state)
 }
 
 /* Nor does a re-entry. */
-static void
-test_a_reentry_takes_no_mutex (void **state)
+TEST (test_a_reentry_takes_no_mutex)
 {
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (*state), LONG_SESSION_MS);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/reentry");
   assert_true (curator_lock_acquire (lock, LONG_MS, NULL, NULL));
   assert_true (curator_lock_acquire (lock, LONG_MS, NULL, NULL)); /* remembered from here on */
@@ -168,13 +165,4 @@ test_a_reentry_takes_no_mutex (void **state)
     assert_true (curator_lock_release (lock, 0, NULL, NULL));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_a_reader_costs_no_more_in_a_crowd),
-    heal_and_test (test_the_clock_takes_no_mutex),
-    heal_and_test (test_a_reentry_takes_no_mutex),
-  };
-  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("crowd of readers", fixture_start_slow, fixture_stop)

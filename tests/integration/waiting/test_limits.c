@@ -13,10 +13,8 @@ set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer 
 }
 
 /* A server closes a connection that sends 1 MiB; a retry would close the next one. */
-static void
-test_p5_payloads_too_long (void **state)
+TEST (test_p5_payloads_too_long)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autofree char *data = g_malloc0 (2 * 1024 * 1024);
   g_autoptr (CuratorClient) unused = client_new (fixture_proxy (fixture));
@@ -51,10 +49,8 @@ test_p5_payloads_too_long (void **state)
 }
 
 /* A list of more than 1 MiB, at which Java clients close their connection. */
-static void
-test_p10_twenty_thousand_in_front (void **state)
+TEST (test_p10_twenty_thousand_in_front)
 {
-  Fixture *fixture = *state;
   const char *path = "/limits/queue";
   const char *prefix = "_c_01234567-89ab-4def-8123-456789abcdef-lock-";
   enum
@@ -83,22 +79,11 @@ test_p10_twenty_thousand_in_front (void **state)
 extern ZooLogLevel logLevel;
 
 /* ZOOKEEPER-4809: at its debug level libzookeeper reads freed memory. We must not turn that on. */
-static void
-test_p36_debug_log_is_off (void **state)
+TEST (test_p36_debug_log_is_off)
 {
-  Fixture *fixture = *state;
   zoo_set_debug_level (ZOO_LOG_LEVEL_DEBUG);
   g_autoptr (CuratorClient) client G_GNUC_UNUSED = client_connect (fixture_server (fixture));
   assert_in_range (logLevel, ZOO_LOG_LEVEL_ERROR, ZOO_LOG_LEVEL_WARN);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p5_payloads_too_long),
-    heal_and_test (test_p10_twenty_thousand_in_front),
-    heal_and_test (test_p36_debug_log_is_off),
-  };
-  return cmocka_run_group_tests_name ("limits", tests, fixture_start, fixture_stop);
-}
+SUITE ("limits", fixture_start, fixture_stop)

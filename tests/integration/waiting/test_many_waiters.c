@@ -255,10 +255,8 @@ wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
   return (double) (waiting - before) / (int) N_WAITERS;
 }
 
-static void
-test_healthy (void **state)
+TEST (test_healthy)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
   wait_and_pass (fixture, client, "/many/healthy"); /* tables and pools reach their size */
   const gsize before = heap_in_use ();
@@ -331,13 +329,12 @@ restart_server (Fixture *fixture, CuratorClient *client)
   assert_true (zk_server_wait_serving (fixture->server, PATIENCE_MS));
 }
 
-static void
-test_server_restarts (void **state)
+TEST (test_server_restarts)
 {
   const Mishap mishap = { .strike = restart_server,
                           .keeps_session = TRUE,
                           .least_granted = N_WAITERS };
-  pass_half_then (*state, "/many/restart", &mishap);
+  pass_half_then (fixture, "/many/restart", &mishap);
 }
 
 static void
@@ -347,11 +344,10 @@ end_session (Fixture *fixture, CuratorClient *client)
   go_on ();
 }
 
-static void
-test_session_ends (void **state)
+TEST (test_session_ends)
 {
   const Mishap mishap = { .strike = end_session, .least_granted = N_WAITERS };
-  pass_half_then (*state, "/many/expiry", &mishap);
+  pass_half_then (fixture, "/many/expiry", &mishap);
 }
 
 /* Picks a waiter that is still waiting and was not picked yet. */
@@ -390,21 +386,18 @@ cancel_many (Fixture *fixture, CuratorClient *client)
   g_rand_free (rand);
 }
 
-static void
-test_many_are_cancelled (void **state)
+TEST (test_many_are_cancelled)
 {
   const Mishap mishap = { .strike = cancel_many,
                           .is_cancellable = TRUE,
                           .keeps_session = TRUE,
                           .least_granted = N_WAITERS - N_CANCELLED - N_CANCELLED / 4 };
-  pass_half_then (*state, "/many/cancelled", &mishap);
+  pass_half_then (fixture, "/many/cancelled", &mishap);
 }
 
 /* Two clients whose nodes alternate: no waiter has a neighbour, so all of them watch. */
-static void
-test_two_in_turns (void **state)
+TEST (test_two_in_turns)
 {
-  Fixture *fixture = *state;
   CuratorClient *clients[2];
   CuratorLock *locks[2];
   Doorkeeper keeper;
@@ -509,8 +502,7 @@ delete_foreign (Fixture *fixture, const char *path)
 /* All watches are sent in one packet at a reconnect, and a server does not accept more than 1 MiB.
  * The limit is half of that: a waiter beyond it is refused at once, and the watches of the others,
  * each behind a foreign node, survive a reconnect. */
-static void
-test_p16_more_than_can_be_watched (void **state)
+TEST (test_p16_more_than_can_be_watched)
 {
   enum
   {
@@ -519,7 +511,6 @@ test_p16_more_than_can_be_watched (void **state)
     /* The paths are some 880 bytes long; with two for each there would be room for 260 waiters. */
     LEAST_WAITERS = 350
   };
-  Fixture *fixture = *state;
   g_autoptr (GString) path = g_string_new ("/many");
   for (int i = 0; i < N_NAMES; i++)
     {
@@ -567,8 +558,7 @@ test_p16_more_than_can_be_watched (void **state)
 
 #if !IS_SANITIZED
 /* Idle locks, before and after their first use. */
-static void
-test_idle_locks (void **state)
+TEST (test_idle_locks)
 {
   enum
   {
@@ -576,7 +566,6 @@ test_idle_locks (void **state)
     N_USED = 1000
   };
   static CuratorLock *locks[N_LOCKS];
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
   const gsize before = heap_in_use ();
   for (int i = 0; i < N_LOCKS; i++)
@@ -609,16 +598,5 @@ int
 main (int argc, char **argv)
 {
   begin_again_without_slices (argv);
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_healthy),
-    heal_and_test (test_server_restarts),
-    heal_and_test (test_session_ends),
-    heal_and_test (test_many_are_cancelled),
-    heal_and_test (test_two_in_turns),
-    heal_and_test (test_p16_more_than_can_be_watched),
-#if !IS_SANITIZED
-    heal_and_test (test_idle_locks),
-#endif
-  };
-  return cmocka_run_group_tests_name ("many waiters", tests, fixture_start_slow, fixture_stop);
+  return suite_run ("many waiters", fixture_start_slow, fixture_stop);
 }

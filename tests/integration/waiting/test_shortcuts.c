@@ -206,10 +206,8 @@ check_rounds (Fixture *fixture, Party *party, CuratorLock *lock, const char *wor
     }
 }
 
-static void
-test_uncontended (void **state)
+TEST (test_uncontended)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   Party party;
   party_join (fixture, &party, "/shortcuts/alone/mutex");
@@ -250,10 +248,8 @@ check_round_trip (Scene *scene, const char *words)
 }
 
 /* Six requests in three round trips: only the deciding replies are waited for. */
-static void
-test_semaphore_in_three_round_trips (void **state)
+TEST (test_semaphore_in_three_round_trips)
 {
-  Fixture *fixture = *state;
   Party party;
   Scene scene = { fixture, &party, 1 };
   party_join (fixture, &party, NULL);
@@ -309,14 +305,12 @@ check_line (Fixture *fixture, Party *party, Taking **takings, int n)
 }
 
 /* Two requests each, a create and a delete; the first of the line also lists and watches. */
-static void
-test_neighbours (void **state)
+TEST (test_neighbours)
 {
   enum
   {
     N = 20
   };
-  Fixture *fixture = *state;
   Party parties[2];
   Taking *takings[N];
   Scene scene = { fixture, parties, 2 };
@@ -349,10 +343,8 @@ test_neighbours (void **state)
 
 /* A foreign node in between ends the line; the waiter behind it begins another. Its second watch is
  * on a node of its own session, which is left out here. */
-static void
-test_foreign_node_between_neighbours (void **state)
+TEST (test_foreign_node_between_neighbours)
 {
-  Fixture *fixture = *state;
   static const int order[] = { 0, 1, 1, 2, 1, 1 };
   static const char *const words[] = {
     "create list", "create list watch", "create", "create list watch watch", "create list watch",
@@ -492,24 +484,20 @@ check_ring (Fixture *fixture, const char *path, int n)
   assert_no_residue (fixture, path, PATIENCE_MS);
 }
 
-static void
-test_ring_of_three (void **state)
+TEST (test_ring_of_three)
 {
-  check_ring (*state, "/shortcuts/three", 3);
+  check_ring (fixture, "/shortcuts/three", 3);
 }
 
-static void
-test_ring_of_eight (void **state)
+TEST (test_ring_of_eight)
 {
-  check_ring (*state, "/shortcuts/eight", 8);
+  check_ring (fixture, "/shortcuts/eight", 8);
 }
 
 /* The node in front was deleted without having held the lock: its deletion proves nothing. A list
  * shows who is in front now. */
-static void
-test_predecessor_gives_up (void **state)
+TEST (test_predecessor_gives_up)
 {
-  Fixture *fixture = *state;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   Party parties[4];
   Scene scene = { fixture, parties, 4 };
@@ -552,14 +540,12 @@ test_predecessor_gives_up (void **state)
 /* --- readers and writers --- */
 
 /* Readers of one session behind two writers: one watch, and one list when a writer goes. */
-static void
-test_readers_share (void **state)
+TEST (test_readers_share)
 {
   enum
   {
     N = 12
   };
-  Fixture *fixture = *state;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   Party parties[3];
   CuratorRwLock *rw_locks[3];
@@ -659,11 +645,10 @@ check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
   assert_no_residue (fixture, path, PATIENCE_MS);
 }
 
-static void
-test_next_writer_waits_for_the_reader_within (void **state)
+TEST (test_next_writer_waits_for_the_reader_within)
 {
-  check_downgrade (*state, "/shortcuts/downgrade/before", TRUE);
-  check_downgrade (*state, "/shortcuts/downgrade/after", FALSE);
+  check_downgrade (fixture, "/shortcuts/downgrade/before", TRUE);
+  check_downgrade (fixture, "/shortcuts/downgrade/after", FALSE);
 }
 
 /* --- tries --- */
@@ -714,10 +699,8 @@ check_try_behind_own_node (Fixture *fixture, const char *path, Party *party, Cur
   check_words (&scene);
 }
 
-static void
-test_try_behind_own_node (void **state)
+TEST (test_try_behind_own_node)
 {
-  Fixture *fixture = *state;
   Party party;
   party_join (fixture, &party, "/shortcuts/try/mutex");
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, "/shortcuts/try/rw");
@@ -729,10 +712,8 @@ test_try_behind_own_node (void **state)
 }
 
 /* Readers share: a read lock is always asked for. A writer behind a reader of its session, too. */
-static void
-test_try_of_readers (void **state)
+TEST (test_try_of_readers)
 {
-  Fixture *fixture = *state;
   Party party;
   Scene scene = { fixture, &party, 1 };
   party_join (fixture, &party, NULL);
@@ -759,10 +740,8 @@ test_try_of_readers (void **state)
 }
 
 /* Behind another session: the answer comes with the list, not with the reply to the delete. */
-static void
-test_try_behind_another_session (void **state)
+TEST (test_try_behind_another_session)
 {
-  Fixture *fixture = *state;
   Party parties[2];
   Scene scene = { fixture, parties, 2 };
   party_join (fixture, &parties[0], "/shortcuts/try/theirs");
@@ -785,10 +764,8 @@ test_try_behind_another_session (void **state)
 }
 
 /* What the clock no longer vouches for is no reason to refuse: the servers are asked. */
-static void
-test_try_behind_a_lost_hold (void **state)
+TEST (test_try_behind_a_lost_hold)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_session_timeout (client, SESSION_MS);
   curator_client_set_connection_timeout (client, SESSION_MS / 2);
@@ -806,23 +783,4 @@ test_try_behind_a_lost_hold (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_uncontended),
-    heal_and_test (test_semaphore_in_three_round_trips),
-    heal_and_test (test_neighbours),
-    heal_and_test (test_foreign_node_between_neighbours),
-    heal_and_test (test_ring_of_three),
-    heal_and_test (test_ring_of_eight),
-    heal_and_test (test_predecessor_gives_up),
-    heal_and_test (test_readers_share),
-    heal_and_test (test_next_writer_waits_for_the_reader_within),
-    heal_and_test (test_try_behind_own_node),
-    heal_and_test (test_try_of_readers),
-    heal_and_test (test_try_behind_another_session),
-    heal_and_test (test_try_behind_a_lost_hold),
-  };
-  return cmocka_run_group_tests_name ("shortcuts", tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("shortcuts", fixture_start_slow, fixture_stop)

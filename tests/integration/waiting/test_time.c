@@ -41,10 +41,8 @@ check_cancel (CuratorLock *lock, int after_ms)
   assert_error (&contender->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
-static void
-test_p17_held_by_another (void **state)
+TEST (test_p17_held_by_another)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/held");
   g_autoptr (Contender) holder = contender_of (lock);
@@ -58,10 +56,8 @@ test_p17_held_by_another (void **state)
 }
 
 /* Cancelled before the call: no node, no wait. */
-static void
-test_p17_cancelled_before (void **state)
+TEST (test_p17_cancelled_before)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -72,10 +68,8 @@ test_p17_cancelled_before (void **state)
   assert_no_residue (fixture, "/time/before", 3000);
 }
 
-static void
-test_p17_server_frozen (void **state)
+TEST (test_p17_server_frozen)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/frozen");
   zk_server_freeze (fixture->server);
@@ -89,10 +83,8 @@ test_p17_server_frozen (void **state)
   assert_no_residue (fixture, "/time/frozen", 5000);
 }
 
-static void
-test_p17_server_gone (void **state)
+TEST (test_p17_server_gone)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/time/gone");
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -107,8 +99,7 @@ test_p17_server_gone (void **state)
 }
 
 /* Never connected: the same bounds. */
-static void
-test_p17_no_server (void **state)
+TEST (test_p17_no_server)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -122,10 +113,8 @@ test_p17_no_server (void **state)
 }
 
 /* An exhausted retry policy ends a call before its timeout: Curator's ConnectionLoss. */
-static void
-test_retries_used_up (void **state)
+TEST (test_retries_used_up)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (2, 50);
   g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
@@ -146,11 +135,6 @@ test_retries_used_up (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_p17_held_by_another), heal_and_test (test_p17_cancelled_before),
-    heal_and_test (test_p17_server_frozen),   heal_and_test (test_p17_server_gone),
-    heal_and_test (test_p17_no_server),       heal_and_test (test_retries_used_up),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("time", tests, fixture_start, fixture_stop);
+  return suite_run ("time", fixture_start, fixture_stop);
 }

@@ -98,10 +98,8 @@ packets_of (Fixture *fixture, Queue *queue, int position)
   return packets;
 }
 
-static void
-test_release_wakes_only_the_next (void **state)
+TEST (test_release_wakes_only_the_next)
 {
-  Fixture *fixture = *state;
   Place place = { fixture, "/waiters/herd" };
   Queue queue = { 0 };
   queue_up (fixture, &queue, place.path);
@@ -138,10 +136,8 @@ test_release_wakes_only_the_next (void **state)
 }
 
 /* One client, one session: its waiters share watches, and each still gets its turn. */
-static void
-test_waiters_of_one_client (void **state)
+TEST (test_waiters_of_one_client)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/waiters/one");
   Contender *contenders[N_WAITERS];
@@ -324,30 +320,18 @@ give_up_ten_thousand_times (Fixture *fixture, const char *path, void (*acquire) 
   return outcomes;
 }
 
-static void
-test_p13_timed_out_leave_nothing (void **state)
+TEST (test_p13_timed_out_leave_nothing)
 {
-  Outcomes outcomes = give_up_ten_thousand_times (*state, "/waiters/late", time_out_in_batches);
+  Outcomes outcomes = give_up_ten_thousand_times (fixture, "/waiters/late", time_out_in_batches);
   assert_true (outcomes.timed_out >= 10000);
   assert_int_equal (outcomes.cancelled + outcomes.other, 0);
 }
 
-static void
-test_p13_cancelled_leave_nothing (void **state)
+TEST (test_p13_cancelled_leave_nothing)
 {
-  Outcomes outcomes = give_up_ten_thousand_times (*state, "/waiters/off", cancel_in_batches);
+  Outcomes outcomes = give_up_ten_thousand_times (fixture, "/waiters/off", cancel_in_batches);
   assert_true (outcomes.cancelled >= 10000);
   assert_int_equal (outcomes.timed_out + outcomes.other, 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_release_wakes_only_the_next),
-    heal_and_test (test_waiters_of_one_client),
-    heal_and_test (test_p13_timed_out_leave_nothing),
-    heal_and_test (test_p13_cancelled_leave_nothing),
-  };
-  return cmocka_run_group_tests_name ("waiters", tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("waiters", fixture_start_slow, fixture_stop)

@@ -109,10 +109,8 @@ sessions_start (Session *sessions, Fixture *fixture)
 /* Begun before the counting, and answered in it, or the other way round. */
 #define SLACK N_SESSIONS
 
-static void
-test_transactions (void **state)
+TEST (test_transactions)
 {
-  Fixture *fixture = *state;
   Session sessions[N_SESSIONS] = { 0 };
   guint64 of_far = 0;
 
@@ -161,7 +159,6 @@ start (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = { heal_and_test (test_transactions) };
   g_set_prgname ("test_waiting_cost");
-  return cmocka_run_group_tests (tests, start, fixture_stop);
+  return suite_run ("waiting cost", start, fixture_stop);
 }

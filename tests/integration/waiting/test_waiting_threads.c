@@ -95,10 +95,8 @@ take_turn (void *lock)
 }
 
 /* The main thread has a seat, too. */
-static void
-test_by_shared_futexes (void **state)
+TEST (test_by_shared_futexes)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) held = mutex_new (holder, PATH);
@@ -171,10 +169,8 @@ has_lease (gpointer lease)
 }
 
 /* Four without functions of the program, two of them libzookeeper's; one more for each kind of function. */
-static void
-test_threads_of_a_client_at_rest (void **state)
+TEST (test_threads_of_a_client_at_rest)
 {
-  Fixture *fixture = *state;
   const guint before = count_threads ();
   CuratorClient *client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, PATH);
@@ -196,10 +192,4 @@ test_threads_of_a_client_at_rest (void **state)
   assert_threads (before, 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_threads_of_a_client_at_rest),
-                                      cmocka_unit_test (test_by_shared_futexes) };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("waiting threads", fixture_start, fixture_stop)
