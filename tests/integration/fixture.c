@@ -78,23 +78,6 @@ fixture_heal (void **state)
   return 0;
 }
 
-static struct CMUnitTest suite[64];
-static gsize n_in_suite;
-
-void
-suite_add (const char *name, CMUnitTestFunction test)
-{
-  g_assert (n_in_suite < G_N_ELEMENTS (suite));
-  suite[n_in_suite++] =
-      (struct CMUnitTest){ .name = name, .test_func = test, .setup_func = fixture_heal };
-}
-
-int
-suite_run (const char *name, CMFixtureFunction start_suite, CMFixtureFunction stop)
-{
-  return _cmocka_run_group_tests (name, suite, n_in_suite, start_suite, stop);
-}
-
 const char *
 fixture_server (Fixture *fixture)
 {

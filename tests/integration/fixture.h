@@ -16,12 +16,6 @@
 
 #include <curator/curator.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define SESSION_MS 4000
 #define LONG_MS    60000 /* for events that must happen, without a promised bound */
@@ -47,26 +41,9 @@ int fixture_stop (void **state);
 int fixture_heal (void **state);
 #define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
-/* A test of this file. They run in their order in the file, each after fixture_heal (). */
-#define TEST(name)                                                                                 \
-  static void name (Fixture *fixture);                                                             \
-  static void name##_with (void **state)                                                           \
-  {                                                                                                \
-    name (*state);                                                                                 \
-  }                                                                                                \
-  __attribute__ ((constructor)) static void name##_add (void)                                      \
-  {                                                                                                \
-    suite_add (#name, name##_with);                                                                \
-  }                                                                                                \
-  static void name (Fixture *fixture)
-/* The main function of a file of them. */
-#define SUITE(name, start, stop)                                                                   \
-  int main (void)                                                                                  \
-  {                                                                                                \
-    return suite_run ((name), (start), (stop));                                                    \
-  }
-void suite_add (const char *name, CMUnitTestFunction test);
-int suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop);
+#define SUITE_FIXTURE Fixture
+#define SUITE_SETUP   fixture_heal
+#include "support/suite.h"
 
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);

@@ -7,6 +7,7 @@
 #define SIM_SCENE_H
 
 #include "sim.h"
+#include "support/suite.h"
 
 #include "curator/curator.h"
 
@@ -54,7 +55,8 @@ void scene_play (const ScenePlay *play);
   {                                                                                                \
     const ScenePlay play = { __VA_ARGS__ };                                                        \
     scene_play (&play);                                                                            \
-  }
+  }                                                                                                \
+  SUITE_ADD (name, name, NULL)
 /* For main: silences the log; SIM_TEST=test_x runs one scene. */
 void scene_prepare (const char *program);
 

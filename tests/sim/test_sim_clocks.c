@@ -125,11 +125,6 @@ SCENE_TEST (test_slews_of_the_wall_clock, .roles = { hold_over_a_slew }, .sessio
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_pause_with_all_clocks),
-    cmocka_unit_test (test_steps_of_the_wall_clock),
-    cmocka_unit_test (test_slews_of_the_wall_clock),
-  };
   scene_prepare ("test_sim_clocks");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim clocks", NULL, NULL);
 }

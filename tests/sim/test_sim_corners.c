@@ -134,8 +134,7 @@ acquire_very_many_and_expire (gpointer data)
   AWAIT (scene, scene->n_holders == N);
 }
 
-static void
-test_more_than_may_be_under_way (void **state)
+TEST (test_more_than_may_be_under_way)
 {
   const ScenePlay play = { .roles = { acquire_very_many }, .n_seeds = 1 };
   const ScenePlay other = { .roles = { acquire_very_many_and_expire }, .n_seeds = 1 };
@@ -321,18 +320,8 @@ SCENE_TEST (test_asked_early, .roles = { be_asked_early })
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_watch_limit),
-    cmocka_unit_test (test_more_than_may_be_under_way),
-    cmocka_unit_test (test_no_containers),
-    cmocka_unit_test (test_plain_node_given_up),
-    cmocka_unit_test (test_several_for_every_change),
-    cmocka_unit_test (test_lasting_node_at_close),
-    cmocka_unit_test (test_asked_early),
-  };
-
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
   scene_prepare ("test_sim_corners");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim corners", NULL, NULL);
 }

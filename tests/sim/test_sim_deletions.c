@@ -283,19 +283,8 @@ SCENE_TEST (test_not_authorised, .roles = { be_refused })
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_node_of_a_hold_deleted),
-    cmocka_unit_test (test_late_descriptor),
-    cmocka_unit_test (test_node_of_a_waiter_deleted),
-    cmocka_unit_test (test_late_notice_of_a_deletion),
-    cmocka_unit_test (test_watched_by_exists),
-    cmocka_unit_test (test_given_up_while_read_again),
-    cmocka_unit_test (test_not_authorised),
-    cmocka_unit_test (test_quota_exceeded),
-  };
-
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
   scene_prepare ("test_sim_deletions");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim deletions", NULL, NULL);
 }

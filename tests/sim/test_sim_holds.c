@@ -309,8 +309,7 @@ hold_busily (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_short_heartbeats (void **state)
+TEST (test_short_heartbeats)
 {
   static const gint64 intervals_ms[] = { 100, 130, 250, 1000 };
   static const gint64 ticks_ms[] = { 250, 1000, 2000 };
@@ -332,16 +331,6 @@ test_short_heartbeats (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_lost_on_time_after_a_sleep),
-    cmocka_unit_test (test_no_entry_after_a_pause),
-    cmocka_unit_test (test_nobody_deleted_it),
-    cmocka_unit_test (test_maximum_of_a_hold),
-    cmocka_unit_test (test_unreadable_node),
-    cmocka_unit_test (test_waiting_behind_an_unreadable_node),
-    cmocka_unit_test (test_short_heartbeats),
-  };
-
   scene_prepare ("test_sim_holds");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim holds", NULL, NULL);
 }

@@ -615,8 +615,7 @@ refuse_one_of_two_lists (gpointer data)
   curator_shared_count_close (count);
 }
 
-static void
-test_timer_ends_with_its_state (void **state)
+TEST (test_timer_ends_with_its_state)
 {
   const ScenePlay play = { .roles = { refuse_one_of_two_lists }, .n_seeds = 100 };
   scene_play (&play);
@@ -627,22 +626,6 @@ test_timer_ends_with_its_state (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_suspended_makes_suspect),
-    cmocka_unit_test (test_no_watch_after_timeout),
-    cmocka_unit_test (test_waiters_keep_their_place),
-    cmocka_unit_test (test_end_of_the_counter),
-    cmocka_unit_test (test_foreign_children),
-    cmocka_unit_test (test_more_leases_at_once),
-    cmocka_unit_test (test_callbacks_may_block),
-    cmocka_unit_test (test_release_in_an_outage),
-    cmocka_unit_test (test_bounded_releases),
-    cmocka_unit_test (test_own_end_grants_nothing),
-    cmocka_unit_test (test_member_lost_while_waiting),
-    cmocka_unit_test (test_count_is_followed_after_a_refusal),
-    cmocka_unit_test (test_timer_ends_with_its_state),
-  };
-
   scene_prepare ("test_sim_promises");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim promises", NULL, NULL);
 }

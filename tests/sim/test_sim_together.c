@@ -340,8 +340,7 @@ outlive_it (gpointer data)
   EXPECT (scene, curator_lock_release (third, 0, NULL, NULL));
 }
 
-static void
-test_death_in_between (void **state)
+TEST (test_death_in_between)
 {
   const ScenePlay play = { .roles = { outlive_it, die_in_between },
                            .session_ms = 6000,
@@ -353,16 +352,6 @@ test_death_in_between (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_one_try_wins),
-    cmocka_unit_test (test_waiting_keeps_a_prefix),
-    cmocka_unit_test (test_nothing_behind_another_client),
-    cmocka_unit_test (test_held_members_are_counted),
-    cmocka_unit_test (test_held_member_behind_is_given_back),
-    cmocka_unit_test (test_missing_parents),
-    cmocka_unit_test (test_one_delete_refused),
-    cmocka_unit_test (test_death_in_between),
-  };
   scene_prepare ("test_sim_together");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim together", NULL, NULL);
 }

@@ -27,8 +27,7 @@ has_error (GError **error, CuratorError code)
 }
 
 /* The values at the ends of each number are tried by integration/arguments/test_extremes; the message names the setting. */
-static void
-test_timeouts (void **state)
+TEST (test_timeouts)
 {
   static const struct
   {
@@ -52,8 +51,7 @@ test_timeouts (void **state)
 }
 
 /* libzookeeper doubles it, in an int. */
-static void
-test_longest_session (void **state)
+TEST (test_longest_session)
 {
   static const gint64 long_ms[] = { (1 << 30) - 1, 1 << 30, G_MAXINT32 };
 
@@ -68,8 +66,7 @@ test_longest_session (void **state)
     }
 }
 
-static void
-test_shortest_heartbeat (void **state)
+TEST (test_shortest_heartbeat)
 {
   static const gint64 short_ms[] = { 1, 99 };
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
@@ -84,8 +81,7 @@ test_shortest_heartbeat (void **state)
 }
 
 /* After a failed start, start may be called again. */
-static void
-test_start_again (void **state)
+TEST (test_start_again)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (GError) error = NULL;
@@ -102,8 +98,7 @@ test_start_again (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_no_connect_string (void **state)
+TEST (test_no_connect_string)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NULL, NULL);
   g_autoptr (GError) error = NULL;
@@ -112,8 +107,7 @@ test_no_connect_string (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
 }
 
-static void
-test_not_started (void **state)
+TEST (test_not_started)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/settings", NULL);
@@ -132,8 +126,7 @@ test_not_started (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_namespace (void **state)
+TEST (test_namespace)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/root", NULL);
   g_autoptr (GError) error = NULL;
@@ -180,8 +173,8 @@ assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
 
 /* The list of a client that was never connected, which no other thread changes. What is refused has changed
  * nothing. */
-static CURATOR_NOT_ANALYSED void
-test_update_servers (void **state)
+CURATOR_NOT_ANALYSED
+TEST (test_update_servers)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/app", NULL);
   g_autoptr (GError) error = NULL;
@@ -205,8 +198,7 @@ test_update_servers (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_servers_of_an_adopted_handle (void **state)
+TEST (test_servers_of_an_adopted_handle)
 {
   g_autoptr (CuratorClient) client = curator_client_new_for_zhandle (NULL, NULL);
   g_autoptr (CuratorClient) other = curator_client_new_for_zhandle (NULL, NULL);
@@ -223,8 +215,7 @@ test_servers_of_an_adopted_handle (void **state)
 }
 
 /* The latest value counts, and the one before is freed. */
-static void
-test_set_twice (void **state)
+TEST (test_set_twice)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (GMainContext) context = g_main_context_new ();
@@ -263,8 +254,7 @@ test_set_twice (void **state)
   assert_int_equal (g_atomic_int_get (&n_freed), 2);
 }
 
-static void
-test_deadlines (void **state)
+TEST (test_deadlines)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   const gint64 now = curator_client_now_us (client);
@@ -275,8 +265,7 @@ test_deadlines (void **state)
   assert_true (curator_client_deadline (client, G_MAXINT64 / 2000) > now);
 }
 
-static void
-test_names_of_locks (void **state)
+TEST (test_names_of_locks)
 {
   g_autofree char *longer = g_strnfill (65, 'a');
   const char *const bad[] = { longer, "", "a/b", "/", "a\001", "\xff", NULL };
@@ -295,8 +284,7 @@ test_names_of_locks (void **state)
 }
 
 /* A valid path may be too long once a node's name is appended. */
-static void
-test_long_paths (void **state)
+TEST (test_long_paths)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autofree char *longest = g_strnfill (CURATOR_PATH_MAX_LENGTH - 128, 'a');
@@ -319,8 +307,7 @@ resolved (GPtrArray *servers, guint index, const char *addresses)
 
 /* A name without an address is left out as long as another has one, and keeps what it had; and the
  * number of addresses is odd, since libzookeeper leaves half of an even one out. */
-static void
-test_server_list (void **state)
+TEST (test_server_list)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorConnectString) parsed =
@@ -348,8 +335,7 @@ test_server_list (void **state)
 }
 
 /* Every number has a name, or is reported as unknown. */
-static void
-test_state_and_error_names (void **state)
+TEST (test_state_and_error_names)
 {
   for (int i = -1; i < 10; i++)
     {
@@ -360,8 +346,7 @@ test_state_and_error_names (void **state)
 }
 
 /* A multi-lock without members is always held. */
-static void
-test_lock_without_members (void **state)
+TEST (test_lock_without_members)
 {
   g_autoptr (CuratorLock) nothing = curator_multi_lock_new (NULL, 0);
   g_autoptr (GError) error = NULL;
@@ -478,8 +463,7 @@ check_setter (CuratorClient *client, guint which, gboolean is_late)
 }
 
 /* In time each of them does something, or else it could not be seen that it does nothing. */
-static void
-test_too_late (void **state)
+TEST (test_too_late)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (CuratorClient) never = curator_client_new (NOWHERE, NULL);
@@ -502,8 +486,7 @@ test_too_late (void **state)
 }
 
 /* What else has a moment. */
-static void
-test_too_late_for_others (void **state)
+TEST (test_too_late_for_others)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (NULL, NULL, NULL);
@@ -528,8 +511,7 @@ test_too_late_for_others (void **state)
 }
 
 /* A wrong value of a text, or one that is too long: integration/arguments/test_adversary has all of them, this the codes. */
-static void
-test_codes_of_wrong_values (void **state)
+TEST (test_codes_of_wrong_values)
 {
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (GError) error = NULL;
@@ -563,29 +545,7 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_timeouts),
-    cmocka_unit_test (test_longest_session),
-    cmocka_unit_test (test_shortest_heartbeat),
-    cmocka_unit_test (test_start_again),
-    cmocka_unit_test (test_no_connect_string),
-    cmocka_unit_test (test_not_started),
-    cmocka_unit_test (test_namespace),
-    cmocka_unit_test (test_update_servers),
-    cmocka_unit_test (test_servers_of_an_adopted_handle),
-    cmocka_unit_test (test_set_twice),
-    cmocka_unit_test (test_deadlines),
-    cmocka_unit_test (test_names_of_locks),
-    cmocka_unit_test (test_long_paths),
-    cmocka_unit_test (test_server_list),
-    cmocka_unit_test (test_state_and_error_names),
-    cmocka_unit_test (test_lock_without_members),
-    cmocka_unit_test (test_too_late),
-    cmocka_unit_test (test_too_late_for_others),
-    cmocka_unit_test (test_codes_of_wrong_values),
-  };
-
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (swallow, NULL, NULL);
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("client settings", NULL, NULL);
 }
