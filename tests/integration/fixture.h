@@ -41,7 +41,7 @@ int fixture_stop (void **state);
 int fixture_heal (void **state);
 #define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
-#define SUITE_FIXTURE Fixture
+#define SUITE_FIXTURE Fixture *fixture
 #define SUITE_SETUP   fixture_heal
 #include "support/suite.h"
 

@@ -1,5 +1,5 @@
 /* Tests that register themselves, for a program with all its tests in one file. They run in their order in the file.
- * A header with a fixture defines its type and what runs before each test. */
+ * A header with a fixture defines that parameter of each test, and what runs before it. */
 #ifndef CURATOR_TEST_SUITE_H
 #define CURATOR_TEST_SUITE_H
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #ifndef SUITE_FIXTURE
-#define SUITE_FIXTURE void
+#define SUITE_FIXTURE void *nothing
 #define SUITE_SETUP   NULL
 #endif
 
@@ -32,6 +32,7 @@ suite_add (const char *name, CMUnitTestFunction test, CMFixtureFunction setup)
 static inline int
 suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop)
 {
+  g_assert (n_suite_tests > 0);
   return _cmocka_run_group_tests (name, suite_tests, n_suite_tests, start, stop);
 }
 
@@ -42,13 +43,13 @@ suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop)
   }
 
 #define TEST(name)                                                                                 \
-  static void name (SUITE_FIXTURE *fixture);                                                       \
+  static void name (SUITE_FIXTURE);                                                                \
   static void name##_with (void **state)                                                           \
   {                                                                                                \
     name (*state);                                                                                 \
   }                                                                                                \
   SUITE_ADD (name, name##_with, SUITE_SETUP)                                                       \
-  static void name (SUITE_FIXTURE *fixture)
+  static void name (SUITE_FIXTURE)
 
 /* The main function, if it has nothing else to do. */
 #define SUITE(name, start, stop)                                                                   \
