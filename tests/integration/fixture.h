@@ -75,6 +75,19 @@ gint64 fixture_expire (Fixture *fixture);
 #define assert_curator_error(error, code) assert_error (error, CURATOR_ERROR, code)
 /* Asserts that a call succeeded, and prints its error if not. */
 #define assert_ok(call, error) check_ok ((call), (error), #call, __FILE__, __LINE__)
+/* Waits until the condition holds. */
+#define assert_soon(condition)                                                                     \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    const gint64 until_ms = wait_now_ms () + LONG_MS;                                              \
+    while (!(condition))                                                                           \
+      {                                                                                            \
+        if (wait_now_ms () > until_ms)                                                             \
+          fail_msg ("not in time: %s", #condition);                                                \
+        wait_ms (2);                                                                               \
+      }                                                                                            \
+  }                                                                                                \
+  G_STMT_END
 /* Acquires without haste, tries in vain, or releases, on the test's own thread. */
 #define assert_acquired(lock) check_acquired ((lock), #lock, __FILE__, __LINE__)
 #define assert_not_acquired(lock, timeout_ms, code)                                                \

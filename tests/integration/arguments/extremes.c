@@ -176,12 +176,6 @@ lead_on (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *can
     wait_ms (10);
 }
 
-static gboolean
-leads (gpointer selector)
-{
-  return curator_leader_selector_has_leadership (selector);
-}
-
 Scene *
 scene_new (Fixture *fixture, int connection_timeout_ms)
 {
@@ -202,7 +196,7 @@ scene_new (Fixture *fixture, int connection_timeout_ms)
   scene->their_selector =
       curator_leader_selector_new (scene->other, "/extremes/selector", lead_on, NULL, NULL, NULL);
   assert_true (curator_leader_selector_start (scene->their_selector, NULL));
-  assert_true (wait_until (leads, scene->their_selector, LONG_MS));
+  assert_soon (curator_leader_selector_has_leadership (scene->their_selector));
   scene->policy = curator_retry_policy_new_n_times (3, 1);
   scene->driver = curator_lock_driver_new (NULL, NULL, NULL);
   scene->tls = curator_tls_new ();

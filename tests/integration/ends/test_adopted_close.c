@@ -13,20 +13,6 @@ has_no_ephemerals (gpointer data)
   return nodes != NULL && nodes[0] == NULL;
 }
 
-typedef struct
-{
-  Fixture *fixture;
-  gint64 session;
-} Watching;
-
-static gboolean
-watches_nothing (gpointer data)
-{
-  Watching *watching = data;
-  return four_letter_watches_of_session (fixture_server (watching->fixture), watching->session)
-         == 0;
-}
-
 static void
 check_usable (Program *program)
 {
@@ -82,9 +68,9 @@ TEST (test_nothing_stays)
   check_usable (program);
 
   /* The server keeps our watches on other nodes until they fire. */
-  Watching watching = { fixture, program_session (program) };
   contender_join (holder);
-  assert_true (wait_until (watches_nothing, &watching, LONG_MS));
+  assert_soon (four_letter_watches_of_session (fixture_server (fixture), program_session (program))
+               == 0);
   check_usable (program);
   curator_client_close (direct);
 }

@@ -297,14 +297,6 @@ rests_when_told (CuratorZkOps *ops, CuratorZkHandle *handle)
   return may_rest ? curator_zk_ops_real ()->rest_us (ops, handle) : 1000;
 }
 
-static gboolean
-has_two_sessions (gpointer data)
-{
-  CuratorClient *client = data;
-  return CURATOR_WITH_MUTEX (client,
-                             client->sessions_open == 2 && curator_client_is_connected (client));
-}
-
 /* The first one's handle does not rest until the second one is connected. */
 TEST (test_the_next_session_does_not_wait)
 {
@@ -318,7 +310,8 @@ TEST (test_the_next_session_does_not_wait)
   client_start (client);
   End end = { .server = fixture_server (fixture), .kind.cause = BY_EXPIRY, .client = client };
   cause (&end);
-  assert_true (wait_until (has_two_sessions, client, LONG_MS));
+  assert_soon (CURATOR_WITH_MUTEX (client, client->sessions_open == 2
+                                               && curator_client_is_connected (client)));
   g_atomic_int_set (&restless.may_rest, 1);
   curator_client_close (client);
 }

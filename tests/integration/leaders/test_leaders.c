@@ -232,18 +232,6 @@ count_destroyed (gpointer user_data)
   g_atomic_int_inc (&((Inside *) user_data)->destroyed);
 }
 
-static gboolean
-is_destroyed (gpointer inside)
-{
-  return g_atomic_int_get (&((Inside *) inside)->destroyed) == 1;
-}
-
-static gboolean
-is_cancelled (gpointer inside)
-{
-  return g_atomic_int_get (&((Inside *) inside)->cancelled) == 1;
-}
-
 /* The function closes its selector, its client, or releases its lease. */
 TEST (test_end_from_inside)
 {
@@ -264,10 +252,10 @@ TEST (test_end_from_inside)
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
       assert_children (fixture, PATH, 1, LONG_MS);
       pthread_mutex_unlock (&inside.mutex);
-      assert_true (wait_until (is_cancelled, &inside, LONG_MS));
+      assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
       assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
       curator_leader_selector_unref (selector);
-      assert_true (wait_until (is_destroyed, &inside, LONG_MS));
+      assert_soon (g_atomic_int_get (&inside.destroyed) == 1);
       assert_no_residue (fixture, PATH, LONG_MS);
     }
 }
@@ -409,12 +397,6 @@ on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
     }
 }
 
-static gboolean
-is_one (gpointer number)
-{
-  return g_atomic_int_get ((gint *) number) == 1;
-}
-
 /* A latch that may not create its node says so, and leads as soon as it may. */
 TEST (test_await_on_a_forbidden_path)
 {
@@ -428,7 +410,7 @@ TEST (test_await_on_a_forbidden_path)
       curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
   g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
   assert_true (wait_until (await_names_the_cause, latch->latch, LONG_MS));
-  assert_true (wait_until (is_one, &n_told, LONG_MS));
+  assert_soon (g_atomic_int_get (&n_told) == 1);
   curator_client_remove_connection_error_listener (client, id);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
   latch_assert_leads (latch);

@@ -115,31 +115,17 @@ take (const Case *it, CuratorClient *client, KindNew make)
   return taking;
 }
 
-typedef struct
-{
-  const Case *it;
-  CuratorClient *client;
-} Watcher;
-
-static gboolean
-is_watching (gpointer data)
-{
-  const Watcher *watcher = data;
-  return four_letter_watches_of_session (fixture_server (watcher->it->fixture),
-                                         curator_client_get_session_id (watcher->client))
-         > 0;
-}
-
 /* So many calls of the client wait. Those for a fixed node have no node, and one watch. */
 static void
 assert_queued (const Case *it, CuratorClient *client, int n)
 {
-  Watcher watcher = { it, client };
   const gboolean has_turns = g_strcmp0 (it->kind->queues[1], TURNS) == 0;
   g_autofree char *queue = queue_of (it, n > 1 && has_turns ? 1 : 0);
 
   if (is_fixed (it))
-    assert_true (wait_until (is_watching, &watcher, LONG_MS));
+    assert_soon (four_letter_watches_of_session (fixture_server (it->fixture),
+                                                 curator_client_get_session_id (client))
+                 > 0);
   else
     assert_children (it->fixture, queue, n > 1 && has_turns ? n : it->kind->n_leases + n, LONG_MS);
 }

@@ -76,19 +76,6 @@ check_watches (Fixture *fixture, Queue *queue, int position)
   assert_true (watches_next || position == 0);
 }
 
-typedef struct
-{
-  Fixture *fixture;
-  const char *path;
-} Place;
-
-static gboolean
-all_watch (gpointer data)
-{
-  Place *place = data;
-  return four_letter_watches_below (fixture_server (place->fixture), place->path) >= N_WAITERS;
-}
-
 static FourLetterPackets
 packets_of (Fixture *fixture, Queue *queue, int position)
 {
@@ -100,10 +87,10 @@ packets_of (Fixture *fixture, Queue *queue, int position)
 
 TEST (test_release_wakes_only_the_next)
 {
-  Place place = { fixture, "/waiters/herd" };
+  const char *path = "/waiters/herd";
   Queue queue = { 0 };
-  queue_up (fixture, &queue, place.path);
-  assert_true (wait_until (all_watch, &place, LONG_MS));
+  queue_up (fixture, &queue, path);
+  assert_soon (four_letter_watches_below (fixture_server (fixture), path) >= N_WAITERS);
   const gint64 before_ms = wait_now_ms ();
   for (int i = 0; i <= N_WAITERS; i++)
     {
@@ -132,7 +119,7 @@ TEST (test_release_wakes_only_the_next)
       contender_tell_release (queue.contenders[i]);
     }
   queue_dissolve (&queue);
-  assert_no_residue (fixture, place.path, 3000);
+  assert_no_residue (fixture, path, 3000);
 }
 
 /* One client, one session: its waiters share watches, and each still gets its turn. */
@@ -284,12 +271,7 @@ acquire_in_batches (Outcomes *outcomes, gboolean cancel)
           wait_ms (i % 5);
           g_cancellable_cancel (cancellable);
         }
-      gint64 deadline = wait_now_ms () + LONG_MS;
-      while (n_outcomes (outcomes) < wanted)
-        {
-          assert_true (wait_now_ms () < deadline);
-          wait_ms (1);
-        }
+      assert_soon (n_outcomes (outcomes) >= wanted);
     }
 }
 
