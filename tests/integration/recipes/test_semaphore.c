@@ -34,16 +34,16 @@ static const struct
   int threads;
   int rounds;
   int hold_ms;
-  gboolean several;  /* a random number of leases at a time, or one */
+  int most;          /* leases that one acquires, a random number up to this */
   int least_at_once; /* are held at some time */
 } rushes[] = {
-  { "one lease", 1, 2, 12, 15, 5, FALSE, 1 },
-  { "three leases", 3, 2, 12, 15, 5, TRUE, 3 },
-  { "ten leases", 10, 2, 12, 15, 5, TRUE, 3 },
-  { "testMaxPerSession", 5, 10, 10, 20, 2, TRUE, 1 },
-  { "testRelease1AtATime", 5, 10, 10, 10, 30, FALSE, 5 },
-  { "testReleaseInChunks", 11, 1, 100, 1, 2, FALSE, 1 },
-  { "testThreads", 1, 1, 10, 5, 2, FALSE, 1 },
+  { "one lease", 1, 2, 12, 15, 5, 1, 1 },
+  { "three leases", 3, 2, 12, 15, 5, 2, 3 },
+  { "ten leases", 10, 2, 12, 15, 5, 2, 3 },
+  { "testMaxPerSession", 5, 10, 10, 20, 2, 5, 1 },
+  { "testRelease1AtATime", 5, 10, 10, 10, 30, 1, 5 },
+  { "testReleaseInChunks", 11, 1, 100, 1, 2, 1, 1 },
+  { "testThreads", 1, 1, 10, 5, 2, 1, 1 },
 };
 
 typedef struct
@@ -68,9 +68,7 @@ come_and_go (void *data)
   Crowd *crowd = visitor->crowd;
   for (int i = 0; i < rushes[visitor->rush].rounds; i++)
     {
-      const int n = rushes[visitor->rush].several
-                        ? g_rand_int_range (visitor->rand, 1, rushes[visitor->rush].max + 1)
-                        : 1;
+      const int n = g_rand_int_range (visitor->rand, 1, rushes[visitor->rush].most + 1);
       g_autoptr (GPtrArray) leases =
           curator_semaphore_acquire_n (visitor->semaphore, n, LONG_MS, NULL, NULL);
       if (leases == NULL || leases->len != (guint) n)
