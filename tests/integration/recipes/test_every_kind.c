@@ -170,7 +170,9 @@ assert_owned (const Case *it, CuratorClient *client, Taking *taking)
     {
       CuratorLease *lease = taking_lease (taking, i);
       struct Stat stat = { 0 };
-      raw_zk_get (it->fixture->raw, curator_lease_get_node_path (lease), NULL, &stat);
+      /* After a restart the observer connects again, too. */
+      assert_soon (raw_zk_get (it->fixture->raw, curator_lease_get_node_path (lease), NULL, &stat)
+                   == ZOK);
       assert_int_equal (stat.czxid, curator_lease_get_fencing_token (lease));
       assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
       assert_int_equal (stat.ephemeralOwner, curator_lease_get_session_id (lease));
