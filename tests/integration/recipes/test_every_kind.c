@@ -191,6 +191,14 @@ assert_ends (Taking *taking, GQuark domain, int code)
 }
 
 static void
+assert_watches_nothing (const Case *it)
+{
+  assert_soon (four_letter_watches_of_session (fixture_server (it->fixture),
+                                               curator_client_get_session_id (it->client))
+               == 0);
+}
+
+static void
 give_up (Case *it)
 {
   const KindNew own = it->kind->own;
@@ -204,6 +212,7 @@ give_up (Case *it)
   g_autoptr (Taking) try = start (it, it->client, own, 0, NULL);
   assert_ends (try, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
   assert_one_holds (it);
+  assert_watches_nothing (it);
 
   g_autoptr (Taking) first = start (it, it->client, own, CURATOR_WAIT_FOREVER, cancellable);
   assert_queued (it, it->client, 1);
@@ -213,6 +222,7 @@ give_up (Case *it)
   assert_ends (first, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   assert_ends (second, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   assert_one_holds (it);
+  assert_watches_nothing (it);
   taking_give_back (held);
   g_autoptr (Taking) next = take (it, it->client, own);
   give_all_back (it, next);
