@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #ifndef SUITE_FIXTURE
-#define SUITE_FIXTURE void *nothing
+#define SUITE_FIXTURE void *no_fixture
 #define SUITE_SETUP   NULL
 #endif
 

@@ -325,8 +325,10 @@ TEST (test_server_restarts)
   Case cases[N];
   Taking *held[N];
   Taking *waiting[N];
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
 
+  client_start (client);
   for (int i = 0; i < N; i++)
     {
       cases[i] = case_on (fixture, &kinds[i], client, client);
@@ -335,6 +337,7 @@ TEST (test_server_restarts)
       assert_queued (&cases[i], client, 1);
     }
   assert_true (zk_server_restart (fixture->server));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
   for (int i = 0; i < N; i++)
     {
       taking_give_back (held[i]);
@@ -345,6 +348,7 @@ TEST (test_server_restarts)
       taking_free (waiting[i]);
       g_free (cases[i].base);
     }
+  curator_client_close (client);
 }
 
 /* --- requests that are lost, nodes of others ------------------------------------------------------- */
