@@ -87,10 +87,8 @@ was_told (gpointer data)
   return g_atomic_int_get ((gint *) data) > 0;
 }
 
-static void
-test_turns (void **state)
+TEST (test_turns)
 {
-  Fixture *fixture = *state;
   Party *first = party_new (fixture_server (fixture));
   Party *second = party_new (fixture_server (fixture));
   assert_string_equal (zkr_lock_getpath (&first->mutex), PATH);
@@ -128,10 +126,8 @@ test_turns (void **state)
 }
 
 /* The mutex ends in each state: held, waiting, initialized again. */
-static void
-test_ends (void **state)
+TEST (test_ends)
 {
-  Fixture *fixture = *state;
   Party *first = party_new (fixture_server (fixture));
   Party *second = party_new (fixture_server (fixture));
   Party *third = party_new (fixture_server (fixture));
@@ -156,10 +152,8 @@ test_ends (void **state)
   party_free (second);
 }
 
-static void
-test_loss_is_told (void **state)
+TEST (test_loss_is_told)
 {
-  Fixture *fixture = *state;
   Party *party = party_new (fixture_proxy (fixture));
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
   assert_true (zkr_lock_isowner (&party->mutex));
@@ -173,10 +167,8 @@ test_loss_is_told (void **state)
   party_free (party);
 }
 
-static void
-test_release_in_the_completion (void **state)
+TEST (test_release_in_the_completion)
 {
-  Fixture *fixture = *state;
   Party *party = party_new (fixture_server (fixture));
   party->releases = TRUE;
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
@@ -187,10 +179,8 @@ test_release_in_the_completion (void **state)
 }
 
 /* A completion that ends its thread keeps nobody waiting, and the next one comes. */
-static void
-test_completion_ends_its_thread (void **state)
+TEST (test_completion_ends_its_thread)
 {
-  Fixture *fixture = *state;
   Party *party = party_new (fixture_server (fixture));
   party->ends = TRUE;
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
@@ -201,10 +191,8 @@ test_completion_ends_its_thread (void **state)
   party_free (party);
 }
 
-static void
-test_arguments (void **state)
+TEST (test_arguments)
 {
-  Fixture *fixture = *state;
   Party *party = party_new (fixture_server (fixture));
   zkr_lock_mutex_t mutex;
   assert_int_equal (zkr_lock_init (&mutex, NULL, (char *) PATH, NULL), ZBADARGUMENTS);
@@ -226,14 +214,6 @@ test_arguments (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_turns),
-    heal_and_test (test_ends),
-    heal_and_test (test_loss_is_told),
-    heal_and_test (test_release_in_the_completion),
-    heal_and_test (test_completion_ends_its_thread),
-    heal_and_test (test_arguments),
-  };
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return suite_run ("zoo lock", fixture_start, fixture_stop);
 }

@@ -169,7 +169,8 @@ party_new (zhandle_t *zh, const char *path)
   pthread_mutex_init (&party->guard, NULL);
   pthread_cond_init (&party->changed, NULL);
   assert_int_equal (
-      zkr_lock_init_cb (&party->mutex, zh, (char *) path, &ZOO_OPEN_ACL_UNSAFE, on_word, party), ZOK);
+      zkr_lock_init_cb (&party->mutex, zh, (char *) path, &ZOO_OPEN_ACL_UNSAFE, on_word, party),
+      ZOK);
   return party;
 }
 
@@ -205,10 +206,8 @@ is_no_owner (gpointer data)
 
 /* It keeps no other mutex of the handle: a free one is granted and told, one that waits is granted in its turn, and
  * one leaves its queue. */
-static void
-test_nobody_waits_for_another_completion (void **state)
+TEST (test_nobody_waits_for_another_completion)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_server (fixture));
   zhandle_t *other = open_handle (fixture_server (fixture));
   Party *blocked = party_new (zh, "/words/blocked");
@@ -247,10 +246,8 @@ test_nobody_waits_for_another_completion (void **state)
 }
 
 /* Each of two mutexes is told of its loss, and of the loss last, whichever completion blocks. */
-static void
-test_a_loss_is_the_last_word (void **state)
+TEST (test_a_loss_is_the_last_word)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_proxy (fixture));
   Party *parties[] = { party_new (zh, "/words/a"), party_new (zh, "/words/b") };
   set_blocks (parties[0], TRUE);
@@ -283,10 +280,8 @@ lock_untold (Party *party)
   assert_heard (party, "");
 }
 
-static void
-test_unlock_tells_in_order (void **state)
+TEST (test_unlock_tells_in_order)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_server (fixture));
   Party *party = party_new (zh, "/words/unlocked");
   lock_untold (party);
@@ -298,10 +293,8 @@ test_unlock_tells_in_order (void **state)
 }
 
 /* A lock that is lost before the mutex could be told of it is never told as acquired. */
-static void
-test_no_lost_lock_is_told_as_acquired (void **state)
+TEST (test_no_lost_lock_is_told_as_acquired)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_proxy (fixture));
   Party *party = party_new (zh, "/words/late");
   lock_untold (party);
@@ -315,10 +308,8 @@ test_no_lost_lock_is_told_as_acquired (void **state)
   zookeeper_close (zh);
 }
 
-static void
-test_told_where_no_thread_is_left (void **state)
+TEST (test_told_where_no_thread_is_left)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_server (fixture));
   Party *party = party_new (zh, "/words/threadless");
   g_atomic_pointer_set (&has_no_thread, party->mutex.curator);
@@ -342,10 +333,8 @@ unlock (void *data)
 }
 
 /* The next one gets the lock when the completion has returned, also if it ends its thread. */
-static void
-test_the_word_comes_before_the_release (void **state)
+TEST (test_the_word_comes_before_the_release)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_server (fixture));
   for (int ends = 0; ends < 2; ends++)
     {
@@ -374,10 +363,8 @@ test_the_word_comes_before_the_release (void **state)
   zookeeper_close (zh);
 }
 
-static void
-test_close_is_told (void **state)
+TEST (test_close_is_told)
 {
-  Fixture *fixture = *state;
   zhandle_t *zh = open_handle (fixture_server (fixture));
   Party *party = party_new (zh, "/words/closed");
   lock_untold (party);
@@ -442,7 +429,9 @@ play (void *data)
       const guint kind = g_rand_int (player->random) % 4;
       player->n_failed += zkr_lock_lock (&player->mutex) != ZOK;
       /* Given up at once; when it is held; when it was told. */
-      while (kind > 0 && !(kind == 1 ? zkr_lock_isowner (&player->mutex) : g_atomic_int_get (&player->has_lock)))
+      while (kind > 0
+             && !(kind == 1 ? zkr_lock_isowner (&player->mutex)
+                            : g_atomic_int_get (&player->has_lock)))
         g_usleep (50);
       if (kind == 3)
         g_usleep (g_rand_int (player->random) % MOST_US);
@@ -454,10 +443,8 @@ play (void *data)
 }
 
 /* Six mutexes of two handles: four on one path, the others alone. */
-static void
-test_never_two_that_were_told (void **state)
+TEST (test_never_two_that_were_told)
 {
-  Fixture *fixture = *state;
   const guint n_rounds = number_from ("CURATOR_TEST_RUNS", N_ROUNDS);
   const guint seed = number_from ("CURATOR_TEST_SEED", g_random_int ());
   static const char *const paths[] = { "/words/rounds", "/words/alone", "/words/too" };
@@ -476,8 +463,9 @@ test_never_two_that_were_told (void **state)
       players[i].observer = &observers[path_of[i]];
       players[i].random = g_rand_new_with_seed (seed + i);
       players[i].n_to_come = (n_rounds + i) / N_PLAYERS;
-      assert_int_equal (zkr_lock_init_cb (&players[i].mutex, handles[i % 2], (char *) paths[path_of[i]],
-                                          &ZOO_OPEN_ACL_UNSAFE, on_judged_word, &players[i]),
+      assert_int_equal (zkr_lock_init_cb (&players[i].mutex, handles[i % 2],
+                                          (char *) paths[path_of[i]], &ZOO_OPEN_ACL_UNSAFE,
+                                          on_judged_word, &players[i]),
                         ZOK);
     }
   for (guint i = 0; i < N_PLAYERS; i++)
@@ -511,16 +499,6 @@ test_never_two_that_were_told (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_nobody_waits_for_another_completion),
-    heal_and_test (test_a_loss_is_the_last_word),
-    heal_and_test (test_unlock_tells_in_order),
-    heal_and_test (test_no_lost_lock_is_told_as_acquired),
-    heal_and_test (test_told_where_no_thread_is_left),
-    heal_and_test (test_the_word_comes_before_the_release),
-    heal_and_test (test_close_is_told),
-    heal_and_test (test_never_two_that_were_told),
-  };
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return suite_run ("zoo lock words", fixture_start, fixture_stop);
 }

@@ -126,6 +126,15 @@ client_connect (const char *address)
   return client;
 }
 
+CuratorClient *
+client_connect_for (const char *address, gint64 timeout_ms)
+{
+  CuratorClient *client = client_new (address);
+  curator_client_set_session_timeout (client, timeout_ms);
+  client_start (client);
+  return client;
+}
+
 CuratorLock *
 mutex_new (CuratorClient *client, const char *path)
 {
@@ -133,6 +142,40 @@ mutex_new (CuratorClient *client, const char *path)
   CuratorLock *lock = curator_mutex_new (client, path, &error);
   assert_ok (lock != NULL, &error);
   return lock;
+}
+
+CuratorLock *
+fixed_node_new (CuratorClient *client, const char *path)
+{
+  return curator_fixed_node_lock_new (client, path, NULL);
+}
+
+CuratorLock *
+semaphore_mutex_new (CuratorClient *client, const char *path)
+{
+  return curator_semaphore_mutex_new (client, path, NULL);
+}
+
+CuratorLock *
+reader_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_read_lock (both));
+}
+
+CuratorLock *
+writer_new (CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
+  return curator_lock_ref (curator_rw_lock_write_lock (both));
+}
+
+CuratorLock *
+multi_lock_new (CuratorClient *client, const char *path)
+{
+  g_autofree char *second = g_strconcat (path, "-b", NULL);
+  const char *const paths[] = { path, second, NULL };
+  return curator_multi_lock_new_for_paths (client, paths, NULL);
 }
 
 void
@@ -156,6 +199,39 @@ check_ok (gboolean result, GError **error, const char *call, const char *file, i
       print_error ("%s: %s\n", call, *error != NULL ? (*error)->message : "no error set");
       _fail (file, line);
     }
+}
+
+void
+check_acquired (CuratorLock *lock, const char *name, const char *file, int line)
+{
+  g_autoptr (GError) error = NULL;
+  check_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error, name, file, line);
+}
+
+void
+check_not_acquired (CuratorLock *lock, gint64 timeout_ms, CuratorError code, const char *name,
+                    const char *file, int line)
+{
+  g_autoptr (GError) error = NULL;
+  if (curator_lock_acquire (lock, timeout_ms, NULL, &error))
+    g_set_error_literal (&error, G_IO_ERROR, 0, "granted");
+  check_error (&error, CURATOR_ERROR, (int) code, name, file, line);
+}
+
+void
+check_released (CuratorLock *lock, const char *name, const char *file, int line)
+{
+  g_autoptr (GError) error = NULL;
+  check_ok (curator_lock_release (lock, 0, NULL, &error), &error, name, file, line);
+}
+
+CuratorLease *
+check_lease_of (CuratorLock *lock, const char *name, const char *file, int line)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  check_ok (lease != NULL, &error, name, file, line);
+  return lease;
 }
 
 static void
@@ -228,6 +304,21 @@ gboolean
 contender_wait (Contender *contender, int timeout_ms)
 {
   return wait_until (has_returned, contender, timeout_ms);
+}
+
+void
+contender_assert_granted (Contender *contender)
+{
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_ok (contender->acquired, &contender->error);
+}
+
+Contender *
+contender_of (CuratorLock *lock)
+{
+  Contender *contender = contender_start (lock, LONG_MS, NULL);
+  contender_assert_granted (contender);
+  return contender;
 }
 
 void

@@ -16,12 +16,6 @@
 
 #include <curator/curator.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #define SESSION_MS 4000
 #define LONG_MS    60000 /* for events that must happen, without a promised bound */
@@ -47,6 +41,10 @@ int fixture_stop (void **state);
 int fixture_heal (void **state);
 #define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
+#define SUITE_FIXTURE Fixture *fixture
+#define SUITE_SETUP   fixture_heal
+#include "support/suite.h"
+
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);
 
@@ -55,7 +53,16 @@ CuratorClient *client_new (const char *address);
 void client_start (CuratorClient *client);
 /* Created, started and connected. */
 CuratorClient *client_connect (const char *address);
+CuratorClient *client_connect_for (const char *address, gint64 session_ms);
 CuratorLock *mutex_new (CuratorClient *client, const char *path);
+
+/* A lock of each other kind. */
+typedef CuratorLock *(*KindNew) (CuratorClient *client, const char *path);
+CuratorLock *fixed_node_new (CuratorClient *client, const char *path);
+CuratorLock *semaphore_mutex_new (CuratorClient *client, const char *path);
+CuratorLock *reader_new (CuratorClient *client, const char *path);
+CuratorLock *writer_new (CuratorClient *client, const char *path);
+CuratorLock *multi_lock_new (CuratorClient *client, const char *path); /* and path "-b" */
 
 /* Expires the session that last went through the proxy, and returns its id. Its owner is cut off
  * meanwhile, so that it cannot rejoin the session before it expires; it learns of the expiry when
@@ -68,6 +75,30 @@ gint64 fixture_expire (Fixture *fixture);
 #define assert_curator_error(error, code) assert_error (error, CURATOR_ERROR, code)
 /* Asserts that a call succeeded, and prints its error if not. */
 #define assert_ok(call, error) check_ok ((call), (error), #call, __FILE__, __LINE__)
+/* Waits until the condition holds. */
+#define assert_soon(condition)                                                                     \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    const gint64 until_ms = wait_now_ms () + LONG_MS;                                              \
+    while (!(condition))                                                                           \
+      {                                                                                            \
+        if (wait_now_ms () > until_ms)                                                             \
+          fail_msg ("not in time: %s", #condition);                                                \
+        wait_ms (2);                                                                               \
+      }                                                                                            \
+  }                                                                                                \
+  G_STMT_END
+/* Acquires without haste, tries in vain, or releases, on the test's own thread. */
+#define assert_acquired(lock) check_acquired ((lock), #lock, __FILE__, __LINE__)
+#define assert_not_acquired(lock, timeout_ms, code)                                                \
+  check_not_acquired ((lock), (timeout_ms), (code), #code, __FILE__, __LINE__)
+#define assert_released(lock) check_released ((lock), #lock, __FILE__, __LINE__)
+#define lease_of(lock)        check_lease_of ((lock), #lock, __FILE__, __LINE__)
+void check_acquired (CuratorLock *lock, const char *name, const char *file, int line);
+void check_not_acquired (CuratorLock *lock, gint64 timeout_ms, CuratorError code, const char *name,
+                         const char *file, int line);
+void check_released (CuratorLock *lock, const char *name, const char *file, int line);
+CuratorLease *check_lease_of (CuratorLock *lock, const char *name, const char *file, int line);
 void check_error (GError **error, GQuark domain, int code, const char *name, const char *file,
                   int line);
 void check_ok (gboolean result, GError **error, const char *call, const char *file, int line);
@@ -99,6 +130,9 @@ typedef struct
 Contender *contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable);
 /* Waits until acquire has returned, with any result. */
 gboolean contender_wait (Contender *contender, int timeout_ms);
+/* Asserts that it is granted; the other starts it first. */
+void contender_assert_granted (Contender *contender);
+Contender *contender_of (CuratorLock *lock);
 gboolean contender_has_returned (Contender *contender);
 void contender_tell_release (Contender *contender);
 /* Makes it release and joins its thread; then all its fields may be read. */

@@ -5,12 +5,11 @@
 #include "contest.h"
 #include "support/zk_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#ifndef SUITE_FIXTURE
+#define SUITE_FIXTURE ZkServer *server
+#define SUITE_SETUP   NULL
+#endif
+#include "support/suite.h"
 
 /* A group's set-up and tear-down; the state is the ZkServer. */
 int contest_server_start (void **state);

@@ -119,21 +119,14 @@ contend (ZkServer *server, const Shape *shape, int total, gboolean compare)
   print_message ("\n");
 }
 
-static void
-test_multilock (void **state)
+TEST (test_multilock)
 {
   const char *given = g_getenv (TOTAL_VARIABLE);
   const int total = given != NULL ? (int) g_ascii_strtoll (given, NULL, 10) : SHORT_TOTAL;
 
   assert_true (total > 0);
   for (gsize i = given != NULL ? 0 : 1; i < G_N_ELEMENTS (shapes); i++)
-    contend (*state, &shapes[i], total, given != NULL);
+    contend (server, &shapes[i], total, given != NULL);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_multilock) };
-  return cmocka_run_group_tests_name ("interop: multi-locks", tests, contest_server_start,
-                                      contest_server_stop);
-}
+SUITE ("interop: multi-locks", contest_server_start, contest_server_stop)

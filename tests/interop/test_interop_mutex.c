@@ -94,17 +94,15 @@ contend (ZkServer *server, int c_processes, int threads, int acquisitions, int h
   return events;
 }
 
-static void
-test_mutex (void **state)
+TEST (test_mutex)
 {
-  g_autoptr (GArray) events = contend (*state, 2, THREADS, ACQUISITIONS, 1);
+  g_autoptr (GArray) events = contend (server, 2, THREADS, ACQUISITIONS, 1);
   check_shares (events);
 }
 
-static void
-test_many_sessions (void **state)
+TEST (test_many_sessions)
 {
-  g_autoptr (GArray) events = contend (*state, MANY_PROCESSES, 1, FEW_ACQUISITIONS, LONGER_MS);
+  g_autoptr (GArray) events = contend (server, MANY_PROCESSES, 1, FEW_ACQUISITIONS, LONGER_MS);
   gboolean c_has_begun = FALSE;
   int java_grants = 0;
   for (guint i = 0; i < events->len; i++)
@@ -118,11 +116,4 @@ test_many_sessions (void **state)
   assert_true (java_grants > 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_mutex),
-                                      cmocka_unit_test (test_many_sessions) };
-  return cmocka_run_group_tests_name ("interop: mutex", tests, contest_server_start,
-                                      contest_server_stop);
-}
+SUITE ("interop: mutex", contest_server_start, contest_server_stop)

@@ -34,10 +34,8 @@ resize (gpointer data)
     }
 }
 
-static void
-test_resize_while_running (void **state)
+TEST (test_resize_while_running)
 {
-  ZkServer *server = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = curator_client_new (zk_server_address (server), NULL);
   assert_true (curator_client_start (client, &error));
@@ -73,12 +71,4 @@ test_resize_while_running (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_resize_while_running),
-  };
-  return cmocka_run_group_tests_name ("interop: resize", tests, contest_server_start,
-                                      contest_server_stop);
-}
+SUITE ("interop: resize", contest_server_start, contest_server_stop)

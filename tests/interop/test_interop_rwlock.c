@@ -2,10 +2,8 @@
  * either language is granted during a downgrade in C. */
 #include "contest_test.h"
 
-static void
-test_readers_and_writers (void **state)
+TEST (test_readers_and_writers)
 {
-  ZkServer *server = *state;
   const ContestProcess processes[] = {
     { "rw", FALSE, 6, 70 }, { "rw", FALSE, 6, 70 }, { "rw", TRUE, 6, 70 }, { NULL, FALSE, 0, 0 }
   };
@@ -35,10 +33,8 @@ is_token_of_a_reader (const GArray *events, const CheckViolation *violation)
   return violation->kind == CHECK_TOKEN_NOT_RISING && first->kind == RECORD_READ;
 }
 
-static void
-test_downgrade (void **state)
+TEST (test_downgrade)
 {
-  ZkServer *server = *state;
   const ContestProcess processes[] = { { "downgrade", FALSE, 3, 60 },
                                        { "downgrade", FALSE, 3, 60 },
                                        { "write", FALSE, 2, 60 },
@@ -64,13 +60,4 @@ test_downgrade (void **state)
   assert_none_below (server, "/interop/downgrade");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_readers_and_writers),
-    cmocka_unit_test (test_downgrade),
-  };
-  return cmocka_run_group_tests_name ("interop: read-write locks", tests, contest_server_start,
-                                      contest_server_stop);
-}
+SUITE ("interop: read-write locks", contest_server_start, contest_server_stop)

@@ -1,7 +1,8 @@
 /* C and Java contend on the paths of a secured ensemble: over TLS, over SASL, over both. Only those
  * who have authenticated may create nodes there. */
-#include "contest_test.h"
 #include "integration/secured/secured.h"
+
+#include "contest_test.h"
 
 #include <string.h>
 

@@ -25,29 +25,24 @@ run_size (ZkServer *server, int size)
   assert_semaphore_is_free (server, path);
 }
 
-static void
-test_size_1 (void **state)
+TEST (test_size_1)
 {
-  run_size (*state, 1);
+  run_size (server, 1);
 }
 
-static void
-test_size_3 (void **state)
+TEST (test_size_3)
 {
-  run_size (*state, 3);
+  run_size (server, 3);
 }
 
-static void
-test_size_10 (void **state)
+TEST (test_size_10)
 {
-  run_size (*state, 10);
+  run_size (server, 10);
 }
 
 /* Leases wanted two at a time in C, one at a time in Java. */
-static void
-test_several_at_a_time (void **state)
+TEST (test_several_at_a_time)
 {
-  ZkServer *server = *state;
   const ContestProcess processes[] = { { "semaphore:3:2", FALSE, 3, 60 },
                                        { "semaphore:3:2", FALSE, 3, 60 },
                                        { "semaphore:3", TRUE, 3, 60 },
@@ -64,15 +59,4 @@ test_several_at_a_time (void **state)
   assert_semaphore_is_free (server, "/interop/several");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_size_1),
-    cmocka_unit_test (test_size_3),
-    cmocka_unit_test (test_size_10),
-    cmocka_unit_test (test_several_at_a_time),
-  };
-  return cmocka_run_group_tests_name ("interop: semaphores", tests, contest_server_start,
-                                      contest_server_stop);
-}
+SUITE ("interop: semaphores", contest_server_start, contest_server_stop)

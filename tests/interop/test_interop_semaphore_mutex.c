@@ -1,10 +1,8 @@
 /* Semaphore mutexes in C and Java on one path; and multi-locks in C against a mutex in Java. */
 #include "contest_test.h"
 
-static void
-test_semaphore_mutex (void **state)
+TEST (test_semaphore_mutex)
 {
-  ZkServer *server = *state;
   const ContestProcess processes[] = { { "semmutex", FALSE, 4, 90 },
                                        { "semmutex", FALSE, 4, 90 },
                                        { "semmutex", TRUE, 4, 90 },
@@ -22,10 +20,8 @@ test_semaphore_mutex (void **state)
 }
 
 /* A multi-lock of three kinds against Java's mutex on the path of its first member. */
-static void
-test_multi_lock (void **state)
+TEST (test_multi_lock)
 {
-  ZkServer *server = *state;
   const ContestProcess processes[] = { { "multi", FALSE, 4, 90 },
                                        { "multi", FALSE, 4, 90 },
                                        { "mutex", TRUE, 4, 90 },
@@ -44,13 +40,4 @@ test_multi_lock (void **state)
   assert_none_below (server, "/interop/multi-third");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_semaphore_mutex),
-    cmocka_unit_test (test_multi_lock),
-  };
-  return cmocka_run_group_tests_name ("interop: semaphore mutexes and multi-locks", tests,
-                                      contest_server_start, contest_server_stop);
-}
+SUITE ("interop: semaphore mutexes and multi-locks", contest_server_start, contest_server_stop)

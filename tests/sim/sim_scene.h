@@ -7,6 +7,7 @@
 #define SIM_SCENE_H
 
 #include "sim.h"
+#include "support/suite.h"
 
 #include "curator/curator.h"
 
@@ -48,6 +49,14 @@ typedef struct
 void scene_expect_no_watches (Scene *scene);
 /* Asserts that nothing failed under any seed. */
 void scene_play (const ScenePlay *play);
+/* A test that plays one scene: the fields of its ScenePlay. */
+#define SCENE_TEST(name, ...)                                                                      \
+  static void name (void **state)                                                                  \
+  {                                                                                                \
+    const ScenePlay play = { __VA_ARGS__ };                                                        \
+    scene_play (&play);                                                                            \
+  }                                                                                                \
+  SUITE_ADD (name, name, NULL)
 /* For main: silences the log; SIM_TEST=test_x runs one scene. */
 void scene_prepare (const char *program);
 

@@ -72,14 +72,8 @@ hold_over_a_pause (gpointer data)
   EXPECT (scene, (notices.n_losses == 1) == (now_ms <= 1));
 }
 
-static void
-test_pause_with_all_clocks (void **state)
-{
-  const ScenePlay play = { .roles = { hold_over_a_pause },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_pause_with_all_clocks, .roles = { hold_over_a_pause }, .session_ms = SESSION_MS,
+            .n_seeds = 100)
 
 /* While all is well, a step that leaves something makes the hold suspect until the next proof. */
 static void
@@ -106,14 +100,8 @@ hold_over_a_step (gpointer data)
   EXPECT (scene, notices.n_losses == 1 || notices.n_held == notices.n_suspects);
 }
 
-static void
-test_steps_of_the_wall_clock (void **state)
-{
-  const ScenePlay play = { .roles = { hold_over_a_step },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 200 };
-  scene_play (&play);
-}
+SCENE_TEST (test_steps_of_the_wall_clock, .roles = { hold_over_a_step }, .session_ms = SESSION_MS,
+            .n_seeds = 200)
 
 static void
 hold_over_a_slew (gpointer data)
@@ -131,23 +119,12 @@ hold_over_a_slew (gpointer data)
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > SESSION_MS / 2);
 }
 
-static void
-test_slews_of_the_wall_clock (void **state)
-{
-  const ScenePlay play = { .roles = { hold_over_a_slew },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 20 };
-  scene_play (&play);
-}
+SCENE_TEST (test_slews_of_the_wall_clock, .roles = { hold_over_a_slew }, .session_ms = SESSION_MS,
+            .n_seeds = 20)
 
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_pause_with_all_clocks),
-    cmocka_unit_test (test_steps_of_the_wall_clock),
-    cmocka_unit_test (test_slews_of_the_wall_clock),
-  };
   scene_prepare ("test_sim_clocks");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim clocks", NULL, NULL);
 }

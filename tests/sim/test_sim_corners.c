@@ -93,12 +93,7 @@ wait_for_long_paths (gpointer data)
   EXPECT (scene, scene->n_holders > N_LONG_PATHS / 2);
 }
 
-static void
-test_watch_limit (void **state)
-{
-  const ScenePlay play = { .roles = { hold_long_paths, wait_for_long_paths }, .n_seeds = 1 };
-  scene_play (&play);
-}
+SCENE_TEST (test_watch_limit, .roles = { hold_long_paths, wait_for_long_paths }, .n_seeds = 1)
 
 /* More requests than may be in flight: the rest is queued. */
 static void
@@ -139,8 +134,7 @@ acquire_very_many_and_expire (gpointer data)
   AWAIT (scene, scene->n_holders == N);
 }
 
-static void
-test_more_than_may_be_under_way (void **state)
+TEST (test_more_than_may_be_under_way)
 {
   const ScenePlay play = { .roles = { acquire_very_many }, .n_seeds = 1 };
   const ScenePlay other = { .roles = { acquire_very_many_and_expire }, .n_seeds = 1 };
@@ -173,13 +167,8 @@ expect_parents_to_stay (Scene *scene)
   EXPECT (scene, sim_world_exists (scene->world, "/other/path"));
 }
 
-static void
-test_no_containers (void **state)
-{
-  const ScenePlay play = { .roles = { make_parents_without_containers },
-                           .check = expect_parents_to_stay };
-  scene_play (&play);
-}
+SCENE_TEST (test_no_containers, .roles = { make_parents_without_containers },
+            .check = expect_parents_to_stay)
 
 /* --- custom drivers --------------------------------------------------------------------------- */
 
@@ -245,12 +234,7 @@ give_up_plain_node (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_plain_node_given_up (void **state)
-{
-  const ScenePlay play = { .roles = { hold_and_wait_until_over, give_up_plain_node } };
-  scene_play (&play);
-}
+SCENE_TEST (test_plain_node_given_up, .roles = { hold_and_wait_until_over, give_up_plain_node })
 
 /* Two waiters on one client that re-evaluate at every change: the second shares the watch. */
 static void
@@ -269,13 +253,9 @@ hear_of_every_change (gpointer data)
   AWAIT (scene, scene->n_holders == 5);
 }
 
-static void
-test_several_for_every_change (void **state)
-{
-  const ScenePlay play = { .roles = { hold_and_wait_until_over, hear_of_every_change },
-                           .check = scene_expect_no_watches };
-  scene_play (&play);
-}
+SCENE_TEST (test_several_for_every_change,
+            .roles = { hold_and_wait_until_over, hear_of_every_change },
+            .check = scene_expect_no_watches)
 
 /* A node that outlives sessions is held until the client is closed, and stays. */
 static void
@@ -297,12 +277,7 @@ hold_lasting_node (gpointer data)
   EXPECT (scene, scene_n_children (scene, SCENE_PATH) == 1);
 }
 
-static void
-test_lasting_node_at_close (void **state)
-{
-  const ScenePlay play = { .roles = { hold_lasting_node } };
-  scene_play (&play);
-}
+SCENE_TEST (test_lasting_node_at_close, .roles = { hold_lasting_node })
 
 /* --- revocation ------------------------------------------------------------------------------- */
 
@@ -340,28 +315,13 @@ be_asked_early (gpointer data)
   AWAIT (scene, scene->n_holders == 1);
 }
 
-static void
-test_asked_early (void **state)
-{
-  const ScenePlay play = { .roles = { be_asked_early } };
-  scene_play (&play);
-}
+SCENE_TEST (test_asked_early, .roles = { be_asked_early })
 
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_watch_limit),
-    cmocka_unit_test (test_more_than_may_be_under_way),
-    cmocka_unit_test (test_no_containers),
-    cmocka_unit_test (test_plain_node_given_up),
-    cmocka_unit_test (test_several_for_every_change),
-    cmocka_unit_test (test_lasting_node_at_close),
-    cmocka_unit_test (test_asked_early),
-  };
-
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
   scene_prepare ("test_sim_corners");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim corners", NULL, NULL);
 }

@@ -76,12 +76,7 @@ lose_node_at_once (gpointer data)
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
 }
 
-static void
-test_node_of_a_hold_deleted (void **state)
-{
-  const ScenePlay play = { .roles = { lose_node_at_once }, .session_ms = 1200 };
-  scene_play (&play);
-}
+SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .session_ms = 1200)
 
 /* The descriptor of a lost hold is readable from the start. */
 static void
@@ -96,12 +91,7 @@ ask_late_for_descriptor (gpointer data)
   EXPECT (scene, curator_lease_get_fd (lease) == curator_lease_get_fd (lease));
 }
 
-static void
-test_late_descriptor (void **state)
-{
-  const ScenePlay play = { .roles = { ask_late_for_descriptor } };
-  scene_play (&play);
-}
+SCENE_TEST (test_late_descriptor, .roles = { ask_late_for_descriptor })
 
 /* A waiter whose node was deleted queues again. */
 static void
@@ -138,13 +128,8 @@ delete_waiting_node (gpointer data)
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
-static void
-test_node_of_a_waiter_deleted (void **state)
-{
-  const ScenePlay play = { .roles = { delete_waiting_node, wait_in_spite_of_deletion },
-                           .session_ms = 1200 };
-  scene_play (&play);
-}
+SCENE_TEST (test_node_of_a_waiter_deleted,
+            .roles = { delete_waiting_node, wait_in_spite_of_deletion }, .session_ms = 1200)
 
 /* A waiter learns of the deletion late, because its list is refused for a while. Other holds keep
  * their proofs. */
@@ -174,12 +159,8 @@ hold_beside_a_deleted_node (gpointer data)
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
-static void
-test_late_notice_of_a_deletion (void **state)
-{
-  const ScenePlay play = { .roles = { hold_beside_a_deleted_node }, .session_ms = 1200 };
-  scene_play (&play);
-}
+SCENE_TEST (test_late_notice_of_a_deletion, .roles = { hold_beside_a_deleted_node },
+            .session_ms = 1200)
 
 /* --- nodes that may be listed, but not read --------------------------------------------------- */
 
@@ -211,13 +192,8 @@ take_turns_as_b (gpointer data)
   take_turns (data, 1);
 }
 
-static void
-test_watched_by_exists (void **state)
-{
-  const ScenePlay play = { .roles = { take_turns_as_a, take_turns_as_b },
-                           .check = scene_expect_no_watches };
-  scene_play (&play);
-}
+SCENE_TEST (test_watched_by_exists, .roles = { take_turns_as_a, take_turns_as_b },
+            .check = scene_expect_no_watches)
 
 /* Given up while the node is being searched for again, and while its delete is in flight. */
 static void
@@ -254,14 +230,8 @@ give_up_about_then (gpointer data)
     }
 }
 
-static void
-test_given_up_while_read_again (void **state)
-{
-  const ScenePlay play = { .roles = { hold_about_as_long, give_up_about_then },
-                           .check = scene_expect_no_watches,
-                           .session_ms = 2000 };
-  scene_play (&play);
-}
+SCENE_TEST (test_given_up_while_read_again, .roles = { hold_about_as_long, give_up_about_then },
+            .check = scene_expect_no_watches, .session_ms = 2000)
 
 static void
 be_refused (gpointer data)
@@ -306,36 +276,15 @@ exceed_the_quota (gpointer data)
   EXPECT (scene, strstr (error->message, "quota") != NULL);
 }
 
-static void
-test_quota_exceeded (void **state)
-{
-  const ScenePlay play = { .roles = { exceed_the_quota } };
-  scene_play (&play);
-}
+SCENE_TEST (test_quota_exceeded, .roles = { exceed_the_quota })
 
-static void
-test_not_authorised (void **state)
-{
-  const ScenePlay play = { .roles = { be_refused } };
-  scene_play (&play);
-}
+SCENE_TEST (test_not_authorised, .roles = { be_refused })
 
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_node_of_a_hold_deleted),
-    cmocka_unit_test (test_late_descriptor),
-    cmocka_unit_test (test_node_of_a_waiter_deleted),
-    cmocka_unit_test (test_late_notice_of_a_deletion),
-    cmocka_unit_test (test_watched_by_exists),
-    cmocka_unit_test (test_given_up_while_read_again),
-    cmocka_unit_test (test_not_authorised),
-    cmocka_unit_test (test_quota_exceeded),
-  };
-
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
   scene_prepare ("test_sim_deletions");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim deletions", NULL, NULL);
 }

@@ -68,14 +68,8 @@ sleep_while_holding (gpointer data)
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
 }
 
-static void
-test_lost_on_time_after_a_sleep (void **state)
-{
-  const ScenePlay play = { .roles = { sleep_while_holding },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_lost_on_time_after_a_sleep, .roles = { sleep_while_holding },
+            .session_ms = SESSION_MS, .n_seeds = 100)
 
 /* --- a pause before an entry -------------------------------------------------------------------- */
 
@@ -103,14 +97,8 @@ enter_after_a_pause (gpointer data)
   curator_client_remove_state_listener (a->client, id);
 }
 
-static void
-test_no_entry_after_a_pause (void **state)
-{
-  const ScenePlay play = { .roles = { enter_after_a_pause },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_no_entry_after_a_pause, .roles = { enter_after_a_pause }, .session_ms = SESSION_MS,
+            .n_seeds = 100)
 
 /* --- what ended a hold -------------------------------------------------------------------------- */
 
@@ -136,14 +124,8 @@ hold_over_a_long_pause (gpointer data)
           counters[CURATOR_COUNTER_LOST_CLOCK] + counters[CURATOR_COUNTER_LOST_SESSION] == 1);
 }
 
-static void
-test_nobody_deleted_it (void **state)
-{
-  const ScenePlay play = { .roles = { hold_over_a_long_pause },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_nobody_deleted_it, .roles = { hold_over_a_long_pause }, .session_ms = SESSION_MS,
+            .n_seeds = 100)
 
 /* --- a holder that hangs ------------------------------------------------------------------------ */
 
@@ -219,14 +201,8 @@ be_granted_next (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_maximum_of_a_hold (void **state)
-{
-  const ScenePlay play = { .roles = { hang_while_holding, be_granted_next },
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 200 };
-  scene_play (&play);
-}
+SCENE_TEST (test_maximum_of_a_hold, .roles = { hang_while_holding, be_granted_next },
+            .session_ms = SESSION_MS, .n_seeds = 200)
 
 /* --- nodes that cannot be read ------------------------------------------------------------------ */
 
@@ -294,22 +270,10 @@ wait_behind_it (gpointer data)
   EXPECT (scene, scene->over);
 }
 
-static void
-test_waiting_behind_an_unreadable_node (void **state)
-{
-  const ScenePlay play = { .roles = { hold_unseen, wait_behind_it },
-                           .check = scene_expect_no_watches,
-                           .session_ms = SESSION_MS,
-                           .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_waiting_behind_an_unreadable_node, .roles = { hold_unseen, wait_behind_it },
+            .check = scene_expect_no_watches, .session_ms = SESSION_MS, .n_seeds = 100)
 
-static void
-test_unreadable_node (void **state)
-{
-  const ScenePlay play = { .roles = { hold_unreadable }, .session_ms = SESSION_MS };
-  scene_play (&play);
-}
+SCENE_TEST (test_unreadable_node, .roles = { hold_unreadable }, .session_ms = SESSION_MS)
 
 /* --- short heartbeats and many requests --------------------------------------------------------- */
 
@@ -345,8 +309,7 @@ hold_busily (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_short_heartbeats (void **state)
+TEST (test_short_heartbeats)
 {
   static const gint64 intervals_ms[] = { 100, 130, 250, 1000 };
   static const gint64 ticks_ms[] = { 250, 1000, 2000 };
@@ -368,16 +331,6 @@ test_short_heartbeats (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_lost_on_time_after_a_sleep),
-    cmocka_unit_test (test_no_entry_after_a_pause),
-    cmocka_unit_test (test_nobody_deleted_it),
-    cmocka_unit_test (test_maximum_of_a_hold),
-    cmocka_unit_test (test_unreadable_node),
-    cmocka_unit_test (test_waiting_behind_an_unreadable_node),
-    cmocka_unit_test (test_short_heartbeats),
-  };
-
   scene_prepare ("test_sim_holds");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim holds", NULL, NULL);
 }

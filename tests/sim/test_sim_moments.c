@@ -3,6 +3,7 @@
  * Two machines and one lock.
  */
 #include "sim_machine.h"
+#include "support/suite.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,8 +59,7 @@ expect_grant_without_event (guint32 seed, NewLock new_lock, SimLoss where)
   sim_world_free (world);
 }
 
-static void
-test_p11_lost_event (void **state)
+TEST (test_p11_lost_event)
 {
   static const NewLock recipes[] = { curator_mutex_new, curator_fixed_node_lock_new,
                                      curator_semaphore_mutex_new };
@@ -132,8 +132,7 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
   return lost;
 }
 
-static void
-test_p20_pause_before_a_hold (void **state)
+TEST (test_p20_pause_before_a_hold)
 {
   guint n_lost = 0;
 
@@ -219,8 +218,7 @@ lose_session_under_sleeper (guint32 seed, SimFault fault)
   sim_world_free (world);
 }
 
-static void
-test_p14_callback_sleeps (void **state)
+TEST (test_p14_callback_sleeps)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -285,8 +283,7 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
   return granted;
 }
 
-static void
-test_p22_stale_clock (void **state)
+TEST (test_p22_stale_clock)
 {
   static const gint64 tenths[] = { 5, 7, 9, 12, 20 };
   guint n_granted = 0;
@@ -365,8 +362,7 @@ expect_setting (const Setting *setting)
   sim_world_free (world);
 }
 
-static void
-test_tick_and_heartbeat (void **state)
+TEST (test_tick_and_heartbeat)
 {
   /* 6 s minus a heartbeat, half a tick, a tenth and a hundredth. */
   static const Setting settings[] = {
@@ -386,15 +382,9 @@ test_tick_and_heartbeat (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_p11_lost_event),          cmocka_unit_test (test_p14_callback_sleeps),
-    cmocka_unit_test (test_p20_pause_before_a_hold), cmocka_unit_test (test_p22_stale_clock),
-    cmocka_unit_test (test_tick_and_heartbeat),
-  };
-
   g_set_prgname ("test_sim_moments");
   g_log_set_writer_func (count_warnings, NULL, NULL);
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim moments", NULL, NULL);
 }

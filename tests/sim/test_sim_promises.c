@@ -32,12 +32,7 @@ hold_over_an_outage (gpointer data)
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
-static void
-test_suspended_makes_suspect (void **state)
-{
-  const ScenePlay play = { .roles = { hold_over_an_outage } };
-  scene_play (&play);
-}
+SCENE_TEST (test_suspended_makes_suspect, .roles = { hold_over_an_outage })
 
 /* --- an abandoned attempt leaves no watch ----------------------------------------------------- */
 
@@ -73,12 +68,7 @@ give_up_often (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_no_watch_after_timeout (void **state)
-{
-  const ScenePlay play = { .roles = { hold_until_over, give_up_often } };
-  scene_play (&play);
-}
+SCENE_TEST (test_no_watch_after_timeout, .roles = { hold_until_over, give_up_often })
 
 /* --- a waiter keeps its place ----------------------------------------------------------------- */
 
@@ -130,13 +120,8 @@ expect_order (Scene *scene)
   EXPECT (scene, strcmp (scene->order->str, "BC") == 0);
 }
 
-static void
-test_waiters_keep_their_place (void **state)
-{
-  const ScenePlay play = { .roles = { hold_until_both_wait, wait_first, wait_second },
-                           .check = expect_order };
-  scene_play (&play);
-}
+SCENE_TEST (test_waiters_keep_their_place,
+            .roles = { hold_until_both_wait, wait_first, wait_second }, .check = expect_order)
 
 /* --- at the end of the counter: refused, never two holders ------------------------------------ */
 
@@ -193,13 +178,9 @@ expect_refusals (Scene *scene)
   EXPECT (scene, scene->n_refused > 0);
 }
 
-static void
-test_end_of_the_counter (void **state)
-{
-  const ScenePlay play = { .roles = { reach_the_end_as_a, reach_the_end_as_b, reach_the_end_as_c },
-                           .check = expect_refusals };
-  scene_play (&play);
-}
+SCENE_TEST (test_end_of_the_counter,
+            .roles = { reach_the_end_as_a, reach_the_end_as_b, reach_the_end_as_c },
+            .check = expect_refusals)
 
 /* --- foreign children are ignored ------------------------------------------------------------- */
 
@@ -239,12 +220,7 @@ acquire_among_foreign (gpointer data)
     }
 }
 
-static void
-test_foreign_children (void **state)
-{
-  const ScenePlay play = { .roles = { acquire_among_foreign } };
-  scene_play (&play);
-}
+SCENE_TEST (test_foreign_children, .roles = { acquire_among_foreign })
 
 /* --- raising the limit admits the next waiter at once ----------------------------------------- */
 
@@ -287,12 +263,7 @@ wait_for_a_larger_count (gpointer data)
   scene->over = TRUE;
 }
 
-static void
-test_more_leases_at_once (void **state)
-{
-  const ScenePlay play = { .roles = { share_a_count, wait_for_a_larger_count } };
-  scene_play (&play);
-}
+SCENE_TEST (test_more_leases_at_once, .roles = { share_a_count, wait_for_a_larger_count })
 
 /* --- a callback may block --------------------------------------------------------------------- */
 
@@ -318,12 +289,7 @@ acquire_with_callback (gpointer data)
   AWAIT (scene, scene->over);
 }
 
-static void
-test_callbacks_may_block (void **state)
-{
-  const ScenePlay play = { .roles = { acquire_with_callback } };
-  scene_play (&play);
-}
+SCENE_TEST (test_callbacks_may_block, .roles = { acquire_with_callback })
 
 /* --- a release that cannot be confirmed still ends the hold ----------------------------------- */
 
@@ -346,12 +312,7 @@ release_in_an_outage (gpointer data)
   EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
 }
 
-static void
-test_release_in_an_outage (void **state)
-{
-  const ScenePlay play = { .roles = { release_in_an_outage } };
-  scene_play (&play);
-}
+SCENE_TEST (test_release_in_an_outage, .roles = { release_in_an_outage })
 
 /* --- a release waits no longer than it was told, whatever the servers do ----------------------- */
 
@@ -454,12 +415,7 @@ release_from_a_stopped_server (gpointer data)
   let_go (&bounded);
 }
 
-static void
-test_bounded_releases (void **state)
-{
-  const ScenePlay play = { .roles = { release_from_a_stopped_server } };
-  scene_play (&play);
-}
+SCENE_TEST (test_bounded_releases, .roles = { release_from_a_stopped_server })
 
 /* --- expiry deletes the session's own node in front: that grants nothing ---------------------- */
 
@@ -530,12 +486,8 @@ hold_after_the_end (gpointer data)
   hold_alone (scene, c->mutex);
 }
 
-static void
-test_own_end_grants_nothing (void **state)
-{
-  const ScenePlay play = { .roles = { expire_while_waiting, stand_between, hold_after_the_end } };
-  scene_play (&play);
-}
+SCENE_TEST (test_own_end_grants_nothing,
+            .roles = { expire_while_waiting, stand_between, hold_after_the_end })
 
 /* --- a member of a multi-lock is lost ----------------------------------------------------------- */
 
@@ -589,12 +541,7 @@ acquire_both (gpointer data)
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
 }
 
-static void
-test_member_lost_while_waiting (void **state)
-{
-  const ScenePlay play = { .roles = { hold_the_waited_one, acquire_both } };
-  scene_play (&play);
-}
+SCENE_TEST (test_member_lost_while_waiting, .roles = { hold_the_waited_one, acquire_both })
 
 /* --- a shared count that a server refuses to let us follow is followed a little later ------------ */
 
@@ -615,12 +562,7 @@ follow_after_a_refusal (gpointer data)
   curator_shared_count_close (count);
 }
 
-static void
-test_count_is_followed_after_a_refusal (void **state)
-{
-  const ScenePlay play = { .roles = { follow_after_a_refusal } };
-  scene_play (&play);
-}
+SCENE_TEST (test_count_is_followed_after_a_refusal, .roles = { follow_after_a_refusal })
 
 /* --- a retry timer ends with the state that it was for ------------------------------------------- */
 
@@ -673,8 +615,7 @@ refuse_one_of_two_lists (gpointer data)
   curator_shared_count_close (count);
 }
 
-static void
-test_timer_ends_with_its_state (void **state)
+TEST (test_timer_ends_with_its_state)
 {
   const ScenePlay play = { .roles = { refuse_one_of_two_lists }, .n_seeds = 100 };
   scene_play (&play);
@@ -685,22 +626,6 @@ test_timer_ends_with_its_state (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_suspended_makes_suspect),
-    cmocka_unit_test (test_no_watch_after_timeout),
-    cmocka_unit_test (test_waiters_keep_their_place),
-    cmocka_unit_test (test_end_of_the_counter),
-    cmocka_unit_test (test_foreign_children),
-    cmocka_unit_test (test_more_leases_at_once),
-    cmocka_unit_test (test_callbacks_may_block),
-    cmocka_unit_test (test_release_in_an_outage),
-    cmocka_unit_test (test_bounded_releases),
-    cmocka_unit_test (test_own_end_grants_nothing),
-    cmocka_unit_test (test_member_lost_while_waiting),
-    cmocka_unit_test (test_count_is_followed_after_a_refusal),
-    cmocka_unit_test (test_timer_ends_with_its_state),
-  };
-
   scene_prepare ("test_sim_promises");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim promises", NULL, NULL);
 }

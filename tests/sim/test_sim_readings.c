@@ -116,8 +116,7 @@ acquire_and_release (gpointer data)
   expect_few_readings (scene, scene->machines[0].mutex);
 }
 
-static void
-test_free_lock (void **state)
+TEST (test_free_lock)
 {
   scene_play (&(ScenePlay){ .roles = { acquire_and_release } });
 }
@@ -136,8 +135,7 @@ acquire_another (gpointer data)
   EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_FOREVER, NULL, NULL));
 }
 
-static void
-test_second_lock (void **state)
+TEST (test_second_lock)
 {
   scene_play (&(ScenePlay){ .roles = { acquire_another } });
 }
@@ -154,8 +152,7 @@ acquire_after_a_while (gpointer data)
   EXPECT (scene, readings_of_release (scene, scene->machines[0].mutex, 0) <= MOST_OF_RELEASE);
 }
 
-static void
-test_idle_session (void **state)
+TEST (test_idle_session)
 {
   scene_play (&(ScenePlay){ .roles = { acquire_after_a_while } });
 }
@@ -163,11 +160,6 @@ test_idle_session (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_free_lock),
-    cmocka_unit_test (test_second_lock),
-    cmocka_unit_test (test_idle_session),
-  };
   scene_prepare ("test_sim_readings");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim readings", NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* The simulator's broken connections behave like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
 #include <string.h>
 
-static void
-test_cut_delivers_event_then_failures_in_order (void **state)
+TEST (test_cut_delivers_event_then_failures_in_order)
 {
   for (guint32 seed = 0; seed < 200; seed++)
     {
@@ -34,8 +34,7 @@ test_cut_delivers_event_then_failures_in_order (void **state)
     }
 }
 
-static void
-test_effect_after_the_cut (void **state)
+TEST (test_effect_after_the_cut)
 {
   guint late = 0;
   guint never = 0;
@@ -64,8 +63,7 @@ test_effect_after_the_cut (void **state)
   assert_true (never > 10);
 }
 
-static void
-test_scripts (void **state)
+TEST (test_scripts)
 {
   SimWorld *world = world_new (7, 3);
   Peer *a = peer_new (world, "A");
@@ -101,8 +99,7 @@ test_scripts (void **state)
   sim_world_free (world);
 }
 
-static void
-test_silence (void **state)
+TEST (test_silence)
 {
   for (guint32 seed = 0; seed < 50; seed++)
     {
@@ -128,8 +125,7 @@ test_silence (void **state)
     }
 }
 
-static void
-test_deafness_heals (void **state)
+TEST (test_deafness_heals)
 {
   SimWorld *world = world_new (8, 3);
   Peer *a = peer_new (world, "A");
@@ -147,8 +143,7 @@ test_deafness_heals (void **state)
   sim_world_free (world);
 }
 
-static void
-test_quiet_cut_and_duplicate (void **state)
+TEST (test_quiet_cut_and_duplicate)
 {
   SimWorld *world = world_new (9, 3);
   Peer *a = peer_new (world, "A");
@@ -166,15 +161,6 @@ test_quiet_cut_and_duplicate (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_cut_delivers_event_then_failures_in_order),
-    cmocka_unit_test (test_effect_after_the_cut),
-    cmocka_unit_test (test_scripts),
-    cmocka_unit_test (test_silence),
-    cmocka_unit_test (test_deafness_heals),
-    cmocka_unit_test (test_quiet_cut_and_duplicate),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self cuts", NULL, NULL);
 }

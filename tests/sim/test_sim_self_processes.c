@@ -1,10 +1,10 @@
 /* The simulator's clocks, processes and actors. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
 /* --- clocks and processes -------------------------------------------------------------------- */
 
-static void
-test_clocks (void **state)
+TEST (test_clocks)
 {
   SimWorld *world = world_new (15, 3);
   Peer *a = peer_new (world, "A");
@@ -22,8 +22,7 @@ test_clocks (void **state)
   sim_world_free (world);
 }
 
-static void
-test_paused_and_dead_processes_expire (void **state)
+TEST (test_paused_and_dead_processes_expire)
 {
   for (guint32 seed = 0; seed < 20; seed++)
     {
@@ -96,8 +95,7 @@ raise_value (gpointer data)
     }
 }
 
-static void
-test_actors_wait_and_wake (void **state)
+TEST (test_actors_wait_and_wake)
 {
   for (guint32 seed = 0; seed < 50; seed++)
     {
@@ -215,8 +213,7 @@ run_stormy (guint32 seed)
   return hash;
 }
 
-static void
-test_same_seed_same_schedule (void **state)
+TEST (test_same_seed_same_schedule)
 {
   guint64 previous = 0;
 
@@ -234,13 +231,6 @@ test_same_seed_same_schedule (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_clocks),
-    cmocka_unit_test (test_paused_and_dead_processes_expire),
-    cmocka_unit_test (test_actors_wait_and_wake),
-    cmocka_unit_test (test_same_seed_same_schedule),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self processes", NULL, NULL);
 }

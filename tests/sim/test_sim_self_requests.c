@@ -1,8 +1,8 @@
 /* The order, modes and errors of the simulator's requests are those of ZooKeeper. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
-static void
-test_create_and_list_in_one_go (void **state)
+TEST (test_create_and_list_in_one_go)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
@@ -29,8 +29,7 @@ test_create_and_list_in_one_go (void **state)
     }
 }
 
-static void
-test_modes_and_errors (void **state)
+TEST (test_modes_and_errors)
 {
   SimWorld *world = world_new (1, 1);
   Peer *a = peer_new (world, "A");
@@ -75,8 +74,7 @@ test_modes_and_errors (void **state)
   sim_world_free (world);
 }
 
-static void
-test_multi_of_checks (void **state)
+TEST (test_multi_of_checks)
 {
   SimWorld *world = world_new (2, 3);
   Peer *a = peer_new (world, "A");
@@ -93,8 +91,7 @@ test_multi_of_checks (void **state)
   sim_world_free (world);
 }
 
-static void
-test_reaper_resets_the_counter (void **state)
+TEST (test_reaper_resets_the_counter)
 {
   SimWorld *world = world_new (3, 2);
   Peer *a = peer_new (world, "A");
@@ -124,13 +121,6 @@ test_reaper_resets_the_counter (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_create_and_list_in_one_go),
-    cmocka_unit_test (test_modes_and_errors),
-    cmocka_unit_test (test_multi_of_checks),
-    cmocka_unit_test (test_reaper_resets_the_counter),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self requests", NULL, NULL);
 }

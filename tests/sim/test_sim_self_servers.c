@@ -1,10 +1,10 @@
 /* The simulator's servers that lag, or have no quorum, behave like ZooKeeper's. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
 #include <string.h>
 
-static void
-test_lagging_server (void **state)
+TEST (test_lagging_server)
 {
   SimWorld *world = world_new (12, 3);
   Peer *a = peer_new (world, "A");
@@ -26,8 +26,7 @@ test_lagging_server (void **state)
   sim_world_free (world);
 }
 
-static void
-test_never_back_in_time (void **state)
+TEST (test_never_back_in_time)
 {
   SimWorld *world = world_new (13, 2);
   Peer *a = peer_new (world, "A");
@@ -85,8 +84,7 @@ expect_two_believers (SimFault fault, int sync_rc)
 }
 
 /* A server without a quorum still shows a node whose session has expired; only a check fails. */
-static void
-test_server_without_quorum (void **state)
+TEST (test_server_without_quorum)
 {
   expect_two_believers (SIM_FAULT_CUT, ZCONNECTIONLOSS);
   expect_two_believers (SIM_FAULT_LIAR, ZOK);
@@ -95,12 +93,6 @@ test_server_without_quorum (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_lagging_server),
-    cmocka_unit_test (test_never_back_in_time),
-    cmocka_unit_test (test_server_without_quorum),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self servers", NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* The simulator's sessions open, expire and close like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
 #include <string.h>
 
-static void
-test_expiry (void **state)
+TEST (test_expiry)
 {
   SimWorld *world = world_new (4, 3);
   Peer *a = peer_new (world, "A");
@@ -37,8 +37,7 @@ test_expiry (void **state)
   sim_world_free (world);
 }
 
-static void
-test_expiry_fails_queued_requests (void **state)
+TEST (test_expiry_fails_queued_requests)
 {
   guint n_lost = 0;
 
@@ -77,8 +76,7 @@ test_expiry_fails_queued_requests (void **state)
   assert_true (n_lost > 0 && n_lost < 60);
 }
 
-static void
-test_close_ends_the_session (void **state)
+TEST (test_close_ends_the_session)
 {
   SimWorld *world = world_new (5, 3);
   Peer *a = peer_new (world, "A");
@@ -102,8 +100,7 @@ test_close_ends_the_session (void **state)
   sim_world_free (world);
 }
 
-static void
-test_close_loses_completions (void **state)
+TEST (test_close_loses_completions)
 {
   guint n_done = 0;
   guint n_executed = 0;
@@ -131,8 +128,7 @@ test_close_loses_completions (void **state)
   assert_true (n_executed > 20);
 }
 
-static void
-test_bad_auth (void **state)
+TEST (test_bad_auth)
 {
   SimWorld *world = world_new (6, 3);
   Peer *a = peer_new (world, "A");
@@ -149,14 +145,6 @@ test_bad_auth (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_expiry),
-    cmocka_unit_test (test_expiry_fails_queued_requests),
-    cmocka_unit_test (test_close_ends_the_session),
-    cmocka_unit_test (test_close_loses_completions),
-    cmocka_unit_test (test_bad_auth),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self sessions", NULL, NULL);
 }

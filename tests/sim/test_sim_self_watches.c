@@ -1,10 +1,10 @@
 /* The simulator's watches behave like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
+#include "support/suite.h"
 
 #include <string.h>
 
-static void
-test_watch_event_precedes_the_new_state (void **state)
+TEST (test_watch_event_precedes_the_new_state)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
@@ -58,8 +58,7 @@ while_away (SimWorld *world, const char *what)
 }
 
 /* The event that a watch delivers after a reconnect, to whichever server. */
-static void
-test_watches_over_a_reconnect (void **state)
+TEST (test_watches_over_a_reconnect)
 {
   static const Away table[] = {
     { "delete", SIM_OP_GET, TRUE, "UP deleted/w/n " },
@@ -101,8 +100,7 @@ test_watches_over_a_reconnect (void **state)
     }
 }
 
-static void
-test_watch_in_flight_is_not_set (void **state)
+TEST (test_watch_in_flight_is_not_set)
 {
   SimWorld *world = world_new (10, 3);
   Peer *a = peer_new (world, "A");
@@ -134,8 +132,7 @@ unwatch (Peer *peer, const char *path, ZooWatcherType type)
   return finish (call);
 }
 
-static void
-test_removing_watches (void **state)
+TEST (test_removing_watches)
 {
   SimWorld *world = world_new (11, 3);
   Peer *a = peer_new (world, "A");
@@ -165,13 +162,6 @@ test_removing_watches (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_watch_event_precedes_the_new_state),
-    cmocka_unit_test (test_watches_over_a_reconnect),
-    cmocka_unit_test (test_watch_in_flight_is_not_set),
-    cmocka_unit_test (test_removing_watches),
-  };
-
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim self watches", NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * Varied are how many there were, how long a session may last, and who names other servers meanwhile.
  */
 #include "sim_machine.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/suite.h"
 
 #define N_SCHEDULES 10
 #define ELSEWHERE   "127.0.0.2:2181"
@@ -97,8 +91,7 @@ finish (Machine *machine)
 }
 
 /* The time of a session does not pass during the pause before it, however short it is. */
-static void
-test_client_connects_again (void **state)
+TEST (test_client_connects_again)
 {
   static const int timeouts[][2] = {
     { 400, 100 }, { 1000, 500 }, { 2000, 4000 }, { 30000, 15000 }
@@ -155,8 +148,7 @@ check_pause (guint32 seed, Teller teller)
   finish (machine);
 }
 
-static void
-test_other_servers_end_the_pause (void **state)
+TEST (test_other_servers_end_the_pause)
 {
   for (Teller teller = BY_NOBODY; teller < N_TELLERS; teller++)
     {
@@ -168,13 +160,8 @@ test_other_servers_end_the_pause (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_client_connects_again),
-    cmocka_unit_test (test_other_servers_end_the_pause),
-  };
-
   sim_swallow_warnings ();
   sim_report_crashes ();
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests_name ("short sessions", tests, NULL, NULL);
+  return suite_run ("short sessions", NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * removed.
  */
 #include "sim_contest.h"
+#include "support/suite.h"
 
 #include "core/zk_error.h"
 
@@ -143,27 +144,23 @@ sweep (SimWhen when)
   sweep_recipe (&sim_recipe_mutex, ops, G_N_ELEMENTS (ops), when);
 }
 
-static void
-test_at_the_call (void **state)
+TEST (test_at_the_call)
 {
   sweep (SIM_AT_SUBMIT);
 }
 
-static void
-test_before_effect (void **state)
+TEST (test_before_effect)
 {
   sweep (SIM_BEFORE_EFFECT);
 }
 
-static void
-test_after_effect (void **state)
+TEST (test_after_effect)
 {
   sweep (SIM_AFTER_EFFECT);
 }
 
 /* Members that are taken and released together: each answer may be lost. */
-static void
-test_multi_lock (void **state)
+TEST (test_multi_lock)
 {
   static const SimOp ops[] = { SIM_OP_CREATE, SIM_OP_CHILDREN, SIM_OP_REMOVE, SIM_OP_REMOVE_ALL };
   static const SimWhen whens[] = { SIM_AT_SUBMIT, SIM_BEFORE_EFFECT, SIM_AFTER_EFFECT };
@@ -174,15 +171,8 @@ test_multi_lock (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_at_the_call),
-    cmocka_unit_test (test_before_effect),
-    cmocka_unit_test (test_after_effect),
-    cmocka_unit_test (test_multi_lock),
-  };
-
   g_set_prgname ("test_sim_sweep");
   sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim sweep", NULL, NULL);
 }

@@ -99,14 +99,8 @@ expect_one_holder (Scene *scene)
 }
 
 /* With the recipe the first to create a node of the first member has nobody in front of any. */
-static void
-test_one_try_wins (void **state)
-{
-  const ScenePlay play = { .roles = { try_first, try_second, try_third },
-                           .check = expect_one_holder,
-                           .n_seeds = MANY_SEEDS };
-  scene_play (&play);
-}
+SCENE_TEST (test_one_try_wins, .roles = { try_first, try_second, try_third },
+            .check = expect_one_holder, .n_seeds = MANY_SEEDS)
 
 /* --- at rest ------------------------------------------------------------------------------------- */
 
@@ -146,12 +140,8 @@ wait_for_the_third (gpointer data)
   EXPECT (scene, sim_world_n_requests (scene->world, machine->process, SIM_OP_REMOVE_ALL) == 1);
 }
 
-static void
-test_waiting_keeps_a_prefix (void **state)
-{
-  const ScenePlay play = { .roles = { hold_the_third, wait_for_the_third }, .n_seeds = 100 };
-  scene_play (&play);
-}
+SCENE_TEST (test_waiting_keeps_a_prefix, .roles = { hold_the_third, wait_for_the_third },
+            .n_seeds = 100)
 
 /* --- a member of another client in between -------------------------------------------------------- */
 
@@ -190,12 +180,7 @@ acquire_across (gpointer data)
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
-static void
-test_nothing_behind_another_client (void **state)
-{
-  const ScenePlay play = { .roles = { hold_the_middle, acquire_across } };
-  scene_play (&play);
-}
+SCENE_TEST (test_nothing_behind_another_client, .roles = { hold_the_middle, acquire_across })
 
 /* --- members that are held already ---------------------------------------------------------------- */
 
@@ -228,12 +213,7 @@ enter_twice (gpointer data)
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
-static void
-test_held_members_are_counted (void **state)
-{
-  const ScenePlay play = { .roles = { enter_twice } };
-  scene_play (&play);
-}
+SCENE_TEST (test_held_members_are_counted, .roles = { enter_twice })
 
 /* The thread's level of a member behind the one that is waited for is given back. */
 static void
@@ -273,12 +253,8 @@ time_out_with_a_held_one_behind (gpointer data)
   scene->n_refused++;
 }
 
-static void
-test_held_member_behind_is_given_back (void **state)
-{
-  const ScenePlay play = { .roles = { hold_the_third_for_long, time_out_with_a_held_one_behind } };
-  scene_play (&play);
-}
+SCENE_TEST (test_held_member_behind_is_given_back,
+            .roles = { hold_the_third_for_long, time_out_with_a_held_one_behind })
 
 /* --- missing parents --------------------------------------------------------------------------- */
 
@@ -299,12 +275,7 @@ acquire_without_parents (gpointer data)
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
-static void
-test_missing_parents (void **state)
-{
-  const ScenePlay play = { .roles = { acquire_without_parents } };
-  scene_play (&play);
-}
+SCENE_TEST (test_missing_parents, .roles = { acquire_without_parents })
 
 /* --- a delete that is refused ------------------------------------------------------------------- */
 
@@ -328,12 +299,7 @@ release_with_one_refused (gpointer data)
   AWAIT (scene, scene_n_children (scene, paths[1]) == 0);
 }
 
-static void
-test_one_delete_refused (void **state)
-{
-  const ScenePlay play = { .roles = { release_with_one_refused } };
-  scene_play (&play);
-}
+SCENE_TEST (test_one_delete_refused, .roles = { release_with_one_refused })
 
 /* --- death between the creates and the deletes ---------------------------------------------------- */
 
@@ -374,8 +340,7 @@ outlive_it (gpointer data)
   EXPECT (scene, curator_lock_release (third, 0, NULL, NULL));
 }
 
-static void
-test_death_in_between (void **state)
+TEST (test_death_in_between)
 {
   const ScenePlay play = { .roles = { outlive_it, die_in_between },
                            .session_ms = 6000,
@@ -387,16 +352,6 @@ test_death_in_between (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_one_try_wins),
-    cmocka_unit_test (test_waiting_keeps_a_prefix),
-    cmocka_unit_test (test_nothing_behind_another_client),
-    cmocka_unit_test (test_held_members_are_counted),
-    cmocka_unit_test (test_held_member_behind_is_given_back),
-    cmocka_unit_test (test_missing_parents),
-    cmocka_unit_test (test_one_delete_refused),
-    cmocka_unit_test (test_death_in_between),
-  };
   scene_prepare ("test_sim_together");
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim together", NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "core/client-record.h"
 #include "sim_machine.h"
 #include "support/sanitized.h"
+#include "support/suite.h"
 
 #include <curator/lock_internals.h>
 
@@ -113,8 +114,7 @@ queue_new (SimWorld *world, guint n)
 
 #define N_SESSIONS 50
 
-static void
-test_rates (void **state)
+TEST (test_rates)
 {
   SimWorld *world = world_new (1, 3);
   g_autoptr (GPtrArray) machines = queue_new (world, N_SESSIONS);
@@ -184,8 +184,7 @@ n_transactions_of_all (SimWorld *world)
 }
 
 /* All connections are lost at once, as when a leader is elected, and made again. */
-static void
-test_election (void **state)
+TEST (test_election)
 {
   const guint n_sessions = n_electors ();
   SimWorld *world = world_new (2, 3);
@@ -315,16 +314,14 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
   world_free (world);
 }
 
-static void
-test_deleted_nodes_are_found (void **state)
+TEST (test_deleted_nodes_are_found)
 {
   find_deleted_nodes (new_mutex, new_mutex);
   find_deleted_nodes (new_writer, new_reader);
 }
 
 /* A heartbeat fails because of one node, whose attempt has ended when the others are checked. */
-static void
-test_heartbeats_go_on (void **state)
+TEST (test_heartbeats_go_on)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -476,8 +473,7 @@ vanish_and_be_confirmed_once (guint32 seed)
   three_free (&three);
 }
 
-static void
-test_old_proof (void **state)
+TEST (test_old_proof)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -491,8 +487,7 @@ test_old_proof (void **state)
 }
 
 /* The session ends on the servers while its machine is stopped. */
-static void
-test_dead_session (void **state)
+TEST (test_dead_session)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -538,8 +533,7 @@ vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean
   three_free (&three);
 }
 
-static void
-test_node_gone (void **state)
+TEST (test_node_gone)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -596,8 +590,7 @@ vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
   three_free (&three);
 }
 
-static void
-test_node_replaced (void **state)
+TEST (test_node_replaced)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -611,8 +604,7 @@ test_node_replaced (void **state)
 
 /* A turn without warning, while the leader is so slow that no answer proves anything, and the policy allows
  * no second try. */
-static void
-test_slow_confirmation (void **state)
+TEST (test_slow_confirmation)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
@@ -643,23 +635,11 @@ test_slow_confirmation (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_rates),
-    cmocka_unit_test (test_heartbeats_go_on),
-    cmocka_unit_test (test_deleted_nodes_are_found),
-    cmocka_unit_test (test_old_proof),
-    cmocka_unit_test (test_dead_session),
-    cmocka_unit_test (test_node_gone),
-    cmocka_unit_test (test_node_replaced),
-    cmocka_unit_test (test_slow_confirmation),
-    cmocka_unit_test (test_election),
-  };
-
   g_set_prgname ("test_sim_waiting");
   if (g_getenv ("SIM_TEST") != NULL)
     cmocka_set_test_filter (g_getenv ("SIM_TEST"));
   sim_swallow_warnings ();
   sim_pin_to_one_cpu ();
   sim_report_crashes ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("sim waiting", NULL, NULL);
 }

@@ -10,6 +10,7 @@
  */
 #include "checker.h"
 #include "scratch.h"
+#include "support/suite.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -264,8 +265,7 @@ static const char *const GOOD[] = {
   "0 a ask; 1 a got 5; 2 a wrote 5; 3 a lost 5; 4 b ask; 5 b got 6; 6 b wrote 6",
 };
 
-static void
-test_rejects_bad (void **state)
+TEST (test_rejects_bad)
 {
   gsize rejected = 0;
   assert_true (G_N_ELEMENTS (BAD) >= 40);
@@ -287,8 +287,7 @@ test_rejects_bad (void **state)
   print_message ("bad histories rejected: %zu of %zu\n", rejected, G_N_ELEMENTS (BAD));
 }
 
-static void
-test_accepts_good (void **state)
+TEST (test_accepts_good)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (GOOD); i++)
     {
@@ -308,8 +307,7 @@ record_and_die (const char *directory)
   kill (getpid (), SIGKILL);
 }
 
-static void
-test_log_survives_sigkill (void **state)
+TEST (test_log_survives_sigkill)
 {
   char *directory = scratch_new ("log");
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
@@ -327,8 +325,7 @@ test_log_survives_sigkill (void **state)
   scratch_remove (directory);
 }
 
-static void
-test_full_log_is_an_error (void **state)
+TEST (test_full_log_is_an_error)
 {
   char *directory = scratch_new ("log");
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
@@ -340,8 +337,7 @@ test_full_log_is_an_error (void **state)
   scratch_remove (directory);
 }
 
-static void
-test_imports_worker_lines (void **state)
+TEST (test_imports_worker_lines)
 {
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   RecordEvent model = { .process = 3, .lock = 9, .permits = 1, .limit = 1, .timeout_ms = -1 };
@@ -361,13 +357,4 @@ test_imports_worker_lines (void **state)
   assert_int_equal (checker_print (violations), 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_rejects_bad),          cmocka_unit_test (test_accepts_good),
-    cmocka_unit_test (test_log_survives_sigkill), cmocka_unit_test (test_full_log_is_an_error),
-    cmocka_unit_test (test_imports_worker_lines),
-  };
-  return cmocka_run_group_tests_name ("checker", tests, NULL, NULL);
-}
+SUITE ("checker", NULL, NULL)

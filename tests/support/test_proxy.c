@@ -5,13 +5,8 @@
 #include "support/zk_server.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <zookeeper/zookeeper.h>
 
 #define SESSION_MS 4000
@@ -21,6 +16,10 @@ typedef struct
   ZkServer *server;
   RawZk *observer;
 } Fixture;
+
+#define SUITE_FIXTURE Fixture *fixture
+#define SUITE_SETUP   NULL
+#include "support/suite.h"
 
 /* One asynchronous request: rc stays 1 until it has completed. */
 typedef struct
@@ -105,10 +104,8 @@ create (zhandle_t *handle, const char *path, Answer *answer)
                     ZOK);
 }
 
-static void
-test_passes_and_counts (void **state)
+TEST (test_passes_and_counts)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answers[3] = { ANSWER_INIT, ANSWER_INIT, ANSWER_INIT };
@@ -133,10 +130,8 @@ test_passes_and_counts (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_cut_before (void **state)
+TEST (test_cut_before)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer first = ANSWER_INIT, second = ANSWER_INIT;
@@ -153,10 +148,8 @@ test_cut_before (void **state)
 }
 
 /* The server executes the request and the reply is lost; twice in a row, then the call succeeds. */
-static void
-test_cut_before_reply (void **state)
+TEST (test_cut_before_reply)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   proxy_arm (proxy, PROXY_CREATE, 1, 2, PROXY_CUT_BEFORE_REPLY);
@@ -174,10 +167,8 @@ test_cut_before_reply (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_cut_after_reply (void **state)
+TEST (test_cut_after_reply)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answer = ANSWER_INIT;
@@ -196,10 +187,8 @@ test_cut_after_reply (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_holes (void **state)
+TEST (test_holes)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   static const struct
@@ -226,10 +215,8 @@ test_holes (void **state)
 }
 
 /* A connection that its client abandoned inside a hole delivers nothing afterwards. */
-static void
-test_hole_forgets_abandoned (void **state)
+TEST (test_hole_forgets_abandoned)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answer = ANSWER_INIT;
@@ -244,10 +231,8 @@ test_hole_forgets_abandoned (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_rule_makes_hole (void **state)
+TEST (test_rule_makes_hole)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   static const struct
@@ -280,10 +265,8 @@ test_rule_makes_hole (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_refuse_cut_delay (void **state)
+TEST (test_refuse_cut_delay)
 {
-  Fixture *fixture = *state;
   Proxy *proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer refused = ANSWER_INIT, slow = ANSWER_INIT;
@@ -328,18 +311,4 @@ stop_server (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_passes_and_counts),
-    cmocka_unit_test (test_cut_before),
-    cmocka_unit_test (test_cut_before_reply),
-    cmocka_unit_test (test_cut_after_reply),
-    cmocka_unit_test (test_holes),
-    cmocka_unit_test (test_hole_forgets_abandoned),
-    cmocka_unit_test (test_rule_makes_hole),
-    cmocka_unit_test (test_refuse_cut_delay),
-  };
-  return cmocka_run_group_tests_name ("proxy", tests, start_server, stop_server);
-}
+SUITE ("proxy", start_server, stop_server)

@@ -1,5 +1,6 @@
 /* libcurator-testing as a user has it: the installed archive, by the functions of testing.h only. */
 #include "raw_zk.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 
 #include <curator/testing.h>
@@ -9,12 +10,6 @@
 #include <unistd.h>
 
 /* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static void *
 start_server (void *unused)
@@ -31,8 +26,7 @@ open_by (const char *address)
 }
 
 /* The kernel ends a child with the thread that started it, so the thread is gone when the server is asked. */
-static void
-server_outlives_thread (void **state)
+TEST (server_outlives_thread)
 {
   pthread_t thread;
   void *result = NULL;
@@ -70,8 +64,7 @@ is_disconnected (gpointer raw)
   return !raw_zk_is_connected (raw);
 }
 
-static void
-proxy_obeys (void **state)
+TEST (proxy_obeys)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorTestServer) server = curator_test_server_new (&error);
@@ -103,8 +96,7 @@ proxy_obeys (void **state)
   raw_zk_close (raw);
 }
 
-static void
-cluster_survives_its_leader (void **state)
+TEST (cluster_survives_its_leader)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorTestCluster) cluster = curator_test_cluster_new (&error);
@@ -142,8 +134,7 @@ use_in_child (CuratorTestServer *server, CuratorTestProxy *proxy)
   _exit (0);
 }
 
-static void
-child_of_fork_ends (void **state)
+TEST (child_of_fork_ends)
 {
   g_autoptr (CuratorTestServer) server = curator_test_server_new (NULL);
   assert_non_null (server);
@@ -164,8 +155,7 @@ child_of_fork_ends (void **state)
   raw_zk_close (raw);
 }
 
-static void
-missing_is_one_sentence (void **state)
+TEST (missing_is_one_sentence)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *path = g_strdup (g_getenv ("PATH"));
@@ -187,13 +177,4 @@ missing_is_one_sentence (void **state)
     g_unsetenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (missing_is_one_sentence),     cmocka_unit_test (server_outlives_thread),
-    cmocka_unit_test (child_of_fork_ends),          cmocka_unit_test (proxy_obeys),
-    cmocka_unit_test (cluster_survives_its_leader),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("testing", NULL, NULL)

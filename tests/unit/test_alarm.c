@@ -26,8 +26,7 @@ waited_us (CuratorAlarm *alarm, gint64 delay_us)
   return g_get_monotonic_time () - before;
 }
 
-static void
-test_expires (void **state)
+TEST (test_expires)
 {
   CuratorAlarm alarm = { -1, -1 };
   assert_true (curator_alarm_open (&alarm));
@@ -41,8 +40,7 @@ test_expires (void **state)
   curator_alarm_close (&alarm);
 }
 
-static void
-test_woken_before (void **state)
+TEST (test_woken_before)
 {
   CuratorAlarm alarm = { -1, -1 };
   curator_alarm_wake (&alarm);
@@ -63,8 +61,7 @@ wake_later (gpointer alarm)
   return NULL;
 }
 
-static void
-test_woken_meanwhile (void **state)
+TEST (test_woken_meanwhile)
 {
   static const gint64 delays[] = { LONG_US, G_MAXINT64 };
   CuratorAlarm alarm = { -1, -1 };
@@ -87,8 +84,7 @@ set_later (gpointer alarm)
 }
 
 /* A wait ends by the time that was set last, whether that is earlier or later. */
-static void
-test_set_meanwhile (void **state)
+TEST (test_set_meanwhile)
 {
   static const gint64 delays[] = { LONG_US, G_MAXINT64, 51000 };
   CuratorAlarm alarm = { -1, -1 };
@@ -110,8 +106,7 @@ test_set_meanwhile (void **state)
 }
 
 /* With no descriptor, or only one, it does not open, keeps none, and opens later. */
-static void
-test_no_descriptor (void **state)
+TEST (test_no_descriptor)
 {
   struct rlimit before;
   CuratorAlarm alarm = { -1, -1 };
@@ -179,8 +174,7 @@ expect_fired (CuratorClient *client, const char *expected)
   g_string_truncate (fired, 0);
 }
 
-static void
-test_machine_sleeps (void **state)
+TEST (test_machine_sleeps)
 {
   CuratorZkOps ops = { .boottime_us = boottime_us,
                        .monotonic_us = monotonic_us,
@@ -217,14 +211,4 @@ test_machine_sleeps (void **state)
   g_string_free (fired, TRUE);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_expires),         cmocka_unit_test (test_woken_before),
-    cmocka_unit_test (test_woken_meanwhile), cmocka_unit_test (test_set_meanwhile),
-    cmocka_unit_test (test_no_descriptor),   cmocka_unit_test (test_machine_sleeps),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("alarm", NULL, NULL)

@@ -183,8 +183,7 @@ try_all_messages (const Case *c)
   g_byte_array_unref (script);
 }
 
-static void
-test_every_message_in_every_state (void **state)
+TEST (test_every_message_in_every_state)
 {
   const char *wanted = g_getenv ("CURATOR_TEST_ADVERSARY");
   step = g_strcmp0 (wanted, "all") == 0 ? 1 : SAMPLE;
@@ -204,9 +203,4 @@ test_every_message_in_every_state (void **state)
   assert_true (n_open > 0 && n_open < n_run);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_every_message_in_every_state) };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("channel adversary", NULL, NULL)

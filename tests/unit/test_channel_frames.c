@@ -32,8 +32,7 @@ connect_request (gint32 timeout_ms, gint64 id)
   return frame;
 }
 
-static void
-test_sizes (void **state)
+TEST (test_sizes)
 {
   const guint8 frame[] = { 0, 0, 0, 2, 'a', 'b', 'c' };
   const guint8 negative[] = { 0xff, 0, 0, 0 };
@@ -47,8 +46,7 @@ test_sizes (void **state)
   assert_int_equal (curator_frame_size (negative, 4, 64), -1);
 }
 
-static void
-test_connect_request (void **state)
+TEST (test_connect_request)
 {
   g_autoptr (GByteArray) frame = connect_request (30000, -5);
   CuratorConnectFrame read;
@@ -67,8 +65,7 @@ test_connect_request (void **state)
     assert_int_equal (curator_frame_read_request (frame->data, n, &read), FALSE);
 }
 
-static void
-test_sasl_frames (void **state)
+TEST (test_sasl_frames)
 {
   g_autoptr (GByteArray) frame = curator_frame_write_sasl (7, (const guint8 *) "token", 5);
   const guint8 wanted[] = { 0,   0, 0, 17, 0, 0,   0,   7,   0,   0,  0,
@@ -112,8 +109,7 @@ servers_at (const char *list, int number)
 }
 
 /* Every server has its turn once in a round, and every address of a name in its turn. */
-static void
-test_rounds (void **state)
+TEST (test_rounds)
 {
   g_autoptr (GPtrArray) servers = servers_at ("tls://a:2281,tls://b:1,tls://c:2281", 1);
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
@@ -136,8 +132,7 @@ test_rounds (void **state)
   curator_endpoints_free (endpoints);
 }
 
-static void
-test_names_without_an_address (void **state)
+TEST (test_names_without_an_address)
 {
   g_autoptr (GPtrArray) servers = servers_at ("a,b", 0);
   curator_server_resolved (servers->pdata[0], NULL, "unknown");
@@ -154,8 +149,7 @@ test_names_without_an_address (void **state)
 }
 
 /* Whatever the order is shuffled to: the address in use stays the one whose turn it is. */
-static void
-test_another_list (void **state)
+TEST (test_another_list)
 {
   g_autoptr (GPtrArray) servers = servers_at ("a,b,c", 1);
   g_autoptr (GPtrArray) more = servers_at ("a,b,c,d", 1);
@@ -183,8 +177,7 @@ test_another_list (void **state)
 }
 
 /* libzookeeper leaves after 2/3 of the timeout: all servers together have less. */
-static void
-test_patience (void **state)
+TEST (test_patience)
 {
   for (int n = 1; n <= 9; n++)
     {
@@ -203,17 +196,4 @@ test_patience (void **state)
   assert_int_equal (curator_endpoints_pause_us (60, 1000), 50000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_sizes),
-    cmocka_unit_test (test_connect_request),
-    cmocka_unit_test (test_sasl_frames),
-    cmocka_unit_test (test_rounds),
-    cmocka_unit_test (test_names_without_an_address),
-    cmocka_unit_test (test_another_list),
-    cmocka_unit_test (test_patience),
-  };
-  return cmocka_run_group_tests_name ("channel_frames", tests, NULL, NULL);
-}
+SUITE ("channel_frames", NULL, NULL)

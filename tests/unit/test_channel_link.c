@@ -27,8 +27,7 @@ log_in (void)
 
 /* However slowly the server takes what we send, and though it answers before it has all of it: each frame
  * is written whole before the answer is read. The laboratory checks each write. */
-static void
-test_frames_are_written_whole (void **state)
+TEST (test_frames_are_written_whole)
 {
   for (LabLogin login = LAB_NO_LOGIN; login <= LAB_CLIENT_SPEAKS_LAST; login++)
     {
@@ -60,8 +59,7 @@ pause_of_next (void)
                                                 : 0;
 }
 
-static void
-test_sessions_without_an_answer (void **state)
+TEST (test_sessions_without_an_answer)
 {
   gint64 before = 0;
 
@@ -119,8 +117,7 @@ change_to (const char *name, const char *number)
 }
 
 /* A list that comes while there is no connection is tried at once. An open connection goes on. */
-static void
-test_other_servers (void **state)
+TEST (test_other_servers)
 {
   lab_open (LAB_NO_LOGIN);
   lab_connect (0, TIMEOUT_MS);
@@ -149,8 +146,7 @@ test_other_servers (void **state)
 }
 
 /* After a refused login nothing is tried, whatever the list. */
-static void
-test_no_other_servers_after_a_refusal (void **state)
+TEST (test_no_other_servers_after_a_refusal)
 {
   lab_open (LAB_CLIENT_SPEAKS_LAST);
   lab_connect (0, TIMEOUT_MS);
@@ -166,14 +162,4 @@ test_no_other_servers_after_a_refusal (void **state)
   lab_close ();
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_frames_are_written_whole),
-    cmocka_unit_test (test_sessions_without_an_answer),
-    cmocka_unit_test (test_other_servers),
-    cmocka_unit_test (test_no_other_servers_after_a_refusal),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("channel link", NULL, NULL)

@@ -39,8 +39,7 @@ five_frames (void)
   return bytes;
 }
 
-static void
-test_any_pieces (void **state)
+TEST (test_any_pieces)
 {
   g_autoptr (GByteArray) bytes = five_frames ();
 
@@ -57,8 +56,7 @@ test_any_pieces (void **state)
     }
 }
 
-static void
-test_nonsense_is_the_end (void **state)
+TEST (test_nonsense_is_the_end)
 {
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   CuratorPingScan scan = { 0 };
@@ -71,8 +69,7 @@ test_nonsense_is_the_end (void **state)
 }
 
 /* Whatever the pieces are: everything up to the length that cannot be. */
-static void
-test_what_can_be_passed_on (void **state)
+TEST (test_what_can_be_passed_on)
 {
   static const gint32 lengths[] = { G_MININT32, -100, -1, 0, 4, 15, 16, G_MAXINT32 };
 
@@ -97,8 +94,7 @@ test_what_can_be_passed_on (void **state)
 }
 
 /* An answer is never dated later than its ping was sent. */
-static void
-test_dates (void **state)
+TEST (test_dates)
 {
   g_autoptr (GByteArray) ping = g_byte_array_new ();
   g_autoptr (GByteArray) request = g_byte_array_new ();
@@ -124,14 +120,4 @@ test_dates (void **state)
   assert_int_equal (curator_pings_note_answers (&pings, ping->data, ping->len), 50);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_any_pieces),
-    cmocka_unit_test (test_nonsense_is_the_end),
-    cmocka_unit_test (test_what_can_be_passed_on),
-    cmocka_unit_test (test_dates),
-  };
-  return cmocka_run_group_tests_name ("channel_pings", tests, NULL, NULL);
-}
+SUITE ("channel_pings", NULL, NULL)

@@ -1,14 +1,16 @@
-/* A client before its start: settings, and settings that start refuses. No server is contacted. */
+/* A client before its start: settings, those that start refuses, and those that come too late. No server is contacted. */
+#include "addresses.h"
 #include "base/path.h"
 #include "base/server_list.h"
 #include "client/settings.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
-#include "addresses.h"
+#include "lock/lock_internals-private.h"
 #include "unit.h"
 
 #include "curator/curator.h"
+#include "curator/lock_internals.h"
 #include "curator/zookeeper.h"
 
 #include <string.h>
@@ -24,41 +26,32 @@ has_error (GError **error, CuratorError code)
   return has;
 }
 
-static void
-test_timeouts (void **state)
+/* The values at the ends of each number are tried by integration/arguments/test_extremes; the message names the setting. */
+TEST (test_timeouts)
 {
+  static const struct
+  {
+    void (*set) (CuratorClient *client, gint64 ms);
+    const char *named;
+  } timeouts[] = { { curator_client_set_session_timeout, "session" },
+                   { curator_client_set_connection_timeout, "connection" },
+                   { curator_client_set_server_tick, "tick" },
+                   { curator_client_set_heartbeat_interval, "heartbeat" } };
   static const gint64 bad[] = { 0, -1, G_MININT64, (gint64) G_MAXINT32 + 1, G_MAXINT64 };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (bad) * G_N_ELEMENTS (timeouts); i++)
     {
-      g_autoptr (CuratorClient) session = curator_client_new (NOWHERE, NULL);
-      g_autoptr (CuratorClient) connection = curator_client_new (NOWHERE, NULL);
-      g_autoptr (CuratorClient) tick = curator_client_new (NOWHERE, NULL);
-      g_autoptr (CuratorClient) heartbeat = curator_client_new (NOWHERE, NULL);
+      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
       g_autoptr (GError) error = NULL;
-
-      curator_client_set_session_timeout (session, bad[i]);
-      assert_false (curator_client_start (session, &error));
-      assert_non_null (strstr (error->message, "session"));
-      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-      curator_client_set_connection_timeout (connection, bad[i]);
-      assert_false (curator_client_start (connection, &error));
-      assert_non_null (strstr (error->message, "connection"));
-      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-      curator_client_set_server_tick (tick, bad[i]);
-      assert_false (curator_client_start (tick, &error));
-      assert_non_null (strstr (error->message, "tick"));
-      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-      curator_client_set_heartbeat_interval (heartbeat, bad[i]);
-      assert_false (curator_client_start (heartbeat, &error));
-      assert_non_null (strstr (error->message, "heartbeat"));
+      timeouts[i % G_N_ELEMENTS (timeouts)].set (client, bad[i / G_N_ELEMENTS (timeouts)]);
+      assert_false (curator_client_start (client, &error));
+      assert_non_null (strstr (error->message, timeouts[i % G_N_ELEMENTS (timeouts)].named));
       assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
     }
 }
 
 /* libzookeeper doubles it, in an int. */
-static void
-test_longest_session (void **state)
+TEST (test_longest_session)
 {
   static const gint64 long_ms[] = { (1 << 30) - 1, 1 << 30, G_MAXINT32 };
 
@@ -73,8 +66,7 @@ test_longest_session (void **state)
     }
 }
 
-static void
-test_shortest_heartbeat (void **state)
+TEST (test_shortest_heartbeat)
 {
   static const gint64 short_ms[] = { 1, 99 };
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
@@ -89,8 +81,7 @@ test_shortest_heartbeat (void **state)
 }
 
 /* After a failed start, start may be called again. */
-static void
-test_start_again (void **state)
+TEST (test_start_again)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (GError) error = NULL;
@@ -107,8 +98,7 @@ test_start_again (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_no_connect_string (void **state)
+TEST (test_no_connect_string)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NULL, NULL);
   g_autoptr (GError) error = NULL;
@@ -117,8 +107,7 @@ test_no_connect_string (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
 }
 
-static void
-test_not_started (void **state)
+TEST (test_not_started)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/settings", NULL);
@@ -137,8 +126,7 @@ test_not_started (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_namespace (void **state)
+TEST (test_namespace)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/root", NULL);
   g_autoptr (GError) error = NULL;
@@ -185,8 +173,8 @@ assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
 
 /* The list of a client that was never connected, which no other thread changes. What is refused has changed
  * nothing. */
-static CURATOR_NOT_ANALYSED void
-test_update_servers (void **state)
+CURATOR_NOT_ANALYSED
+TEST (test_update_servers)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE "/app", NULL);
   g_autoptr (GError) error = NULL;
@@ -210,8 +198,7 @@ test_update_servers (void **state)
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));
 }
 
-static void
-test_servers_of_an_adopted_handle (void **state)
+TEST (test_servers_of_an_adopted_handle)
 {
   g_autoptr (CuratorClient) client = curator_client_new_for_zhandle (NULL, NULL);
   g_autoptr (CuratorClient) other = curator_client_new_for_zhandle (NULL, NULL);
@@ -228,8 +215,7 @@ test_servers_of_an_adopted_handle (void **state)
 }
 
 /* The latest value counts, and the one before is freed. */
-static void
-test_set_twice (void **state)
+TEST (test_set_twice)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (GMainContext) context = g_main_context_new ();
@@ -268,8 +254,7 @@ test_set_twice (void **state)
   assert_int_equal (g_atomic_int_get (&n_freed), 2);
 }
 
-static void
-test_deadlines (void **state)
+TEST (test_deadlines)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   const gint64 now = curator_client_now_us (client);
@@ -280,8 +265,7 @@ test_deadlines (void **state)
   assert_true (curator_client_deadline (client, G_MAXINT64 / 2000) > now);
 }
 
-static void
-test_names_of_locks (void **state)
+TEST (test_names_of_locks)
 {
   g_autofree char *longer = g_strnfill (65, 'a');
   const char *const bad[] = { longer, "", "a/b", "/", "a\001", "\xff", NULL };
@@ -300,8 +284,7 @@ test_names_of_locks (void **state)
 }
 
 /* A valid path may be too long once a node's name is appended. */
-static void
-test_long_paths (void **state)
+TEST (test_long_paths)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autofree char *longest = g_strnfill (CURATOR_PATH_MAX_LENGTH - 128, 'a');
@@ -324,8 +307,7 @@ resolved (GPtrArray *servers, guint index, const char *addresses)
 
 /* A name without an address is left out as long as another has one, and keeps what it had; and the
  * number of addresses is odd, since libzookeeper leaves half of an even one out. */
-static void
-test_server_list (void **state)
+TEST (test_server_list)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorConnectString) parsed =
@@ -353,8 +335,7 @@ test_server_list (void **state)
 }
 
 /* Every number has a name, or is reported as unknown. */
-static void
-test_state_and_error_names (void **state)
+TEST (test_state_and_error_names)
 {
   for (int i = -1; i < 10; i++)
     {
@@ -365,8 +346,7 @@ test_state_and_error_names (void **state)
 }
 
 /* A multi-lock without members is always held. */
-static void
-test_lock_without_members (void **state)
+TEST (test_lock_without_members)
 {
   g_autoptr (CuratorLock) nothing = curator_multi_lock_new (NULL, 0);
   g_autoptr (GError) error = NULL;
@@ -382,9 +362,181 @@ test_lock_without_members (void **state)
   assert_true (curator_lock_release (nothing, 0, NULL, &error));
 }
 
+/* --- a setter that comes too late logs one critical message, and changes nothing ----------------------------- */
+
+static guint n_criticals; /* all calls are the test's own */
+
+#define N_SETTERS     15
+#define FIRST_TO_FAIL 11 /* these have an error, and in time some of them use it */
+
+static void
+set_one (CuratorClient *client, guint which)
+{
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  gboolean is_set = FALSE;
+
+  switch (which)
+    {
+    case 0:
+      curator_client_set_session_timeout (client, 4321);
+      break;
+    case 1:
+      curator_client_set_connection_timeout (client, 4321);
+      break;
+    case 2:
+      curator_client_set_server_tick (client, 4321);
+      break;
+    case 3:
+      curator_client_set_heartbeat_interval (client, 4321);
+      break;
+    case 4:
+      curator_client_add_auth (client, "digest", "a:b", 3);
+      break;
+    case 5:
+      curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
+      break;
+    case 6:
+      curator_client_set_default_data (client, "late", 4);
+      break;
+    case 7:
+      curator_client_set_compression (client, TRUE);
+      break;
+    case 8:
+      curator_client_set_follow_configuration (client, TRUE);
+      break;
+    case 9:
+      curator_client_set_callback_context (client, g_main_context_default ());
+      break;
+    case 10:
+      curator_client_set_trace (client, ignore_event, NULL, NULL);
+      break;
+    case FIRST_TO_FAIL:
+      is_set = curator_client_set_namespace (client, "late", &error);
+      break;
+    case 12:
+      is_set = curator_client_set_tls (client, tls, &error);
+      break;
+    case 13:
+      is_set = curator_client_set_sasl_digest (client, "user", "password", &error);
+      break;
+    default:
+      is_set = curator_client_set_sasl_gssapi (client, NULL, NULL, &error);
+    }
+  assert_true (n_criticals == 0 || (!is_set && error == NULL));
+}
+
+/* What the setters write. */
+typedef struct
+{
+  gpointer pointers[7];
+  int numbers[10];
+} Written;
+
+/* Nobody else writes them: a client with default data does not look its host's address up. */
+static CURATOR_NOT_ANALYSED Written
+written (const CuratorClient *client)
+{
+  return (Written){ { client->settings.namespace_, client->settings.tls, client->settings.sasl,
+                      client->default_data, client->settings.callback_context,
+                      client->settings.acl.data, client->settings.prefix },
+                    { client->settings.session_timeout_ms, client->settings.connection_timeout_ms,
+                      client->settings.server_tick_ms, client->settings.has_server_tick,
+                      client->settings.heartbeat_ms, (int) client->settings.auths->len,
+                      client->settings.compression, client->settings.follows_configuration,
+                      client->settings.acl.count, client->settings.trace != NULL } };
+}
+
+static void
+check_setter (CuratorClient *client, guint which, gboolean is_late)
+{
+  const Written before = written (client);
+  n_criticals = 0;
+  set_one (client, which);
+  const Written after = written (client);
+  const gboolean is_changed = memcmp (&before, &after, sizeof before) != 0;
+  if (n_criticals != (is_late ? 1 : 0) || is_changed != !is_late)
+    {
+      fail_msg ("setter %u, %s: %u criticals, and it was %s", which, is_late ? "late" : "in time",
+                n_criticals, is_changed ? "set" : "not set");
+    }
+}
+
+/* In time each of them does something, or else it could not be seen that it does nothing. */
+TEST (test_too_late)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (CuratorClient) never = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GError) error = NULL;
+
+  curator_client_set_default_data (client, "data", 4);
+  assert_true (curator_client_start (client, &error));
+  curator_client_close (never);
+  for (guint i = 0; i < N_SETTERS; i++)
+    {
+      g_autoptr (CuratorClient) fresh = curator_client_new (NOWHERE, NULL);
+      if (i <= FIRST_TO_FAIL)
+        check_setter (fresh, i, FALSE);
+      check_setter (client, i, TRUE);
+      check_setter (never, i, TRUE);
+    }
+  curator_client_close (client);
+  for (guint i = 0; i < N_SETTERS; i++)
+    check_setter (client, i, TRUE);
+}
+
+/* What else has a moment. */
+TEST (test_too_late_for_others)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (NULL, NULL, NULL);
+  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, "/setters", "", NULL);
+  g_autoptr (GError) error = NULL;
+
+  n_criticals = 0;
+  curator_lock_driver_set_nothing_overtakes (driver, TRUE);
+  curator_lock_driver_set_nothing_overtakes (driver, FALSE);
+  curator_leader_latch_set_until_lost (latch, TRUE);
+  assert_int_equal (n_criticals, 0);
+  g_autoptr (CuratorLock) lock =
+      curator_mutex_new_with_driver (client, "/setters", "lock-", 1, driver, &error);
+  assert_non_null (lock);
+  curator_lock_driver_set_nothing_overtakes (driver, TRUE);
+  assert_int_equal (n_criticals, 1);
+  assert_false (driver->nothing_overtakes);
+  assert_true (curator_client_start (client, &error));
+  assert_true (curator_leader_latch_start (latch, &error));
+  curator_leader_latch_set_until_lost (latch, FALSE);
+  assert_int_equal (n_criticals, 2);
+}
+
+/* A wrong value of a text, or one that is too long: integration/arguments/test_adversary has all of them, this the codes. */
+TEST (test_codes_of_wrong_values)
+{
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  static const char much[4097];
+
+  assert_false (curator_tls_set_ca_file (tls, "/nowhere/ca.pem", &error));
+  assert_true (
+      has_error (&error, HAS_TLS ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_UNSUPPORTED));
+  for (int i = 0; i < 3; i++)
+    {
+      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+      if (i < 2)
+        curator_client_add_auth (client, i == 0 ? "sasl" : "x509", "a", 1);
+      else
+        curator_client_set_default_data (client, much, sizeof much);
+      assert_false (curator_client_start (client, &error));
+      assert_true (
+          has_error (&error, i < 2 ? CURATOR_ERROR_UNSUPPORTED : CURATOR_ERROR_LIMIT_EXCEEDED));
+    }
+}
+
 static GLogWriterOutput
 swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
+  n_criticals += (level & G_LOG_LEVEL_CRITICAL) != 0 ? 1 : 0;
   return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
              ? g_log_writer_default (level, fields, n_fields, data)
              : G_LOG_WRITER_HANDLED;
@@ -393,25 +545,7 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_timeouts),
-    cmocka_unit_test (test_longest_session),
-    cmocka_unit_test (test_shortest_heartbeat),
-    cmocka_unit_test (test_start_again),
-    cmocka_unit_test (test_no_connect_string),
-    cmocka_unit_test (test_not_started),
-    cmocka_unit_test (test_namespace),
-    cmocka_unit_test (test_update_servers),
-    cmocka_unit_test (test_servers_of_an_adopted_handle),
-    cmocka_unit_test (test_set_twice),
-    cmocka_unit_test (test_deadlines),
-    cmocka_unit_test (test_names_of_locks),
-    cmocka_unit_test (test_long_paths),
-    cmocka_unit_test (test_server_list),
-    cmocka_unit_test (test_state_and_error_names),
-    cmocka_unit_test (test_lock_without_members),
-  };
-
+  g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (swallow, NULL, NULL);
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("client settings", NULL, NULL);
 }

@@ -36,8 +36,7 @@ wall_us (void)
 
 /* The clocks of deadlines, timeouts and leases. A step forward may be the end of a pause in which every clock stood
  * still; a step back gives nothing back. */
-static void
-test_wall_clock_steps (void **state)
+TEST (test_wall_clock_steps)
 {
   CuratorZkOps *ops = curator_zk_ops_real ();
   static const int steps[] = { 3600, -3600, 7200 };
@@ -74,8 +73,7 @@ step_back_while_waiting (gpointer data)
 }
 
 /* No server listens at port 1: the call has to end by its own timeout. */
-static void
-test_timeout_over_a_step (void **state)
+TEST (test_timeout_over_a_step)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (10);
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
@@ -103,11 +101,6 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_wall_clock_steps),
-    cmocka_unit_test (test_timeout_over_a_step),
-  };
-
   g_log_set_writer_func (swallow, NULL, NULL);
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("clocks", NULL, NULL);
 }

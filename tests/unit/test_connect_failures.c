@@ -64,8 +64,7 @@ check_cause (const char *connect_string, const char *logged, const char *shown, 
   assert_string_equal (error->message, wanted);
 }
 
-static void
-test_every_spelling (void **state)
+TEST (test_every_spelling)
 {
   gint64 at_us = 0;
 
@@ -82,8 +81,7 @@ test_every_spelling (void **state)
 }
 
 /* An address in several spellings is one. */
-static void
-test_one_address (void **state)
+TEST (test_one_address)
 {
   g_autoptr (GString) list = g_string_new (NULL);
   gboolean known;
@@ -109,12 +107,23 @@ test_one_address (void **state)
     }
 }
 
-static void
-test_no_address (void **state)
+TEST (test_no_address)
 {
-  static const char *const words[] = { "",      ":",       "1",        "[::1]",    "[::1",
-                                       "[]:1",  "a:1",     "1.2.3:1",  "[::1]:", "[::1]:x", "1.2.3.4:65536",
-                                       "[a]:1", "[1.2.3.4", "::1%:1", "::1%no-such-zone:1" };
+  static const char *const words[] = { "",
+                                       ":",
+                                       "1",
+                                       "[::1]",
+                                       "[::1",
+                                       "[]:1",
+                                       "a:1",
+                                       "1.2.3:1",
+                                       "[::1]:",
+                                       "[::1]:x",
+                                       "1.2.3.4:65536",
+                                       "[a]:1",
+                                       "[1.2.3.4",
+                                       "::1%:1",
+                                       "::1%no-such-zone:1" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     {
@@ -123,13 +132,4 @@ test_no_address (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_every_spelling),
-    cmocka_unit_test (test_one_address),
-    cmocka_unit_test (test_no_address),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("connect failures", NULL, NULL)

@@ -110,8 +110,7 @@ format_hosts (const CuratorConnectString *parsed)
   return g_string_free (text, FALSE);
 }
 
-static void
-test_good (void **state)
+TEST (test_good)
 {
   for (guint i = 0; i < G_N_ELEMENTS (good); i++)
     {
@@ -144,8 +143,7 @@ check_refused (const char *text)
     assert_false (g_ascii_iscntrl (*c));
 }
 
-static void
-test_bad (void **state)
+TEST (test_bad)
 {
   check_refused (NULL);
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
@@ -153,8 +151,7 @@ test_bad (void **state)
   assert_null (curator_connect_string_parse ("", NULL));
 }
 
-static void
-test_overlong (void **state)
+TEST (test_overlong)
 {
   g_autofree char *label = g_strnfill (64, 'a');
   g_autofree char *name = g_strnfill (300, 'a');
@@ -168,8 +165,7 @@ test_overlong (void **state)
 }
 
 /* A long text is truncated in messages, but stays valid UTF-8. */
-static void
-test_overlong_message (void **state)
+TEST (test_overlong_message)
 {
   for (guint before = 0; before < 4; before++)
     {
@@ -214,8 +210,7 @@ check_any (const char *text)
   assert_int_equal (g_strcmp0 (parsed->chroot, again->chroot), 0);
 }
 
-static void
-test_random (void **state)
+TEST (test_random)
 {
   static const char *const pieces[] = { "zk1", "z",   ":",        ":2181", ",",  "/",    "[",
                                         "]",   "::1", "10.0.0.1", ".",     "-",  " ",    "a",
@@ -236,14 +231,4 @@ test_random (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_good),     cmocka_unit_test (test_bad),
-    cmocka_unit_test (test_overlong), cmocka_unit_test (test_overlong_message),
-    cmocka_unit_test (test_random),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("connect string", NULL, NULL)

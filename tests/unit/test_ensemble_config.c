@@ -43,8 +43,7 @@ static const Case cases[] = {
     "server.1=zk-1:2888:3888;2181" },
 };
 
-static void
-test_lines (void **state)
+TEST (test_lines)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -58,8 +57,7 @@ test_lines (void **state)
 }
 
 /* Whatever is cut off or changed: nothing is read that is not there. */
-static void
-test_damage (void **state)
+TEST (test_damage)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -78,12 +76,4 @@ test_damage (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_lines),
-    cmocka_unit_test (test_damage),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("ensemble config", NULL, NULL)

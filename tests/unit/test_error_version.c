@@ -3,8 +3,7 @@
 
 #include <curator/curator.h>
 
-static void
-test_domains_are_distinct_and_stable (void **state)
+TEST (test_domains_are_distinct_and_stable)
 {
   assert_int_not_equal (CURATOR_ERROR, 0);
   assert_int_not_equal (CURATOR_ZK_ERROR, 0);
@@ -15,8 +14,7 @@ test_domains_are_distinct_and_stable (void **state)
 }
 
 /* Programs are compiled against these numbers: append, never insert. */
-static void
-test_codes_keep_their_numbers (void **state)
+TEST (test_codes_keep_their_numbers)
 {
   assert_int_equal (CURATOR_ERROR_INVALID_ARGUMENT, 0);
   assert_int_equal (CURATOR_ERROR_NOT_STARTED, 1);
@@ -36,8 +34,7 @@ test_codes_keep_their_numbers (void **state)
   assert_int_equal (CURATOR_ERROR_RESOURCES, 15);
 }
 
-static void
-test_version_is_that_of_the_headers (void **state)
+TEST (test_version_is_that_of_the_headers)
 {
   g_autofree char *expected = g_strdup_printf ("%d.%d.%d", CURATOR_MAJOR_VERSION,
                                                CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION);
@@ -54,8 +51,7 @@ test_version_is_that_of_the_headers (void **state)
   assert_false (CURATOR_CHECK_VERSION (CURATOR_MAJOR_VERSION + 1, 0, 0));
 }
 
-static void
-test_state_names (void **state)
+TEST (test_state_names)
 {
   static const char *const connection[] = { "CONNECTED", "SUSPENDED", "RECONNECTED", "LOST",
                                             "READ_ONLY" };
@@ -72,15 +68,4 @@ test_state_names (void **state)
   assert_string_equal (curator_lease_state_to_string ((CuratorLeaseState) 7), "UNKNOWN");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_domains_are_distinct_and_stable),
-    cmocka_unit_test (test_codes_keep_their_numbers),
-    cmocka_unit_test (test_version_is_that_of_the_headers),
-    cmocka_unit_test (test_state_names),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("error version", NULL, NULL)

@@ -151,8 +151,7 @@ new_session (CuratorClient *client)
   return session;
 }
 
-static void
-test_end_is_final (void **state)
+TEST (test_end_is_final)
 {
   static CuratorZkOps ops = {
     .boottime_us = boottime_us, .monotonic_us = monotonic_us, .random = random_bytes, .wake = wake
@@ -214,8 +213,7 @@ check_end (CuratorSession *session, CuratorLockInternals *internals, gint64 left
 }
 
 /* Without any threads: a proof comes after somebody has seen the end, and before the deadline. */
-static void
-test_end_is_final_before_the_deadline (void **state)
+TEST (test_end_is_final_before_the_deadline)
 {
   static CuratorZkOps ops = {
     .boottime_us = shown_time, .monotonic_us = shown_time, .random = random_bytes, .wake = wake
@@ -243,11 +241,6 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_end_is_final),
-    cmocka_unit_test (test_end_is_final_before_the_deadline),
-  };
-
   g_log_set_writer_func (swallow, NULL, NULL);
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("finality", NULL, NULL);
 }

@@ -110,8 +110,7 @@ run_once (void *(*run) (void *), End how)
   pthread_join (thread, NULL);
 }
 
-static void
-test_order (void **state)
+TEST (test_order)
 {
   pthread_key_create (&earlier, destroy_earlier);
   run_once (run_first, 0); /* makes the key of the library */
@@ -155,8 +154,7 @@ run_slow (void *data)
   return NULL;
 }
 
-static void
-test_fork_waits_for_the_end (void **state)
+TEST (test_fork_waits_for_the_end)
 {
   curator_lookup_watch_forks ();
   pthread_key_create (&slow, destroy_slowly);
@@ -209,8 +207,7 @@ join_before_fork (void)
     }
 }
 
-static void
-test_fork_joins_a_thread (void **state)
+TEST (test_fork_joins_a_thread)
 {
   int status;
 
@@ -333,8 +330,7 @@ fork_inside (const Room *room)
   _exit (status == 0 ? 0 : 1);
 }
 
-static void
-test_fork_waits_through_a_stop (void **state)
+TEST (test_fork_waits_through_a_stop)
 {
   const Room rooms[] = { { curator_gate_enter, curator_gate_leave },
                          { enter_lookup_by_us, leave_lookup_by_us },
@@ -360,12 +356,6 @@ test_fork_waits_through_a_stop (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_fork_waits_through_a_stop),
-    cmocka_unit_test (test_order),
-    cmocka_unit_test (test_fork_waits_for_the_end),
-    cmocka_unit_test (test_fork_joins_a_thread),
-  };
   pthread_atfork (join_before_fork, NULL, NULL);
-  return cmocka_run_group_tests_name ("fork_gate", tests, NULL, NULL);
+  return suite_run ("fork_gate", NULL, NULL);
 }

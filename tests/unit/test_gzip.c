@@ -22,8 +22,7 @@ gunzip (GBytes *packed, gsize limit)
   return curator_gunzip (data, length, limit);
 }
 
-static void
-test_there_and_back (void **state)
+TEST (test_there_and_back)
 {
   static const gsize sizes[] = { 0, 1, 10, 1023, 1024, 1025, 4096, 100000 };
   for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
@@ -41,8 +40,7 @@ test_there_and_back (void **state)
     }
 }
 
-static void
-test_java (void **state)
+TEST (test_java)
 {
   g_autoptr (GBytes) empty = curator_gunzip (java_empty, sizeof java_empty, 0);
   assert_non_null (empty);
@@ -56,8 +54,7 @@ test_java (void **state)
 /* What is cut short, has one bit wrong, or is followed by something is no stream. Bits without a
  * meaning may differ: the time, extra flags and the system in the header, and the padding of the last
  * block. */
-static void
-test_broken (void **state)
+TEST (test_broken)
 {
   g_autoptr (GBytes) plain = g_bytes_new_static ("__REVOKE__", 10);
   g_autoptr (GBytes) packed = curator_gzip (plain);
@@ -83,8 +80,7 @@ test_broken (void **state)
 
 /* 64 MiB of zeros in 64 KiB: refused after the first bytes. AddressSanitizer keeps what is freed, so
  * some memory may be in use afterwards. */
-static void
-test_bomb (void **state)
+TEST (test_bomb)
 {
   g_autofree guint8 *zeros = g_malloc0 (64 << 20);
   g_autoptr (GBytes) plain = g_bytes_new_static (zeros, 64 << 20);
@@ -99,8 +95,7 @@ test_bomb (void **state)
   assert_true (after.ru_maxrss - before.ru_maxrss < 8 << 10);
 }
 
-static void
-test_settings (void **state)
+TEST (test_settings)
 {
   CuratorClient *client = curator_client_new ("127.0.0.1:1", NULL);
   g_autoptr (GBytes) plain = g_bytes_new_static ("text", 4);
@@ -127,13 +122,4 @@ test_settings (void **state)
   curator_client_unref (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_there_and_back), cmocka_unit_test (test_java),
-    cmocka_unit_test (test_broken),         cmocka_unit_test (test_bomb),
-    cmocka_unit_test (test_settings),
-  };
-  return cmocka_run_group_tests_name ("compression of payloads", tests, NULL, NULL);
-}
+SUITE ("compression of payloads", NULL, NULL)

@@ -17,8 +17,7 @@ bucket_by_search (const CuratorScale *scale, gint64 duration_us)
   return bucket;
 }
 
-static void
-test_around_each_limit (void **state)
+TEST (test_around_each_limit)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (scales); i++)
     {
@@ -32,8 +31,7 @@ test_around_each_limit (void **state)
     }
 }
 
-static void
-test_any_duration (void **state)
+TEST (test_any_duration)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (20261122);
   for (int i = 0; i < 300000; i++)
@@ -45,8 +43,7 @@ test_any_duration (void **state)
     }
 }
 
-static void
-test_extremes (void **state)
+TEST (test_extremes)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (scales); i++)
     {
@@ -62,13 +59,4 @@ test_extremes (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_around_each_limit),
-    cmocka_unit_test (test_any_duration),
-    cmocka_unit_test (test_extremes),
-  };
-  return cmocka_run_group_tests_name ("histogram", tests, NULL, NULL);
-}
+SUITE ("histogram", NULL, NULL)

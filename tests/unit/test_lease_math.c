@@ -306,25 +306,14 @@ run_cases (const char *name, void (*generate) (Case *), uint64_t n)
   assert_true (n < 1000 || n_held > (int64_t) n);
 }
 
-static void
-test_disturbed (void **state)
+TEST (test_disturbed)
 {
   run_cases ("disturbed", case_disturbed, env_number ("CURATOR_TEST_CASES", N_CASES));
 }
 
-static void
-test_regular (void **state)
+TEST (test_regular)
 {
   run_cases ("regular", case_regular, (env_number ("CURATOR_TEST_CASES", N_CASES) + 1) / 2);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_disturbed),
-    cmocka_unit_test (test_regular),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("lease math", NULL, NULL)

@@ -290,21 +290,18 @@ run_cases (const char *name, const char *(*run) (Client *), uint64_t n)
     }
 }
 
-static void
-test_holds_are_kept (void **state)
+TEST (test_holds_are_kept)
 {
   run_cases ("hold", hold, env_number ("CURATOR_TEST_CASES", N_CASES));
 }
 
-static void
-test_free_locks_are_granted (void **state)
+TEST (test_free_locks_are_granted)
 {
   run_cases ("lock", lock_after_reading, env_number ("CURATOR_TEST_CASES", 10 * N_CASES));
 }
 
 /* Many ticks to a session timeout, and round trips longer than the heartbeat interval. */
-static void
-test_corners (void **state)
+TEST (test_corners)
 {
   static const Setup corners[] = {
     { 120000, 2000, 250, 0, 2000, false }, { 60000, 1000, 130, 0, 2000, false },
@@ -324,14 +321,4 @@ test_corners (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_corners),
-    cmocka_unit_test (test_holds_are_kept),
-    cmocka_unit_test (test_free_locks_are_granted),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("lease math liveness", NULL, NULL)

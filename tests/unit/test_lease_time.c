@@ -17,9 +17,9 @@ typedef struct
   gint64 wall_us;    /* CLOCK_REALTIME is ahead by that */
   double gain;       /* and gains so much */
   double gained_us;
-  gboolean is_busy;  /* looks are interrupted */
+  gboolean is_busy; /* looks are interrupted */
   gboolean is_inside;
-  gint64 newest_us;  /* of all looks that have ended */
+  gint64 newest_us; /* of all looks that have ended */
 } Machine;
 
 static void
@@ -56,9 +56,8 @@ read_clock (clockid_t clock, gpointer data)
   Machine *machine = data;
   if (machine->is_busy && g_rand_int_range (machine->rand, 0, 4) == 0)
     interrupt (machine);
-  return clock == CLOCK_REALTIME
-             ? machine->true_us + machine->wall_us + (gint64) machine->gained_us
-             : machine->true_us - machine->stopped_us;
+  return clock == CLOCK_REALTIME ? machine->true_us + machine->wall_us + (gint64) machine->gained_us
+                                 : machine->true_us - machine->stopped_us;
 }
 
 static gint64
@@ -89,8 +88,7 @@ machine_new (GRand *rand)
 
 /* Whatever happens: no less has passed than really has, as soon as the wall clock is right, and what CLOCK_BOOTTIME says
  * has passed at any time. */
-static void
-test_pauses_count (void **state)
+TEST (test_pauses_count)
 {
   GRand *rand = unit_rand_new ("test_pauses_count");
   for (int c = 0; c < N_CASES; c++)
@@ -127,8 +125,7 @@ test_pauses_count (void **state)
 }
 
 /* A step back gives nothing back and hides nothing that follows; every step is noticed. */
-static void
-test_steps_back (void **state)
+TEST (test_steps_back)
 {
   GRand *rand = unit_rand_new ("test_steps_back");
   for (int c = 0; c < N_CASES; c++)
@@ -155,8 +152,7 @@ test_steps_back (void **state)
 }
 
 /* A slew is no jump, however seldom and in whatever state anybody looks. */
-static void
-test_slews (void **state)
+TEST (test_slews)
 {
   static const double gains[] = { 0, 0.0005, -0.0005, 0.02, -0.02 };
   GRand *rand = unit_rand_new ("test_slews");
@@ -181,13 +177,4 @@ test_slews (void **state)
   g_rand_free (rand);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_pauses_count),
-    cmocka_unit_test (test_steps_back),
-    cmocka_unit_test (test_slews),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("lease time", NULL, NULL)

@@ -70,8 +70,7 @@ check_refused (const char *path)
     assert_false (g_ascii_iscntrl (*c));
 }
 
-static void
-test_validate (void **state)
+TEST (test_validate)
 {
   for (guint i = 0; i < G_N_ELEMENTS (good); i++)
     {
@@ -87,8 +86,7 @@ test_validate (void **state)
   assert_false (curator_path_validate ("a", NULL));
 }
 
-static void
-test_length (void **state)
+TEST (test_length)
 {
   g_autofree char *path = g_strnfill (CURATOR_PATH_MAX_LENGTH + 1, 'a');
 
@@ -98,8 +96,7 @@ test_length (void **state)
   assert_true (curator_path_validate (path, NULL));
 }
 
-static void
-test_namespace (void **state)
+TEST (test_namespace)
 {
   static const char *const accepted[] = { "a", "apps/billing", "a.b", ".a" };
   static const char *const refused[] = { "",     "/a",        "a/",          "a//b", ".", "..",
@@ -118,8 +115,7 @@ test_namespace (void **state)
 }
 
 /* Every code point, against PathUtils.validatePath as it is written in Java. */
-static void
-test_validate_every_code_point (void **state)
+TEST (test_validate_every_code_point)
 {
   for (gunichar c = 1; c <= 0x10ffff; c++)
     {
@@ -133,8 +129,7 @@ test_validate_every_code_point (void **state)
 }
 
 /* TestZKPaths.testMakePath */
-static void
-test_make_path (void **state)
+TEST (test_make_path)
 {
   static const struct
   {
@@ -180,8 +175,7 @@ test_make_path (void **state)
 }
 
 /* TestZKPaths.testSplit: taking a path apart gives its parts, last one first. */
-static void
-test_split (void **state)
+TEST (test_split)
 {
   g_autofree char *path = g_strdup ("/hello/sub1/sub2");
   static const char *const parts[] = { "sub2", "sub1", "hello" };
@@ -202,8 +196,7 @@ test_split (void **state)
   assert_string_equal (none, "/");
 }
 
-static void
-test_escape (void **state)
+TEST (test_escape)
 {
   static const struct
   {
@@ -255,8 +248,7 @@ unescape (const char *shown)
   return g_string_free (name, FALSE);
 }
 
-static void
-test_escape_random (void **state)
+TEST (test_escape_random)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
 
@@ -278,8 +270,7 @@ test_escape_random (void **state)
 }
 
 /* An accepted path splits into parts that join to the same path. */
-static void
-test_round_trip_random (void **state)
+TEST (test_round_trip_random)
 {
   static const char *const pieces[] = { "/", "a", ".", "..", "zookeeper", "\xc3\xa4", "\x7f", "-" };
   g_autoptr (GRand) rand = unit_rand_new (__func__);
@@ -308,20 +299,4 @@ test_round_trip_random (void **state)
   assert_true (n_accepted > 1000);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_validate),
-    cmocka_unit_test (test_length),
-    cmocka_unit_test (test_namespace),
-    cmocka_unit_test (test_validate_every_code_point),
-    cmocka_unit_test (test_make_path),
-    cmocka_unit_test (test_split),
-    cmocka_unit_test (test_escape),
-    cmocka_unit_test (test_escape_random),
-    cmocka_unit_test (test_round_trip_random),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("path", NULL, NULL)

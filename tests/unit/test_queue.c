@@ -36,8 +36,7 @@ check_names (const CuratorQueue *queue, const char *const *expected)
     }
 }
 
-static void
-test_parse_number (void **state)
+TEST (test_parse_number)
 {
   static const struct
   {
@@ -87,8 +86,7 @@ test_parse_number (void **state)
     }
 }
 
-static void
-test_p6_standard_key (void **state)
+TEST (test_p6_standard_key)
 {
   assert_string_equal (curator_queue_standard_key (UUID "lock-0000000007", "lock-"), "0000000007");
   assert_string_equal (curator_queue_standard_key ("lock-lock-0000000007", "lock-"), "0000000007");
@@ -99,8 +97,7 @@ test_p6_standard_key (void **state)
 }
 
 /* Names as Curator, an older Curator and go-zookeeper write them. */
-static void
-test_p6_order_of_a_mutex (void **state)
+TEST (test_p6_order_of_a_mutex)
 {
   static const char *const children[] = {
     UUID "lock-0000000010",
@@ -126,8 +123,7 @@ test_p6_order_of_a_mutex (void **state)
 }
 
 /* Each of these blocks a Java mutex forever, or may. */
-static void
-test_p8_foreign_children_are_left_out (void **state)
+TEST (test_p8_foreign_children_are_left_out)
 {
   static const char *const children[] = { "0",
                                           "lock-",
@@ -149,8 +145,7 @@ test_p8_foreign_children_are_left_out (void **state)
   assert_false (queue.irregular);
 }
 
-static void
-test_p8_any_bytes_of_any_length (void **state)
+TEST (test_p8_any_bytes_of_any_length)
 {
   g_autofree char *long_name = g_strdup_printf ("%s%0290d%s", "_c_", 0, "-lock-0000000003");
   const char *children[] = { long_name, "\xff\xc3(\x01%n-lock-0000000002", "\xff\xfe" };
@@ -163,8 +158,7 @@ test_p8_any_bytes_of_any_length (void **state)
   assert_ptr_equal (queue.first_foreign, children[2]);
 }
 
-static void
-test_empty (void **state)
+TEST (test_empty)
 {
   CuratorQueue queue;
 
@@ -182,8 +176,7 @@ no_key (const char *name, gpointer user_data)
   return NULL;
 }
 
-static void
-test_a_driver_may_know_no_key (void **state)
+TEST (test_a_driver_may_know_no_key)
 {
   static const char *const children[] = { "lock-0000000001" };
   g_auto (CuratorQueue) queue = { 0 };
@@ -206,8 +199,7 @@ is_irregular (const char *const *children, CuratorQueueKeyFunc key)
 
 #define NAMES(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static void
-test_p7_end_of_the_counter (void **state)
+TEST (test_p7_end_of_the_counter)
 {
   G_STATIC_ASSERT (CURATOR_QUEUE_LAST_NUMBER == 2147418111);
   assert_false (is_irregular (NAMES ("lock-2147418111"), lock_key));
@@ -217,8 +209,7 @@ test_p7_end_of_the_counter (void **state)
   assert_true (is_irregular (NAMES ("lock-0000000001", "lock--2147483648"), lock_key));
 }
 
-static void
-test_ties (void **state)
+TEST (test_ties)
 {
   assert_true (is_irregular (NAMES ("a-lock-0000000001", "b-lock-0000000001"), lock_key));
   assert_true (is_irregular (NAMES ("a__WRIT__0000000001", "b__WRIT__0000000001"), read_write_key));
@@ -241,16 +232,14 @@ tail_key (const char *name, gpointer user_data)
   return name + strlen (name) - MIN (strlen (name), 10);
 }
 
-static void
-test_ties_of_other_kinds (void **state)
+TEST (test_ties_of_other_kinds)
 {
   assert_true (is_irregular (NAMES ("a-mine-0000000001", "b__READ__0000000001"), tail_key));
   assert_true (is_irregular (NAMES ("a__WRIT__0000000001", "b-mine-0000000001"), tail_key));
   assert_false (is_irregular (NAMES ("a-mine-0000000001", "b__READ__0000000002"), tail_key));
 }
 
-static void
-test_p9_order_of_a_downgrade (void **state)
+TEST (test_p9_order_of_a_downgrade)
 {
   static const char *const children[] = { "c__WRIT__0000000006", "a__READ__0000000005",
                                           "b__WRIT__0000000005" };
@@ -264,8 +253,7 @@ test_p9_order_of_a_downgrade (void **state)
 }
 
 /* Java: "-" sorts before the digits, and negative numbers by their text. */
-static void
-test_p7_order_of_negative_numbers (void **state)
+TEST (test_p7_order_of_negative_numbers)
 {
   static const char *const children[] = {
     "lock-0000000000",  "lock--000000002", "lock--2147483648",
@@ -286,8 +274,7 @@ test_p7_order_of_negative_numbers (void **state)
 }
 
 /* Who shares its number with whom, of those that Java and we need not order alike. */
-static void
-test_only_the_nodes_with_such_a_number_have_no_place (void **state)
+TEST (test_only_the_nodes_with_such_a_number_have_no_place)
 {
   static const char *const children[] = { "a-lock-0000000001", "b-lock-0000000002",
                                           "c-lock-0000000002", "d-lock-0000000003",
@@ -568,8 +555,7 @@ check_case (GRand *rand, Case *c, guint *n_irregular)
   *n_irregular += irregular ? 1 : 0;
 }
 
-static void
-test_p6_random_against_the_oracle (void **state)
+TEST (test_p6_random_against_the_oracle)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
   guint n_irregular = 0;
@@ -585,8 +571,7 @@ test_p6_random_against_the_oracle (void **state)
   assert_true (n_irregular > 10000 && n_irregular < 90000);
 }
 
-static void
-test_random_numbers (void **state)
+TEST (test_random_numbers)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
 
@@ -608,8 +593,7 @@ test_random_numbers (void **state)
 
 /* Every hand-off lists the whole queue, so sorting has to be quick; the bound is for slow
  * machines. */
-static void
-test_p10_many_children (void **state)
+TEST (test_p10_many_children)
 {
   const gsize n = 5000;
   g_autoptr (GRand) rand = unit_rand_new (__func__);
@@ -637,8 +621,7 @@ test_p10_many_children (void **state)
 }
 
 /* A name without a number goes where Java's String.compareTo of the keys puts it. */
-static void
-test_insert (void **state)
+TEST (test_insert)
 {
   static const char *const children[] = { "a-lock-0000000002", "b-lock-0000000001", NULL };
   static const char *const first[] = { "lock-", "b-lock-0000000001", "a-lock-0000000002", NULL };
@@ -665,28 +648,4 @@ test_insert (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_parse_number),
-    cmocka_unit_test (test_p6_standard_key),
-    cmocka_unit_test (test_p6_order_of_a_mutex),
-    cmocka_unit_test (test_p8_foreign_children_are_left_out),
-    cmocka_unit_test (test_p8_any_bytes_of_any_length),
-    cmocka_unit_test (test_empty),
-    cmocka_unit_test (test_a_driver_may_know_no_key),
-    cmocka_unit_test (test_p7_end_of_the_counter),
-    cmocka_unit_test (test_ties),
-    cmocka_unit_test (test_ties_of_other_kinds),
-    cmocka_unit_test (test_only_the_nodes_with_such_a_number_have_no_place),
-    cmocka_unit_test (test_p9_order_of_a_downgrade),
-    cmocka_unit_test (test_p7_order_of_negative_numbers),
-    cmocka_unit_test (test_p6_random_against_the_oracle),
-    cmocka_unit_test (test_random_numbers),
-    cmocka_unit_test (test_insert),
-    cmocka_unit_test (test_p10_many_children),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("queue", NULL, NULL)

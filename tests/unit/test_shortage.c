@@ -132,8 +132,7 @@ check_no_thread_at_start (gboolean listens)
     }
 }
 
-static void
-test_no_thread_at_start (void **state)
+TEST (test_no_thread_at_start)
 {
   check_no_thread_at_start (FALSE);
   check_no_thread_at_start (TRUE);
@@ -212,8 +211,7 @@ check_few_threads (gboolean listens)
   assert_int_equal (n_retried, LIBRARYS_THREADS);
 }
 
-static void
-test_few_threads (void **state)
+TEST (test_few_threads)
 {
   check_few_threads (FALSE);
   check_few_threads (TRUE);
@@ -227,8 +225,7 @@ count_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoin
 }
 
 /* A client that was not started has no threads yet, but must complete calls. */
-static void
-test_no_thread_for_an_answer (void **state)
+TEST (test_no_thread_for_an_answer)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/shortage", NULL);
@@ -257,8 +254,7 @@ count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, g
 
 /* Without descriptors no handle can be opened: the client retries, and the caller's timeout still
  * applies. */
-static void
-test_no_descriptor (void **state)
+TEST (test_no_descriptor)
 {
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
   g_autoptr (GError) error = NULL;
@@ -281,13 +277,6 @@ test_no_descriptor (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_no_thread_at_start),
-    cmocka_unit_test (test_few_threads),
-    cmocka_unit_test (test_no_thread_for_an_answer),
-    cmocka_unit_test (test_no_descriptor),
-  };
-
   g_log_set_writer_func (count_warnings, NULL, NULL);
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("shortage", NULL, NULL);
 }

@@ -80,8 +80,7 @@ was_refused (CuratorClient *client)
   return g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
 }
 
-static void
-test_nothing_waits (void **state)
+TEST (test_nothing_waits)
 {
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", NULL);
   g_autoptr (GError) error = NULL;
@@ -99,9 +98,4 @@ test_nothing_waits (void **state)
   assert_true (is_set (&answered));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_nothing_waits) };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("slow resolver", NULL, NULL)

@@ -44,8 +44,7 @@ use_library (gpointer data)
   return NULL; /* runs the destructors of what the library keeps for each thread */
 }
 
-static void
-test_unload (void **state)
+TEST (test_unload)
 {
   Shared shared = { .used = g_async_queue_new (), .closed = g_async_queue_new () };
   shared.library = dlopen (CURATOR_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -59,9 +58,4 @@ test_unload (void **state)
   g_async_queue_unref (shared.closed);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_unload) };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("unload", NULL, NULL)

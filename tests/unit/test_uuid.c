@@ -8,8 +8,7 @@
 #define UUID_LENGTH 36
 #define N_UUIDS     10000
 
-static void
-test_form (void **state)
+TEST (test_form)
 {
   for (int i = 0; i < N_UUIDS; i++)
     {
@@ -21,8 +20,7 @@ test_form (void **state)
     }
 }
 
-static void
-test_distinct (void **state)
+TEST (test_distinct)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (int i = 0; i < N_UUIDS; i++)
@@ -30,8 +28,7 @@ test_distinct (void **state)
 }
 
 /* A child of fork() inherits its parent's memory, including a generator's state. */
-static void
-test_other_after_fork (void **state)
+TEST (test_other_after_fork)
 {
   char theirs[UUID_LENGTH + 1] = "";
   int ends[2];
@@ -53,11 +50,4 @@ test_other_after_fork (void **state)
   close (ends[1]);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_form),
-                                      cmocka_unit_test (test_distinct),
-                                      cmocka_unit_test (test_other_after_fork) };
-  return cmocka_run_group_tests_name ("uuid", tests, NULL, NULL);
-}
+SUITE ("uuid", NULL, NULL)

@@ -2,14 +2,7 @@
 #ifndef CURATOR_UNIT_H
 #define CURATOR_UNIT_H
 
-#include <glib.h>
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/suite.h"
 
 /* A generator whose seed is printed; CURATOR_TEST_SEED in the environment repeats a run. */
 static inline GRand *

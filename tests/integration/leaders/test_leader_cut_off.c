@@ -33,9 +33,7 @@ sample (gpointer data)
 static CuratorClient *
 connect_for_long (const char *address)
 {
-  CuratorClient *client = client_new (address);
-  curator_client_set_session_timeout (client, LONGER_SESSION_MS);
-  client_start (client);
+  CuratorClient *client = client_connect_for (address, LONGER_SESSION_MS);
   return client;
 }
 
@@ -73,10 +71,8 @@ print_margin (const char *what, gint64 cut_ns, gint64 end_ns, gint64 next_ns)
 }
 
 /* Both recipes by both rules at once: four elections, each with a leader that is cut off. */
-static void
-test_cut_off (void **state)
+TEST (test_cut_off)
 {
-  Fixture *fixture = *state;
   static const char *const paths[] = { "/test/selector", "/test/loose-selector", "/test/latch",
                                        "/test/loose-latch" };
   g_autoptr (CuratorClient) cut = connect_for_long (fixture_proxy (fixture));
@@ -135,10 +131,4 @@ test_cut_off (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { heal_and_test (test_cut_off) };
-  return cmocka_run_group_tests_name ("leaders that are cut off", tests, fixture_start,
-                                      fixture_stop);
-}
+SUITE ("leaders that are cut off", fixture_start, fixture_stop)

@@ -96,6 +96,9 @@ open_gate_and_heal (void **state)
   return fixture_heal (state);
 }
 
+#undef SUITE_SETUP
+#define SUITE_SETUP open_gate_and_heal
+
 static gboolean
 selector_leads (gpointer leading)
 {
@@ -110,10 +113,8 @@ is_out (gpointer leading)
 
 /* TestLeaderSelector.testRaceAtStateChanged: a leadership that ends before its thread runs is not
  * taken. */
-static void
-test_race_at_state_changed (void **state)
+TEST (test_race_at_state_changed)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   gate_set (FALSE, TRUE);
@@ -131,10 +132,8 @@ test_race_at_state_changed (void **state)
 }
 
 /* Without a thread the leadership is given back, and the next attempt comes a while later. */
-static void
-test_no_thread (void **state)
+TEST (test_no_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   gate_set (TRUE, FALSE);
   g_autoptr (Leading) once = leading_start_new (client, "/test/once", NULL, NULL);
@@ -148,10 +147,8 @@ test_no_thread (void **state)
 }
 
 /* Names, payloads and parents, as Curator writes them. */
-static void
-test_nodes (void **state)
+TEST (test_nodes)
 {
-  Fixture *fixture = *state;
   proxy_reset_counts (fixture->proxy);
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_default_data (client, "the host", strlen ("the host"));
@@ -235,23 +232,9 @@ count_destroyed (gpointer user_data)
   g_atomic_int_inc (&((Inside *) user_data)->destroyed);
 }
 
-static gboolean
-is_destroyed (gpointer inside)
-{
-  return g_atomic_int_get (&((Inside *) inside)->destroyed) == 1;
-}
-
-static gboolean
-is_cancelled (gpointer inside)
-{
-  return g_atomic_int_get (&((Inside *) inside)->cancelled) == 1;
-}
-
 /* The function closes its selector, its client, or releases its lease. */
-static void
-test_end_from_inside (void **state)
+TEST (test_end_from_inside)
 {
-  Fixture *fixture = *state;
   for (int i = 0; i < 3; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -269,20 +252,18 @@ test_end_from_inside (void **state)
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
       assert_children (fixture, PATH, 1, LONG_MS);
       pthread_mutex_unlock (&inside.mutex);
-      assert_true (wait_until (is_cancelled, &inside, LONG_MS));
+      assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
       assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
       curator_leader_selector_unref (selector);
-      assert_true (wait_until (is_destroyed, &inside, LONG_MS));
+      assert_soon (g_atomic_int_get (&inside.destroyed) == 1);
       assert_no_residue (fixture, PATH, LONG_MS);
     }
 }
 
 /* The last reference is dropped while another candidate leads, and then while the function runs: it is
  * cancelled, and all is freed. */
-static void
-test_unref_while_leading (void **state)
+TEST (test_unref_while_leading)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   Leading *queued = leading_start_new (client, PATH, NULL, NULL);
@@ -294,10 +275,8 @@ test_unref_while_leading (void **state)
 }
 
 /* A leader learns of its end although nobody iterates the context that the callbacks run in. */
-static void
-test_context_that_nobody_iterates (void **state)
+TEST (test_context_that_nobody_iterates)
 {
-  Fixture *fixture = *state;
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
@@ -318,10 +297,8 @@ never_called (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
 
 /* The last reference is dropped before a listener was told that the latch leads: it leads no more,
  * although nobody iterates the context that the listener would run in. */
-static void
-test_unref_before_the_listener_ran (void **state)
+TEST (test_unref_before_the_listener_ran)
 {
-  Fixture *fixture = *state;
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
@@ -361,10 +338,8 @@ close_client_later (gpointer client)
 }
 
 /* Every end of a wait for leadership. */
-static void
-test_await (void **state)
+TEST (test_await)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -422,18 +397,10 @@ on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
     }
 }
 
-static gboolean
-is_one (gpointer number)
-{
-  return g_atomic_int_get ((gint *) number) == 1;
-}
-
 /* A latch that may not create its node says so, and leads as soon as it may. */
-static void
-test_await_on_a_forbidden_path (void **state)
+TEST (test_await_on_a_forbidden_path)
 {
   static const char path[] = "/not-to-be-written";
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
 
   assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
@@ -443,17 +410,15 @@ test_await_on_a_forbidden_path (void **state)
       curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
   g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
   assert_true (wait_until (await_names_the_cause, latch->latch, LONG_MS));
-  assert_true (wait_until (is_one, &n_told, LONG_MS));
+  assert_soon (g_atomic_int_get (&n_told) == 1);
   curator_client_remove_connection_error_listener (client, id);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
   latch_assert_leads (latch);
 }
 
 /* The pauses between leaderships that end at once: none, then 10 ms, and each twice the one before. */
-static void
-test_pauses_of_a_function_that_returns_at_once (void **state)
+TEST (test_pauses_of_a_function_that_returns_at_once)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
   const gint64 before_ms = wait_now_ms ();
@@ -466,10 +431,8 @@ test_pauses_of_a_function_that_returns_at_once (void **state)
 }
 
 /* What start and the constructors refuse. */
-static void
-test_refused (void **state)
+TEST (test_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autofree char *long_id = g_strnfill (4097, 'x');
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
@@ -493,10 +456,8 @@ test_refused (void **state)
 }
 
 /* A child of fork() leads nothing and ends nothing. */
-static void
-test_fork (void **state)
+TEST (test_fork)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, "/test/fork", NULL, NULL);
   g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
@@ -524,23 +485,4 @@ test_fork (void **state)
   assert_true (latch_leads (latch));
 }
 
-int
-main (void)
-{
-#define opened(function) cmocka_unit_test_setup (function, open_gate_and_heal)
-  const struct CMUnitTest tests[] = {
-    opened (test_race_at_state_changed),
-    opened (test_no_thread),
-    opened (test_nodes),
-    opened (test_end_from_inside),
-    opened (test_unref_while_leading),
-    opened (test_context_that_nobody_iterates),
-    opened (test_unref_before_the_listener_ran),
-    opened (test_await),
-    opened (test_await_on_a_forbidden_path),
-    opened (test_pauses_of_a_function_that_returns_at_once),
-    opened (test_refused),
-    opened (test_fork),
-  };
-  return cmocka_run_group_tests_name ("leaders", tests, fixture_start, fixture_stop);
-}
+SUITE ("leaders", fixture_start, fixture_stop)

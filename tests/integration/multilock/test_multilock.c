@@ -76,10 +76,8 @@ assert_all_gone (Fixture *fixture)
     assert_no_residue (fixture, queues[i], 3000);
 }
 
-static void
-test_three_levels (void **state)
+TEST (test_three_levels)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -89,25 +87,23 @@ test_three_levels (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (levels); i++)
     {
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
-      assert_ok (curator_lock_acquire (levels[i], LONG_MS, NULL, &error), &error);
+      assert_acquired (levels[i]);
       assert_true (curator_lock_is_acquired_in_this_process (levels[i]));
       assert_true (curator_lock_is_owned_by_current_thread (levels[i]));
       assert_null (curator_lock_get_participant_nodes (levels[i], 0, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-      assert_ok (curator_lock_release (levels[i], 0, NULL, &error), &error);
+      assert_released (levels[i]);
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
     }
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (mixture.whole);
   assert_each_has (fixture, 1);
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_released (mixture.whole);
   assert_all_gone (fixture);
 }
 
 /* Whichever member is taken, those acquired before it are released. */
-static void
-test_p31_blocked_at_every_member (void **state)
+TEST (test_p31_blocked_at_every_member)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -136,21 +132,18 @@ test_p31_blocked_at_every_member (void **state)
       assert_true (took >= 999);
       for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
         assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
-      assert_false (curator_lock_acquire (mixture.whole, 0, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_not_acquired (mixture.whole, 0, CURATOR_ERROR_TIMED_OUT);
       taking_give_back (blocker);
       assert_all_gone (fixture);
-      assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+      assert_acquired (mixture.whole);
+      assert_released (mixture.whole);
     }
   assert_all_gone (fixture);
 }
 
 /* Java gives every member the whole timeout; here one timeout covers them all. */
-static void
-test_p17_one_timeout_for_all (void **state)
+TEST (test_p17_one_timeout_for_all)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
@@ -173,10 +166,8 @@ test_p17_one_timeout_for_all (void **state)
   assert_no_residue (fixture, BASE "/time-b", 3000);
 }
 
-static void
-test_cancel_and_close (void **state)
+TEST (test_cancel_and_close)
 {
-  Fixture *fixture = *state;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
@@ -218,10 +209,8 @@ count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 }
 
 /* One lease for all members: its state is the worst of theirs, and its release releases all. */
-static void
-test_lease_of_a_mixture (void **state)
+TEST (test_lease_of_a_mixture)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int lost = 0;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -257,37 +246,32 @@ test_lease_of_a_mixture (void **state)
 
 /* A session expires during a thread's hold: the other members can be released, and acquired
  * again. */
-static void
-test_expiry_of_some_members (void **state)
+TEST (test_expiry_of_some_members)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_proxy (fixture));
   g_auto (Mixture) mixture = { 0 };
   mixture_init (&mixture, client, other);
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (mixture.whole);
   fixture_expire (fixture);
   assert_lease_state (held_lease (mixture.inner_mutex), CURATOR_LEASE_LOST, LONG_MS);
   assert_false (curator_lock_is_acquired_in_this_process (mixture.whole));
   assert_false (curator_lock_is_owned_by_current_thread (mixture.whole));
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
-  assert_false (curator_lock_acquire (mixture.whole, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (mixture.whole, 300, CURATOR_ERROR_LOCK_LOST);
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_released (mixture.whole);
   assert_false (curator_lock_release (mixture.whole, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
-  assert_ok (curator_lock_acquire (mixture.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (mixture.whole, 0, NULL, &error), &error);
+  assert_acquired (mixture.whole);
+  assert_released (mixture.whole);
   assert_all_gone (fixture);
 }
 
-static void
-test_of_paths_and_of_none (void **state)
+TEST (test_of_paths_and_of_none)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   const char *const twice[] = { BASE "/p", BASE "/q", BASE "/p", NULL };
@@ -299,7 +283,7 @@ test_of_paths_and_of_none (void **state)
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
   assert_ok (curator_lock_acquire (none, 0, NULL, &error), &error);
   assert_true (curator_lock_is_acquired_in_this_process (none));
-  assert_ok (curator_lock_release (none, 0, NULL, &error), &error);
+  assert_released (none);
   /* Opposite orders, sorted: two threads never wait for each other. */
   const char *const forth[] = { BASE "/p", BASE "/q", NULL };
   const char *const back[] = { BASE "/q", BASE "/p", NULL };
@@ -320,17 +304,38 @@ test_of_paths_and_of_none (void **state)
   assert_no_residue (fixture, BASE "/q", 3000);
 }
 
-int
-main (void)
+/* TestInterProcessMultiMutex.testSomeReleasesFail: the error is returned, the other lock is
+ * released. */
+TEST (test_some_releases_fail)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_three_levels),
-    heal_and_test (test_p31_blocked_at_every_member),
-    heal_and_test (test_p17_one_timeout_for_all),
-    heal_and_test (test_cancel_and_close),
-    heal_and_test (test_lease_of_a_mixture),
-    heal_and_test (test_expiry_of_some_members),
-    heal_and_test (test_of_paths_and_of_none),
-  };
-  return cmocka_run_group_tests_name ("multi-lock", tests, fixture_start, fixture_stop);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
+  g_autoptr (CuratorLock) bad = mutex_new (client, "/test/bad");
+  g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
+  assert_acquired (multi);
+  assert_true (curator_lock_is_acquired_in_this_process (multi));
+  assert_released (bad);
+  assert_false (curator_lock_is_acquired_in_this_process (multi));
+  assert_false (curator_lock_release (multi, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_false (curator_lock_is_acquired_in_this_process (good));
+  assert_no_residue (fixture, "/test/good", 3000);
 }
+
+/* TestInterProcessMultiMutex.testSomeLocksFailToLock: the first is acquired and released; the error
+ * of the second is returned. */
+TEST (test_some_locks_fail_to_lock)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) ended = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) good = mutex_new (client, "/test/good");
+  g_autoptr (CuratorLock) bad = mutex_new (ended, "/test/bad");
+  g_autoptr (CuratorLock) multi = multi_of_two (good, bad);
+  curator_client_close (ended);
+  assert_not_acquired (multi, LONG_MS, CURATOR_ERROR_CLOSED);
+  assert_false (curator_lock_is_acquired_in_this_process (good));
+  assert_no_residue (fixture, "/test/good", 3000);
+}
+
+SUITE ("multi-lock", fixture_start, fixture_stop)

@@ -82,25 +82,14 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
   taking_free (blocker);
 }
 
-static void
-test_close_under_a_waiting_thread (void **state)
+TEST (test_close_under_a_waiting_thread)
 {
-  close_under (*state, "/close/new", FALSE);
+  close_under (fixture, "/close/new", FALSE);
 }
 
-static void
-test_close_under_a_thread_that_holds_a_member (void **state)
+TEST (test_close_under_a_thread_that_holds_a_member)
 {
-  close_under (*state, "/close/level", TRUE);
+  close_under (fixture, "/close/level", TRUE);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_close_under_a_waiting_thread),
-    heal_and_test (test_close_under_a_thread_that_holds_a_member),
-  };
-  return cmocka_run_group_tests_name ("closing a client of a multi-lock", tests, fixture_start_calm,
-                                      fixture_stop);
-}
+SUITE ("closing a client of a multi-lock", fixture_start_calm, fixture_stop)

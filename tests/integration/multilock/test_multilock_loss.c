@@ -37,9 +37,7 @@ typedef struct
 static CuratorClient *
 steady_client (const char *address)
 {
-  CuratorClient *client = client_new (address);
-  curator_client_set_session_timeout (client, STEADY_SESSION_MS);
-  client_start (client);
+  CuratorClient *client = client_connect_for (address, STEADY_SESSION_MS);
   return client;
 }
 
@@ -178,8 +176,7 @@ lose_and_grant (Fixture *fixture, int lost, int waited, Loss loss, Shape shape, 
   assert_all_nodes (fixture, &locks, 0);
 }
 
-static void
-test_loss_between_any_two_grants (void **state)
+TEST (test_loss_between_any_two_grants)
 {
   for (int lost = 0; lost < N_MEMBERS - 1; lost++)
     {
@@ -189,8 +186,8 @@ test_loss_between_any_two_grants (void **state)
             {
               for (int shape = 0; shape < N_SHAPES; shape++)
                 {
-                  lose_and_grant (*state, lost, waited, loss, shape, FALSE);
-                  lose_and_grant (*state, lost, waited, loss, shape, TRUE);
+                  lose_and_grant (fixture, lost, waited, loss, shape, FALSE);
+                  lose_and_grant (fixture, lost, waited, loss, shape, TRUE);
                 }
             }
         }
@@ -199,12 +196,8 @@ test_loss_between_any_two_grants (void **state)
 
 /* The member that was lost belongs to another contender when the last one is granted: one deadline
  * covers both rounds, and nothing is left behind. */
-static void
-test_deadline_covers_both_rounds (void **state)
+TEST (test_deadline_covers_both_rounds)
 {
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
-
   for (int lost = 0; lost < N_MEMBERS - 1; lost++)
     {
       g_auto (Locks) locks = { 0 };
@@ -223,8 +216,8 @@ test_deadline_covers_both_rounds (void **state)
       assert_true (taking->returned_ms - before_ms >= 3999);
       taking_give_back (stolen);
       assert_all_nodes (fixture, &locks, 0);
-      assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
-      assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+      assert_acquired (locks.whole);
+      assert_released (locks.whole);
     }
 }
 
@@ -252,24 +245,13 @@ try_and_lose (Fixture *fixture, Shape shape, gboolean by_thread)
   assert_all_nodes (fixture, &locks, 0);
 }
 
-static void
-test_try_reports_the_loss (void **state)
+TEST (test_try_reports_the_loss)
 {
   for (int shape = 0; shape < N_SHAPES; shape++)
     {
-      try_and_lose (*state, shape, FALSE);
-      try_and_lose (*state, shape, TRUE);
+      try_and_lose (fixture, shape, FALSE);
+      try_and_lose (fixture, shape, TRUE);
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_loss_between_any_two_grants),
-    heal_and_test (test_deadline_covers_both_rounds),
-    heal_and_test (test_try_reports_the_loss),
-  };
-  return cmocka_run_group_tests_name ("loss within a multi-lock", tests, fixture_start_slow,
-                                      fixture_stop);
-}
+SUITE ("loss within a multi-lock", fixture_start_slow, fixture_stop)

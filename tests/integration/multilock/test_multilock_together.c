@@ -67,16 +67,14 @@ assert_nothing_left (Fixture *fixture, const Locks *locks)
 
 /* --- a delete that is refused ------------------------------------------------------------------- */
 
-static void
-test_one_delete_refused (void **state)
+TEST (test_one_delete_refused)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
   locks_init (&locks, client, "/together/refused");
   make_parents (fixture, &locks);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL & ~ZOO_PERM_DELETE), ZOK);
   assert_false (curator_lock_release (locks.whole, 0, NULL, &error));
@@ -87,17 +85,15 @@ test_one_delete_refused (void **state)
   assert_false (curator_lock_is_acquired_in_this_process (locks.members[1]));
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL), ZOK);
   assert_nothing_left (fixture, &locks);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_acquired (locks.whole);
+  assert_released (locks.whole);
   assert_nothing_left (fixture, &locks);
 }
 
 /* --- members held already, twice, and nested ------------------------------------------------------ */
 
-static void
-test_entered_again (void **state)
+TEST (test_entered_again)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
@@ -109,15 +105,15 @@ test_entered_again (void **state)
   g_autoptr (CuratorLock) outer = curator_multi_lock_new (outside, G_N_ELEMENTS (outside));
 
   proxy_reset_counts (fixture->proxy);
-  assert_ok (curator_lock_acquire (locks.members[1], LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (outer, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.members[1]);
+  assert_acquired (outer);
   assert_ok (curator_lock_acquire (outer, 0, NULL, &error), &error);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), N_PATHS);
-  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
-  assert_ok (curator_lock_release (outer, 0, NULL, &error), &error);
+  assert_released (outer);
+  assert_released (outer);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_released (locks.whole);
   assert_each_has (fixture, &locks, 0, 1, 0, 0);
   assert_false (curator_lock_release (outer, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
@@ -127,10 +123,8 @@ test_entered_again (void **state)
 /* --- members of several clients ------------------------------------------------------------------- */
 
 /* Nothing behind a member of another client is created before that one is held. */
-static void
-test_of_two_clients (void **state)
+TEST (test_of_two_clients)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) counted = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorClient) between = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
@@ -166,19 +160,16 @@ test_of_two_clients (void **state)
 /* --- missing parents ------------------------------------------------------------------------------ */
 
 /* Every create is refused once. */
-static void
-test_missing_parents (void **state)
+TEST (test_missing_parents)
 {
-  Fixture *fixture = *state;
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_auto (Locks) locks = { 0 };
   locks_init (&locks, client, "/together/without/parents");
   proxy_reset_counts (fixture->proxy);
-  assert_ok (curator_lock_acquire (locks.whole, LONG_MS, NULL, &error), &error);
+  assert_acquired (locks.whole);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 2 * N_PATHS);
-  assert_ok (curator_lock_release (locks.whole, 0, NULL, &error), &error);
+  assert_released (locks.whole);
   assert_nothing_left (fixture, &locks);
 }
 
@@ -241,16 +232,14 @@ sweep (Fixture *fixture, ProxyAction action)
   assert_in_range (k - 1, least, 2 * least - 1);
 }
 
-static void
-test_requests_lost (void **state)
+TEST (test_requests_lost)
 {
-  sweep (*state, PROXY_CUT_BEFORE);
+  sweep (fixture, PROXY_CUT_BEFORE);
 }
 
-static void
-test_replies_lost (void **state)
+TEST (test_replies_lost)
 {
-  sweep (*state, PROXY_CUT_BEFORE_REPLY);
+  sweep (fixture, PROXY_CUT_BEFORE_REPLY);
 }
 
 /* --- death between the creates and the deletes ------------------------------------------------------ */
@@ -278,10 +267,8 @@ spawn_doomed (Fixture *fixture, const char *output)
 }
 
 /* Its nodes stand on all members until its session ends, and no longer. */
-static void
-test_killed_in_between (void **state)
+TEST (test_killed_in_between)
 {
-  Fixture *fixture = *state;
   char *directory = scratch_new ("together");
   g_autofree char *output = g_build_filename (directory, "doomed.out", NULL);
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -308,14 +295,7 @@ test_killed_in_between (void **state)
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_one_delete_refused), heal_and_test (test_entered_again),
-    heal_and_test (test_of_two_clients),     heal_and_test (test_missing_parents),
-    heal_and_test (test_requests_lost),      heal_and_test (test_replies_lost),
-    heal_and_test (test_killed_in_between),
-  };
   if (argc > 1)
     return wait_for_ever (argv[1]);
-  return cmocka_run_group_tests_name ("multi-lock together", tests, fixture_start_calm,
-                                      fixture_stop);
+  return suite_run ("multi-lock together", fixture_start_calm, fixture_stop);
 }

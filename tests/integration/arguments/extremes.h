@@ -1,0 +1,138 @@
+/* Between the calls that extreme_headers writes and the test that makes and judges them. */
+#ifndef CURATOR_TEST_EXTREMES_H
+#define CURATOR_TEST_EXTREMES_H
+
+#include "integration/program.h"
+
+#include <curator/lock_internals.h>
+
+/* Which values a number gets. */
+typedef enum
+{
+  VALUES_LONG,
+  VALUES_INT,
+  VALUES_UNSIGNED,
+  VALUES_SIZE /* what is above G_MAXSSIZE is kept as a negative number */
+} Values;
+
+/* What a value from the first to the last one does; others are refused. */
+typedef enum
+{
+  RULE_WAIT,      /* a timeout: -1 and long ones wait until they are cancelled */
+  RULE_RELEASE,   /* the timeout of a release: a server confirms in time, or the wait ends before */
+  RULE_SETTING,   /* the client starts and can be used; others are refused by start */
+  RULE_LIMITED,   /* succeeds, and what is made can be used */
+  RULE_IN_MEMORY, /* a length: there is no memory to go with others, which are left out */
+  RULE_NODE_DATA, /* others are refused by the next acquire */
+  RULE_REQUEST,   /* the same, of a node request */
+  RULE_MAX_HOLD,  /* and -1: none */
+  RULE_COUNT,     /* a shared count has this value */
+  RULE_VERSION,   /* sets a shared count only if it is the present one; -1 is refused */
+  RULE_INDEX,     /* others are beyond the end */
+  RULE_MODE,      /* others are critical messages */
+  RULE_NAME,      /* a text, or NULL */
+  RULE_POLICY,    /* clamped: a policy with a defined answer to every question */
+  RULE_SLEEP,     /* of a question to a policy */
+  RULE_ANY        /* ignored, or a truth value */
+} Rule;
+
+/* What a call gets. Borrowed from the scene, or made for this call. */
+typedef struct
+{
+  gint64 value; /* of the number */
+  GCancellable *cancellable;
+  CuratorClient *client;
+  CuratorLock *lock;
+  CuratorLock *locks[2];
+  CuratorLease *lease;
+  CuratorLease *held_lease; /* to be released; with the lock, and the leases of the semaphore */
+  GPtrArray *held_leases;
+  CuratorSemaphore *semaphore;
+  CuratorSharedCount *count;
+  CuratorLeaderLatch *latch;
+  CuratorLeaderSelector *selector;
+  CuratorRetryPolicy *policy;
+  CuratorLockDriver *driver;
+  CuratorInspection *inspection;
+  CuratorTls *tls;
+  CuratorNodeRequest *request;
+  zhandle_t *zh;
+  const char *node;
+  gint32 version; /* of the count */
+  char path[64];
+} Stage;
+
+typedef struct
+{
+  gboolean succeeded;
+  gpointer result;
+  GDestroyNotify drop; /* of the result; NULL: borrowed */
+  GError *error;
+  gint64 number;
+  gboolean flag;
+  gint answered; /* atomic */
+} Outcome;
+
+typedef struct
+{
+  const char *function;
+  const char *parameter;
+  void (*run) (Stage *stage, Outcome *outcome);
+  Values values;
+  Rule rule;
+  gint64 first;
+  gint64 last;
+} Extreme;
+
+/* Written by extreme_headers. */
+extern const Extreme extremes[];
+extern const guint n_extremes;
+
+/* Arguments. */
+const char *extreme_path (Stage *stage); /* a new one */
+const void *extreme_bytes (void);        /* "ab" and zeros, 4097 in all */
+guint64 *extreme_counters (void);        /* 4097 */
+void extreme_lock_answer (CuratorLock *lock, CuratorLease *lease, const GError *error,
+                          gpointer outcome);
+void extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
+                               gpointer outcome);
+/* Waits for the answer, unless the call was refused with a critical message. */
+void extreme_await (Stage *stage, Outcome *outcome);
+
+/* The objects of all calls. */
+typedef struct _Scene Scene;
+/* A timeout of 0 waits for a server that does not answer up to the connection timeout. */
+Scene *scene_new (Fixture *fixture, int connection_timeout_ms);
+void scene_free (Scene *scene);
+/* What waits has something in its way, if it is to. */
+void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked);
+void scene_leave (Scene *scene, Stage *stage, const Extreme *extreme);
+
+/* A timeout that has certainly not passed yet. */
+#define EXTREME_FAR_MS 1000000
+
+/* The call that is made. */
+typedef struct
+{
+  const Extreme *extreme;
+  char text[160];
+  guint n_calls;
+  guint n_failures;
+} ExtremeCall;
+
+extern ExtremeCall extreme_now;
+extern gint extreme_n_criticals; /* atomic; since the call began */
+
+/* Judging. */
+gboolean extreme_is_allowed (const Extreme *extreme, gint64 value);
+void extreme_expect (gboolean condition, const char *what, const Outcome *outcome);
+gboolean extreme_is_silent (void);
+gboolean extreme_has_code (const Outcome *outcome, CuratorError code);
+gboolean extreme_is_refused (const Outcome *outcome);
+gboolean extreme_is_clean_success (const Outcome *outcome);
+/* By the rule of the number, but for timeouts and node requests. */
+void extreme_judge (const Stage *stage, Outcome *outcome);
+/* Ends what a call holds, so that the next one meets nothing. */
+void extreme_give_back (const Stage *stage, Outcome *outcome);
+
+#endif

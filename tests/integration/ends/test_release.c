@@ -1,0 +1,386 @@
+/* Releases that the server cannot confirm, or refuses: ownership still ends, the node is deleted later. */
+#include "integration/fixture.h"
+#include "support/metronome.h"
+
+#include <string.h>
+
+#define CONFIRM_MS 800
+
+static CuratorClient *
+client_with_short_patience (Fixture *fixture)
+{
+  CuratorClient *client = client_new (fixture_proxy (fixture));
+  curator_client_set_connection_timeout (client, CONFIRM_MS);
+  client_start (client);
+  return client;
+}
+
+/* Acquires, loses the server by that mode, releases, and reconnects before the session expires. */
+static void
+release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  assert_acquired (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  gint64 session = curator_client_get_session_id (client);
+
+  proxy_set_mode (fixture->proxy, mode);
+  gint64 start = wait_now_ms ();
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  /* lock.h: a release without a time waits for the connection timeout. */
+  assert_promised_ms (wait_now_ms () - start, CONFIRM_MS + SESSION_MS / 2, start);
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
+
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, path, 3000);
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_acquired (lock);
+  assert_released (lock);
+}
+
+TEST (test_p28_pending_when_refused)
+{
+  release_without_server (fixture, "/release/refused", PROXY_REFUSE);
+}
+
+TEST (test_p28_pending_when_silent)
+{
+  release_without_server (fixture, "/release/silent", PROXY_HOLE);
+}
+
+/* The delete is executed but its reply is lost: NONODE on the second try counts as success. */
+TEST (test_p28_delete_reply_lost)
+{
+  for (int times = 1; times <= 3; times++)
+    {
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
+      assert_acquired (lock);
+      proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, PROXY_CUT_BEFORE_REPLY);
+      assert_released (lock);
+      assert_int_equal (proxy_fired (fixture->proxy), times);
+      assert_no_residue (fixture, "/release/lost", 3000);
+    }
+}
+
+TEST (test_p28_delete_never_arrived)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
+  assert_acquired (lock);
+  proxy_arm (fixture->proxy, PROXY_DELETE, 1, 2, PROXY_CUT_BEFORE);
+  assert_released (lock);
+  assert_no_residue (fixture, "/release/before", 3000);
+}
+
+static void
+note_release (CuratorLock *lock, const GError *error, gpointer user_data)
+{
+  g_atomic_int_set ((int *) user_data, error == NULL ? 1 : 2);
+}
+
+/* Released asynchronously during an outage: the callback is called after it. */
+TEST (test_p28_async_release_without_server)
+{
+  int told = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
+  assert_acquired (lock);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lock_release_async (lock, note_release, &told);
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  wait_ms (300);
+  assert_int_equal (g_atomic_int_get (&told), 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, "/release/async", 3000);
+  assert_soon (g_atomic_int_get (&told) != 0);
+  assert_int_equal (g_atomic_int_get (&told), 1);
+}
+
+static void
+note_lease_release (CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  const gboolean is_over = curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED;
+  const gboolean is_pending = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
+  g_atomic_int_set ((int *) user_data, !is_over ? 3 : error == NULL ? 1 : is_pending ? 2 : 3);
+}
+
+static gboolean
+was_told (gpointer told)
+{
+  return g_atomic_int_get ((int *) told) != 0;
+}
+
+/* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again for a
+ * lease that is over. */
+static void
+release_lease_async (Fixture *fixture, CuratorLock *lock, const char *path)
+{
+  static int told; /* a failed test is over before it is told */
+  told = 0;
+  g_autoptr (CuratorLease) lease = lease_of (lock);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lease_release_async (lease, note_lease_release, &told);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  assert_true (raw_zk_count_children (fixture->raw, path) > 0);
+  assert_int_equal (g_atomic_int_get (&told), 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_int_equal (told, 1);
+  assert_no_residue (fixture, path, 0);
+  told = 0;
+  curator_lease_release_async (lease, note_lease_release, &told);
+  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_int_equal (told, 1);
+}
+
+TEST (test_leases_are_released_asynchronously)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/lease");
+  g_autoptr (CuratorLock) semaphore =
+      curator_semaphore_mutex_new (client, "/release/lease-semaphore", NULL);
+  CuratorLock *const members[] = { mutex, semaphore };
+  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  release_lease_async (fixture, mutex, "/release/lease");
+  release_lease_async (fixture, semaphore, "/release/lease-semaphore/leases");
+  release_lease_async (fixture, both, "/release/lease");
+  assert_no_residue (fixture, "/release/lease-semaphore/leases", 0);
+  g_autoptr (CuratorLease) dropped = lease_of (mutex);
+  curator_lease_release_async (dropped, NULL, NULL);
+  assert_int_equal (curator_lease_get_state (dropped), CURATOR_LEASE_RELEASED);
+  assert_no_residue (fixture, "/release/lease", 3000);
+}
+
+/* The server says nothing: the callback says so after the connection timeout, and the node is gone once
+ * the server goes on. */
+TEST (test_lease_release_is_pending)
+{
+  static int told; /* a failed test is over before it is told */
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_connection_timeout (client, 300);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lease-pending");
+  g_autoptr (CuratorLease) lease = lease_of (lock);
+  zk_server_freeze (fixture->server);
+  curator_lease_release_async (lease, note_lease_release, &told);
+  const gboolean in_time = wait_until (was_told, &told, LONG_MS);
+  zk_server_thaw (fixture->server);
+  assert_true (in_time);
+  assert_int_equal (told, 2);
+  assert_no_residue (fixture, "/release/lease-pending", LONG_MS);
+}
+
+/* Any kind of lock, released without a callback: ownership ends at once, and the node is deleted in
+ * the end. */
+static void
+release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
+{
+  assert_acquired (lock);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  curator_lock_release_async (lock, NULL, NULL);
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  curator_lock_release_async (lock, NULL, NULL); /* not held: ignored without a callback */
+  assert_true (raw_zk_count_children (fixture->raw, path) > 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_no_residue (fixture, path, 3000);
+  assert_acquired (lock);
+  curator_lock_release_async (lock, NULL, NULL);
+  assert_no_residue (fixture, path, 3000);
+}
+
+TEST (test_p28_async_release_without_callback)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/unheard");
+  g_autoptr (CuratorLock) semaphore =
+      curator_semaphore_mutex_new (client, "/release/unheard-semaphore", NULL);
+  CuratorLock *const members[] = { mutex, semaphore };
+  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+
+  release_unheard (fixture, mutex, "/release/unheard");
+  release_unheard (fixture, semaphore, "/release/unheard-semaphore/leases");
+  release_unheard (fixture, both, "/release/unheard");
+  assert_no_residue (fixture, "/release/unheard-semaphore/leases", 3000);
+}
+
+/* A release that is never confirmed ends with its session. */
+TEST (test_p28_pending_until_the_session_ends)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
+  assert_acquired (lock);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_acquired (lock);
+  assert_children (fixture, "/release/expired", 1, 3000);
+  assert_released (lock);
+}
+
+/* --- without a permission for a while ----------------------------------------------------------- */
+
+static void
+permit (Fixture *fixture, const char *path, int permissions)
+{
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, permissions | ZOO_PERM_ADMIN), ZOK);
+}
+
+/* The client and its session stay: the node goes as soon as it may be deleted. */
+TEST (test_deleted_when_permitted_again)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/permitted");
+  assert_acquired (lock);
+  const gint64 session = curator_client_get_session_id (client);
+  permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_non_null (strstr (error->message, "DELETE"));
+  assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/release/permitted"), 1);
+  permit (fixture, "/release/permitted", ZOO_PERM_ALL);
+  assert_children (fixture, "/release/permitted", 0, LONG_MS);
+  assert_int_equal (curator_client_get_session_id (client), session);
+}
+
+/* Servers differ in whether somebody who may not read a node is told whose it is. Where nobody is, it stays
+ * until it may be read again. */
+TEST (test_fixed_node_that_cannot_be_read)
+{
+  struct Stat stat;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock =
+      curator_fixed_node_lock_new (client, "/release/unreadable", &error);
+  assert_acquired (lock);
+  permit (fixture, "/release/unreadable", 0);
+  if (raw_zk_stat (fixture->raw, "/release/unreadable", &stat) == ZNOAUTH)
+    {
+      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_non_null (strstr (error->message, "READ"));
+      assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+      assert_true (raw_zk_exists (fixture->raw, "/release/unreadable"));
+      permit (fixture, "/release/unreadable", ZOO_PERM_ALL);
+      assert_true (raw_zk_wait_gone (fixture->raw, "/release/unreadable", LONG_MS));
+      return;
+    }
+  assert_released (lock);
+  assert_false (raw_zk_exists (fixture->raw, "/release/unreadable"));
+}
+
+/* The reply to a create is lost, and the parent cannot be listed to find the node, neither by the
+ * call nor after it. */
+TEST (test_found_when_permitted_again)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/found");
+  assert_acquired (lock);
+  assert_released (lock);
+  permit (fixture, "/release/found", ZOO_PERM_ALL & ~ZOO_PERM_READ);
+  proxy_reset_counts (fixture->proxy);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+  assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN)
+                   + proxy_count (fixture->proxy, PROXY_GET_CHILDREN2)
+               >= 2);
+  permit (fixture, "/release/found", ZOO_PERM_ALL);
+  assert_children (fixture, "/release/found", 0, LONG_MS);
+}
+
+/* --- a node of another owner in the place of ours ------------------------------------------------- */
+
+/* By now the client has dealt with what it had to delete: it sends that first. */
+static void
+settle (CuratorClient *client)
+{
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/other");
+
+  assert_acquired (lock);
+  assert_released (lock);
+}
+
+/* Held, or with a release that no server has confirmed: the name may be used again when the session
+ * has ended. */
+static void
+survives_a_later_session (Fixture *fixture, gboolean is_released)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/reused");
+  assert_acquired (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (lease));
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  if (is_released)
+    {
+      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+    }
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
+  assert_int_equal (raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL), ZOK);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  settle (client);
+  assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
+  raw_zk_delete (fixture->raw, node);
+  if (!is_released)
+    curator_lock_release (lock, 0, NULL, NULL);
+}
+
+TEST (test_name_reused_after_the_session)
+{
+  survives_a_later_session (fixture, FALSE);
+  survives_a_later_session (fixture, TRUE);
+}
+
+/* The node is replaced between a refused delete and the next one. */
+TEST (test_name_reused_while_refused)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/replaced");
+  g_autofree char *node = NULL;
+  int rc = ZNONODE;
+
+  /* The delete may come between the permission and the replacement. */
+  for (int i = 0; rc == ZNONODE && i < 50; i++)
+    {
+      assert_acquired (lock);
+      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+      g_free (node);
+      node = g_strdup (curator_lease_get_node_path (lease));
+      permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
+      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+      permit (fixture, "/release/replaced", ZOO_PERM_ALL);
+      rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);
+    }
+  assert_int_equal (rc, ZOK);
+  /* The next tries come after pauses of 0.1, 0.2, 0.4 s. */
+  wait_ms (1000);
+  assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
+  raw_zk_delete (fixture->raw, node);
+}
+
+int
+main (void)
+{
+  metronome_start ();
+  return suite_run ("release", fixture_start, fixture_stop);
+}

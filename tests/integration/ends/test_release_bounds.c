@@ -1,0 +1,259 @@
+/* How long releases wait for a server that has stopped: as long as their caller said, or until it is
+ * cancelled. The hold has ended by then, and the node is deleted when the server goes on. */
+#include "integration/fixture.h"
+#include "support/metronome.h"
+
+#include <string.h>
+
+#define BOUND_MS        300
+#define SHARED_BOUND_MS 4000
+/* Far less than the connection timeout, which bounds a release that was given none. */
+#define SOON_MS       15000
+#define CONNECTION_MS 1000
+
+typedef struct
+{
+  Fixture *fixture;
+  CuratorClient *client;
+  CuratorLock *lock;
+  CuratorSemaphore *semaphore;
+  GPtrArray *leases; /* of the semaphore: two */
+  CuratorLease *lease;
+  gint64 session_id;
+} Holds;
+
+static void
+holds_clear (Holds *holds)
+{
+  zk_server_thaw (holds->fixture->server);
+  g_clear_pointer (&holds->leases, g_ptr_array_unref);
+  g_clear_pointer (&holds->lease, curator_lease_unref);
+  g_clear_pointer (&holds->lock, curator_lock_unref);
+  g_clear_pointer (&holds->semaphore, curator_semaphore_unref);
+  g_clear_pointer (&holds->client, curator_client_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Holds, holds_clear)
+
+/* Holds everything, in two levels for the thread, and stops the server. */
+static void
+hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
+{
+  g_autoptr (GError) error = NULL;
+
+  holds->fixture = fixture;
+  holds->client = client_new (fixture_server (fixture));
+  curator_client_set_connection_timeout (holds->client, connection_ms);
+  client_start (holds->client);
+  assert_true (curator_client_block_until_connected (holds->client, LONG_MS, NULL, NULL));
+  holds->lock = mutex_new (holds->client, "/bounds/lock");
+  holds->semaphore = curator_semaphore_new (holds->client, "/bounds/semaphore", 3, NULL);
+  assert_acquired (holds->lock);
+  assert_acquired (holds->lock);
+  holds->leases = curator_semaphore_acquire_n (holds->semaphore, 2, LONG_MS, NULL, &error);
+  assert_ok (holds->leases != NULL, &error);
+  holds->lease = curator_semaphore_acquire (holds->semaphore, LONG_MS, NULL, &error);
+  assert_ok (holds->lease != NULL, &error);
+  holds->session_id = curator_client_get_session_id (holds->client);
+  zk_server_freeze (fixture->server);
+}
+
+static gboolean
+release_lock (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  return curator_lock_release (holds->lock, timeout_ms, cancellable, error);
+}
+
+static gboolean
+release_lease (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  return curator_lease_release (holds->lease, timeout_ms, cancellable, error);
+}
+
+static gboolean
+return_all (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  return curator_semaphore_return_all (holds->semaphore, holds->leases, timeout_ms, cancellable,
+                                       error);
+}
+
+typedef gboolean (*Release) (Holds *holds, gint64 timeout_ms, GCancellable *cancellable,
+                             GError **error);
+
+static const Release releases[] = { release_lock, release_lease, return_all };
+
+/* The first level of the thread's hold ends without a wait, whatever the call may wait for. */
+static void
+leave_one_level (Holds *holds)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancelled = g_cancellable_new ();
+
+  g_cancellable_cancel (cancelled);
+  assert_ok (curator_lock_release (holds->lock, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
+  assert_true (curator_lock_is_owned_by_current_thread (holds->lock));
+}
+
+static void
+assert_all_ended (Holds *holds)
+{
+  assert_false (curator_lock_is_acquired_in_this_process (holds->lock));
+  assert_int_equal (curator_lease_get_state (holds->lease), CURATOR_LEASE_RELEASED);
+  for (guint i = 0; i < holds->leases->len; i++)
+    {
+      assert_int_equal (curator_lease_get_state (g_ptr_array_index (holds->leases, i)),
+                        CURATOR_LEASE_RELEASED);
+    }
+}
+
+/* The session goes on, and it is the client that deletes the nodes. */
+static void
+assert_all_deleted (Holds *holds)
+{
+  zk_server_thaw (holds->fixture->server);
+  assert_children (holds->fixture, "/bounds/lock", 0, LONG_MS);
+  assert_children (holds->fixture, "/bounds/semaphore/leases", 0, LONG_MS);
+  assert_int_equal (curator_client_get_session_id (holds->client), holds->session_id);
+}
+
+TEST (test_bounded)
+{
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  leave_one_level (&holds);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const gint64 start = wait_now_ms ();
+      assert_false (releases[i](&holds, BOUND_MS, NULL, &error));
+      const gint64 took = wait_now_ms () - start;
+      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+      assert_true (took >= BOUND_MS - 1);
+      /* lock.h: timeout_ms, which is far below this. */
+      assert_promised_ms (took, SOON_MS, start);
+    }
+  assert_all_ended (&holds);
+  assert_all_deleted (&holds);
+}
+
+/* Both leases are waited for at once: in turn, they would take twice as long. */
+TEST (test_leases_share_their_bound)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  const gint64 start = wait_now_ms ();
+  assert_false (return_all (&holds, SHARED_BOUND_MS, NULL, &error));
+  /* semaphore.h: one time for all leases. */
+  assert_promised_ms (wait_now_ms () - start, 2 * SHARED_BOUND_MS - 1, start);
+  for (guint i = 0; i < holds.leases->len; i++)
+    {
+      const char *node = curator_lease_get_node_path (g_ptr_array_index (holds.leases, i));
+      assert_non_null (strstr (error->message, node));
+    }
+}
+
+TEST (test_cancelled_before)
+{
+  g_autoptr (GCancellable) cancelled = g_cancellable_new ();
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  leave_one_level (&holds);
+  g_cancellable_cancel (cancelled);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_false (releases[i](&holds, CURATOR_WAIT_FOREVER, cancelled, &error));
+      assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    }
+  assert_all_ended (&holds);
+  /* What has ended is nothing to wait for. */
+  for (guint i = 1; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_ok (releases[i](&holds, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
+    }
+  assert_all_deleted (&holds);
+}
+
+static gpointer
+cancel_soon (gpointer cancellable)
+{
+  wait_ms (BOUND_MS);
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}
+
+TEST (test_cancelled_meanwhile)
+{
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  leave_one_level (&holds);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      GThread *other = g_thread_new ("canceller", cancel_soon, cancellable);
+      assert_false (releases[i](&holds, CURATOR_WAIT_FOREVER, cancellable, &error));
+      g_thread_join (other);
+      assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    }
+  assert_all_ended (&holds);
+  assert_all_deleted (&holds);
+}
+
+static gpointer
+thaw_soon (gpointer server)
+{
+  wait_ms (3 * CONNECTION_MS / 2);
+  zk_server_thaw (server);
+  return NULL;
+}
+
+/* Without a bound: for longer than the connection timeout. */
+TEST (test_forever)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_auto (Holds) holds = { NULL };
+      hold_all (&holds, fixture, CONNECTION_MS);
+      leave_one_level (&holds);
+      GThread *other = g_thread_new ("thawer", thaw_soon, fixture->server);
+      const gboolean released = releases[i](&holds, CURATOR_WAIT_FOREVER, NULL, &error);
+      g_thread_join (other);
+      assert_ok (released, &error);
+    }
+}
+
+TEST (test_no_such_timeout)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  /* Neither of the inner level nor of the outer one. */
+  assert_false (curator_lock_release (holds.lock, -2, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  leave_one_level (&holds);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      assert_false (releases[i](&holds, -2, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+    }
+  assert_true (curator_lock_is_owned_by_current_thread (holds.lock));
+  assert_int_equal (curator_lease_get_state (holds.lease), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (g_ptr_array_index (holds.leases, 0)),
+                    CURATOR_LEASE_HELD);
+}
+
+int
+main (void)
+{
+  metronome_start ();
+  return suite_run ("release_bounds", fixture_start_calm, fixture_stop);
+}

@@ -1,0 +1,447 @@
+/* Curator's own tests of its leader latch, by their names: TestLeaderLatch, TestLeaderLatchCluster. */
+#include "integration/leaders/latches.h"
+
+#include <string.h>
+
+#define PATH "/one/two/me"
+
+/* Full path of the node that holds the latch's leadership. */
+static char *
+node_of (Latch *latch)
+{
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch->latch);
+  assert_non_null (lease);
+  return g_strdup (curator_lease_get_node_path (lease));
+}
+
+/* testUncreatedPathGetLeader, testRelativePath */
+TEST (test_uncreated_path_get_leader)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (Latch) latch = latch_new (client, "/foo/bar", "id");
+  g_autoptr (CuratorLeaderParticipant) leader =
+      curator_leader_latch_get_leader (latch->latch, 0, NULL, &error);
+  assert_null (leader);
+  assert_null (error);
+  assert_string_equal (curator_leader_latch_get_id (latch->latch), "id");
+  assert_null (curator_leader_latch_new (client, "parent", NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+/* testGetChildrenHitsNoNode: the servers come back without any node. */
+TEST (test_get_children_hits_no_node)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  Latch *latches[2];
+  latches_start (fixture, client, PATH, latches, 2);
+  latch_assert_leads (latches[0]);
+  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/one"), ZOK);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  latches_wait (latches, 2);
+  assert_int_equal (latches_leading (latches, 2), 1);
+  latches_free (latches, 2);
+}
+
+/* testWatchedNodeDeletedOnReconnect */
+TEST (test_watched_node_deleted)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  Latch *latches[2];
+  latches_start (fixture, client, PATH, latches, 2);
+  latch_free (latches[0]);
+  latch_assert_leads (latches[1]);
+  assert_children (fixture, PATH, 1, LONG_MS);
+  latch_free (latches[1]);
+}
+
+/* testSessionInterruptionDoNotCauseBrainSplit: the leader whose session was ended never leads
+ * together with the next one, and queues behind it. */
+TEST (test_session_interruption_do_not_cause_brain_split)
+{
+  g_autoptr (CuratorClient) client0 = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorClient) client1 = client_connect (fixture_server (fixture));
+  g_autoptr (Latch) latch0 = latch_start_new (client0, PATH, "id0");
+  latch_assert_leads (latch0);
+  g_autoptr (Latch) latch1 = latch_start_new (client1, PATH, "id1");
+  assert_children (fixture, PATH, 2, LONG_MS);
+  fixture_expire (fixture);
+  latch_assert_leads (latch1);
+  latch_assert_heard (latch0, "+-");
+  assert_children (fixture, PATH, 2, LONG_MS);
+  assert_false (latch_leads (latch0));
+  latch_assert_heard (latch1, "+");
+}
+
+/* testResettingOfLeadershipAfterConcurrentLeadershipChange: each leader in turn loses its node to a
+ * third party. */
+TEST (test_resetting_of_leadership)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  Latch *latches[2];
+  latches_start (fixture, client, PATH, latches, 2);
+  latch_assert_leads (latches[0]);
+  g_autofree char *first = node_of (latches[0]);
+  assert_int_equal (raw_zk_delete (fixture->raw, first), ZOK);
+  latch_assert_leads (latches[1]);
+  latch_assert_heard (latches[0], "+-");
+  assert_children (fixture, PATH, 2, LONG_MS);
+  g_autofree char *second = node_of (latches[1]);
+  assert_int_equal (raw_zk_delete (fixture->raw, second), ZOK);
+  latch_assert_leads (latches[0]);
+  latch_assert_heard (latches[1], "+-");
+  latch_assert_heard (latches[0], "+-+");
+  assert_children (fixture, PATH, 2, LONG_MS);
+  latches_free (latches, 2);
+}
+
+/* testLeadershipElectionWhenNodeDisappearsAfterChildrenAreRetrieved: the leader leaves while the
+ * candidate's list is on its way. */
+TEST (test_node_disappears_after_children_are_retrieved)
+{
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (Latch) leader = latch_start_new (direct, PATH, "initial-leader");
+  latch_assert_leads (leader);
+  proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REPLY);
+  g_autoptr (Latch) candidate = latch_start_new (client, PATH, "candidate-0");
+  assert_children (fixture, PATH, 2, LONG_MS);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  g_autoptr (Latch) other = latch_start_new (direct, PATH, "candidate-1");
+  assert_children (fixture, PATH, 3, LONG_MS);
+  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_SILENT);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  proxy_let_go (fixture->proxy);
+  latch_assert_leads (candidate);
+  assert_false (latch_leads (other));
+}
+
+/* testSessionErrorPolicy: the connection is interrupted, the session lives on. */
+TEST (test_session_error_policy)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (Latch) standard = latch_start_new (client, "/test/standard", NULL);
+  g_autoptr (Latch) loose = latch_new (client, "/test/loose", NULL);
+  curator_leader_latch_set_until_lost (loose->latch, TRUE);
+  latch_start (loose);
+  latch_assert_leads (standard);
+  latch_assert_leads (loose);
+  g_autofree char *before = node_of (standard);
+  proxy_cut (fixture->proxy);
+  latch_assert_heard (standard, "+-+");
+  latch_assert_heard (loose, "+");
+  g_autofree char *after = node_of (standard);
+  assert_string_equal (before, after);
+}
+
+/* testErrorPolicies, testLostConnection, testWithCircuitBreaker: the servers are gone until the
+ * session is lost; then one of the ten leads again. */
+TEST (test_lost_connection)
+{
+  enum
+  {
+    LATCHES = 10
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (Latch) loose = latch_new (client, "/test/loose", NULL);
+  curator_leader_latch_set_until_lost (loose->latch, TRUE);
+  latch_start (loose);
+  latch_assert_leads (loose);
+  Latch *latches[LATCHES];
+  latches_start (fixture, client, PATH, latches, LATCHES);
+  latch_assert_leads (latches[0]);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  latch_assert_heard (latches[0], "+-");
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  latch_assert_heard (loose, "+-");
+  assert_int_equal (latches_leading (latches, LATCHES), 0);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  latches_wait (latches, LATCHES);
+  latch_assert_leads (loose);
+  assert_children (fixture, PATH, LATCHES, LONG_MS);
+  assert_int_equal (latches_leading (latches, LATCHES), 1);
+  latches_free (latches, LATCHES);
+  curator_client_close (client);
+}
+
+/* testProperCloseWithoutConnectionEstablished */
+TEST (test_proper_close_without_connection_established)
+{
+  g_autoptr (GError) error = NULL;
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  assert_false (raw_zk_exists (fixture->raw, PATH)
+                && raw_zk_count_children (fixture->raw, PATH) > 0);
+  latch_assert_heard (latch, "");
+}
+
+/* testResetRace: a latch whose creation is unanswered loses its connection; it ends with one node. */
+TEST (test_reset_race)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  assert_int_equal (raw_zk_make_path (fixture->raw, PATH), ZOK);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
+  latch_assert_leads (latch);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 1);
+}
+
+/* testCreateDeleteRace: closed while its creation is unanswered. */
+TEST (test_create_delete_race)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  assert_int_equal (raw_zk_make_path (fixture->raw, PATH), ZOK);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLD_REPLY);
+  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
+  assert_children (fixture, PATH, 1, LONG_MS);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  proxy_let_go (fixture->proxy);
+  assert_no_residue (fixture, PATH, LONG_MS);
+  latch_assert_heard (latch, "");
+}
+
+/* testCorrectWatching: one that leaves the middle of the queue lets nobody lead. */
+TEST (test_correct_watching)
+{
+  enum
+  {
+    LATCHES = 10
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  Latch *latches[LATCHES];
+  latches_start (fixture, client, PATH, latches, LATCHES);
+  latch_assert_leads (latches[0]);
+  curator_leader_latch_close (latches[2]->latch, CURATOR_LEADER_LATCH_SILENT);
+  assert_children (fixture, PATH, LATCHES - 1, LONG_MS);
+  assert_int_equal (latches_leading (latches, LATCHES), 1);
+  assert_true (latch_leads (latches[0]));
+  latches_free (latches, LATCHES);
+}
+
+typedef struct
+{
+  CuratorClient *client;
+  gint *leading;
+  gint *mistakes;
+} Waiter;
+
+static void *
+lead_once (void *data)
+{
+  const Waiter *waiter = data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLeaderLatch) latch =
+      curator_leader_latch_new (waiter->client, PATH, NULL, &error);
+  if (latch == NULL || !curator_leader_latch_start (latch, &error)
+      || !curator_leader_latch_await (latch, 2 * LONG_MS, NULL, &error)
+      || g_atomic_int_add (waiter->leading, 1) != 0)
+    {
+      g_atomic_int_inc (waiter->mistakes);
+    }
+  wait_ms (g_random_int_range (0, 10));
+  g_atomic_int_add (waiter->leading, -1);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  return NULL;
+}
+
+/* testWaiting: ten threads lead one after the other. */
+TEST (test_waiting)
+{
+  enum
+  {
+    LATCHES = 10,
+    LOOPS = 3
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  for (int loop = 0; loop < LOOPS; loop++)
+    {
+      gint leading = 0;
+      gint mistakes = 0;
+      Waiter waiter = { client, &leading, &mistakes };
+      pthread_t threads[LATCHES];
+      for (int i = 0; i < LATCHES; i++)
+        pthread_create (&threads[i], NULL, lead_once, &waiter);
+      for (int i = 0; i < LATCHES; i++)
+        pthread_join (threads[i], NULL);
+      assert_int_equal (g_atomic_int_get (&mistakes), 0);
+    }
+  assert_no_residue (fixture, PATH, LONG_MS);
+}
+
+/* testBasic, testBasicAlt: leadership passes on in the order of the queue. */
+TEST (test_basic)
+{
+  enum
+  {
+    LATCHES = 5
+  };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  Latch *latches[LATCHES];
+  latches_start (fixture, client, PATH, latches, LATCHES);
+  for (int i = 0; i < LATCHES; i++)
+    {
+      latch_assert_leads (latches[i]);
+      assert_int_equal (latches_leading (latches, LATCHES), 1);
+      curator_leader_latch_close (latches[i]->latch, CURATOR_LEADER_LATCH_SILENT);
+      assert_false (latch_leads (latches[i]));
+    }
+  assert_no_residue (fixture, PATH, LONG_MS);
+  latches_free (latches, LATCHES);
+}
+
+typedef struct
+{
+  CuratorLeaderLatchCloseMode mode;
+  gboolean has_led;
+  gint *gained;
+  gint *lost;
+  gint *closed;
+} Twice;
+
+/* Leads twice: the first time it gives its leadership back, the second time it closes. */
+static void
+lead_twice (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
+{
+  Twice *twice = user_data;
+  if (!is_leader)
+    {
+      g_atomic_int_inc (twice->lost);
+      return;
+    }
+  g_atomic_int_inc (twice->gained);
+  if (twice->has_led)
+    {
+      curator_leader_latch_close (latch, twice->mode);
+      g_atomic_int_inc (twice->closed);
+      return;
+    }
+  twice->has_led = TRUE;
+  g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
+  if (lease != NULL)
+    curator_lease_release (lease, 0, NULL, NULL);
+}
+
+typedef struct
+{
+  gint *counter;
+  int n;
+} Goal;
+
+static gboolean
+is_reached (gpointer data)
+{
+  const Goal *goal = data;
+  return g_atomic_int_get (goal->counter) >= goal->n;
+}
+
+/* testCallbackSanity, testCallbackNotifyLeader: three latches close silently, seven do not. */
+TEST (test_callback_notify_leader)
+{
+  enum
+  {
+    LATCHES = 10,
+    SILENT = 3
+  };
+  gint gained = 0;
+  gint lost = 0;
+  gint closed = 0;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  CuratorLeaderLatch *latches[LATCHES];
+  Twice twice[LATCHES];
+  for (int i = 0; i < LATCHES; i++)
+    {
+      twice[i] = (Twice){ .mode = i < SILENT ? CURATOR_LEADER_LATCH_SILENT
+                                             : CURATOR_LEADER_LATCH_NOTIFY_LEADER,
+                          .gained = &gained,
+                          .lost = &lost,
+                          .closed = &closed };
+      latches[i] = curator_leader_latch_new (client, PATH, NULL, &error);
+      assert_ok (latches[i] != NULL, &error);
+      curator_leader_latch_add_listener (latches[i], lead_twice, &twice[i], NULL);
+      assert_ok (curator_leader_latch_start (latches[i], &error), &error);
+    }
+  Goal all_closed = { &closed, LATCHES };
+  Goal all_lost = { &lost, 2 * LATCHES - SILENT };
+  assert_true (wait_until (is_reached, &all_closed, LONG_MS));
+  assert_true (wait_until (is_reached, &all_lost, LONG_MS));
+  assert_int_equal (g_atomic_int_get (&gained), 2 * LATCHES);
+  for (int i = 0; i < LATCHES; i++)
+    {
+      assert_false (curator_leader_latch_start (latches[i], &error));
+      assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+      curator_leader_latch_unref (latches[i]);
+    }
+  curator_client_close (client);
+  assert_int_equal (g_atomic_int_get (&lost), 2 * LATCHES - SILENT);
+}
+
+/* testCallbackDontNotify: a latch that does not lead has nothing to tell, a silent one tells
+ * nothing. */
+TEST (test_callback_dont_notify)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (Latch) leader = latch_start_new (client, PATH, NULL);
+  latch_assert_leads (leader);
+  latch_assert_heard (leader, "+");
+  g_autoptr (Latch) notified = latch_start_new (client, PATH, NULL);
+  assert_children (fixture, PATH, 2, LONG_MS);
+  curator_leader_latch_close (notified->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_SILENT);
+  assert_no_residue (fixture, PATH, LONG_MS);
+  curator_client_close (client);
+  latch_assert_heard (leader, "+");
+  latch_assert_heard (notified, "");
+}
+
+/* testNoServerAtStart */
+TEST (test_no_server_at_start)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (1, 0);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
+  curator_client_set_connection_timeout (client, 100);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
+  assert_false (curator_leader_latch_await (latch->latch, 1500, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  latch_assert_leads (latch);
+  latch_assert_heard (latch, "+");
+}
+
+/* TestLeaderLatchCluster.testInCluster: the leader's server dies, those of the others do not. */
+TEST (test_in_cluster)
+{
+  enum
+  {
+    LATCHES = 3
+  };
+  CuratorClient *clients[LATCHES];
+  Latch *latches[LATCHES];
+  for (int i = 0; i < LATCHES; i++)
+    {
+      clients[i] = client_connect (i == 0 ? fixture_proxy (fixture) : fixture_server (fixture));
+      latches[i] = latch_start_new (clients[i], "/latch", NULL);
+      assert_children (fixture, "/latch", i + 1, LONG_MS);
+    }
+  latch_assert_leads (latches[0]);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  latch_assert_leads (latches[1]);
+  assert_int_equal (latches_leading (latches, LATCHES), 1);
+  for (int i = 0; i < LATCHES; i++)
+    {
+      latch_free (latches[i]);
+      curator_client_unref (clients[i]);
+    }
+}
+
+SUITE ("Curator's leader latch tests", fixture_start, fixture_stop)

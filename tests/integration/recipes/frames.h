@@ -1,0 +1,29 @@
+/* A scenario uses one recipe through a proxy that breaks the connection at one frame. It reports
+ * failures with require(), and may be run again on the same path.
+ *
+ * Scenarios run on threads of their own, where cmocka's assertions do not work.
+ */
+#ifndef CURATOR_TEST_FRAMES_H
+#define CURATOR_TEST_FRAMES_H
+
+#include "integration/taking.h"
+
+typedef struct
+{
+  CuratorClient *client; /* through the proxy */
+  CuratorClient *peer;   /* directly to the server, without faults */
+  RawZk *raw;
+  const char *path; /* the parent of all nodes of the scenario */
+  GString *fault;   /* the first failure; empty if none */
+} FrameRun;
+
+typedef struct
+{
+  const char *name;
+  void (*run) (FrameRun *run);
+} FrameScenario;
+
+extern const FrameScenario frame_scenarios[];
+extern const gsize n_frame_scenarios;
+
+#endif

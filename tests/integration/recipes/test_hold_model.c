@@ -1,0 +1,481 @@
+/* What a hold is: a session, that session's timeout as it is now, and a czxid. Whatever of them
+ * changes, the holder knows before, or one heartbeat after, another client is granted the lock. */
+#include "integration/taking.h"
+
+#include "support/four_letter.h"
+#include "support/metronome.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So long that a busy machine loses no hold by itself. */
+#define HOLD_MS    15000
+#define BEAT_MS    (HOLD_MS / 6)
+#define LONGEST_MS 30000
+#define TICK_MS    (LONGEST_MS / 20)
+
+static gint n_shortened; /* atomic */
+
+/* --- waiting for a loss ------------------------------------------------------------------------- */
+
+/* When the lease was seen to be over. */
+typedef struct
+{
+  CuratorLease *lease;
+  gint64 lost_ms;
+  GThread *thread;
+} Loss;
+
+static gpointer
+await_loss (gpointer data)
+{
+  Loss *loss = data;
+  while (curator_lease_get_remaining_ms (loss->lease) > 0)
+    g_usleep (500);
+  loss->lost_ms = wait_now_ms ();
+  return NULL;
+}
+
+static Loss *
+loss_await (CuratorLease *lease)
+{
+  Loss *loss = g_new0 (Loss, 1);
+  loss->lease = lease;
+  loss->thread = g_thread_new ("loss", await_loss, loss);
+  return loss;
+}
+
+static gint64
+loss_finish (Loss *loss)
+{
+  g_thread_join (loss->thread);
+  const gint64 lost_ms = loss->lost_ms;
+  g_free (loss);
+  return lost_ms;
+}
+
+/* --- the session timeout changes ---------------------------------------------------------------- */
+
+static void
+restart_with (ZkServer *server, const char *bounds)
+{
+  g_autofree char *path = g_build_filename (zk_server_data_dir (server), "zoo.cfg", NULL);
+  g_autofree char *text = NULL;
+  assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  char *old = strstr (text, "minSessionTimeout");
+  if (old != NULL)
+    *old = '\0';
+  g_autofree char *changed = g_strconcat (text, bounds, NULL);
+  zk_server_kill (server);
+  assert_true (g_file_set_contents (path, changed, -1, NULL));
+  assert_true (zk_server_relaunch (server));
+  assert_true (zk_server_wait_serving (server, LONG_MS));
+}
+
+static CuratorClient *
+connect_for (const char *address, gint64 session_ms)
+{
+  CuratorClient *client = client_connect_for (address, session_ms);
+  return client;
+}
+
+#define BOUNDS(least, most) "minSessionTimeout=" least "\nmaxSessionTimeout=" most "\n"
+
+typedef struct
+{
+  ZkServer *server;
+  char *session; /* as the server prints it */
+} Shortening;
+
+/* By what the server tells of its connections. */
+static gboolean
+is_shortened (gpointer data)
+{
+  const Shortening *shortening = data;
+  g_autofree char *text = four_letter (zk_server_address (shortening->server), "cons", 1000);
+  const char *line = text != NULL ? strstr (text, shortening->session) : NULL;
+  const char *timeout = line != NULL ? strstr (line, ",to=") : NULL;
+  return timeout != NULL && atoi (timeout + strlen (",to=")) == 15000;
+}
+
+/* The client reconnects to the same session, and is cut off for good. */
+static void
+shorten_once (ZkServer *server)
+{
+  restart_with (server, BOUNDS ("1000", "20000"));
+  Proxy *proxy = proxy_new (zk_server_address (server));
+  g_autoptr (CuratorClient) client = connect_for (proxy_address (proxy), 20000);
+  g_autoptr (CuratorClient) rival = connect_for (zk_server_address (server), 20000);
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/shortened");
+  g_autoptr (CuratorLock) other = mutex_new (rival, "/shortened");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  const gint64 session = curator_client_get_session_id (client);
+  assert_int_equal (curator_client_get_session_timeout (client), 20000);
+  g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+  taking_assert_waits (next);
+  g_atomic_int_set (&n_shortened, 0);
+  Loss *loss = loss_await (lease);
+  restart_with (server, BOUNDS ("1000", "10000"));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_int_equal (curator_client_get_session_timeout (client), 10000);
+  assert_soon (g_atomic_int_get (&n_shortened) >= 1); /* the warning comes after the event */
+  proxy_set_mode (proxy, PROXY_DESERT);
+  assert_true (taking_wait (next, LONG_MS));
+  const gint64 lost_ms = loss_finish (loss);
+  assert_non_null (next->leases);
+  print_message ("shortened: LOST %d ms before the next grant\n",
+                 (int) (next->returned_ms - lost_ms));
+  assert_true (lost_ms < next->returned_ms);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  curator_client_close (client);
+  proxy_free (proxy);
+}
+
+TEST (test_timeout_is_shortened)
+{
+  ZkServer *server = zk_server_start (1000, NULL);
+  assert_non_null (server);
+  const char *runs = g_getenv ("CURATOR_TEST_RUNS");
+  for (int i = runs != NULL ? atoi (runs) : 2; i > 0; i--)
+    shorten_once (server);
+  zk_server_stop (server);
+}
+
+/* One connect request reaches the server, which grants three quarters; the reply is lost, and the client is cut off for
+ * good. */
+static void
+shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
+{
+  Shortening shortening = { server, g_strdup_printf ("sid=0x%" G_GINT64_MODIFIER "x,",
+                                                     curator_client_get_session_id (client)) };
+  proxy_set_mode (proxy, PROXY_REFUSE);
+  restart_with (server, BOUNDS ("1000", "15000"));
+  proxy_set_mode (proxy, PROXY_HOLE_TO_CLIENT);
+  assert_true (wait_until (is_shortened, &shortening, LONG_MS));
+  proxy_set_mode (proxy, PROXY_DESERT);
+  assert_int_equal (curator_client_get_session_timeout (client), 20000);
+  g_free (shortening.session);
+}
+
+TEST (test_shorter_timeout_is_not_heard)
+{
+  ZkServer *server = zk_server_start (1000, NULL);
+  assert_non_null (server);
+  restart_with (server, BOUNDS ("1000", "20000"));
+  Proxy *proxy = proxy_new (zk_server_address (server));
+  g_autoptr (CuratorClient) client = connect_for (proxy_address (proxy), 20000);
+  g_autoptr (CuratorClient) rival = connect_for (zk_server_address (server), 20000);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/unheard");
+  g_autoptr (CuratorLock) other = mutex_new (rival, "/unheard");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+  taking_assert_waits (next);
+  Loss *loss = loss_await (lease);
+  shorten_unheard (server, proxy, client);
+  assert_true (taking_wait (next, LONG_MS));
+  const gint64 lost_ms = loss_finish (loss);
+  assert_non_null (next->leases);
+  print_message ("shortened, unheard: LOST %d ms before the next grant\n",
+                 (int) (next->returned_ms - lost_ms));
+  assert_true (lost_ms < next->returned_ms);
+  curator_client_close (client);
+  proxy_free (proxy);
+  zk_server_stop (server);
+}
+
+/* Another server may still count by the smaller one. */
+TEST (test_timeout_is_lengthened)
+{
+  ZkServer *server = zk_server_start (1000, NULL);
+  assert_non_null (server);
+  restart_with (server, BOUNDS ("1000", "15000"));
+  g_autoptr (CuratorClient) client = connect_for (zk_server_address (server), 30000);
+  g_autoptr (StateLog) log = state_log_new (client);
+  assert_int_equal (curator_client_get_session_timeout (client), 15000);
+  restart_with (server, BOUNDS ("30000", "30000"));
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_client_get_session_timeout (client), 15000);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/lengthened");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  for (int i = 0; i < 300; i++)
+    {
+      assert_true (curator_lease_get_remaining_ms (lease) < 15000);
+      wait_ms (10);
+    }
+  curator_client_close (client);
+  zk_server_stop (server);
+}
+
+/* --- the node is another one -------------------------------------------------------------------- */
+
+#define FIXED     "/model/fixed"
+#define N_MOMENTS 12
+
+/* Right after the grant, between heartbeats, or during a reconnect. */
+static void
+delete_at_a_moment (Fixture *fixture, int i)
+{
+  if (i % 3 == 1)
+    wait_ms (g_random_int_range (0, BEAT_MS * 3 / 2));
+  if (i % 3 == 2)
+    {
+      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+      wait_ms (g_random_int_range (0, 100));
+    }
+  assert_int_equal (raw_zk_delete (fixture->raw, FIXED), ZOK);
+}
+
+TEST (test_node_is_taken_by_another)
+{
+  gint64 worst_ms = 0;
+  g_autoptr (CuratorClient) client = connect_for (fixture_proxy (fixture), HOLD_MS);
+  g_autoptr (CuratorClient) rival = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, FIXED, NULL);
+  g_autoptr (CuratorLock) other = curator_fixed_node_lock_new (rival, FIXED, NULL);
+  for (int i = 0; i < N_MOMENTS; i++)
+    {
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+      assert_non_null (lease);
+      g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+      Loss *loss = loss_await (lease);
+      delete_at_a_moment (fixture, i);
+      assert_true (taking_wait (next, LONG_MS));
+      const gint64 back_ms = wait_now_ms ();
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      const gint64 lost_ms = loss_finish (loss);
+      const gint64 both_ms = lost_ms - (i % 3 == 2 ? back_ms : next->returned_ms);
+      worst_ms = MAX (worst_ms, both_ms);
+      /* A heartbeat, and as much for a busy machine and the reconnect. */
+      assert_promised_ms (both_ms, 2 * BEAT_MS - 1, lost_ms - both_ms);
+      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+      assert_true (curator_lease_get_remaining_ms (taking_lease (next, 0)) > 0);
+      taking_give_back (next);
+    }
+  print_message ("%d moments: two believers for at most %d ms\n", N_MOMENTS, (int) worst_ms);
+  curator_client_close (client);
+}
+
+/* Another thread of the program waits behind the node, and watches it before the holder does: a
+ * neighbour without a watch would not, so a number between them is left out. */
+static void
+replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
+{
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  const char *node = curator_lease_get_node_path (lease);
+  char *left_out = NULL;
+  assert_int_equal (raw_zk_create (fixture->raw, "/model/watched/x-lock-", NULL,
+                                   ZOO_PERSISTENT_SEQUENTIAL, &left_out),
+                    ZOK);
+  raw_zk_delete (fixture->raw, left_out);
+  g_free (left_out);
+  g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+  assert_children (fixture, "/model/watched", 2, LONG_MS);
+  assert_int_equal (raw_zk_replace (fixture->raw, node, NULL, ZOO_PERSISTENT, NULL), ZOK);
+  assert_lease_state (lease, CURATOR_LEASE_LOST, HOLD_MS);
+  raw_zk_delete (fixture->raw, node); /* the holder may have done that */
+  assert_true (taking_wait (next, LONG_MS));
+  taking_give_back (next);
+  assert_no_residue (fixture, "/model/watched", LONG_MS);
+}
+
+TEST (test_node_is_replaced_under_a_waiter)
+{
+  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/watched");
+  g_autoptr (CuratorLock) other = mutex_new (client, "/model/watched");
+  for (int i = 0; i < 5; i++)
+    replace_watched_node (fixture, lock, other);
+  curator_client_close (client);
+}
+
+/* --- the connection states ---------------------------------------------------------------------- */
+
+#define CUT_OFF_HOLD_MS 21000 /* how long a hold lasts after the newest proof */
+
+/* Cut off for longer than a hold lasts; the session survives. */
+static void
+cut_off (Fixture *fixture, gboolean holding, const char *expected)
+{
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  curator_client_set_session_timeout (client, LONGEST_MS);
+  curator_client_set_server_tick (client, TICK_MS);
+  client_start (client);
+  const gint64 session = curator_client_get_session_id (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/states");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  assert_non_null (lease);
+  if (!holding)
+    assert_true (curator_lease_release (lease, 0, NULL, NULL));
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  wait_ms (CUT_OFF_HOLD_MS + 400);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_client_get_session_id (client), session);
+  g_autofree char *told = state_log_to_string (log);
+  assert_string_equal (told, expected);
+  assert_int_equal (curator_lease_get_state (lease),
+                    holding ? CURATOR_LEASE_LOST : CURATOR_LEASE_RELEASED);
+  curator_client_close (client);
+}
+
+TEST (test_lost_is_told_before_reconnected)
+{
+  cut_off (fixture, TRUE, "CONNECTED SUSPENDED LOST RECONNECTED");
+}
+
+TEST (test_without_holds_nothing_is_lost)
+{
+  cut_off (fixture, FALSE, "CONNECTED SUSPENDED RECONNECTED");
+}
+
+/* --- a node that cannot be read ----------------------------------------------------------------- */
+
+static void
+count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  g_atomic_int_inc ((gint *) user_data);
+}
+
+static void
+hold_unreadable (Fixture *fixture, int n_others)
+{
+  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/unreadable");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  g_autoptr (GPtrArray) others =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+  gint n_changes = 0;
+  assert_non_null (lease);
+  curator_lease_add_listener (lease, count_state, &n_changes, NULL);
+  for (int i = 0; i < n_others; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/model/readable-%d", i);
+      g_autoptr (CuratorLock) readable = mutex_new (client, path);
+      CuratorLease *other = curator_lock_acquire_lease (readable, LONG_MS, NULL, NULL);
+      assert_non_null (other);
+      curator_lease_add_listener (other, count_state, &n_changes, NULL);
+      g_ptr_array_add (others, other);
+    }
+  const char *node = curator_lease_get_node_path (lease);
+  assert_int_equal (raw_zk_set_world_acl (fixture->raw, node, ZOO_PERM_ALL & ~ZOO_PERM_READ), ZOK);
+  wait_ms (HOLD_MS + 1000);
+  assert_int_equal (g_atomic_int_get (&n_changes), 0);
+  assert_true (curator_lease_get_remaining_ms (lease) > 0);
+  assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+  assert_lease_state (lease, CURATOR_LEASE_LOST, 2 * BEAT_MS);
+  for (guint i = 0; i < others->len; i++)
+    assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
+  curator_client_close (client);
+}
+
+TEST (test_one_node_cannot_be_read)
+{
+  hold_unreadable (fixture, 3);
+}
+
+TEST (test_the_only_node_cannot_be_read)
+{
+  hold_unreadable (fixture, 0);
+}
+
+/* --- heartbeats that are sent more often than they are answered --------------------------------- */
+
+TEST (test_heartbeat_shorter_than_the_round_trip)
+{
+  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  gint n_changes = 0;
+  curator_client_set_session_timeout (client, LONGEST_MS);
+  curator_client_set_heartbeat_interval (client, 100);
+  proxy_set_delay (fixture->proxy, 60, 60);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/often");
+  for (int i = 0; i < 30; i++)
+    {
+      g_autoptr (CuratorLease) lease = lease_of (lock);
+      const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
+      wait_ms (i % 10 == 0 ? 500 : 0);
+      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+      curator_lease_remove_listener (lease, id);
+      assert_true (curator_lease_release (lease, 0, NULL, NULL));
+    }
+  assert_int_equal (g_atomic_int_get (&n_changes), 0);
+  curator_client_close (client);
+}
+
+/* --- a process that was stopped ----------------------------------------------------------------- */
+
+/* Stops this process for that long, a moment from now. */
+static void
+stop_us (int seconds)
+{
+  g_autofree char *command =
+      g_strdup_printf ("(sleep 0.3; kill -STOP %d; sleep %d; kill -CONT %d) &", (int) getpid (),
+                       seconds, (int) getpid ());
+  assert_int_equal (system (command), 0);
+}
+
+#define PAUSED_MS  8000
+#define NOTICED_MS 5000 /* longer than a busy machine pauses the test, and shorter than the pause */
+
+TEST (test_no_entry_after_a_pause)
+{
+  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), PAUSED_MS);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/model/paused");
+  g_autoptr (GError) error = NULL;
+  gint64 before_ms = wait_now_ms ();
+  guint64 n_entered = 0;
+  assert_acquired (lock);
+  stop_us (PAUSED_MS / 1000);
+  for (gint64 now_ms = before_ms; now_ms - before_ms < NOTICED_MS; now_ms = wait_now_ms ())
+    {
+      before_ms = now_ms;
+      if (!curator_lock_acquire (lock, 0, NULL, &error))
+        {
+          /* The pause fell between the look at the time and the entry. */
+          assert_true (wait_now_ms () - before_ms >= NOTICED_MS);
+          assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+          break;
+        }
+      curator_lock_release (lock, 0, NULL, NULL);
+      n_entered++;
+    }
+  assert_not_acquired (lock, 0, CURATOR_ERROR_LOCK_LOST);
+  print_message ("entered %" G_GUINT64_FORMAT " times before the pause\n", n_entered);
+  curator_lock_release (lock, 0, NULL, NULL);
+  curator_client_close (client);
+}
+
+static GLogWriterOutput
+count_shortened (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if (strcmp (fields[i].key, "MESSAGE") == 0 && strstr (fields[i].value, "shortens") != NULL)
+        g_atomic_int_inc (&n_shortened);
+    }
+  return g_log_writer_default (level, fields, n_fields, data);
+}
+
+static int
+start_for_long_sessions (void **state)
+{
+  return fixture_start_for_sessions (state, LONGEST_MS);
+}
+
+int
+main (void)
+{
+  g_log_set_writer_func (count_shortened, NULL, NULL);
+  metronome_start ();
+  return suite_run ("hold model", start_for_long_sessions, fixture_stop);
+}

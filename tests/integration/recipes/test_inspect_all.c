@@ -1,0 +1,285 @@
+/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read. */
+#include "integration/fixture.h"
+
+#include <string.h>
+
+#define UUID "_c_00000000-0000-4000-8000-000000000000-"
+
+static void
+plant (Fixture *fixture, const char *path, const char *name)
+{
+  g_autofree char *node = g_strdup_printf ("%s/" UUID "%s", path, name);
+  raw_zk_make_path (fixture->raw, path);
+  assert_int_equal (raw_zk_create (fixture->raw, node, "label", ZOO_PERSISTENT_SEQUENTIAL, NULL),
+                    0);
+}
+
+/* No test is about the end of a session. */
+static CuratorClient *
+connect_slowly (Fixture *fixture)
+{
+  CuratorClient *client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
+  return client;
+}
+
+static GPtrArray *
+look (CuratorClient *client, GPtrArray *previous)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean complete = FALSE;
+  GPtrArray *all = curator_inspect_all (client, "/all", previous, &complete, 0, NULL, &error);
+  assert_ok (all != NULL, &error);
+  assert_true (complete);
+  return all;
+}
+
+/* The lock at that index is that one, read again or not. */
+static void
+assert_lock (GPtrArray *all, GPtrArray *previous, guint i, const char *path, guint n_waiting,
+             gboolean is_same)
+{
+  const CuratorInspection *lock = g_ptr_array_index (all, i);
+
+  assert_string_equal (curator_inspection_get_path (lock), path);
+  assert_int_equal (curator_inspection_get_n_waiting (lock), n_waiting);
+  assert_int_equal (g_ptr_array_find (previous, lock, NULL), is_same);
+}
+
+TEST (only_changes_are_read)
+{
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  plant (fixture, "/all/mutex", "lock-");
+  plant (fixture, "/all/deep/rw", "__WRIT__");
+  plant (fixture, "/all/sem/leases", "lease-");
+  g_autoptr (GPtrArray) first = look (client, NULL);
+  assert_int_equal (first->len, 3);
+  g_autoptr (GPtrArray) second = look (client, first);
+  assert_lock (second, first, 0, "/all/deep/rw", 0, TRUE);
+  assert_lock (second, first, 1, "/all/mutex", 0, TRUE);
+  assert_lock (second, first, 2, "/all/sem", 0, TRUE);
+
+  /* A waiter, a turn of a semaphore, a new lock, and one that is gone. */
+  plant (fixture, "/all/mutex", "lock-");
+  plant (fixture, "/all/sem/locks", "lock-");
+  plant (fixture, "/all/new", "lock-");
+  raw_zk_delete_tree (fixture->raw, "/all/deep");
+  g_autoptr (GPtrArray) third = look (client, second);
+  assert_int_equal (third->len, 3);
+  assert_lock (third, second, 0, "/all/mutex", 1, FALSE);
+  assert_lock (third, second, 1, "/all/new", 0, FALSE);
+  assert_lock (third, second, 2, "/all/sem", 1, FALSE);
+  g_autoptr (GPtrArray) fourth = look (client, third);
+  assert_lock (fourth, third, 0, "/all/mutex", 1, TRUE);
+  assert_lock (fourth, third, 2, "/all/sem", 1, TRUE);
+  curator_client_close (client);
+}
+
+/* Fifty participants cost nothing while none of them changes. */
+TEST (one_request_for_each_path)
+{
+  FourLetterPackets before;
+  FourLetterPackets after;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  raw_zk_make_path (fixture->raw, "/crowd/lock");
+  assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
+  g_autoptr (GPtrArray) first = curator_inspect_all (client, "/crowd", NULL, NULL, 0, NULL, NULL);
+  const gint64 session = curator_client_get_session_id (client);
+
+  assert_true (four_letter_packets (fixture_server (fixture), session, &before));
+  g_autoptr (GPtrArray) second = curator_inspect_all (client, "/crowd", first, NULL, 0, NULL, NULL);
+  assert_true (four_letter_packets (fixture_server (fixture), session, &after));
+  assert_ptr_equal (g_ptr_array_index (second, 0), g_ptr_array_index (first, 0));
+  /* Two paths; pings may come in between. */
+  assert_in_range (after.received - before.received, 2, 10);
+  curator_client_close (client);
+}
+
+/* Looks until one costs a request or two: pings and confirmations of watches may come in between. */
+static GPtrArray *
+look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
+{
+  const gint64 session = curator_client_get_session_id (client);
+
+  for (int i = 0; i < 20; i++)
+    {
+      FourLetterPackets before;
+      FourLetterPackets after;
+      assert_true (four_letter_packets (fixture_server (fixture), session, &before));
+      GPtrArray *next = look (client, previous);
+      assert_true (four_letter_packets (fixture_server (fixture), session, &after));
+      g_ptr_array_unref (previous);
+      previous = next;
+      if (after.received - before.received <= 3)
+        return previous;
+      wait_ms (50);
+    }
+  fail_msg ("looks at an unchanged tree cost a request for each path");
+  return previous;
+}
+
+static void
+change (Fixture *fixture, int kind, int round)
+{
+  g_autofree char *fresh = g_strdup_printf ("/all/fresh-%d/deep/down", round);
+  g_autofree char *label = g_strdup_printf ("/all/rw/" UUID "__READ__%010d", round + 100);
+
+  switch (kind)
+    {
+    case 0:
+      plant (fixture, "/all/mutex-1", "lock-");
+      break;
+    case 1:
+      plant (fixture, "/all/sem/locks", "lock-");
+      break;
+    case 2:
+      plant (fixture, "/all/sem/leases", "lease-");
+      break;
+    case 3:
+      plant (fixture, fresh, "lock-");
+      break;
+    case 4:
+      raw_zk_delete_tree (fixture->raw, "/all/mutex-2");
+      plant (fixture, "/all/mutex-2/inner", "lock-");
+      break;
+    case 5:
+      raw_zk_create (fixture->raw, label, NULL, ZOO_PERSISTENT, NULL);
+      break;
+    case 6:
+      raw_zk_delete_tree (fixture->raw, "/all/sem");
+      plant (fixture, "/all/sem/leases", "lease-");
+      break;
+    default:
+      plant (fixture, "/all/free", "lock-");
+      raw_zk_delete_tree (fixture->raw, "/all/free");
+      raw_zk_make_path (fixture->raw, "/all/free");
+    }
+}
+
+/* The paths and the participants of all locks. */
+static char *
+summary_of (GPtrArray *all)
+{
+  GString *summary = g_string_new (NULL);
+
+  for (guint i = 0; i < all->len; i++)
+    {
+      CuratorInspection *lock = g_ptr_array_index (all, i);
+      g_string_append_printf (summary, "%s %u %u\n", curator_inspection_get_path (lock),
+                              curator_inspection_get_n_holders (lock),
+                              curator_inspection_get_n_waiting (lock));
+    }
+  return g_string_free (summary, FALSE);
+}
+
+/* Watches stand for requests, but every change is seen by the next look, whatever it is and however
+ * many come between two looks. */
+TEST (quiet_paths_are_watched)
+{
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) other = connect_slowly (fixture);
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+
+  raw_zk_delete_tree (fixture->raw, "/all");
+  plant (fixture, "/all/mutex-1", "lock-");
+  plant (fixture, "/all/mutex-2", "lock-");
+  plant (fixture, "/all/sem/leases", "lease-");
+  raw_zk_make_path (fixture->raw, "/all/rw");
+  raw_zk_make_path (fixture->raw, "/all/free");
+  GPtrArray *seen = look (client, NULL);
+  for (int round = 0; round < 48; round++)
+    {
+      const int n = round < 8 ? 1 : g_rand_int_range (rand, 1, 4);
+      if (round % 3 == 0)
+        seen = look_until_quiet (fixture, client, seen);
+      for (int i = 0; i < n; i++)
+        change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
+      GPtrArray *next = look (client, seen);
+      g_autoptr (GPtrArray) truth = look (other, NULL);
+      g_autofree char *expected = summary_of (truth);
+      g_autofree char *found = summary_of (next);
+      assert_string_equal (found, expected);
+      g_ptr_array_unref (seen);
+      seen = next;
+    }
+  seen = look_until_quiet (fixture, client, seen);
+  g_ptr_array_unref (seen);
+  curator_client_close (client);
+  curator_client_close (other);
+}
+
+/* A look that watches stand for still notices that there is no server, and what changed meanwhile. */
+TEST (a_server_restarts)
+{
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (GError) error = NULL;
+
+  raw_zk_delete_tree (fixture->raw, "/all");
+  plant (fixture, "/all/mutex-1", "lock-");
+  plant (fixture, "/all/mutex-2", "lock-");
+  plant (fixture, "/all/mutex-3", "lock-");
+  GPtrArray *seen = look_until_quiet (fixture, client, look (client, NULL));
+  zk_server_kill (fixture->server);
+  assert_null (curator_inspect_all (client, "/all", seen, NULL, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  assert_true (zk_server_relaunch (fixture->server));
+  for (gint64 end = wait_now_ms () + LONG_MS;
+       !raw_zk_is_connected (fixture->raw) && wait_now_ms () < end;)
+    {
+      wait_ms (20);
+    }
+  plant (fixture, "/all/mutex-1", "lock-");
+  g_autoptr (GPtrArray) again = look (client, seen);
+  assert_int_equal (curator_inspection_get_n_waiting (g_ptr_array_index (again, 0)), 1);
+  g_ptr_array_unref (seen);
+  curator_client_close (client);
+}
+
+TEST (the_age_grows)
+{
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  plant (fixture, "/aging", "lock-");
+  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/aging", NULL, NULL, 0, NULL, NULL);
+  const CuratorParticipant *one =
+      curator_inspection_get_participant (g_ptr_array_index (all, 0), 0);
+  const gint64 age = curator_participant_get_age_ms (one);
+
+  wait_ms (30);
+  assert_true (curator_participant_get_age_ms (one) > age);
+  curator_client_close (client);
+}
+
+/* The node of a session stays, and so does a later node of the same path. */
+TEST (only_the_ownerless_is_deleted)
+{
+  const char *persistent = "/reap/" UUID "lock-0000000000";
+  const char *live = "/reap/" UUID "lock-0000000001";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  raw_zk_make_path (fixture->raw, "/reap");
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
+  raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);
+  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/reap", 0, NULL, NULL);
+  const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
+  const CuratorParticipant *second = curator_inspection_get_participant (lock, 1);
+
+  assert_false (curator_delete_ownerless (client, second, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_true (raw_zk_exists (fixture->raw, live));
+  raw_zk_delete (fixture->raw, persistent);
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_EPHEMERAL, NULL);
+  assert_ok (curator_delete_ownerless (client, first, 0, NULL, &error), &error);
+  assert_true (raw_zk_exists (fixture->raw, persistent));
+  raw_zk_delete (fixture->raw, persistent);
+  assert_ok (curator_delete_ownerless (client, first, 0, NULL, &error), &error);
+
+  raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
+  g_autoptr (CuratorInspection) again = curator_inspect (client, "/reap", 0, NULL, NULL);
+  assert_ok (curator_delete_ownerless (client, curator_inspection_get_participant (again, 0), 0,
+                                       NULL, &error),
+             &error);
+  assert_false (raw_zk_exists (fixture->raw, persistent));
+  assert_true (raw_zk_exists (fixture->raw, live));
+  curator_client_close (client);
+}
+
+SUITE ("inspect all", fixture_start_slow, fixture_stop)

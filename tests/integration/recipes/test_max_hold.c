@@ -1,0 +1,229 @@
+/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant. CURATOR_TEST_RUNS
+ * times, once by default. */
+#include "integration/fixture.h"
+
+#include <stdlib.h>
+
+#define N_LOCKS     24
+#define MAX_HOLD_MS 2000
+/* Of a session timeout of 4 s, see curator_lock_set_max_hold(). */
+#define GUARD_MS 400
+
+/* One lock, whose holder does nothing once it has it. */
+typedef struct
+{
+  CuratorLock *mine;
+  CuratorLock *next;
+  CuratorLease *lease; /* of the holder */
+  gint64 max_ms;
+  gint64 held_from_ms; /* after the grant */
+  gint64 ends_ms;      /* not before */
+  gint64 lost_ms;      /* atomic, like the next: when it was told */
+  gint64 granted_ms;
+} Hang;
+
+static void
+on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  Hang *hang = data;
+  if (state == CURATOR_LEASE_LOST)
+    __atomic_store_n (&hang->lost_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
+}
+
+static void
+on_next (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  Hang *hang = data;
+  if (lease != NULL)
+    {
+      __atomic_store_n (&hang->granted_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
+      curator_lease_unref (lease);
+    }
+}
+
+static gboolean
+is_lost (gpointer lease)
+{
+  return curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+}
+
+static void
+hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
+{
+  g_autofree char *path = g_strdup_printf ("/max-hold/%u", i);
+
+  hang->mine = mutex_new (holder, path);
+  hang->next = mutex_new (waiter, path);
+  hang->max_ms = i % 2 == 0 ? MAX_HOLD_MS : MAX_HOLD_MS - 50 * (gint64) i;
+  curator_lock_set_max_hold (hang->mine, hang->max_ms);
+  const gint64 called_ms = wait_now_ms ();
+  hang->lease = lease_of (hang->mine);
+  hang->held_from_ms = wait_now_ms ();
+  hang->ends_ms = called_ms + hang->max_ms;
+  curator_lease_add_listener (hang->lease, on_state, hang, NULL);
+  curator_lock_acquire_async (hang->next, LONG_MS, NULL, on_next, hang);
+}
+
+static void
+hang_free (Hang *hang)
+{
+  curator_lease_unref (hang->lease);
+  curator_lock_unref (hang->mine);
+  curator_lock_unref (hang->next);
+}
+
+/* Every third is extended once, one after the other. */
+static void
+extend_some (Hang *hangs)
+{
+  for (guint i = 0; i < N_LOCKS; i += 3)
+    {
+      const gint64 now = wait_now_ms ();
+      if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
+        hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
+      wait_ms (100);
+    }
+}
+
+/* Returns after how long the next had it. */
+static gint64
+hang_check (Hang *hang)
+{
+  assert_soon (__atomic_load_n (&hang->granted_ms, __ATOMIC_SEQ_CST) != 0);
+  assert_true (is_lost (hang->lease));
+  assert_int_equal (curator_lease_get_remaining_ms (hang->lease), 0);
+  assert_true (hang->lost_ms >= hang->ends_ms);
+  assert_true (hang->granted_ms >= hang->lost_ms);
+  assert_true (hang->granted_ms >= hang->ends_ms + GUARD_MS);
+  return hang->granted_ms - hang->ends_ms;
+}
+
+/* The longest time from a maximum to the next grant. */
+static gint64
+hang_all (CuratorClient *holder, CuratorClient *waiter)
+{
+  Hang hangs[N_LOCKS] = { 0 };
+  gint64 longest_ms = 0;
+
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      hang_begin (&hangs[i], holder, waiter, i);
+      assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
+    }
+  extend_some (hangs);
+  for (guint i = 0; i < N_LOCKS; i++)
+    {
+      const gint64 after_ms = hang_check (&hangs[i]);
+      longest_ms = MAX (longest_ms, after_ms);
+      hang_free (&hangs[i]);
+    }
+  return longest_ms;
+}
+
+TEST (test_next_grant_comes_after_the_loss)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) calm = mutex_new (holder, "/max-hold/calm");
+  g_autoptr (CuratorLease) other = curator_lock_acquire_lease (calm, LONG_MS, NULL, &error);
+  const char *runs = g_getenv ("CURATOR_TEST_RUNS");
+  const guint n = runs != NULL ? (guint) atoi (runs) : 1;
+  gint64 longest_ms = 0;
+
+  assert_ok (other != NULL, &error);
+  for (guint i = 0; i < n; i++)
+    {
+      const gint64 round_ms = hang_all (holder, waiter);
+      longest_ms = MAX (longest_ms, round_ms);
+    }
+  print_message ("%u holders hung; the next grant came at most %" G_GINT64_FORMAT
+                 " ms after the maximum\n",
+                 n * N_LOCKS, longest_ms);
+  assert_true (longest_ms <= 2000);
+  /* The session and its other hold have gone on. */
+  assert_int_equal (curator_lease_get_state (other), CURATOR_LEASE_HELD);
+  guint64 counters[CURATOR_COUNTER_LOST_MAX_HOLD + 1];
+  curator_client_get_counters (holder, counters, G_N_ELEMENTS (counters));
+  assert_int_equal (counters[CURATOR_COUNTER_LOST_MAX_HOLD], n * N_LOCKS);
+  assert_int_equal (counters[CURATOR_COUNTER_SESSIONS], 1);
+}
+
+TEST (test_an_extended_hold_stays)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/extended");
+
+  curator_lock_set_max_hold (mutex, 500);
+  g_autoptr (CuratorLease) lease = lease_of (mutex);
+  for (int i = 0; i < 20; i++)
+    {
+      assert_ok (curator_lease_extend (lease, 500, &error), &error);
+      wait_ms (50);
+    }
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  /* Less time than it has changes nothing, and nothing comes back to life. */
+  assert_ok (curator_lease_extend (lease, 500, &error), &error);
+  assert_ok (curator_lease_extend (lease, 0, &error), &error);
+  assert_true (curator_lease_get_remaining_ms (lease) > 100);
+  assert_true (wait_until (is_lost, lease, LONG_MS));
+  assert_false (curator_lease_extend (lease, 500, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  assert_false (curator_lease_extend (lease, -2, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+}
+
+TEST (test_a_lifted_maximum)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/lifted");
+
+  curator_lock_set_max_hold (mutex, 300);
+  g_autoptr (CuratorLease) lease = lease_of (mutex);
+  assert_ok (curator_lease_extend (lease, CURATOR_WAIT_FOREVER, &error), &error);
+  wait_ms (600);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_false (curator_lease_extend (lease, 500, &error));
+  assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+  /* Without a maximum there is nothing to extend. */
+  curator_lock_set_max_hold (mutex, CURATOR_WAIT_FOREVER);
+  g_autoptr (CuratorLease) endless = lease_of (mutex);
+  assert_ok (curator_lease_extend (endless, 1, &error), &error);
+  wait_ms (100);
+  assert_int_equal (curator_lease_get_state (endless), CURATOR_LEASE_HELD);
+}
+
+/* The thread that holds on enters again only while the maximum has not passed. */
+static void
+assert_ends_for_its_thread (CuratorLock *lock)
+{
+  curator_lock_set_max_hold (lock, 300);
+  assert_acquired (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  assert_true (wait_until (is_lost, lease, LONG_MS));
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
+  assert_released (lock);
+  /* Its own node is still there for a moment. */
+  assert_acquired (lock);
+  assert_released (lock);
+}
+
+TEST (test_every_recipe)
+{
+  static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
+                                   reader_new, writer_new,     multi_lock_new };
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/max-hold/kind-%zu", i);
+      g_autoptr (CuratorLock) lock = kinds[i](client, path);
+      assert_ends_for_its_thread (lock);
+    }
+}
+
+SUITE ("max hold", fixture_start, fixture_stop)

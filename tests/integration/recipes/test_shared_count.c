@@ -1,0 +1,410 @@
+/* Shared counts, by the names of TestSharedCount's tests; and semaphores that follow one. */
+#include "integration/taking.h"
+
+#include <string.h>
+
+static CuratorSharedCount *
+count_new (CuratorClient *client, const char *path, gint32 seed)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorSharedCount *count = curator_shared_count_new (client, path, seed, &error);
+  assert_ok (count != NULL, &error);
+  return count;
+}
+
+static CuratorSharedCount *
+count_started (CuratorClient *client, const char *path, gint32 seed)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorSharedCount *count = count_new (client, path, seed);
+  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  return count;
+}
+
+static void
+set_count (CuratorSharedCount *count, gint32 value)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_shared_count_set (count, value, 0, NULL, &error), &error);
+}
+
+typedef struct
+{
+  CuratorSharedCount *count;
+  gint32 value;
+} Wanted;
+
+static gboolean
+has_value (gpointer data)
+{
+  Wanted *wanted = data;
+  return curator_shared_count_get (wanted->count) == wanted->value;
+}
+
+static void
+assert_value (CuratorSharedCount *count, gint32 value)
+{
+  Wanted wanted = { count, value };
+  if (!wait_until (has_value, &wanted, LONG_MS))
+    fail_msg ("the count is %d, not %d", curator_shared_count_get (count), value);
+}
+
+typedef struct
+{
+  int calls;
+  int last;
+  int went_back; /* a value lower than the one before, of a count that only rises */
+} Seen;
+
+static void
+note_value (CuratorSharedCount *count, gint32 value, gpointer user_data)
+{
+  Seen *seen = user_data;
+  if (value < g_atomic_int_get (&seen->last))
+    g_atomic_int_inc (&seen->went_back);
+  g_atomic_int_set (&seen->last, value);
+  g_atomic_int_inc (&seen->calls);
+}
+
+/* testSimple: the seed, then the value set. */
+TEST (test_simple)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) count = count_new (client, "/count/simple", 10);
+  assert_int_equal (curator_shared_count_get (count), 10);
+  assert_false (curator_shared_count_get_versioned (count, NULL, NULL));
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_int_equal (curator_shared_count_get (count), 10);
+  set_count (count, 20);
+  assert_int_equal (curator_shared_count_get (count), 20);
+  g_autoptr (GBytes) data = NULL;
+  const guint8 wire[] = { 0, 0, 0, 20 };
+  assert_int_equal (raw_zk_get (fixture->raw, "/count/simple", &data, NULL), ZOK);
+  assert_int_equal (g_bytes_get_size (data), 4);
+  assert_memory_equal (g_bytes_get_data (data, NULL), wire, 4);
+  /* A seed does not overwrite an existing value; negative numbers are allowed. */
+  g_autoptr (CuratorSharedCount) other = count_started (client, "/count/simple", 99);
+  assert_int_equal (curator_shared_count_get (other), 20);
+  set_count (count, G_MININT32);
+  assert_value (other, G_MININT32);
+}
+
+/* testMultiClients: five clients watch each other's values; the last value reaches all. */
+TEST (test_multi_clients)
+{
+  enum
+  {
+    N = 5
+  };
+  CuratorClient *clients[N];
+  CuratorSharedCount *counts[N];
+  Seen seen[N] = { 0 };
+  for (int i = 0; i < N; i++)
+    {
+      clients[i] = client_connect (fixture_server (fixture));
+      counts[i] = count_started (clients[i], "/count/multi", 0);
+      curator_shared_count_add_listener (counts[i], note_value, &seen[i], NULL);
+    }
+  for (int round = 1; round <= 20; round++)
+    {
+      set_count (counts[round % N], round);
+      for (int i = 0; i < N; i++)
+        assert_value (counts[i], round);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      assert_counter (&seen[i].last, 20, LONG_MS);
+      assert_int_equal (g_atomic_int_get (&seen[i].calls), 20);
+      assert_int_equal (g_atomic_int_get (&seen[i].went_back), 0);
+      curator_shared_count_unref (counts[i]);
+      curator_client_close (clients[i]);
+      curator_client_unref (clients[i]);
+    }
+}
+
+/* testSimpleVersioned, testMultiClientVersioned: of two that set one version, one succeeds. */
+TEST (test_multi_client_versioned)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean set = FALSE;
+  gint32 value = 0;
+  gint32 first_version = 0;
+  gint32 second_version = 0;
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) first = count_started (one, "/count/versioned", 10);
+  g_autoptr (CuratorSharedCount) second = count_started (two, "/count/versioned", 10);
+  assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
+  assert_int_equal (value, 10);
+  assert_true (curator_shared_count_get_versioned (second, NULL, &second_version));
+  assert_ok (curator_shared_count_try_set (second, second_version, 20, &set, 0, NULL, &error),
+             &error);
+  assert_true (set);
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+             &error);
+  assert_false (set);
+  assert_int_equal (curator_shared_count_get (first), 20);
+  assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+             &error);
+  assert_true (set);
+  assert_value (second, 30);
+}
+
+/* testMultiClientDifferentSeed: the first seed wins. */
+TEST (test_multi_client_different_seed)
+{
+  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) first = count_started (one, "/count/seed", 10);
+  g_autoptr (CuratorSharedCount) second = count_started (two, "/count/seed", 20);
+  assert_int_equal (curator_shared_count_get (first), 10);
+  assert_int_equal (curator_shared_count_get (second), 10);
+}
+
+/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: the
+ * value is reported once after an outage, whether or not it changed meanwhile. */
+TEST (test_disconnect)
+{
+  Seen seen = { 0 };
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/outage", 10);
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/outage", 10);
+  curator_shared_count_add_listener (count, note_value, &seen, NULL);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_counter (&seen.calls, 1, LONG_MS);
+  wait_ms (100);
+  assert_int_equal (g_atomic_int_get (&seen.calls), 1);
+  assert_int_equal (curator_shared_count_get (count), 10);
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 2, LONG_MS));
+  set_count (setter, 11);
+  set_count (setter, 12);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_counter (&seen.last, 12, LONG_MS);
+  wait_ms (100);
+  assert_int_equal (g_atomic_int_get (&seen.calls), 2);
+  curator_client_close (client);
+}
+
+/* testDisconnectReconnectWithMultipleClients; the count is followed in a new session, too. */
+TEST (test_reconnect_and_new_session)
+{
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/session", 1);
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/session", 1);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  set_count (setter, 2);
+  assert_value (count, 2);
+  fixture_expire (fixture);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  set_count (setter, 3);
+  assert_value (count, 3);
+  set_count (setter, 4);
+  assert_value (count, 4);
+  set_count (count, 5);
+  assert_value (setter, 5);
+  curator_shared_count_close (count);
+  set_count (setter, 6);
+  wait_ms (100);
+  assert_int_equal (curator_shared_count_get (count), 5);
+  curator_client_close (client);
+}
+
+/* As SharedValue's: a listener hears every write, also of the same value, and after a reconnect. */
+TEST (test_listeners_hear_every_write)
+{
+  Seen ours = { 0 };
+  Seen theirs = { 0 };
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/every", 1);
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/every", 1);
+  curator_shared_count_add_listener (setter, note_value, &ours, NULL);
+  curator_shared_count_add_listener (count, note_value, &theirs, NULL);
+  for (int i = 1; i <= 5; i++)
+    {
+      set_count (setter, 7);
+      assert_counter (&ours.calls, i, LONG_MS);
+      assert_counter (&theirs.calls, i, LONG_MS);
+    }
+  proxy_cut (fixture->proxy);
+  assert_counter (&theirs.calls, 6, LONG_MS);
+  fixture_expire (fixture);
+  assert_counter (&theirs.calls, 7, LONG_MS);
+  set_count (setter, 7);
+  assert_counter (&theirs.calls, 8, LONG_MS);
+  assert_counter (&ours.calls, 6, LONG_MS);
+  curator_client_close (client);
+}
+
+TEST (test_no_version_is_refused)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean set = FALSE;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/version", 1);
+  assert_false (curator_shared_count_try_set (count, -1, 2, &set, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (curator_shared_count_get (count), 1);
+}
+
+/* The write succeeded and its answer was lost: set still returns TRUE. */
+TEST (test_try_set_answer_lost)
+{
+  g_autoptr (GError) error = NULL;
+  gboolean set = FALSE;
+  gint32 version = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/lost", 1);
+  assert_true (curator_shared_count_get_versioned (count, NULL, &version));
+  proxy_arm (fixture->proxy, PROXY_SET_DATA, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  assert_ok (curator_shared_count_try_set (count, version, 2, &set, 0, NULL, &error), &error);
+  assert_int_equal (proxy_fired (fixture->proxy), 1);
+  assert_true (set);
+  assert_int_equal (curator_shared_count_get (count), 2);
+}
+
+TEST (test_unusable_payload_and_missing_node)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  raw_zk_make_path (fixture->raw, "/count");
+  assert_int_equal (raw_zk_create (fixture->raw, "/count/short", "ab", ZOO_PERSISTENT, NULL), ZOK);
+  g_autoptr (CuratorSharedCount) count = count_new (client, "/count/short", 7);
+  assert_false (curator_shared_count_start (count, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_int_equal (curator_shared_count_get (count), 7);
+}
+
+static gint n_warnings; /* atomic; of counts */
+
+static GLogWriterOutput
+count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
+          && strstr (fields[i].value, "no shared count can be read") != NULL)
+        {
+          g_atomic_int_inc (&n_warnings);
+          return G_LOG_WRITER_HANDLED;
+        }
+    }
+  return g_log_writer_default (level, fields, n_fields, data);
+}
+
+static void
+write_payload (Fixture *fixture, const char *path, const char *payload)
+{
+  const int reads = proxy_count (fixture->proxy, PROXY_GET_DATA);
+
+  assert_int_equal (raw_zk_set (fixture->raw, path, payload), ZOK);
+  for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_GET_DATA) == reads; i++)
+    wait_ms (1);
+}
+
+/* Each write is read: the first that brings no count is warned of, and so is the next one after a count. */
+TEST (test_payload_becomes_unusable)
+{
+  static const char *const counts[] = { "\1\1\1\1", "\2\2\2\2" };
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/broken", 1);
+
+  for (gsize round = 0; round < G_N_ELEMENTS (counts); round++)
+    {
+      g_atomic_int_set (&n_warnings, 0);
+      for (int i = 0; i < 5; i++)
+        write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
+      write_payload (fixture, "/count/broken", counts[round]);
+      assert_value (count, 0x01010101 * ((gint32) round + 1));
+      assert_int_equal (g_atomic_int_get (&n_warnings), 1);
+    }
+  curator_client_close (client);
+}
+
+/* Such a node is read several times a second. */
+TEST (test_node_becomes_unreadable)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/secret", 3);
+  struct Stat stat;
+
+  g_atomic_int_set (&n_warnings, 0);
+  assert_int_equal (
+      raw_zk_set_world_acl (fixture->raw, "/count/secret", ZOO_PERM_ALL & ~ZOO_PERM_READ), ZOK);
+  fixture_expire (fixture);
+  proxy_reset_counts (fixture->proxy);
+  for (int i = 0; i < LONG_MS && proxy_count (fixture->proxy, PROXY_EXISTS) < 5; i++)
+    wait_ms (1);
+  assert_in_range (proxy_count (fixture->proxy, PROXY_EXISTS), 5, G_MAXINT);
+  /* Some servers say that it is there, and some nothing. */
+  const gboolean is_shown = raw_zk_stat (fixture->raw, "/count/secret", &stat) == ZOK;
+  assert_int_equal (g_atomic_int_get (&n_warnings), is_shown);
+  assert_int_equal (curator_shared_count_get (count), 3);
+  curator_client_close (client);
+}
+
+static CuratorSemaphore *
+semaphore_of (CuratorClient *client, const char *path, CuratorSharedCount *count)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorSemaphore *semaphore =
+      curator_semaphore_new_with_shared_count (client, path, count, &error);
+  assert_ok (semaphore != NULL, &error);
+  return semaphore;
+}
+
+/* A larger number wakes waiters, even if another client set it; a smaller one revokes no lease. */
+TEST (test_p30_resize_while_running)
+{
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorSharedCount) setter = count_started (direct, "/count/size", 0);
+  g_autoptr (CuratorSharedCount) count = count_started (client, "/count/size", 0);
+  g_autoptr (CuratorSemaphore) semaphore = semaphore_of (client, "/count/semaphore", count);
+  Taking *takings[4];
+  for (int i = 0; i < 4; i++)
+    {
+      takings[i] = taking_start (semaphore, 1, 60000, NULL);
+      assert_children (fixture, "/count/semaphore/locks", i + 1, LONG_MS);
+    }
+  taking_assert_waits (takings[0]);
+  for (int size = 1; size <= 3; size++)
+    {
+      set_count (setter, size);
+      taking_assert_granted (takings[size - 1]);
+      taking_assert_waits (takings[size]);
+    }
+  set_count (setter, 1);
+  assert_value (count, 1);
+  assert_int_equal (curator_semaphore_get_max_leases (semaphore), 1);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
+  for (int i = 0; i < 3; i++)
+    {
+      taking_assert_waits (takings[3]);
+      taking_give_back (takings[i]);
+    }
+  taking_assert_granted (takings[3]);
+  taking_give_back (takings[3]);
+  for (int i = 0; i < 4; i++)
+    taking_free (takings[i]);
+  assert_no_residue (fixture, "/count/semaphore/leases", 3000);
+}
+
+int
+main (void)
+{
+  g_log_set_writer_func (count_warnings, NULL, NULL);
+  return suite_run ("shared count", fixture_start, fixture_stop);
+}

@@ -1,0 +1,389 @@
+/* Sessions that expire: while waiting, while holding, detected by the server and by our own
+ * clock. */
+#include "integration/fixture.h"
+#include "support/held_lease.h"
+#include "support/metronome.h"
+
+#include <poll.h>
+
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+  gint64 old_session;
+} NewNode;
+
+/* Two nodes, neither of the expired session. */
+static gboolean
+waits_in_new_session (gpointer data)
+{
+  NewNode *wanted = data;
+  g_auto (GStrv) names = raw_zk_children (wanted->fixture->raw, wanted->path);
+  if (names == NULL || g_strv_length (names) != 2)
+    return FALSE;
+  for (char **name = names; *name != NULL; name++)
+    {
+      g_autofree char *path = g_strconcat (wanted->path, "/", *name, NULL);
+      gint64 owner = raw_zk_owner (wanted->fixture->raw, path);
+      if (owner == wanted->old_session || owner <= 0)
+        return FALSE;
+    }
+  return TRUE;
+}
+
+TEST (test_p12_waiter_goes_back_to_the_queue)
+{
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, "/expiry/wait");
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/wait");
+  g_autoptr (Contender) holder = contender_of (theirs);
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, "/expiry/wait", 2, LONG_MS);
+
+  NewNode wanted = { fixture, "/expiry/wait", 0 };
+  wanted.old_session = fixture_expire (fixture);
+  assert_true (wait_until (waits_in_new_session, &wanted, LONG_MS));
+  assert_false (contender_has_returned (waiter));
+  contender_join (holder);
+  contender_assert_granted (waiter);
+  assert_int_not_equal (waiter->session, wanted.old_session);
+  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+  contender_join (waiter);
+  assert_no_residue (fixture, "/expiry/wait", 3000);
+}
+
+/* The k-th request after the wake-up, the proof for the grant, reaches an expired session: the
+ * proxy holds it back while the session expires. */
+static void
+expire_at (Fixture *fixture, int k)
+{
+  g_autofree char *path = g_strdup_printf ("/expiry/grant-%d", k);
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) theirs = mutex_new (direct, path);
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  g_autoptr (Contender) holder = contender_of (theirs);
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, path, 2, LONG_MS);
+  wait_ms (50);
+
+  gint64 dead = 0;
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, PROXY_HOLD_REQUEST);
+  contender_join (holder);
+  gboolean fired = proxy_wait_fired (fixture->proxy, 1, 1500);
+  /* A grant before the expiry is correct. */
+  gboolean before = contender_has_returned (waiter);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
+  proxy_disarm (fixture->proxy);
+  proxy_let_go (fixture->proxy);
+  contender_assert_granted (waiter);
+  if (!before)
+    {
+      assert_int_not_equal (waiter->session, dead);
+      assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+    }
+  print_message ("request %d: %s, granted %s the expiry\n", k, fired ? "reached" : "not sent",
+                 before ? "before" : "after");
+  contender_join (waiter);
+  assert_no_residue (fixture, path, 3000);
+}
+
+TEST (test_p22_never_granted_on_a_dead_node)
+{
+  for (int k = 1; k <= 3; k++)
+    expire_at (fixture, k);
+}
+
+/* The session expires while the answer to the create is in flight. The next session finds a node of
+ * that name, as if the server had not removed the expired session's node yet. A client that takes
+ * that node for its own has a hold that ends with another session. */
+TEST (test_p3_node_of_an_earlier_session)
+{
+  const char *path = "/expiry/create";
+  gint64 dead = 0;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  raw_zk_make_path (fixture->raw, path);
+  proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+  g_autoptr (Contender) contender = contender_start (lock, 60000, NULL);
+  assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+  assert_children (fixture, path, 1, LONG_MS);
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *node = g_strconcat (path, "/", names[0], NULL);
+  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
+  assert_true (raw_zk_wait_gone (fixture->raw, node, LONG_MS));
+  assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
+  proxy_cut (fixture->proxy);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  contender_assert_granted (contender);
+  assert_string_not_equal (contender->node, node);
+  assert_int_not_equal (contender->session, dead);
+  assert_int_equal (raw_zk_owner (fixture->raw, contender->node), contender->session);
+  contender_join (contender);
+  assert_no_residue (fixture, path, 3000);
+}
+
+/* A server that no longer knows the session opens a new one without notice. */
+TEST (test_p27_new_session_unannounced)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/silent");
+  assert_acquired (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  gint64 before = curator_client_get_session_id (client);
+  proxy_forget_sessions (fixture->proxy, TRUE);
+  proxy_cut (fixture->proxy);
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_int_not_equal (curator_client_get_session_id (client), before);
+  proxy_forget_sessions (fixture->proxy, FALSE);
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
+  curator_client_close (client);
+}
+
+static gboolean
+is_lost (gpointer data)
+{
+  return curator_lease_get_state (data) == CURATOR_LEASE_LOST;
+}
+
+static void
+count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_LOST)
+    g_atomic_int_inc ((int *) user_data);
+}
+
+static gboolean
+is_positive (gpointer data)
+{
+  return g_atomic_int_get ((int *) data) > 0;
+}
+
+/* Notifications to a holder, and the release that it owes before it may acquire again. */
+TEST (test_p23_holder_is_notified)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/hold");
+  assert_acquired (lock);
+  assert_acquired (lock);
+  CuratorLease *lease = held_lease (lock);
+  guint64 token = curator_lease_get_fencing_token (lease);
+  int told = 0;
+  curator_lease_add_listener (lease, count_lost, &told, NULL);
+  struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+  assert_true (pfd.fd >= 0);
+  assert_int_equal (poll (&pfd, 1, 0), 0);
+  assert_true (curator_lease_get_remaining_ms (lease) > 0);
+
+  fixture_expire (fixture);
+  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+  assert_true (is_lost (lease));
+  assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  assert_true (wait_until (is_positive, &told, LONG_MS));
+  assert_false (curator_lock_is_owned_by_current_thread (lock));
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_true (held_lease (lock) == lease);
+
+  for (int level = 0; level < 2; level++)
+    {
+      assert_not_acquired (lock, 1000, CURATOR_ERROR_LOCK_LOST);
+      assert_released (lock);
+    }
+  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_acquired (lock);
+  assert_true (curator_lease_get_fencing_token (held_lease (lock)) > token);
+  assert_released (lock);
+  assert_no_residue (fixture, "/expiry/hold", 3000);
+}
+
+typedef struct
+{
+  int asleep;
+  int told;         /* when the listener received LOST */
+  int told_in_time; /* seen before the callback continued */
+  int done;
+} Sleeper;
+
+/* Stands for a sleep of half a minute, but ends as soon as the loss is seen. */
+static void
+sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *error,
+                        gpointer user_data)
+{
+  Sleeper *sleeper = user_data;
+  curator_lease_add_listener (lease, count_lost, &sleeper->told, NULL);
+  g_atomic_int_set (&sleeper->asleep, 1);
+  g_atomic_int_set (&sleeper->told_in_time, wait_until (is_positive, &sleeper->told, 30000));
+  curator_lease_unref (lease);
+  g_atomic_int_set (&sleeper->done, 1);
+}
+
+static void
+count_lost_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
+{
+  g_atomic_int_add ((int *) user_data, state == CURATOR_STATE_LOST ? 1 : 0);
+}
+
+TEST (test_p14_callback_sleeps_through_the_loss)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/sleeper");
+  Sleeper sleeper = { 0 };
+  int lost = 0;
+  curator_client_add_state_listener (client, count_lost_state, &lost, NULL);
+  curator_lock_acquire_async (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
+  assert_true (wait_until (is_positive, &sleeper.asleep, LONG_MS));
+
+  fixture_expire (fixture);
+  assert_true (wait_until (is_positive, &lost, LONG_MS));
+  assert_true (wait_until (is_positive, &sleeper.done, 60000));
+  assert_true (g_atomic_int_get (&sleeper.told_in_time));
+  assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
+}
+
+/* The log writer belongs to the program and may call the client: it would deadlock if a message
+ * were logged under the client's mutex. */
+static CuratorClient *logged_client;
+
+static GLogWriterOutput
+ask_and_write (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  CuratorClient *client = g_atomic_pointer_get (&logged_client);
+  if (client != NULL && level == G_LOG_LEVEL_WARNING)
+    curator_client_get_connection_state (client);
+  return g_log_writer_default (level, fields, n_fields, NULL);
+}
+
+/* During an outage our own clock ends the hold before the server can grant it to another client. */
+TEST (test_lost_by_own_clock)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/clock");
+  assert_acquired (lock);
+  CuratorLease *lease = held_lease (lock);
+  g_atomic_pointer_set (&logged_client, client);
+  gint64 remaining = curator_lease_get_remaining_ms (lease);
+  gint64 timeout = curator_client_get_session_timeout (client);
+  assert_true (remaining > 0 && remaining <= timeout);
+
+  zk_server_freeze (fixture->server);
+  gint64 frozen_ms = wait_now_ms ();
+  assert_true (wait_until (is_lost, lease, (int) timeout + 1000));
+  gint64 took = wait_now_ms () - frozen_ms;
+  /* lease.h: no holder believes for longer than its session lives. */
+  assert_promised_ms (took, timeout - 1, frozen_ms);
+  /* The connection's state follows Curator: SUSPENDED after 2/3 of the session timeout in silence,
+   * LOST a whole timeout later. */
+  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  g_atomic_pointer_set (&logged_client, NULL);
+  zk_server_thaw (fixture->server);
+
+  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_released (lock);
+  assert_acquired (lock);
+  assert_released (lock);
+  curator_client_close (client);
+}
+
+/* A short outage: the session and the hold survive, and no listener receives LOST. */
+TEST (test_short_outage_loses_nothing)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (StateLog) log = state_log_new (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/short");
+  gint64 session = curator_client_get_session_id (client);
+  assert_acquired (lock);
+  for (int i = 1; i <= 3; i++)
+    {
+      proxy_cut (fixture->proxy);
+      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
+    }
+  assert_int_equal (curator_client_get_session_id (client), session);
+  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_true (curator_lock_is_owned_by_current_thread (lock));
+  assert_released (lock);
+  assert_no_residue (fixture, "/expiry/short", 3000);
+  curator_client_close (client);
+}
+
+/* Another client deletes the holder's node. */
+TEST (test_p24_node_deleted_by_another)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
+  assert_acquired (lock);
+  CuratorLease *lease = held_lease (lock);
+  assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
+  assert_true (wait_until (is_lost, lease, LONG_MS));
+  assert_released (lock);
+}
+
+/* Another client deletes a waiter's node: the waiter queues again. */
+TEST (test_waiting_node_deleted_by_another)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/pushed");
+  g_autoptr (Contender) holder = contender_of (lock);
+  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
+  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, "/expiry/pushed");
+  g_autofree char *theirs = g_strconcat ("/expiry/pushed/", names[1], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, theirs), ZOK);
+  assert_children (fixture, "/expiry/pushed", 1, LONG_MS);
+  /* The next heartbeat fails. */
+  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
+  contender_join (holder);
+  contender_assert_granted (waiter);
+  assert_string_not_equal (waiter->node, theirs);
+  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+  contender_join (waiter);
+  assert_no_residue (fixture, "/expiry/pushed", 3000);
+}
+
+/* The node in front of a waiter is deleted: the waiter keeps its own node and its turn. */
+TEST (test_p18_place_is_kept)
+{
+  const char *path = "/expiry/place";
+  CuratorClient *clients[3];
+  Contender *contenders[3];
+  for (int i = 0; i < 3; i++)
+    {
+      clients[i] = client_connect (fixture_server (fixture));
+      g_autoptr (CuratorLock) lock = mutex_new (clients[i], path);
+      contenders[i] = contender_start (lock, 60000, NULL);
+      assert_children (fixture, path, i + 1, LONG_MS);
+    }
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  g_autofree char *pushed = g_strconcat (path, "/", names[1], NULL);
+  g_autofree char *last = g_strconcat (path, "/", names[2], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, pushed), ZOK);
+  assert_true (contender_wait (contenders[0], LONG_MS));
+  contender_join (contenders[0]);
+  contender_assert_granted (contenders[2]);
+  assert_string_equal (contenders[2]->node, last);
+  contender_join (contenders[2]);
+  contender_assert_granted (contenders[1]);
+  for (int i = 0; i < 3; i++)
+    {
+      contender_free (contenders[i]);
+      curator_client_unref (clients[i]);
+    }
+  assert_no_residue (fixture, path, 3000);
+}
+
+int
+main (void)
+{
+  g_log_set_writer_func (ask_and_write, NULL, NULL);
+  metronome_start ();
+  return suite_run ("expiry", fixture_start, fixture_stop);
+}

@@ -1,0 +1,602 @@
+/* Thousands of waiters in one process: each is granted in its turn in spite of faults half way.
+ * Their memory is measured while they wait, and is freed afterwards.
+ */
+#include "integration/fixture.h"
+
+#include "support/sanitized.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum
+{
+  N_WAITERS = IS_SANITIZED ? 500 : 5000,
+  N_CANCELLED = N_WAITERS / 5,
+  N_IN_TURNS = IS_SANITIZED ? 40 : 150,
+  PATIENCE_MS = 120000,
+  /* The allowance for tables, pools and the allocator's caches. The smallest block leaked by each
+   * waiter exceeds it. */
+  SLACK_BYTES = 96 * 1024
+};
+
+typedef struct
+{
+  struct Crowd *crowd;
+  GCancellable *cancellable;
+  gboolean told;
+  gboolean granted;
+  gboolean cancelled;
+} Waiter;
+
+/* The waiters for one path, of all clients. */
+typedef struct Crowd
+{
+  pthread_mutex_t mutex;
+  Waiter waiters[N_WAITERS];
+  int n_told;
+  int n_granted;
+  int n_cancelled;
+  int n_refused; /* beyond the watch limit of a session */
+  int n_other;
+  int n_twice;
+  int n_out_of_order;
+  gint64 last_number;
+  int park_at; /* the grant that is kept until crowd_go_on() */
+  CuratorLease *parked;
+} Crowd;
+
+/* Not on the heap, which is measured. */
+static Crowd crowd;
+
+static gsize
+heap_in_use (void)
+{
+  return mallinfo2 ().uordblks;
+}
+
+static void
+crowd_init (int park_at)
+{
+  memset (&crowd, 0, sizeof crowd);
+  pthread_mutex_init (&crowd.mutex, NULL);
+  crowd.last_number = -1;
+  crowd.park_at = park_at;
+}
+
+static gint64
+number_of (CuratorLease *lease)
+{
+  const char *name = curator_lease_get_node_name (lease);
+  return strtoll (name + strlen (name) - 10, NULL, 10);
+}
+
+/* @locality a callback lane. */
+static void
+on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  Waiter *waiter = user_data;
+
+  pthread_mutex_lock (&crowd.mutex);
+  crowd.n_told++;
+  crowd.n_twice += waiter->told ? 1 : 0;
+  waiter->told = TRUE;
+  if (lease != NULL)
+    {
+      const gint64 number = number_of (lease);
+      crowd.n_out_of_order += number <= crowd.last_number ? 1 : 0;
+      crowd.last_number = number;
+      waiter->granted = TRUE;
+      crowd.n_granted++;
+      if (crowd.n_granted == crowd.park_at)
+        crowd.parked = g_steal_pointer (&lease);
+    }
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    {
+      waiter->cancelled = TRUE;
+      crowd.n_cancelled++;
+    }
+  else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED))
+    {
+      crowd.n_refused++;
+    }
+  else
+    {
+      g_printerr ("a waiter failed: %s\n", error->message);
+      crowd.n_other++;
+    }
+  pthread_mutex_unlock (&crowd.mutex);
+  g_clear_pointer (&lease, curator_lease_unref);
+}
+
+static void
+queue_up (CuratorLock *lock, int i)
+{
+  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, crowd.waiters[i].cancellable, on_acquired,
+                              &crowd.waiters[i]);
+}
+
+static gboolean
+is_parked (gpointer data)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  const gboolean yes = crowd.parked != NULL;
+  pthread_mutex_unlock (&crowd.mutex);
+  return yes;
+}
+
+static void
+go_on (void)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  CuratorLease *parked = g_steal_pointer (&crowd.parked);
+  pthread_mutex_unlock (&crowd.mutex);
+  curator_lease_unref (parked);
+}
+
+static gboolean
+are_told (gpointer n)
+{
+  pthread_mutex_lock (&crowd.mutex);
+  const gboolean yes = crowd.n_told >= *(int *) n;
+  pthread_mutex_unlock (&crowd.mutex);
+  return yes;
+}
+
+/* Every callback was called once and in turn. Every waiter was granted, except for those that were
+ * cancelled, or refused in the test of the limit. */
+static void
+check_crowd (int n, int least_granted)
+{
+  if (!wait_until (are_told, &n, PATIENCE_MS))
+    {
+      fail_msg ("%d of %d callbacks were called, %d of them with a grant", crowd.n_told, n,
+                crowd.n_granted);
+    }
+  pthread_mutex_lock (&crowd.mutex);
+  assert_int_equal (crowd.n_told, n);
+  assert_int_equal (crowd.n_twice, 0);
+  assert_int_equal (crowd.n_other, 0);
+  assert_int_equal (crowd.n_out_of_order, 0);
+  assert_int_equal (crowd.n_granted + crowd.n_cancelled + crowd.n_refused, n);
+  assert_in_range (crowd.n_granted, least_granted, n);
+  pthread_mutex_unlock (&crowd.mutex);
+}
+
+static CuratorClient *
+connect_patient (const char *address)
+{
+  CuratorClient *client = client_new (address);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_SESSION_MS);
+  client_start (client);
+  return client;
+}
+
+/* A holder in another session, which keeps the crowd waiting. */
+typedef struct
+{
+  CuratorClient *client;
+  CuratorLock *lock;
+} Doorkeeper;
+
+static void
+doorkeeper_shut (Doorkeeper *keeper, Fixture *fixture, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  keeper->client = connect_patient (fixture_server (fixture));
+  keeper->lock = mutex_new (keeper->client, path);
+  assert_ok (curator_lock_acquire (keeper->lock, PATIENCE_MS, NULL, &error), &error);
+}
+
+static void
+doorkeeper_open (Doorkeeper *keeper)
+{
+  assert_released (keeper->lock);
+  curator_lock_unref (keeper->lock);
+  curator_client_close (keeper->client);
+  curator_client_unref (keeper->client);
+}
+
+/* All requests of the client have been answered, and the answers freed. */
+static void
+settle (CuratorClient *client)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorLock) nothing = mutex_new (client, "/many/nothing");
+  g_auto (GStrv) names = curator_lock_get_participant_nodes (nothing, 0, NULL, &error);
+  assert_ok (names != NULL, &error);
+  assert_int_equal (g_strv_length (names), 0);
+}
+
+static gboolean
+is_heap_back (gpointer before)
+{
+  return heap_in_use () < *(gsize *) before + SLACK_BYTES;
+}
+
+/* Threads of a closed client may still be exiting. */
+static void
+assert_heap_back (gsize before)
+{
+  G_GNUC_UNUSED const gboolean back = wait_until (is_heap_back, &before, IS_SANITIZED ? 0 : 10000);
+  print_message ("heap afterwards: %+zd bytes\n", (gssize) heap_in_use () - (gssize) before);
+#if !IS_SANITIZED
+  assert_true (back);
+#endif
+}
+
+/* Runs the whole crowd once, behind a doorkeeper; returns the bytes per waiter. */
+static double
+wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
+{
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, path);
+  crowd_init (-1);
+  const gsize before = heap_in_use ();
+  for (int i = 0; i < N_WAITERS; i++)
+    queue_up (lock, i);
+  assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
+  settle (client);
+  const gsize waiting = heap_in_use ();
+  const gint64 session = curator_client_get_session_id (client);
+  /* The first in line watches the doorkeeper; the others have a node of their own session in
+   * front. */
+  assert_int_equal (four_letter_watches_of_session (fixture_server (fixture), session), 1);
+  const gint64 begun = wait_now_ms ();
+  doorkeeper_open (&keeper);
+  check_crowd (N_WAITERS, N_WAITERS);
+  print_message ("%d waiters: %.0f bytes each, drained in %d ms\n", N_WAITERS,
+                 (double) (waiting - before) / (int) N_WAITERS, (int) (wait_now_ms () - begun));
+  assert_no_residue (fixture, path, PATIENCE_MS);
+  settle (client);
+  return (double) (waiting - before) / (int) N_WAITERS;
+}
+
+TEST (test_healthy)
+{
+  g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
+  wait_and_pass (fixture, client, "/many/healthy"); /* tables and pools reach their size */
+  const gsize before = heap_in_use ();
+  G_GNUC_UNUSED const double each = wait_and_pass (fixture, client, "/many/healthy");
+  assert_heap_back (before);
+#if !IS_SANITIZED
+  assert_true (each <= 1024);
+#endif
+  curator_client_close (client);
+}
+
+/* Faults that strike the crowd when half of it has been granted, and one holds. */
+typedef struct
+{
+  void (*strike) (Fixture *fixture, CuratorClient *client);
+  gboolean is_cancellable;
+  gboolean keeps_session;
+  int least_granted;
+} Mishap;
+
+static void
+make_cancellable (void)
+{
+  for (int i = 0; i < N_WAITERS; i++)
+    crowd.waiters[i].cancellable = g_cancellable_new ();
+}
+
+static void
+drop_cancellables (void)
+{
+  for (int i = 0; i < N_WAITERS; i++)
+    g_clear_object (&crowd.waiters[i].cancellable);
+}
+
+static void
+pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
+{
+  const gsize before = heap_in_use ();
+  CuratorClient *client = connect_patient (fixture_proxy (fixture));
+  CuratorLock *lock = mutex_new (client, path);
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, path);
+  crowd_init (N_WAITERS / 2);
+  if (mishap->is_cancellable)
+    make_cancellable ();
+  /* The session that a proxy has seen last is the crowd's. */
+  const gint64 session = curator_client_get_session_id (client);
+  for (int i = 0; i < N_WAITERS; i++)
+    queue_up (lock, i);
+  assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
+  doorkeeper_open (&keeper);
+  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  mishap->strike (fixture, client);
+  check_crowd (N_WAITERS, mishap->least_granted);
+  assert_int_equal (curator_client_get_session_id (client) == session, mishap->keeps_session);
+  assert_no_residue (fixture, path, PATIENCE_MS);
+  curator_lock_unref (lock);
+  curator_client_close (client);
+  curator_client_unref (client);
+  drop_cancellables ();
+  assert_heap_back (before);
+}
+
+static void
+restart_server (Fixture *fixture, CuratorClient *client)
+{
+  zk_server_kill (fixture->server);
+  go_on ();
+  assert_true (zk_server_relaunch (fixture->server));
+  assert_true (zk_server_wait_serving (fixture->server, PATIENCE_MS));
+}
+
+TEST (test_server_restarts)
+{
+  const Mishap mishap = { .strike = restart_server,
+                          .keeps_session = TRUE,
+                          .least_granted = N_WAITERS };
+  pass_half_then (fixture, "/many/restart", &mishap);
+}
+
+static void
+end_session (Fixture *fixture, CuratorClient *client)
+{
+  fixture_expire (fixture);
+  go_on ();
+}
+
+TEST (test_session_ends)
+{
+  const Mishap mishap = { .strike = end_session, .least_granted = N_WAITERS };
+  pass_half_then (fixture, "/many/expiry", &mishap);
+}
+
+/* Picks a waiter that is still waiting and was not picked yet. */
+static Waiter *
+pick (GRand *rand)
+{
+  for (;;)
+    {
+      Waiter *waiter = &crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)];
+      pthread_mutex_lock (&crowd.mutex);
+      const gboolean fits = !waiter->told && !g_cancellable_is_cancelled (waiter->cancellable);
+      pthread_mutex_unlock (&crowd.mutex);
+      if (fits)
+        return waiter;
+    }
+}
+
+/* Nothing is granted meanwhile, so each of them is cancelled for certain. Some more are cancelled
+ * while the others proceed, and may be granted first. */
+static void
+cancel_many (Fixture *fixture, CuratorClient *client)
+{
+  const guint32 seed = g_random_int ();
+  GRand *rand = g_rand_new_with_seed (seed);
+  print_message ("seed %u\n", seed);
+  for (int i = 0; i < N_CANCELLED; i++)
+    g_cancellable_cancel (pick (rand)->cancellable);
+  int n_told = N_WAITERS / 2 + N_CANCELLED;
+  assert_true (wait_until (are_told, &n_told, PATIENCE_MS));
+  pthread_mutex_lock (&crowd.mutex);
+  assert_int_equal (crowd.n_cancelled, N_CANCELLED);
+  pthread_mutex_unlock (&crowd.mutex);
+  go_on ();
+  for (int i = 0; i < N_CANCELLED / 4; i++)
+    g_cancellable_cancel (crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)].cancellable);
+  g_rand_free (rand);
+}
+
+TEST (test_many_are_cancelled)
+{
+  const Mishap mishap = { .strike = cancel_many,
+                          .is_cancellable = TRUE,
+                          .keeps_session = TRUE,
+                          .least_granted = N_WAITERS - N_CANCELLED - N_CANCELLED / 4 };
+  pass_half_then (fixture, "/many/cancelled", &mishap);
+}
+
+/* Two clients whose nodes alternate: no waiter has a neighbour, so all of them watch. */
+TEST (test_two_in_turns)
+{
+  CuratorClient *clients[2];
+  CuratorLock *locks[2];
+  Doorkeeper keeper;
+  doorkeeper_shut (&keeper, fixture, "/many/turns");
+  crowd_init (N_IN_TURNS);
+  for (int k = 0; k < 2; k++)
+    {
+      clients[k] = connect_patient (fixture_proxy (fixture));
+      locks[k] = mutex_new (clients[k], "/many/turns");
+    }
+  for (int i = 0; i < 2 * N_IN_TURNS; i++)
+    {
+      queue_up (locks[i % 2], i);
+      assert_children (fixture, "/many/turns", i + 2, PATIENCE_MS);
+    }
+  for (int k = 0; k < 2; k++)
+    {
+      settle (clients[k]);
+      const gint64 session = curator_client_get_session_id (clients[k]);
+      const int n = four_letter_watches_of_session (fixture_server (fixture), session);
+      assert_in_range (n, N_IN_TURNS, 2 * N_IN_TURNS);
+    }
+  doorkeeper_open (&keeper);
+  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  proxy_cut (fixture->proxy);
+  go_on ();
+  check_crowd (2 * N_IN_TURNS, 2 * N_IN_TURNS);
+  assert_no_residue (fixture, "/many/turns", PATIENCE_MS);
+  for (int k = 0; k < 2; k++)
+    {
+      curator_lock_unref (locks[k]);
+      curator_client_close (clients[k]);
+      curator_client_unref (clients[k]);
+    }
+}
+
+/* GLib's slice allocator, where there is one, keeps freed memory. */
+static void
+begin_again_without_slices (char **argv)
+{
+  if (g_getenv ("G_SLICE") == NULL)
+    {
+      g_setenv ("G_SLICE", "always-malloc", TRUE);
+      execv ("/proc/self/exe", argv);
+    }
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  gint64 session;
+  int n;
+} Watched;
+
+static gboolean
+are_watched (gpointer data)
+{
+  const Watched *watched = data;
+  return four_letter_watches_of_session (fixture_server (watched->fixture), watched->session)
+         >= watched->n;
+}
+
+static gboolean
+is_unwatched (gpointer data)
+{
+  const Watched *watched = data;
+  return four_letter_watches_of_session (fixture_server (watched->fixture), watched->session) == 0;
+}
+
+typedef struct
+{
+  Fixture *fixture;
+  const char *path;
+  int n;
+} Refused;
+
+/* As many foreign nodes as waiters, and the nodes of the waiters whose callbacks were not
+ * called. */
+static gboolean
+are_refused_told (gpointer data)
+{
+  const Refused *refused = data;
+  const int n_nodes = raw_zk_count_children (refused->fixture->raw, refused->path);
+  int n_told = 2 * refused->n - n_nodes;
+  return are_told (&n_told);
+}
+
+static void
+delete_foreign (Fixture *fixture, const char *path)
+{
+  g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+  for (char **name = names; *name != NULL; name++)
+    {
+      if (g_str_has_prefix (*name, "lock-"))
+        {
+          g_autofree char *node = g_strdup_printf ("%s/%s", path, *name);
+          assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+        }
+    }
+}
+
+/* All watches are sent in one packet at a reconnect, and a server does not accept more than 1 MiB.
+ * The limit is half of that: a waiter beyond it is refused at once, and the watches of the others,
+ * each behind a foreign node, survive a reconnect. */
+TEST (test_p16_more_than_can_be_watched)
+{
+  enum
+  {
+    LONG_NAME = 100,
+    N_NAMES = 8,
+    /* The paths are some 880 bytes long; with two for each there would be room for 260 waiters. */
+    LEAST_WAITERS = 350
+  };
+  g_autoptr (GString) path = g_string_new ("/many");
+  for (int i = 0; i < N_NAMES; i++)
+    {
+      g_autofree char *name = g_strnfill (LONG_NAME, 'x');
+      g_string_append_printf (path, "/%s", name);
+    }
+  g_autofree char *stranger = g_strdup_printf ("%s/lock-", path->str);
+  assert_int_equal (raw_zk_make_path (fixture->raw, path->str), ZOK);
+  g_autoptr (CuratorClient) client = connect_patient (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path->str);
+  Watched watched = { fixture, curator_client_get_session_id (client), 0 };
+  int n_told = 1;
+  crowd_init (-1);
+  int n = 0;
+  for (; n < N_WAITERS && !are_told (&n_told); n++)
+    {
+      assert_int_equal (raw_zk_create (fixture->raw, stranger, "", ZOO_EPHEMERAL_SEQUENTIAL, NULL),
+                        ZOK);
+      queue_up (lock, n);
+      settle (client);
+    }
+  /* The last create, its list, and the delete for the waiter refused after that. */
+  settle (client);
+  settle (client);
+  Refused refused = { fixture, path->str, n };
+  assert_true (wait_until (are_refused_told, &refused, PATIENCE_MS));
+  const int n_waiting = n - crowd.n_told;
+  assert_int_equal (crowd.n_refused, crowd.n_told);
+  assert_in_range (n_waiting, LEAST_WAITERS, N_WAITERS - 1);
+  print_message ("%d waiters of one session watch %d paths\n", n_waiting,
+                 four_letter_watches_of_session (fixture_server (fixture), watched.session));
+
+  watched.n = n_waiting;
+  assert_true (are_watched (&watched));
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  assert_true (wait_until (is_unwatched, &watched, PATIENCE_MS));
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_true (wait_until (are_watched, &watched, PATIENCE_MS));
+  delete_foreign (fixture, path->str);
+  check_crowd (n, n_waiting);
+  assert_true (curator_client_get_session_id (client) == watched.session);
+  assert_no_residue (fixture, path->str, PATIENCE_MS);
+  curator_client_close (client);
+}
+
+#if !IS_SANITIZED
+/* Idle locks, before and after their first use. */
+TEST (test_idle_locks)
+{
+  enum
+  {
+    N_LOCKS = 10000,
+    N_USED = 1000
+  };
+  static CuratorLock *locks[N_LOCKS];
+  g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
+  const gsize before = heap_in_use ();
+  for (int i = 0; i < N_LOCKS; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/many/idle/%05d", i);
+      locks[i] = mutex_new (client, path);
+    }
+  const gsize each = (heap_in_use () - before) / N_LOCKS;
+  print_message ("an idle lock: %zu bytes\n", each);
+  assert_true (each <= 300);
+
+  const gsize unused = heap_in_use ();
+  for (int i = 0; i < N_USED; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      assert_ok (curator_lock_acquire (locks[i], PATIENCE_MS, NULL, &error), &error);
+      assert_released (locks[i]);
+    }
+  const gssize more = ((gssize) heap_in_use () - (gssize) unused) / N_USED;
+  print_message ("once it was used: %+zd bytes\n", more);
+  assert_true (each + (gsize) MAX (more, 0) <= 300);
+  for (int i = 0; i < N_LOCKS; i++)
+    curator_lock_unref (locks[i]);
+  assert_heap_back (before);
+  curator_client_close (client);
+}
+#endif
+
+int
+main (int argc, char **argv)
+{
+  begin_again_without_slices (argv);
+  return suite_run ("many waiters", fixture_start_slow, fixture_stop);
+}

@@ -1,0 +1,140 @@
+/* The duration of calls: timeouts and cancellation work whatever the server does. */
+#include "integration/fixture.h"
+#include "support/metronome.h"
+
+/* Less than the session and connection timeouts, for which a call must not wait. */
+#define OVERRUN_MS (SESSION_MS / 2)
+#define CANCEL_MS  (SESSION_MS / 2)
+
+static void
+check_timeout (CuratorLock *lock, int timeout_ms, gboolean may_lose)
+{
+  g_autoptr (GError) error = NULL;
+  gint64 start = wait_now_ms ();
+  assert_false (curator_lock_acquire (lock, timeout_ms, NULL, &error));
+  gint64 took = wait_now_ms () - start;
+  if (took > timeout_ms + OVERRUN_MS)
+    fail_msg ("a timeout of %d ms took %d ms", timeout_ms, (int) took);
+  /* In so short a time the server may not have answered. */
+  may_lose = may_lose || timeout_ms < 100;
+  if (!may_lose
+      || (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
+          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)))
+    {
+      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_true (took >= timeout_ms - 1);
+    }
+}
+
+static void
+check_cancel (CuratorLock *lock, int after_ms)
+{
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, cancellable);
+  wait_ms (after_ms);
+  gint64 cancelled_ms = wait_now_ms ();
+  g_cancellable_cancel (cancellable);
+  assert_true (contender_wait (contender, 10000));
+  /* lock.h: a cancelled call returns at once. */
+  assert_promised_ms (contender->returned_ms - cancelled_ms, CANCEL_MS, cancelled_ms);
+  assert_false (contender->acquired);
+  assert_error (&contender->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+TEST (test_p17_held_by_another)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/held");
+  g_autoptr (Contender) holder = contender_of (lock);
+  static const int timeouts[] = { 1, 20, 100, 300, 1000 };
+  for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
+    check_timeout (lock, timeouts[i], FALSE);
+  check_cancel (lock, 0);
+  check_cancel (lock, 50);
+  contender_join (holder);
+  assert_no_residue (fixture, "/time/held", 3000);
+}
+
+/* Cancelled before the call: no node, no wait. */
+TEST (test_p17_cancelled_before)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/before");
+  g_cancellable_cancel (cancellable);
+  assert_false (curator_lock_acquire (lock, LONG_MS, cancellable, &error));
+  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  assert_no_residue (fixture, "/time/before", 3000);
+}
+
+TEST (test_p17_server_frozen)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/frozen");
+  zk_server_freeze (fixture->server);
+  check_timeout (lock, 50, TRUE);
+  check_timeout (lock, 300, TRUE);
+  check_cancel (lock, 100);
+  check_timeout (lock, 4000, TRUE); /* the connection is given up meanwhile */
+  zk_server_thaw (fixture->server);
+  assert_acquired (lock);
+  assert_released (lock);
+  assert_no_residue (fixture, "/time/frozen", 5000);
+}
+
+TEST (test_p17_server_gone)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/gone");
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  check_timeout (lock, 50, TRUE);
+  check_timeout (lock, 300, TRUE);
+  check_cancel (lock, 100);
+  check_timeout (lock, 2000, TRUE);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  assert_acquired (lock);
+  assert_released (lock);
+  assert_no_residue (fixture, "/time/gone", 5000);
+}
+
+/* Never connected: the same bounds. */
+TEST (test_p17_no_server)
+{
+  g_autofree char *host = zk_server_new_host ();
+  g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (address);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/none");
+  check_timeout (lock, 50, TRUE);
+  check_timeout (lock, 500, TRUE);
+  check_cancel (lock, 100);
+}
+
+/* An exhausted retry policy ends a call before its timeout: Curator's ConnectionLoss. */
+TEST (test_retries_used_up)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (2, 50);
+  g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
+  curator_client_set_session_timeout (client, SESSION_MS);
+  curator_client_set_connection_timeout (client, 300);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/retries");
+  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+  gint64 start = wait_now_ms ();
+  assert_false (curator_lock_acquire (lock, 60000, NULL, &error));
+  gint64 took = wait_now_ms () - start;
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+  /* retry.h: two retries, not the whole time. */
+  assert_promised_ms (took, 10000, start);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+}
+
+int
+main (void)
+{
+  metronome_start ();
+  return suite_run ("time", fixture_start, fixture_stop);
+}

@@ -1,0 +1,61 @@
+/* Tests that register themselves, for a program with all its tests in one file. They run in their order in the file.
+ * A header with a fixture defines that parameter of each test, and what runs before it. */
+#ifndef CURATOR_TEST_SUITE_H
+#define CURATOR_TEST_SUITE_H
+
+#include <glib.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#ifndef SUITE_FIXTURE
+#define SUITE_FIXTURE void *no_fixture
+#define SUITE_SETUP   NULL
+#endif
+
+static struct CMUnitTest suite_tests[64] G_GNUC_UNUSED;
+static gsize n_suite_tests G_GNUC_UNUSED;
+
+static inline void
+suite_add (const char *name, CMUnitTestFunction test, CMFixtureFunction setup)
+{
+  g_assert (n_suite_tests < G_N_ELEMENTS (suite_tests));
+  suite_tests[n_suite_tests].name = name;
+  suite_tests[n_suite_tests].test_func = test;
+  suite_tests[n_suite_tests++].setup_func = setup;
+}
+
+static inline int
+suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop)
+{
+  g_assert (n_suite_tests > 0);
+  return _cmocka_run_group_tests (name, suite_tests, n_suite_tests, start, stop);
+}
+
+#define SUITE_ADD(test, function, setup)                                                           \
+  __attribute__ ((constructor)) static void test##_add (void)                                      \
+  {                                                                                                \
+    suite_add (#test, (function), (setup));                                                        \
+  }
+
+#define TEST(name)                                                                                 \
+  static void name (SUITE_FIXTURE);                                                                \
+  static void name##_with (void **state)                                                           \
+  {                                                                                                \
+    name (*state);                                                                                 \
+  }                                                                                                \
+  SUITE_ADD (name, name##_with, SUITE_SETUP)                                                       \
+  static void name (SUITE_FIXTURE)
+
+/* The main function, if it has nothing else to do. */
+#define SUITE(name, start, stop)                                                                   \
+  int main (void)                                                                                  \
+  {                                                                                                \
+    return suite_run ((name), (start), (stop));                                                    \
+  }
+
+#endif
