@@ -7,6 +7,8 @@
 #include <curator/curator.h>
 #include <libpq-fe.h>
 
+/* For each connection: a write counts when it is on the server's disk, whatever is set for the role. */
+#define DURABLE "SET synchronous_commit = on"
 #define TABLE                                                                                      \
   "CREATE TABLE IF NOT EXISTS report (name text PRIMARY KEY, body text, token bigint NOT NULL)"
 
@@ -66,6 +68,7 @@ main (int argc, char **argv)
   PGconn *db = PQconnectdb (argc > 2 ? argv[2] : "");
   if (PQstatus (db) != CONNECTION_OK)
     return fail (PQerrorMessage (db));
+  PQclear (PQexec (db, DURABLE));
   PQclear (PQexec (db, TABLE));
   gboolean fenced = write_fenced (db, "nightly", first, "begun")
                     && write_fenced (db, "nightly", second, "done")

@@ -2,6 +2,9 @@
  * Fencing in Redis: each key is a hash of a body and the highest token that wrote it, and a script,
  * which no other command interrupts, refuses a lower token.
  *
+ * As it comes, Redis answers before anything is on its disk, and forgets tokens that it has accepted
+ * when it ends: it needs "appendonly yes" and "appendfsync always".
+ *
  * usage: fencing_redis CONNECT-STRING [SOCKET]
  */
 #include <curator/curator.h>
@@ -20,6 +23,23 @@ fail (const char *what)
 {
   g_printerr ("fencing_redis: %s\n", what);
   return 1;
+}
+
+static gboolean
+has_setting (redisContext *redis, const char *name, const char *value)
+{
+  redisReply *reply = redisCommand (redis, "CONFIG GET %s", name);
+  const gboolean has =
+      reply != NULL && reply->elements == 2 && g_strcmp0 (reply->element[1]->str, value) == 0;
+  freeReplyObject (reply);
+  return has;
+}
+
+/* For each connection, before it is written to. */
+static gboolean
+keeps_tokens (redisContext *redis)
+{
+  return has_setting (redis, "appendonly", "yes") && has_setting (redis, "appendfsync", "always");
 }
 
 /* Returns FALSE if a later holder has written already, or Redis failed. */
@@ -63,6 +83,8 @@ main (int argc, char **argv)
   redisContext *redis = argc > 2 ? redisConnectUnix (argv[2]) : redisConnect ("localhost", 6379);
   if (redis == NULL || redis->err != 0)
     return fail (redis != NULL ? redis->errstr : "no memory");
+  if (!keeps_tokens (redis))
+    return fail ("this Redis forgets tokens: set appendonly to yes and appendfsync to always");
   gboolean fenced = write_fenced (redis, "nightly", first, "begun")
                     && write_fenced (redis, "nightly", second, "done")
                     /* The first holder was suspended and now continues. */

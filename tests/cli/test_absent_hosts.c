@@ -1,6 +1,6 @@
 /* Some of the servers are away, each in one of many ways, and a quorum serves: a client is connected within a
  * second, what the connection takes when all are there, and 250 ms for each that is away, whatever the session
- * timeout.
+ * timeout. On a handle of the program's it is 2/3 of the session timeout for each.
  *
  * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of docs/operations.md;
  * otherwise one in STRIDE. The bound is for a machine that is never late, so what the metronome has seen is
@@ -11,8 +11,12 @@
 #include "support/hosts.h"
 #include "support/metronome.h"
 
+#include <curator/zookeeper.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define ZKFLOCK    CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
 #define STRIDE     11
@@ -22,6 +26,9 @@
 #define N_WARM     20
 #define BOUND_US   G_USEC_PER_SEC
 #define ADDRESS_US (250 * 1000)
+/* Of a handle of the program's. */
+#define OWN_MS 4000
+#define OWN_US (OWN_MS * 2 / 3 * 1000)
 /* What a machine that is so late measures counts for nothing, but once. */
 #define LATE_US (20 * 1000)
 
@@ -79,13 +86,25 @@ static const char *const securities[] = { "clear", "TLS", "SASL" };
 typedef enum
 {
   LIBRARY,
+  ADOPTED,
   PLAIN,
   WAITS,
   NONBLOCK,
   N_USERS
 } User;
 
-static const char *const users[] = { "library", "zkflock", "zkflock -w 5", "zkflock -n" };
+static const char *const users[] = { "library", "adopted", "zkflock", "zkflock -w 5",
+                                     "zkflock -n" };
+
+/* The columns of the table. */
+static const struct
+{
+  User first;
+  User last;
+  const char *name;
+} columns[] = { { LIBRARY, LIBRARY, "" },
+                { PLAIN, NONBLOCK, "zkflock" },
+                { ADOPTED, ADOPTED, "handle" } };
 
 typedef struct
 {
@@ -96,6 +115,7 @@ typedef struct
   Security security;
   User user;
 
+  zhandle_t *zh;  /* of the program's, with the client */
   gint64 took_us; /* -1: not connected */
   gint64 limit_us;
   gint64 late_us; /* the machine, at most */
@@ -179,12 +199,46 @@ fail_cell (Cell *cell, const char *why)
   cell->error = cell->error != NULL ? cell->error : g_strdup (why);
 }
 
+static void
+ignore_log (const char *line)
+{
+}
+
+static void
+forward (zhandle_t *zh, int type, int state, const char *path, void *client)
+{
+  curator_client_forward_event (client, zh, type, state, path);
+}
+
+/* In place of the one before. */
+static gboolean
+use_handle (Cell *cell, CuratorClient *client, const char *list, GError **error)
+{
+  zhandle_t *before = cell->zh;
+  cell->zh =
+      zookeeper_init2 (list, forward, OWN_MS, NULL, client, ZOO_NO_LOG_CLIENTENV, ignore_log);
+  const gboolean is_used = curator_client_set_zhandle (client, cell->zh, error);
+  if (before != NULL)
+    zookeeper_close (before);
+  return is_used;
+}
+
+static void
+end_client (Cell *cell, CuratorClient *client)
+{
+  curator_client_close (client);
+  if (cell->zh != NULL)
+    zookeeper_close (g_steal_pointer (&cell->zh));
+}
+
 static CuratorClient *
 start_client (Cell *cell, const char *list)
 {
   g_autoptr (GError) error = NULL;
-  CuratorClient *client = curator_client_new (list, NULL);
-  gboolean is_good = TRUE;
+  const gboolean is_own = cell->user == ADOPTED;
+  CuratorClient *client =
+      is_own ? curator_client_new_for_zhandle (NULL, NULL) : curator_client_new (list, NULL);
+  gboolean is_good = !is_own || use_handle (cell, client, list, &error);
 
   curator_client_set_session_timeout (client, ASKED_MS);
   curator_client_set_connection_timeout (client, cell->when == WHEN_UPDATED_EARLY ? 300 : ASKED_MS);
@@ -212,7 +266,7 @@ connect_first (Cell *cell, const char *list)
     cell->took_us = g_get_monotonic_time () - began_us;
   else
     fail_cell (cell, error->message);
-  curator_client_close (client);
+  end_client (cell, client);
 }
 
 /* Until the client is there again, or for the first time, from since_us on. */
@@ -245,7 +299,7 @@ connect_again (Cell *cell, Hosts *hosts, const char *list)
     {
       fail_cell (cell, error->message);
     }
-  curator_client_close (client);
+  end_client (cell, client);
 }
 
 static void
@@ -264,8 +318,11 @@ update (Cell *cell, Hosts *hosts, const char *list)
       fail_cell (cell, "the list before");
     }
   const gint64 began_us = g_get_monotonic_time ();
-  if (!curator_client_update_servers (client, list, &error))
-    fail_cell (cell, error->message);
+  if (!(cell->user == ADOPTED ? use_handle (cell, client, list, &error)
+                              : curator_client_update_servers (client, list, &error)))
+    {
+      fail_cell (cell, error->message);
+    }
   if (cell->way == WAY_LATE_NAME && !is_early)
     {
       /* While it waits for an address it stays where it is. */
@@ -276,18 +333,15 @@ update (Cell *cell, Hosts *hosts, const char *list)
       wait_state (cell, log, is_early ? CURATOR_STATE_CONNECTED : CURATOR_STATE_RECONNECTED,
                   began_us);
     }
-  curator_client_close (client);
+  end_client (cell, client);
 }
 
-static void
-run_zkflock (Cell *cell, const char *list)
+/* A command line; the lock is held while the command runs. */
+static GPtrArray *
+make_zkflock (const Cell *cell, const char *list, const char *command)
 {
   static gint n_runs; /* atomic */
-  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *error = NULL;
-  int status = -1;
-  g_auto (GStrv) environment =
-      g_environ_setenv (g_get_environ (), "LD_PRELOAD", ABSENT_NAMES, TRUE);
+  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
 
   g_ptr_array_add (argv, g_strdup (ZKFLOCK));
   g_ptr_array_add (argv, g_strdup_printf ("--hosts=%s", list));
@@ -311,20 +365,77 @@ run_zkflock (Cell *cell, const char *list)
   if (cell->user != PLAIN)
     g_ptr_array_add (argv, g_strdup (cell->user == WAITS ? "--timeout=5" : "-n"));
   g_ptr_array_add (argv, g_strdup_printf ("/absent/%d", g_atomic_int_add (&n_runs, 1)));
-  g_ptr_array_add (argv, g_strdup ("true"));
+  g_ptr_array_add (argv, g_strdup (command));
   g_ptr_array_add (argv, NULL);
+  return argv;
+}
+
+/* By posix_spawn (): fork () would wait for the look-ups of the other cells. 0: it cannot be started. */
+static GPid
+spawn (const GPtrArray *argv, int in, int out)
+{
+  GPid pid = 0;
+  g_auto (GStrv) environment =
+      g_environ_setenv (g_get_environ (), "LD_PRELOAD", ABSENT_NAMES, TRUE);
+
+  g_spawn_async_with_fds (NULL, (char **) argv->pdata, environment,
+                          G_SPAWN_LEAVE_DESCRIPTORS_OPEN | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
+                          &pid, in, out, -1, NULL);
+  return pid;
+}
+
+static gboolean
+has_succeeded (GPid pid)
+{
+  int status = -1;
+  return waitpid (pid, &status, 0) == pid && status == 0;
+}
+
+static void
+run_zkflock (Cell *cell, const char *list)
+{
+  g_autoptr (GPtrArray) argv = make_zkflock (cell, list, "true");
   const gint64 began_us = g_get_monotonic_time ();
-  /* By posix_spawn (): fork () would wait for the look-ups of the other cells. */
-  if (g_spawn_sync (NULL, (char **) argv->pdata, environment, G_SPAWN_LEAVE_DESCRIPTORS_OPEN, NULL,
-                    NULL, NULL, &error, &status, NULL)
-      && status == 0)
+  const GPid pid = spawn (argv, -1, -1);
+
+  if (pid != 0 && has_succeeded (pid))
+    cell->took_us = g_get_monotonic_time () - began_us;
+  else
+    fail_cell (cell, "zkflock has failed");
+}
+
+/* The command echoes a byte once it runs. Connected is who has been answered, on the wire. */
+static void
+lose_zkflock (Cell *cell, Hosts *hosts, const char *list)
+{
+  g_autoptr (GPtrArray) argv = make_zkflock (cell, list, "cat");
+  int both[2]; /* ours, and the command's */
+  char byte = 'x';
+  const gboolean is_open = socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0;
+  const GPid pid = is_open ? spawn (argv, both[1], both[1]) : 0;
+
+  close (both[1]);
+  if (pid == 0 || write (both[0], &byte, 1) != 1 || read (both[0], &byte, 1) != 1)
     {
-      cell->took_us = g_get_monotonic_time () - began_us;
+      fail_cell (cell, "no command");
     }
   else
     {
-      fail_cell (cell, error);
+      const int used = hosts_find_connected (hosts);
+      const gint64 began_us = g_get_monotonic_time ();
+      if (!is_name (cell->way))
+        send_away (cell, hosts, (guint) used);
+      hosts_cut (hosts, (guint) used);
+      while (hosts_find_connected (hosts) < 0 && cell->took_us < LONG_MS * 1000)
+        {
+          g_usleep (1000);
+          cell->took_us = g_get_monotonic_time () - began_us;
+        }
     }
+  shutdown (both[0], SHUT_WR);
+  if (pid != 0 && !has_succeeded (pid))
+    fail_cell (cell, "zkflock has failed");
+  close (both[0]);
 }
 
 /* What it takes when all are there. */
@@ -334,7 +445,7 @@ measure_whole (Cell *cell, Hosts *hosts)
   Cell whole = *cell;
   g_autofree char *list = list_of (cell, hosts, FALSE);
 
-  (cell->user == LIBRARY ? connect_first : run_zkflock) (&whole, list);
+  (cell->user < PLAIN ? connect_first : run_zkflock) (&whole, list);
   if (whole.took_us < 0)
     {
       fail_cell (cell, whole.error);
@@ -353,10 +464,10 @@ hosts_of (const Cell *cell)
 }
 
 static void
-run_cell (gpointer data, gpointer unused)
+run_cell (Cell *cell)
 {
-  Cell *cell = data;
   g_clear_pointer (&cell->error, g_free);
+  cell->took_us = 0;
   Hosts *hosts = hosts_of (cell);
   g_autofree char *list = list_of (cell, hosts, TRUE);
   const gint64 whole_us = measure_whole (cell, hosts);
@@ -367,7 +478,9 @@ run_cell (gpointer data, gpointer unused)
     send_away (cell, hosts, 0);
   if (cell->error != NULL)
     ;
-  else if (cell->user != LIBRARY)
+  else if (cell->user >= PLAIN && cell->when == WHEN_LOST)
+    lose_zkflock (cell, hosts, list);
+  else if (cell->user >= PLAIN)
     run_zkflock (cell, list);
   else if (cell->when == WHEN_FIRST)
     connect_first (cell, list);
@@ -376,15 +489,19 @@ run_cell (gpointer data, gpointer unused)
   else
     update (cell, hosts, list);
   cell->late_us = metronome_stalled_us (began_us);
-  cell->limit_us = whole_us + BOUND_US + n_dead * ADDRESS_US + cell->late_us;
+  cell->limit_us =
+      whole_us + BOUND_US + n_dead * (cell->user == ADOPTED ? OWN_US : ADDRESS_US) + cell->late_us;
   hosts_free (hosts);
 }
 
+/* libzookeeper looks the names of the program's handle up, and its TLS is not ours. The servers of a zkflock stay those
+ * of its start. */
 static gboolean
 is_possible (const Cell *cell)
 {
   return (cell->way != WAY_HALF || cell->security == OVER_TLS)
-         && (cell->user == LIBRARY || cell->when == WHEN_FIRST)
+         && (cell->user != ADOPTED || (cell->security == CLEAR && !is_name (cell->way)))
+         && (cell->user < PLAIN || cell->when == WHEN_FIRST || cell->when == WHEN_LOST)
          && (cell->n > 1 || cell->way == WAY_TWO_ADDRESSES);
 }
 
@@ -433,7 +550,7 @@ print_cell (const Cell *cell)
 
 /* The longest time of these cells in ms, and their number; "": there are none. */
 static char *
-worst_of (const GArray *cells, Way way, guint count, gboolean is_library)
+worst_of (const GArray *cells, Way way, guint count, guint column)
 {
   gint64 worst_us = 0;
   guint n = 0;
@@ -442,7 +559,7 @@ worst_of (const GArray *cells, Way way, guint count, gboolean is_library)
     {
       const Cell *cell = &g_array_index (cells, Cell, i);
       if (cell->way == way && cell->n == counts[count][0] && cell->n_away == counts[count][1]
-          && (cell->user == LIBRARY) == is_library)
+          && cell->user >= columns[column].first && cell->user <= columns[column].last)
         {
           worst_us = MAX (worst_us, cell->took_us);
           n++;
@@ -457,14 +574,21 @@ print_table (const GArray *cells)
 {
   print_message ("| a server that is away |");
   for (guint count = 0; count < G_N_ELEMENTS (counts); count++)
-    print_message (" %u of %u | zkflock |", counts[count][1], counts[count][0]);
-  print_message ("\n|---|---|---|---|---|---|---|---|---|\n");
+    {
+      for (guint column = 0; column < G_N_ELEMENTS (columns); column++)
+        {
+          print_message (" %u of %u%s%s |", counts[count][1], counts[count][0],
+                         column > 0 ? ", " : "", columns[column].name);
+        }
+    }
+  print_message ("\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (guint way = 0; way < N_WAYS; way++)
     {
       print_message ("| %s |", ways[way].name);
-      for (guint i = 0; i < 2 * G_N_ELEMENTS (counts); i++)
+      for (guint i = 0; i < G_N_ELEMENTS (columns) * G_N_ELEMENTS (counts); i++)
         {
-          g_autofree char *worst = worst_of (cells, (Way) way, i / 2, i % 2 == 0);
+          g_autofree char *worst =
+              worst_of (cells, (Way) way, i / G_N_ELEMENTS (columns), i % G_N_ELEMENTS (columns));
           print_message (" %s |", worst);
         }
       print_message ("\n");
@@ -477,17 +601,37 @@ runs_all (void)
   return g_strcmp0 (g_getenv ("CURATOR_TEST_CELLS"), "all") == 0;
 }
 
+typedef struct
+{
+  const GArray *cells;
+  guint stride;
+  gint next; /* atomic */
+} Round;
+
+static void *
+run_some (void *data)
+{
+  Round *round = data;
+  const gint stride = (gint) round->stride;
+
+  for (guint i; (i = (guint) g_atomic_int_add (&round->next, stride)) < round->cells->len;)
+    run_cell (&g_array_index (round->cells, Cell, i));
+  return NULL;
+}
+
 /* One cell in stride. */
 static void
 run_cells (const GArray *cells, guint stride)
 {
-  GThreadPool *pool = g_thread_pool_new (run_cell, NULL, N_AT_ONCE, TRUE, NULL);
+  Round round = { cells, stride, 0 };
+  pthread_t threads[N_AT_ONCE];
   guint n_run = 0;
   guint n_over = 0;
 
-  for (guint i = 0; i < cells->len; i += stride)
-    g_thread_pool_push (pool, &g_array_index (cells, Cell, i), NULL);
-  g_thread_pool_free (pool, FALSE, TRUE);
+  for (guint i = 0; i < N_AT_ONCE; i++)
+    assert_int_equal (pthread_create (&threads[i], NULL, run_some, &round), 0);
+  for (guint i = 0; i < N_AT_ONCE; i++)
+    pthread_join (threads[i], NULL);
   for (guint i = 0; i < cells->len; i += stride)
     {
       Cell *cell = &g_array_index (cells, Cell, i);
@@ -497,7 +641,7 @@ run_cells (const GArray *cells, guint stride)
           print_cell (cell);
           print_message ("the machine was %" G_GINT64_FORMAT " ms late: again, alone\n",
                          cell->late_us / 1000);
-          run_cell (cell, NULL);
+          run_cell (cell);
         }
       n_over += is_over (cell) ? 1 : 0;
       if (is_over (cell) || g_getenv ("CURATOR_TEST_VERBOSE") != NULL)

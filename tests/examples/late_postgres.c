@@ -15,6 +15,7 @@ void
 late_open (const char *resource, gboolean stops)
 {
   db = PQconnectdb (resource);
+  PQclear (PQexec (db, DURABLE));
   PQclear (PQexec (db, TABLE));
 }
 

@@ -6,11 +6,13 @@ int example_main (int argc, char **argv);
 
 const gboolean late_resource_stops = FALSE;
 static redisContext *redis;
+static gboolean keeps;
 
 void
 late_open (const char *resource, gboolean stops)
 {
   redis = redisConnectUnix (resource);
+  keeps = keeps_tokens (redis);
 }
 
 void
@@ -22,7 +24,7 @@ late_close (void)
 gboolean
 late_write_guarded (const char *name, guint64 token, const char *body)
 {
-  return write_fenced (redis, name, token, body);
+  return keeps && write_fenced (redis, name, token, body);
 }
 
 gboolean

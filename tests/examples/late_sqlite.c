@@ -29,7 +29,7 @@ open_database (const char *name)
   sqlite3 *db = NULL;
   sqlite3_open (path, &db);
   sqlite3_busy_timeout (db, BUSY_MS);
-  sqlite3_exec (db, TABLE, NULL, NULL, NULL); /* or it is there */
+  sqlite3_exec (db, TABLE, NULL, NULL, NULL);
   return db;
 }
 

@@ -14,7 +14,11 @@ class ObjectStore(http.server.ThreadingHTTPServer):
         super().__init__(('127.0.0.1', 0), Request)
         self.objects = {}  # path -> (version, body)
         self.stopped = set()
+        self.room = None  # for the next object, in bytes
         self.mutex = threading.Lock()
+
+    def handle_error(self, *_):
+        """Of a client that was killed."""
 
 
 class Request(http.server.BaseHTTPRequestHandler):
@@ -49,6 +53,9 @@ class Request(http.server.BaseHTTPRequestHandler):
             wanted, absent = self.headers['If-Match'], self.headers['If-None-Match']
             if (wanted and wanted != f'"{version}"') or (absent == '*' and version):
                 self.answer(412)
+                return
+            if self.server.room is not None and len(body) > self.server.room:
+                self.answer(507)
                 return
             self.server.objects[path] = (version + 1, body)
         self.answer(201, version=version + 1)

@@ -27,7 +27,10 @@
 #define MAX_ELECTIONS   3   /* of the servers, while calls are to end */
 #define ENSEMBLE_EPOCHS 3   /* after which another ensemble takes over */
 #define CHILD_DIES_MS   100 /* with its parent */
-#define LONG_RUN_S      600 /* in which every kind of disturbance must come */
+#define WATCH_EVENTS    50000
+#define LATE_ANSWER_MS  500
+#define OBSERVED        "/observed" /* nobody else's */
+#define LONG_RUN_S      600         /* in which every kind of disturbance must come */
 
 typedef struct
 {
@@ -35,7 +38,8 @@ typedef struct
   char *directory; /* of the epoch */
   char *resource_directory;
   ChaosCells *cells;
-  Recorder *recorder; /* deaths */
+  pthread_t watcher; /* of an epoch */
+  pthread_t observer;
   Figures *figures;
   int last_process;
   int session_ms[CHAOS_NUMBERS];
@@ -143,6 +147,45 @@ note_death_of_child (Chaos *chaos, int parent)
     }
 }
 
+/* Until the workers end. */
+static void *
+watch_clock (void *data)
+{
+  Chaos *chaos = data;
+  Recorder *recorder = recorder_open (chaos->directory, CHAOS_MACHINE, 1, WATCH_EVENTS);
+  while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
+    chaos_watch (recorder);
+  recorder_close (recorder);
+  return NULL;
+}
+
+/* Servers whose disk is slow have not run either: what they are asked to write is answered late. */
+static void *
+observe_servers (void *data)
+{
+  Chaos *chaos = data;
+  RawZk *raw = NULL;
+  Recorder *recorder = recorder_open (chaos->directory, CHAOS_MACHINE, 2, WATCH_EVENTS);
+  while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
+    {
+      const gint64 asked_ms = wait_now_ms ();
+      if (raw == NULL || raw_zk_is_expired (raw))
+        {
+          raw_zk_close (raw);
+          raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
+        }
+      if (raw != NULL && raw_zk_set (raw, OBSERVED, "") == ZNONODE)
+        raw_zk_create (raw, OBSERVED, "", ZOO_PERSISTENT, NULL);
+      const gint64 took_ms = wait_now_ms () - asked_ms;
+      if (took_ms >= LATE_ANSWER_MS)
+        recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = took_ms });
+      wait_ms (TICK_OF_WATCH_MS);
+    }
+  raw_zk_close (raw);
+  recorder_close (recorder);
+  return NULL;
+}
+
 /* Its logs are kept; a new process takes over its slot and its path. */
 static void
 replace_worker (gpointer data, int i)
@@ -167,16 +210,21 @@ count_fds (pid_t pid)
   return n;
 }
 
+/* Its descriptors are counted while it is connected, which the first need not be when the last one is. */
 static gboolean
 all_ready (gpointer data)
 {
   Chaos *chaos = data;
+  gboolean all = TRUE;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
-      if (chaos_cell (&chaos->cells->ready[chaos->scene.slots[i].process]) == 0)
-        return FALSE;
+      ChaosSlot *slot = &chaos->scene.slots[i];
+      if (chaos_cell (&chaos->cells->ready[slot->process]) != 0)
+        slot->usual_fds = MAX (slot->usual_fds, count_fds (slot->pid));
+      else
+        all = FALSE;
     }
-  return TRUE;
+  return all;
 }
 
 static gboolean
@@ -429,11 +477,19 @@ tell_residue (Chaos *chaos)
 }
 
 static void
+end_watch (Chaos *chaos)
+{
+  chaos_cell_set (&chaos->cells->phase, CHAOS_END);
+  pthread_join (chaos->watcher, NULL);
+  pthread_join (chaos->observer, NULL);
+}
+
+static void
 end_workers (Chaos *chaos)
 {
   guint hangs = 0;
   guint crashes = 0;
-  chaos_cell_set (&chaos->cells->phase, CHAOS_END);
+  end_watch (chaos);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       int status = 0;
@@ -512,11 +568,15 @@ begin_epoch (Chaos *chaos)
   g_array_set_size (chaos->scene.faults, 0);
   chaos_third_begin_epoch (chaos->scene.third, chaos->directory);
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    start_worker (chaos, i);
+    {
+      start_worker (chaos, i);
+      chaos->scene.slots[i].usual_fds = 0;
+    }
+  if (pthread_create (&chaos->watcher, NULL, watch_clock, chaos) != 0
+      || pthread_create (&chaos->observer, NULL, observe_servers, chaos) != 0)
+    g_error ("no thread");
   if (!wait_until (all_ready, chaos, 2 * PATIENCE_MS))
     fail (chaos, "not_connected", 1);
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    chaos->scene.slots[i].usual_fds = count_fds (chaos->scene.slots[i].pid);
 }
 
 /* Of the clients in a slot. */
@@ -631,6 +691,7 @@ void_epoch (Chaos *chaos)
   g_print ("chaos: the servers hold different data; this epoch is void\n");
   for (int i = 0; i < CHAOS_WORKERS; i++)
     process_kill (chaos->scene.slots[i].pid);
+  end_watch (chaos);
   replace_servers (chaos);
 }
 

@@ -32,8 +32,10 @@ typedef enum
   CHAOS_MULTI  /* of the mutex "first" and the semaphore mutex CHAOS_SECOND */
 } ChaosRecipe;
 
-/* How often a worker looks whether its process runs. */
+/* How often it is looked whether a process runs. */
 #define TICK_OF_WATCH_MS 20
+/* In place of the number of a process: where the driver did not run, the servers may not have run either. */
+#define CHAOS_MACHINE 0
 
 typedef struct
 {
@@ -123,6 +125,10 @@ typedef struct
 ChaosNames *chaos_names_open (const char *path);
 void chaos_names_close (ChaosNames *names); /* NULL is allowed */
 char *chaos_name (int member);
+
+/* Waits for a tick. Records by how much it was late, if that is a stall: then the whole process did not run. Returns it
+ * in milliseconds, otherwise 0. */
+int chaos_watch (Recorder *recorder);
 
 void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */
 

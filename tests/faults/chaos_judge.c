@@ -28,7 +28,7 @@ typedef struct
   gint64 timeout_ms;
 } Ask;
 
-/* A time in which a process did not run. */
+/* A time in which a process, or CHAOS_MACHINE, did not run. */
 typedef struct
 {
   int process;
@@ -100,6 +100,15 @@ on_ask (View *view, const RecordEvent *event)
   g_hash_table_replace (view->asks, actor_of (event), ask);
 }
 
+/* A call may get an error for whatever happened while it lasted. */
+static gint64
+asked_ns (View *view, const RecordEvent *event)
+{
+  g_autofree gint64 *actor = actor_of (event);
+  const Ask *ask = g_hash_table_lookup (view->asks, actor);
+  return ask != NULL ? ask->at_ns : event->time_ns;
+}
+
 /* --- third parties ------------------------------------------------------------------------------ */
 
 static gboolean
@@ -109,8 +118,8 @@ is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
   for (guint i = 0; i < view->stalls->len; i++)
     {
       const Stall *stall = &g_array_index (view->stalls, Stall, i);
-      if (stall->process == home_of (view, process) && stall->from_ns <= to_ns
-          && stall->to_ns >= from_ns)
+      if ((stall->process == home_of (view, process) || stall->process == CHAOS_MACHINE)
+          && stall->from_ns <= to_ns && stall->to_ns >= from_ns)
         {
           return TRUE;
         }
@@ -216,7 +225,8 @@ on_error (View *view, const RecordEvent *event)
   if (code == 0)
     return;
   chaos_kinds_add_effects (view->of->kinds, code == ZNOAUTH ? CHAOS_KIND_ACL : CHAOS_KIND_QUOTA, 1);
-  if (fault_at (view, 1U << kind, 0, event->time_ns - EXPLAINED_NS, event->time_ns) == NULL)
+  const gint64 from_ns = MIN (asked_ns (view, event), event->time_ns - EXPLAINED_NS);
+  if (fault_at (view, 1U << kind, 0, from_ns, event->time_ns) == NULL)
     {
       g_printerr ("lock %u, process %d: error %d without a cause\n", event->lock, event->process,
                   code);
@@ -405,6 +415,7 @@ static void
 on_release (View *view, const RecordEvent *event)
 {
   LockView *lock = &view->locks[event->lock];
+  on_ask (view, event);
   measure_taken (view, event);
   if (is_exclusive (event) && lock->token == event->token && lock->lost_token != event->token)
     {

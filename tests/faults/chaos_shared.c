@@ -1,8 +1,12 @@
 #include "chaos.h"
 
+#include "support/waiting.h"
+
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#define STALL_MS 100
 
 const ChaosLock chaos_locks[CHAOS_LOCKS] = {
   { CHAOS_MUTEX, 1, 0 },           { CHAOS_MUTEX, 1, 0 },
@@ -113,6 +117,18 @@ chaos_cell_raise (guint32 *cell, guint32 value)
                                           __ATOMIC_SEQ_CST))
     {
     }
+}
+
+int
+chaos_watch (Recorder *recorder)
+{
+  const gint64 before_ms = wait_now_ms ();
+  wait_ms (TICK_OF_WATCH_MS);
+  const gint64 late_ms = wait_now_ms () - before_ms - TICK_OF_WATCH_MS;
+  if (late_ms < STALL_MS)
+    return 0;
+  recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
+  return (int) late_ms;
 }
 
 void

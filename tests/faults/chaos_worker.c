@@ -27,7 +27,6 @@
 #define LOOK_US        5000
 #define LOG_EVENTS     50000
 #define LONGEST_ASK    3000
-#define STALL_MS       100
 #define QUOTA_EXCEEDED (-125) /* libzookeeper has no name for it */
 
 typedef struct
@@ -413,7 +412,6 @@ tell_if_asked (Worker *worker, gboolean *told)
     }
 }
 
-/* Only reads the clock: when it is late, the whole process did not run. */
 static void *
 watch_clock (void *data)
 {
@@ -423,14 +421,7 @@ watch_clock (void *data)
       recorder_open (worker->directory, worker->process, CHAOS_THREADS + 1, LOG_EVENTS);
   while (chaos_cell (&worker->cells->phase) != CHAOS_END)
     {
-      const gint64 before_ms = wait_now_ms ();
-      wait_ms (TICK_OF_WATCH_MS);
-      const gint64 late_ms = wait_now_ms () - before_ms - TICK_OF_WATCH_MS;
-      if (late_ms >= STALL_MS)
-        {
-          recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = late_ms });
-          chaos_cell_add (&worker->cells->stalled_ms[worker->process], (int) late_ms);
-        }
+      chaos_cell_add (&worker->cells->stalled_ms[worker->process], chaos_watch (recorder));
       tell_if_asked (worker, &told);
     }
   recorder_close (recorder);

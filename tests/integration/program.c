@@ -10,12 +10,16 @@ program_watcher (zhandle_t *zh, int type, int state, const char *path, void *con
 {
   Program *program = context;
   const gboolean is_session = type == ZOO_SESSION_EVENT;
+  const gboolean is_expired = is_session && state == ZOO_EXPIRED_SESSION_STATE;
 
   pthread_mutex_lock (&program->mutex);
   CuratorClient *client = program->client;
   for (int i = 0; client != NULL && i < program->n_forwards; i++)
     curator_client_forward_event (client, zh, type, state, path);
-  program->expired |= is_session && state == ZOO_EXPIRED_SESSION_STATE;
+  /* Elsewhere libzookeeper might free the handle under zookeeper_close (): zookeeper.h. */
+  if (is_expired)
+    zookeeper_close (g_steal_pointer (&program->zh));
+  program->expired |= is_expired;
   if (!is_session)
     g_ptr_array_add (program->fired, g_strdup (path));
   pthread_mutex_unlock (&program->mutex);
@@ -44,7 +48,7 @@ program_open (const char *address)
 void
 program_open_again (Program *program, const char *address)
 {
-  zookeeper_close (program->zh);
+  assert_null (program->zh);
   program->expired = FALSE;
   program->zh = open_handle (program, address);
 }
@@ -70,7 +74,8 @@ program_close (Program *program)
   if (program == NULL)
     return;
   set_client (program, NULL);
-  zookeeper_close (program->zh);
+  if (program->zh != NULL)
+    zookeeper_close (program->zh);
   g_ptr_array_unref (program->fired);
   pthread_mutex_destroy (&program->mutex);
   g_free (program);

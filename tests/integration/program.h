@@ -8,7 +8,7 @@
 
 typedef struct
 {
-  zhandle_t *zh;
+  zhandle_t *zh;  /* NULL once it has expired: the watcher has closed it */
   int n_forwards; /* how often it forwards each event; 1 unless set */
   pthread_mutex_t mutex;
   CuratorClient *client; /* the client it forwards to; mutex guards this and the next */
@@ -22,7 +22,7 @@ void program_close (Program *program); /* its handle too; NULL is allowed */
 /* A client over the program's handle, which from now on forwards events to it; connection timeout
  * SESSION_MS. Closed with the program, at the latest. */
 CuratorClient *program_client (Program *program);
-/* Closes the present handle and opens another one. The client is not notified. */
+/* Opens another handle after an expiry. The client is not notified. */
 void program_open_again (Program *program, const char *address);
 
 /* The watcher to give to zoo_w… calls, with the program as context. */

@@ -1,4 +1,5 @@
-/* One thread moves the bytes; a mutex guards all, and is held except in poll (). */
+/* One thread moves the bytes; a mutex guards all, and is held except in poll (). Both are not GLib's, which
+ * ThreadSanitizer cannot see. */
 #include "support/hosts.h"
 
 #include "support/net.h"
@@ -7,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,6 +37,7 @@ typedef struct
   int client;
   int server;           /* -1: nobody answers */
   guint n_turns;        /* of the client's words */
+  guint n_answers;      /* to these */
   gboolean client_last; /* the client has spoken last */
   gint64 held_since_us; /* the server's words are held back; 0: they are not */
   gsize n_sent;         /* to the client */
@@ -42,8 +45,8 @@ typedef struct
 
 struct _Hosts
 {
-  GMutex mutex;
-  GThread *thread;
+  pthread_mutex_t mutex;
+  pthread_t thread;
   gboolean stops;
   char *server;
   gboolean is_tls;
@@ -175,14 +178,19 @@ pass (int from, int to, gsize most)
   return got < 0 && errno == EAGAIN ? 1 : MAX (got, 0);
 }
 
+/* When the client has asked for a session. */
+static guint
+n_turns_to_ask (const Hosts *hosts)
+{
+  return hosts->is_tls ? 2 : 1;
+}
+
 static gboolean
 is_held_back (Hosts *hosts, Conn *conn)
 {
-  const guint asked = hosts->is_tls ? 2 : 1;
-
   if (conn->host->way == HOST_HALF)
     return conn->n_sent >= HALF_SIZE;
-  if (conn->host->way != HOST_LATE || conn->n_turns < asked)
+  if (conn->host->way != HOST_LATE || conn->n_turns < n_turns_to_ask (hosts))
     return FALSE;
   conn->held_since_us = conn->held_since_us != 0 ? conn->held_since_us : g_get_monotonic_time ();
   return g_get_monotonic_time () < conn->held_since_us + LATE_US;
@@ -206,6 +214,7 @@ move (Hosts *hosts, Conn *conn, short client_events, short server_events)
       if (n == 0)
         return FALSE;
       conn->n_sent += (gsize) n;
+      conn->n_answers += conn->client_last ? 1 : 0;
       conn->client_last = FALSE;
     }
   return TRUE;
@@ -254,23 +263,23 @@ turn (Hosts *hosts)
     }
 }
 
-static gpointer
-run (gpointer data)
+static void *
+run (void *data)
 {
   Hosts *hosts = data;
 
-  g_mutex_lock (&hosts->mutex);
+  pthread_mutex_lock (&hosts->mutex);
   while (!hosts->stops)
     {
       /* Others may close what it waits for; turn () looks again. */
       g_autofree struct pollfd *fds = list_fds (hosts);
       const nfds_t n = hosts->n + 2 * hosts->conns->len;
-      g_mutex_unlock (&hosts->mutex);
+      pthread_mutex_unlock (&hosts->mutex);
       poll (fds, n, POLL_MS);
-      g_mutex_lock (&hosts->mutex);
+      pthread_mutex_lock (&hosts->mutex);
       turn (hosts);
     }
-  g_mutex_unlock (&hosts->mutex);
+  pthread_mutex_unlock (&hosts->mutex);
   return NULL;
 }
 
@@ -309,17 +318,20 @@ hosts_new (const char *server, guint n, gboolean is_tls)
   while (!listen_all (hosts, zk_server_free_port (hosts->all[0].ip)))
     {
     }
-  hosts->thread = g_thread_new ("hosts", run, hosts);
+  pthread_mutex_init (&hosts->mutex, NULL);
+  if (pthread_create (&hosts->thread, NULL, run, hosts) != 0)
+    g_error ("no thread for the hosts");
   return hosts;
 }
 
 void
 hosts_free (Hosts *hosts)
 {
-  g_mutex_lock (&hosts->mutex);
+  pthread_mutex_lock (&hosts->mutex);
   hosts->stops = TRUE;
-  g_mutex_unlock (&hosts->mutex);
-  g_thread_join (hosts->thread);
+  pthread_mutex_unlock (&hosts->mutex);
+  pthread_join (hosts->thread, NULL);
+  pthread_mutex_destroy (&hosts->mutex);
   g_ptr_array_unref (hosts->conns);
   for (guint i = 0; i < hosts->n; i++)
     {
@@ -341,17 +353,17 @@ hosts_address (Hosts *hosts, guint i)
 void
 hosts_set (Hosts *hosts, guint i, HostWay way)
 {
-  g_mutex_lock (&hosts->mutex);
+  pthread_mutex_lock (&hosts->mutex);
   set_way (hosts, &hosts->all[i], way);
-  g_mutex_unlock (&hosts->mutex);
+  pthread_mutex_unlock (&hosts->mutex);
 }
 
 void
 hosts_cut (Hosts *hosts, guint i)
 {
-  g_mutex_lock (&hosts->mutex);
+  pthread_mutex_lock (&hosts->mutex);
   cut (hosts, &hosts->all[i]);
-  g_mutex_unlock (&hosts->mutex);
+  pthread_mutex_unlock (&hosts->mutex);
 }
 
 int
@@ -359,13 +371,13 @@ hosts_find_connected (Hosts *hosts)
 {
   int found = -1;
 
-  g_mutex_lock (&hosts->mutex);
+  pthread_mutex_lock (&hosts->mutex);
   for (guint i = 0; i < hosts->conns->len && found < 0; i++)
     {
       const Conn *conn = hosts->conns->pdata[i];
-      found =
-          conn->host->way == HOST_SERVES && conn->n_sent > 0 ? (int) (conn->host - hosts->all) : -1;
+      if (conn->host->way == HOST_SERVES && conn->n_answers >= n_turns_to_ask (hosts))
+        found = (int) (conn->host - hosts->all);
     }
-  g_mutex_unlock (&hosts->mutex);
+  pthread_mutex_unlock (&hosts->mutex);
   return found;
 }

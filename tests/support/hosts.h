@@ -29,7 +29,7 @@ const char *hosts_address (Hosts *hosts, guint i);
 /* A host that serves goes away for good; ends its connections. */
 void hosts_set (Hosts *hosts, guint i, HostWay way);
 void hosts_cut (Hosts *hosts, guint i);
-/* Through which the server has sent more than cut, and that is open; -1: none. */
+/* Through which the server has answered about a session, and that is open; -1: none. */
 int hosts_find_connected (Hosts *hosts);
 
 #endif

@@ -12,6 +12,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.LeaderLatchListener;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMultiLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -40,6 +42,8 @@ import org.apache.zookeeper.data.Stat;
  * downgrade NAME                   holds the write lock, releases it for the read lock: DOWNGRADED NAME
  * revocable NAME RECIPE PATH       acquires it: ACQUIRED NAME; for a request ASKED NAME
  * revoke NODE                      REVOKED NODE
+ * lead NAME PATH                   a candidate: LEADING NAME, FOLLOWING NAME whenever its latch says so
+ * leads NAME                       LEADS NAME or FOLLOWS NAME, as its latch answers
  * count PATH SEED                  COUNT value; later CHANGED value
  * set VALUE                        SET value
  *
@@ -199,6 +203,7 @@ final class MatrixPeer
     private final Map<String, Hold> holds = new HashMap<>();
     private final Map<String, ExecutorService> threads = new HashMap<>();
     private final Map<String, InterProcessReadWriteLock> rwLocks = new HashMap<>();
+    private final Map<String, LeaderLatch> latches = new HashMap<>();
     private SharedCount count;
     private volatile boolean failed;
 
@@ -334,6 +339,27 @@ final class MatrixPeer
         acquire(name, hold(lock, () -> ""), -1);
     }
 
+    private void startLatch(String name, String path) throws Exception
+    {
+        LeaderLatch latch = new LeaderLatch(client, path, name);
+        latches.put(name, latch);
+        latch.addListener(new LeaderLatchListener()
+        {
+            @Override
+            public void isLeader()
+            {
+                tell("LEADING " + name);
+            }
+
+            @Override
+            public void notLeader()
+            {
+                tell("FOLLOWING " + name);
+            }
+        });
+        latch.start();
+    }
+
     private void startCount(String path, int seed) throws Exception
     {
         count = new SharedCount(client, path, seed);
@@ -385,6 +411,12 @@ final class MatrixPeer
         case "revoke":
             Revoker.attemptRevoke(client, words[1]);
             tell("REVOKED " + words[1]);
+            break;
+        case "lead":
+            startLatch(words[1], words[2]);
+            break;
+        case "leads":
+            tell((latches.get(words[1]).hasLeadership() ? "LEADS " : "FOLLOWS ") + words[1]);
             break;
         case "count":
             startCount(words[1], Integer.parseInt(words[2]));

@@ -37,6 +37,8 @@ char *cell_downgrade_in_c (Cell *cell);
 char *cell_downgrade_in_java (Cell *cell);
 char *cell_revoke (Cell *cell, const char *recipe);
 char *cell_count (Cell *cell);
+/* leads_beside: the latch in Java leads although the next one in C does. */
+char *cell_latch (Cell *cell, ZkEnsemble *three, gboolean *leads_beside);
 /* Nodes for their creator only, for a group, and for all to read. Without a peer. */
 char *cell_acl_creator (Cell *cell);
 char *cell_acl_group (Cell *cell);

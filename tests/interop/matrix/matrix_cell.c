@@ -2,6 +2,7 @@
  *
  *   matrix_cell [--acquisitions N] cell CURATOR      a standalone server
  *   matrix_cell [--acquisitions N] ensemble CURATOR  three servers
+ *   matrix_cell latch CURATOR                        three servers that lose their quorum
  *   matrix_cell acl                                  a standalone server; locks with ACLs, in C only
  *   matrix_cell upgrade NEW-CLASS-PATH NEW-VERSION   three servers, replaced one by one under held locks
  *   matrix_cell hold SERVERS PATH                    acquires a lock of each kind below the path, for kill -9
@@ -175,6 +176,30 @@ ensemble (const char *program, const char *curator, int acquisitions)
   return all_good ? 0 : 1;
 }
 
+/* Curator has mended CURATOR-696 in 5.7.0. */
+static int
+latch (const char *curator)
+{
+  gboolean leads_beside = FALSE;
+  ZkEnsemble *three = zk_ensemble_start (CELL_TICK_MS, NULL);
+  Cell cell = { .servers = three != NULL ? zk_ensemble_connect_string (three) : "" };
+  cell.client = cell_connect (cell.servers, SESSION_MS, FALSE);
+  cell.raw = three != NULL ? raw_zk_open (cell.servers) : NULL;
+  cell.peer = three != NULL ? java_peer_start (cell.servers, KILLED_MS, FALSE) : NULL;
+  if (cell.client == NULL || cell.raw == NULL || cell.peer == NULL)
+    {
+      report ("start", "ensemble", g_strdup ("the ensemble does not serve, or not all clients"));
+      return 1;
+    }
+  char *problem = cell_latch (&cell, three, &leads_beside);
+  if (problem == NULL && leads_beside && is_at_least (curator, 5, 7))
+    problem = cell_wrong (&cell, "it follows", NULL);
+  report_as ("latch", "java", leads_beside ? "known" : "good", problem);
+  close_cell (&cell);
+  zk_ensemble_stop (three);
+  return all_good ? 0 : 1;
+}
+
 static int
 acl (void)
 {
@@ -334,6 +359,8 @@ main (int argc, char **argv)
     return upgrade (argv[2], argv[3]);
   if (argc != 3 || acquisitions <= 0)
     return 64;
+  if (strcmp (argv[1], "latch") == 0)
+    return latch (argv[2]);
   return strcmp (argv[1], "ensemble") == 0 ? ensemble (program, argv[2], acquisitions)
                                            : standalone (program, argv[2], acquisitions);
 }
