@@ -146,12 +146,14 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
     wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
+  const gboolean is_tls_refused =
+      options->secure.is_tls && probe_all_refuse_tls (probe != NULL ? probe : asked);
   const gboolean adds = error != NULL && probe_some_serve (probe != NULL ? probe : asked);
   print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
                options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (asked);
-  return code;
+  return is_tls_refused ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
 }
 
 /* A chroot follows the last server, which may begin with "tls://". */
