@@ -279,7 +279,7 @@ int
 doctor_run (const Options *options)
 {
   int code = 0;
-  Doctor doctor = { .options = options };
+  Doctor doctor = { .options = options, .began_ms = g_get_real_time () / 1000 };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 
