@@ -1,6 +1,7 @@
 /* The client that the options describe. */
 #include "base/connect.h"
 
+#include "base/kind.h"
 #include "base/outcome.h"
 #include "base/secret.h"
 
@@ -77,7 +78,10 @@ connect_start (const Options *options, int *exit_code)
   g_autoptr (CuratorClient) client = curator_client_new (options->hosts, policy);
   curator_client_set_session_timeout (client, options->session_timeout_ms);
   curator_client_set_connection_timeout (client, options->connect_timeout_ms);
-  curator_client_set_default_data (client, options->label, strlen (options->label));
+  g_autofree char *label = options->mode == MODE_SEMAPHORE
+                               ? kind_label_with_count (options->label, options->leases)
+                               : g_strdup (options->label);
+  curator_client_set_default_data (client, label, strlen (label));
   /* Views write nothing, and read labels in either form. */
   curator_client_set_compression (
       client, options->compression || (options->verb != VERB_LOCK && options->verb != VERB_REVOKE));
