@@ -214,6 +214,7 @@ on_connected (CuratorSession *session, int state)
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
+  session->has_answered = FALSE;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_connected (session);
@@ -234,6 +235,7 @@ on_disconnected (CuratorSession *session)
   if (session->state != CURATOR_SESSION_CONNECTED)
     return;
   session->state = CURATOR_SESSION_DISCONNECTED;
+  curator_request_note_loss (session);
   set_loss_timer (session, session->timeout_ms, on_session_timeout);
   curator_connect_deadline_start (session);
   /* After LOST comes RECONNECTED, as in Curator. */
@@ -242,6 +244,7 @@ on_disconnected (CuratorSession *session)
   curator_connection_error_down (session->client);
   curator_session_servers_follow (session);
   curator_heartbeat_suspended (session);
+  curator_watches_disconnected (session);
 }
 
 static CURATOR_LOCKED void

@@ -118,6 +118,10 @@ struct _CuratorZkOps
    * server too unless others share the handle. No event is delivered. */
   int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                              ZooWatcherType type, CuratorZkTicket *ticket);
+  /* Without a connection: the next one begins without our watches on the path. No event is delivered, and nothing
+   * is sent. */
+  void (*forget_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                          ZooWatcherType type);
 
   gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
   /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a machine was paused

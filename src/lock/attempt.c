@@ -12,11 +12,16 @@
 #include "lock/attempt-private.h"
 
 #include "base/container.h"
+#include "base/path.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "session/heartbeat.h"
 #include "session/session.h"
+
+/* A payload that is shorter is refused by no server at which anything else works. */
+#define LONG_PAYLOAD 256
+#define LOST_CREATES 3
 
 static CURATOR_LOCKED void
 on_session_died (CuratorSessionHook *hook)
@@ -55,10 +60,27 @@ make_parents (Attempt *attempt)
                                            attempt->internals->base, on_parents, attempt);
 }
 
+/* Servers may be told to take less than our limit. They close the connection, and say why in their logs only. */
+static CURATOR_LOCKED GError *
+refusal_of (const Attempt *attempt)
+{
+  const gsize length = curator_own_node_lost_bytes (&attempt->own, LOST_CREATES);
+
+  if (length < LONG_PAYLOAD)
+    return NULL;
+  g_autofree char *hosts = curator_path_escape (attempt->op.client->connect_string);
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                      "creating a node in %s: %s has closed the connection %d times in a row at a "
+                      "payload of %" G_GSIZE_FORMAT " bytes: is its jute.maxbuffer less?",
+                      curator_lock_internals_shown (attempt->internals), hosts, LOST_CREATES,
+                      length);
+}
+
 static CURATOR_LOCKED void
 on_not_created (CuratorOwnNode *node, int rc)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
+  GError *refusal;
 
   curator_listing_leave (&attempt->listing);
   curator_front_stop (&attempt->front);
@@ -70,6 +92,10 @@ on_not_created (CuratorOwnNode *node, int rc)
     {
       attempt->contender_shown = !curator_own_node_may_exist (node);
       curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
+    }
+  else if ((refusal = refusal_of (attempt)) != NULL)
+    {
+      curator_attempt_fail (attempt, refusal);
     }
   else
     {

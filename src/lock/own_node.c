@@ -173,6 +173,7 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 
   node->in_flight = NULL;
   node->is_creating = FALSE;
+  node->n_lost = rc == ZCONNECTIONLOSS ? node->n_lost + 1 : 0;
   if (rc == ZOK)
     {
       adopt (node, reply->path, reply->stat->czxid, sent_us);

@@ -42,6 +42,7 @@ struct _CuratorOwnNode
   GPtrArray *candidates CURATOR_GUARDED;     /* full paths; the first one is being read; or NULL */
   CuratorStake stake CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
+  guint n_lost CURATOR_GUARDED; /* creates in a row with which the connection was lost */
   unsigned is_creating : 1 CURATOR_GUARDED; /* the create is in flight */
   unsigned may_exist : 1 CURATOR_GUARDED;   /* a create of this session may have succeeded unseen */
 };
@@ -109,6 +110,13 @@ static inline CURATOR_LOCKED gboolean
 curator_own_node_may_exist (const CuratorOwnNode *node)
 {
   return node->may_exist;
+}
+
+/* Of the payload that creates were sent with, of which so many in a row have lost the connection. */
+static inline CURATOR_LOCKED gsize
+curator_own_node_lost_bytes (const CuratorOwnNode *node, guint n_lost)
+{
+  return node->n_lost >= n_lost && node->payload != NULL ? g_bytes_get_size (node->payload) : 0;
 }
 
 static inline const CuratorNodeRequest *

@@ -43,7 +43,7 @@ curator_batch_delete_add (CuratorBatchDelete *batch, CuratorBatchedNode *member)
   g_ptr_array_add (batch->members, member);
   member->batch = batch;
   batch->n_members++;
-  batch->n_bytes += strlen (member->path);
+  batch->n_bytes += strlen (member->path) + CURATOR_STEP_BYTES;
 }
 
 /* NULL if it has left already. */
@@ -95,8 +95,8 @@ on_all_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
 void
 curator_batch_delete_send (CuratorBatchDelete *batch, CuratorClient *client)
 {
-  if (batch->n_members > 1 && batch->n_bytes <= MAX_BATCH_BYTES
-      && curator_client_is_connected (client))
+  if (batch->n_members > 1 && curator_client_is_connected (client)
+      && batch->n_bytes <= curator_request_room (client->session, MAX_BATCH_BYTES))
     {
       GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
       for (guint i = 0; i < batch->members->len; i++)

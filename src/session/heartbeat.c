@@ -18,8 +18,6 @@
 /* Of waiting nodes. More take turns. A server refuses requests of 1 MiB. */
 #define MAX_WAITING_A_BEAT       1000
 #define MAX_WAITING_BYTES_A_BEAT (256 * 1024)
-/* Of a check in a transaction, besides its path. */
-#define CHECK_BYTES 17
 /* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
  * one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
@@ -40,8 +38,7 @@ beat_arm (CuratorSession *session, gint64 when_us)
   curator_timer_cancel (session->client, &session->beat.timer);
   session->beat.due_us = when_us;
   /* By the clock of leases: after a jump of it a proof is asked for at once. */
-  session->beat.timer =
-      curator_timer_at_boottime (session->client, when_us, on_beat_due, session);
+  session->beat.timer = curator_timer_at_boottime (session->client, when_us, on_beat_due, session);
 }
 
 static CURATOR_LOCKED void
@@ -234,9 +231,9 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
   for (guint n = queue->length; n > 0; n--)
     {
       CuratorStake *stake = g_queue_peek_head (queue);
-      const gsize bytes = strlen (stake->path) + CHECK_BYTES;
+      const gsize bytes = strlen (stake->path) + CURATOR_STEP_BYTES;
       const gboolean is_due = stake->checked_us <= before_us;
-      if (is_due && (beat->n_left == 0 || beat->bytes_left < bytes))
+      if (is_due && (beat->n_left == 0 || (beat->bytes_left < bytes && beat->stakes->len > 0)))
         return FALSE;
       /* To the end of the queue, so that each stake has its turn. */
       g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
@@ -244,7 +241,7 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
         continue;
       g_ptr_array_add (beat->stakes, stake);
       beat->n_left--;
-      beat->bytes_left -= bytes;
+      beat->bytes_left -= MIN (bytes, beat->bytes_left);
       if (!stake->refuses_check)
         g_ptr_array_add (beat->paths, g_strdup (stake->path));
     }
@@ -298,10 +295,10 @@ beat_send (CuratorSession *session)
     return;
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, G_MAXSIZE };
+  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, curator_request_room (session, G_MAXSIZE) };
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_HELD], G_MAXINT64);
   beat.n_left = MAX_WAITING_A_BEAT;
-  beat.bytes_left = MAX_WAITING_BYTES_A_BEAT;
+  beat.bytes_left = MIN (beat.bytes_left, MAX_WAITING_BYTES_A_BEAT);
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_NEAR], G_MAXINT64);
   add_far_stakes (&beat, session);
   if (stakes->len == 0)

@@ -18,6 +18,8 @@
 /* More than 65,536 requests while the library's thread is stalled overflow its wake-up pipe and
  * cost the connection. A few thousand keep any link busy. */
 #define MAX_IN_FLIGHT 4096
+/* Every server takes what is shorter. */
+#define LONG_REQUEST 1024
 
 typedef enum
 {
@@ -72,6 +74,42 @@ is_write (const CuratorRequest *request)
          || request->kind == REQUEST_REMOVE_ALL;
 }
 
+/* Of a transaction of several paths; others cannot be shorter than they are, and count as 0. */
+static gsize
+length_of (const CuratorRequest *request)
+{
+  const guint n = request->paths != NULL && request->paths->len > 1 ? request->paths->len : 0;
+  gsize length = 0;
+
+  for (guint i = 0; i < n; i++)
+    length += strlen (g_ptr_array_index (request->paths, i)) + CURATOR_STEP_BYTES;
+  return length;
+}
+
+gsize
+curator_request_room (const CuratorSession *session, gsize usual)
+{
+  return session->most_bytes > 0 ? MIN (session->most_bytes, usual) : usual;
+}
+
+/* A server closes the connection at a request that is longer than its jute.maxbuffer. So when two connections in a row
+ * are lost with a long one, the next ones are shorter. */
+void
+curator_request_note_loss (CuratorSession *session)
+{
+  /* The library's list of watches is the first request of each connection. */
+  const gsize watched = session->watched_bytes;
+  const gboolean is_in_doubt =
+      !session->has_answered && watched <= curator_request_room (session, watched);
+  gsize longest = is_in_doubt ? watched : 0;
+
+  for (GList *link = session->in_flight.head; link != NULL; link = link->next)
+    longest = MAX (longest, length_of (link->data));
+  if (longest >= LONG_REQUEST && session->long_was_lost)
+    session->most_bytes = curator_request_room (session, longest) / 2;
+  session->long_was_lost = longest >= LONG_REQUEST;
+}
+
 /* Other codes may come from the library or from the end of the session. */
 static gboolean
 is_from_server (int rc)
@@ -94,6 +132,8 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       curator_lease_clock_note_answer (session, request->sent_us, now);
       curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
       session->quiet_since_us = now;
+      session->has_answered = TRUE;
+      session->long_was_lost = session->long_was_lost && length_of (request) < LONG_REQUEST;
       if (rc == ZOK && is_write (request))
         curator_lease_clock_note_proof (session, request->sent_us, now);
     }

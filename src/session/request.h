@@ -46,6 +46,13 @@ void curator_request_forget (CuratorRequest *request) CURATOR_LOCKED;
 void curator_request_redirect (CuratorRequest *request, CuratorRequestDone done,
                                gpointer user_data) CURATOR_LOCKED;
 
+/* Of one path in a transaction, besides the path. */
+#define CURATOR_STEP_BYTES 17
+/* How long a request may be: usual, or less where the server takes less. */
+gsize curator_request_room (const CuratorSession *session, gsize usual) CURATOR_LOCKED;
+/* The connection is lost. Called before its requests fail. */
+void curator_request_note_loss (CuratorSession *session) CURATOR_LOCKED;
+
 /* Whether the reply of a get has exactly this payload. */
 gboolean curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload) CURATOR_LOCKED;
 

@@ -91,6 +91,9 @@ struct _CuratorSession
   GQueue backlog CURATOR_GUARDED;        /* CuratorRequest not sent yet */
   GHashTable *watches CURATOR_GUARDED;   /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
+  gsize most_bytes CURATOR_GUARDED; /* of a request, as the server's refusals show; 0: no limit */
+  gboolean has_answered CURATOR_GUARDED;       /* since the last connect */
+  gboolean long_was_lost CURATOR_GUARDED;      /* a long request, with the last connection */
   guint64 n_rereads CURATOR_GUARDED;           /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;                /* CuratorSessionHook */
   CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */

@@ -4,6 +4,7 @@
  */
 #include "session/watches-private.h"
 
+#include "session/request.h"
 #include "session/watch_table.h"
 
 #include <string.h>
@@ -76,6 +77,18 @@ curator_watches_connected (CuratorSession *session)
       else if (entry->state == ENTRY_UNWANTED)
         curator_watch_entry_remove (entry);
     }
+}
+
+/* Where the library's list of watches is more than the server takes, reads set them again. */
+void
+curator_watches_disconnected (CuratorSession *session)
+{
+  g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
+
+  if (session->watched_bytes <= curator_request_room (session, session->watched_bytes))
+    return;
+  for (GList *link = entries; link != NULL; link = link->next)
+    curator_watch_entry_forget (link->data);
 }
 
 /* Marks the watches of the entry as spent. */

@@ -86,6 +86,8 @@ void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* The last user was released: removes the watch from the server too. */
 void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* Without a connection: the next one sets it anew. */
+void curator_watch_entry_forget (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: the node was deleted. */
 void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: data or children changed. It spent the server's watch, so sets it again. */

@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* On reconnect the library sends all watched paths in one packet. The server refuses more than 1
- * MiB, and the session would reconnect forever. */
+/* On reconnect the library sends all watched paths in one packet. A server refuses more than 1 MiB, unless it is
+ * told to refuse less: see curator_watches_disconnected (). */
 #define MAX_WATCHED_BYTES    (512 * 1024)
 #define RETRY_US             (100 * 1000)
 #define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
@@ -145,6 +145,23 @@ curator_watch_entry_unused (CuratorWatchEntry *entry)
     entry->state = ENTRY_UNWANTED;
   else if (entry->state == ENTRY_WANTED)
     g_hash_table_remove (entry->session->watches, &entry->key);
+}
+
+void
+curator_watch_entry_forget (CuratorWatchEntry *entry)
+{
+  CuratorSession *session = entry->session;
+  CuratorZkOps *ops = session->client->ops;
+
+  ops->forget_watches (ops, session->handle, entry->key.path, entry->key.type);
+  entry->maybe_set = FALSE;
+  if (entry->state == ENTRY_ARMED)
+    {
+      stop_rereading (entry);
+      entry->state = ENTRY_WANTED;
+    }
+  if (!curator_watch_entry_has_users (entry))
+    curator_watch_entry_unused (entry);
 }
 
 /* Notifies the watches in queue, and keeps them as users of the entry. */

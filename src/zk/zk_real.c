@@ -4,11 +4,13 @@
  * completions, watch and session events run on the library's completion thread, one at a time per
  * handle.
  *
- * NOTES: all calls are asynchronous, because a synchronous one has no timeout. All watches share
+ * NOTES: all requests are asynchronous, because a synchronous one has no timeout. All watches share
  * one function and one context: the library sends session events to each distinct pair and finds
  * the pairs by an O(n^2) scan. zoo_aremove_watches leaves the watch on the server, so we call
  * zoo_aremove_all_watches; but that removes the watches of others too, so not on a shared handle.
  */
+#define THREADED /* for zoo_remove_watches () */
+
 #include "zk/zk_real.h"
 #include "base/fork_gate.h"
 #include "base/lease_time.h"
@@ -376,6 +378,14 @@ real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char 
                           zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }
 
+static void
+real_forget_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                     ZooWatcherType type)
+{
+  /* A local removal waits for nothing. The asynchronous function would crash. */
+  (void) zoo_remove_watches (handle->zh, path, type, handle->watch, handle->watch_context, 1);
+}
+
 static gint64
 real_monotonic_us (CuratorZkOps *ops)
 {
@@ -446,6 +456,7 @@ curator_zk_ops_real (void)
     .check = real_check,
     .remove_all = real_remove_all,
     .remove_all_watches = real_remove_all_watches,
+    .forget_watches = real_forget_watches,
     .monotonic_us = real_monotonic_us,
     .boottime_us = real_boottime_us,
     .stepped_us = real_stepped_us,

@@ -259,6 +259,7 @@ zk_server_start_as (const ZkServerSetup *setup)
   GString *config = common_config (server, setup->tick_ms);
   g_string_append_printf (config, "clientPort=%d\nclientPortAddress=%s\n%s", port, server->host,
                           setup->config != NULL ? setup->config : "");
+  g_string_append (config, setup->config != NULL ? setup->config : "");
   add_security (server, setup->security, config);
   write_file (server, "zoo.cfg", config->str);
   g_string_free (config, TRUE);

@@ -83,6 +83,7 @@ typedef struct
   int tick_ms;
   int sync_limit;       /* ticks after which a follower gives up its leader, and the reverse */
   gboolean by_links;    /* the members reach each other through zk_ensemble_links() only */
+  const char *config;   /* as of ZkServerSetup */
   const char *security; /* as of ZkServerSetup */
   const char *const *java_options;
   gboolean own_disks;    /* each member's data on a tmpfs, which needs the right to mount */

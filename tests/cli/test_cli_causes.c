@@ -2,6 +2,7 @@
  * look and by a lock, and no command runs. */
 #include "cli.h"
 
+#include "support/hosts.h"
 #include "support/net.h"
 #include "support/process.h"
 
@@ -17,6 +18,7 @@ typedef enum
 {
   AT_CLOSED,
   AT_SILENT,
+  AT_OFF,       /* its SYNs are dropped */
   AT_GREETER,   /* answers in another protocol */
   AT_CLOSER,    /* accepts, then closes */
   AT_FULL,      /* has all the connections that its maxClientCnxns allows */
@@ -35,6 +37,7 @@ typedef struct
   Fixture *fixture;
   ZkServer *wants_sasl;
   ZkServer *full;
+  Hosts *off;
   RawZk *guest; /* its only one */
   ZkEnsemble *ensemble;
   char *directory;
@@ -52,7 +55,8 @@ static const struct
   Place place;
   const char *words[MAX_WORDS];
   int code;
-  const char *cause; /* of this row only */
+  const char *cause;       /* of this row only */
+  const char *descriptors; /* of the process; NULL: as many as the test's */
 } rows[] = {
   { AT_CLOSED, { NULL }, 69, ": connection refused" },
   { AT_UNKNOWN, { NULL }, 69, ": unknown host" },
@@ -61,6 +65,8 @@ static const struct
   { AT_FULL, { NULL }, 69, ": closes the connection without an answer: is its maxClientCnxns" },
   { AT_NO_QUORUM, { NULL }, 69, ": no quorum" },
   { AT_SILENT, { NULL }, 69, ": accepts connections and does not answer" },
+  { AT_OFF, { NULL }, 69, ": no answer to a connect: is the machine off" },
+  { AT_SERVER, { NULL }, 71, "more than 24 descriptors (ulimit -n", "24" },
   { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere of the connect string does not exist" },
   { AT_SERVER, { "--auth-file=%nobody" }, 77, "the server refused the authentication" },
   { AT_WANTS_SASL, { NULL }, 77, "the server requires clients to authenticate" },
@@ -216,6 +222,9 @@ start (void **state)
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
   world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere", NULL);
   world->silent_fd = cli_listen (&world->hosts[AT_SILENT]);
+  world->off = hosts_new (world->hosts[AT_SERVER], 1, FALSE);
+  hosts_set (world->off, 0, HOST_DROPS);
+  world->hosts[AT_OFF] = g_strdup (hosts_address (world->off, 0));
   world->greeter_fds[0] = cli_listen (&world->hosts[AT_GREETER]);
   world->greeter_fds[1] = cli_listen (&world->hosts[AT_CLOSER]);
   world->pids[0] = serve_tls (world, AT_TLS, "server.pem");
@@ -236,6 +245,7 @@ stop (void **state)
   process_kill (world->pids[0]);
   process_kill (world->pids[1]);
   close (world->silent_fd);
+  hosts_free (world->off);
   close (world->greeter_fds[0]);
   close (world->greeter_fds[1]);
   zk_ensemble_stop (world->ensemble);
@@ -265,6 +275,11 @@ start_row (World *world, gsize row, const char *timeout, const char *const *verb
   const gboolean has_command = verb[0][0] != 'w' && verb[0][0] != 'd';
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
 
+  if (rows[row].descriptors != NULL)
+    {
+      g_ptr_array_add (argv, g_find_program_in_path ("prlimit"));
+      g_ptr_array_add (argv, g_strconcat ("--nofile=", rows[row].descriptors, NULL));
+    }
   for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
     g_ptr_array_add (argv, g_strdup (usual[i]));
   for (int i = 0; i < MAX_WORDS && rows[row].words[i] != NULL; i++)
@@ -291,9 +306,9 @@ check_row (gsize row, Cli *cli, const char *verb)
   gboolean good = code == rows[row].code && strchr (err, '\n') == err + strlen (err) - 1;
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    good = good
-           && (strstr (err, rows[i].cause) != NULL)
-                  == (strcmp (rows[i].cause, rows[row].cause) == 0);
+    good =
+        good
+        && (strstr (err, rows[i].cause) != NULL) == (strcmp (rows[i].cause, rows[row].cause) == 0);
   if (!good)
     {
       print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
@@ -389,6 +404,7 @@ the_library_tells_the_same_causes (void **state)
     { AT_CLOSER, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
     { AT_FULL, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
     { AT_SILENT, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT, "no answer" },
+    { AT_OFF, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT, "no answer" },
     { AT_NO_QUORUM, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
     { AT_WANTS_SASL, -1, "requires clients to authenticate" },
   };
@@ -458,7 +474,9 @@ mistakes_in_connect_strings (void **state)
     { "a:1,tls://b:1", "before every server or before none" },
     { "a:1/x//y", "one of its parts is empty" },
     { "a:1/../y", "one of its parts is relative" },
-    { "\xef\xbb\xbf" "a:1", "\\xef\\xbb\\xbf" },
+    { "\xef\xbb\xbf"
+      "a:1",
+      "\\xef\\xbb\\xbf" },
     { "a\xe2\x80\x8b:1", "\\xe2\\x80\\x8b" },
   };
 
@@ -502,6 +520,100 @@ a_lock_below_an_ephemeral_node (void **state)
   assert_ok (curator_lock_release (holder, 0, NULL, &error), &error);
 }
 
+/* The connection is there, and the server closes it at each node that is to be created. */
+static void
+a_payload_that_the_server_does_not_take (void **state)
+{
+  static const char *const options[] = { "-Djute.maxbuffer=1024", NULL };
+  static const char *const cause = "at a payload of 2000 bytes: is its jute.maxbuffer less?";
+  static const char *const words[] = { "-n", "--wait=600", "-s", "--revocable" };
+  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
+  g_autofree char *data = g_strnfill (2000, 'x');
+  g_autoptr (GError) error = NULL;
+  assert_non_null (server);
+  const char *hosts = zk_server_address (server);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autoptr (Cli) cli =
+          cli_zkflock (hosts, words[i], "--label", data, "/payload", "true", NULL);
+      const gboolean is_empty = g_str_equal (words[i], "--revocable");
+      const int code = cli_wait (cli, CLI_MS);
+      g_autofree char *err = cli_stderr (cli);
+      if (code != (is_empty ? 0 : 69)
+          || (!is_empty && (strstr (err, cause) == NULL || strstr (err, hosts) == NULL)))
+        fail_msg ("%s: %d: %s", words[i], code, err);
+    }
+  g_autoptr (CuratorClient) client = client_new (hosts);
+  curator_client_set_default_data (client, data, 2000);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/payload");
+  assert_false (curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, &error));
+  assert_non_null (strstr (error->message, cause));
+  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
+  curator_client_close (client);
+  zk_server_stop (server);
+}
+
+#if HAS_TLS
+typedef struct
+{
+  int fd;
+  gint stopped; /* atomic */
+} LateGreeter;
+
+/* The first connection gets no answer, each further one what is no TLS. */
+static gpointer
+greet_late (gpointer data)
+{
+  LateGreeter *greeter = data;
+  int first = -1;
+
+  while (!g_atomic_int_get (&greeter->stopped))
+    {
+      const int fd = accept (greeter->fd, NULL, NULL);
+      if (fd >= 0 && first < 0)
+        {
+          first = fd;
+        }
+      else if (fd >= 0)
+        {
+          (void) !write (fd, "SSH-2.0-test\r\n", 14);
+          close (fd);
+        }
+      wait_ms (5);
+    }
+  close (first);
+  return NULL;
+}
+
+/* The client waits for its own handshake still; who asks once more sees why there will be none. */
+static void
+the_code_is_of_the_cause_that_is_told (void **state)
+{
+  World *world = *state;
+  g_autofree char *ca = g_strconcat ("--tls-ca=", world->directory, "/ca.pem", NULL);
+  static const char *const words[][2] = { { "-n", "/p" }, { "who", "/p" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      g_autofree char *address = NULL;
+      LateGreeter greeter = { .fd = cli_listen (&address) };
+      GThread *thread = g_thread_new ("greet late", greet_late, &greeter);
+      g_autoptr (Cli) cli =
+          cli_zkflock (address, ca, "--session-timeout=120", "--connect-timeout=2", words[i][0],
+                       words[i][1], i == 0 ? "true" : NULL, NULL);
+      const int code = cli_wait (cli, CLI_MS);
+      g_autofree char *err = cli_stderr (cli);
+      g_atomic_int_set (&greeter.stopped, TRUE);
+      g_thread_join (thread);
+      close (greeter.fd);
+      if (code != 76 || strstr (err, ": TLS: ") == NULL || strstr (err, address) == NULL)
+        fail_msg ("%s: %d: %s", words[i][0], code, err);
+    }
+}
+#endif
+
 int
 main (void)
 {
@@ -509,6 +621,10 @@ main (void)
     cmocka_unit_test (mistakes_in_connect_strings),
     cmocka_unit_test (a_lock_below_an_ephemeral_node),
     cmocka_unit_test (the_library_tells_the_same_causes),
+    cmocka_unit_test (a_payload_that_the_server_does_not_take),
+#if HAS_TLS
+    cmocka_unit_test (the_code_is_of_the_cause_that_is_told),
+#endif
     cmocka_unit_test (every_cause_is_told_apart),
     cmocka_unit_test (a_try_ends_at_once),
   };

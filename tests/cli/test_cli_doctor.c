@@ -37,8 +37,8 @@ standalone_servers_are_no_ensemble (void **state)
       assert_non_null (strstr (text, line));
     }
   /* The same server twice is one. */
-  g_autofree char *twice = g_strdup_printf ("%s,%s", zk_server_address (servers[0]),
-                                            zk_server_address (servers[0]));
+  g_autofree char *twice =
+      g_strdup_printf ("%s,%s", zk_server_address (servers[0]), zk_server_address (servers[0]));
   g_autofree char *content = ask_doctor (twice, 0);
   assert_string_equal (content, "");
   for (int i = 0; i < 3; i++)
@@ -62,7 +62,8 @@ servers_of_different_ensembles (void **state)
   g_autofree char *text = ask_doctor (behind, 1);
   assert_non_null (strstr (text, line));
   g_autofree char *other = ask_doctor (before, 1);
-  g_autofree char *mark = g_strdup_printf ("no member of the ensemble of %s:", zk_server_address (alone));
+  g_autofree char *mark =
+      g_strdup_printf ("no member of the ensemble of %s:", zk_server_address (alone));
   assert_non_null (strstr (other, mark));
   zk_server_stop (alone);
   ZkEnsemble *two = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
@@ -71,12 +72,79 @@ servers_of_different_ensembles (void **state)
   g_autofree char *leaders = ask_doctor (both, 1);
   for (int i = 0; i < 3; i++)
     {
-      g_autofree char *apart =
-          g_strdup_printf ("problem: %s: it is a ", zk_server_address (zk_ensemble_server (two, i)));
+      g_autofree char *apart = g_strdup_printf ("problem: %s: it is a ",
+                                                zk_server_address (zk_ensemble_server (two, i)));
       assert_non_null (strstr (leaders, apart));
     }
   zk_ensemble_stop (two);
   zk_ensemble_stop (one);
+}
+
+/* As servers are by default: no word but srvr. Followers differ in what they have in /zookeeper/config only. */
+static void
+servers_that_allow_srvr_only (void **state)
+{
+  const ZkEnsembleSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
+                                  .sync_limit = 5,
+                                  .config = "4lw.commands.whitelist=srvr\n" };
+  ZkEnsemble *ensembles[2];
+  const char *followers[2];
+
+  for (int i = 0; i < 2; i++)
+    {
+      ensembles[i] = zk_ensemble_start_as (&setup);
+      assert_non_null (ensembles[i]);
+      const int leader = zk_ensemble_leader (ensembles[i]);
+      assert_in_range (leader, 0, 2);
+      followers[i] = zk_server_address (zk_ensemble_server (ensembles[i], (leader + 1) % 3));
+      g_autofree char *whole = ask_doctor (zk_ensemble_connect_string (ensembles[i]), 0);
+      assert_null (strstr (whole, "members that vote"));
+      g_autofree char *part = ask_doctor (followers[i], 0);
+      assert_non_null (strstr (part, "3 members that vote, the connect string 1 servers"));
+    }
+  g_autofree char *both = g_strdup_printf ("%s,%s", followers[0], followers[1]);
+  g_autofree char *line =
+      g_strdup_printf ("problem: %s: it is a follower, and no member of the ensemble of %s",
+                       followers[1], followers[0]);
+  g_autofree char *text = ask_doctor (both, 1);
+  assert_non_null (strstr (text, line));
+  for (int i = 0; i < 2; i++)
+    zk_ensemble_stop (ensembles[i]);
+}
+
+/* The server's JVM has another time than this machine. */
+static void
+a_clock_that_is_wrong (void **state)
+{
+  static const struct
+  {
+    const char *ahead_s;
+    const char *text; /* NULL: content */
+  } clocks[] = { { "0", NULL },
+                 { "3600", "s ahead of that of this machine" },
+                 { "-3600", "s behind that of this machine" } };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (clocks); i++)
+    {
+      g_setenv ("LD_PRELOAD", OTHER_CLOCK, TRUE);
+      g_setenv ("OTHER_CLOCK_AHEAD", clocks[i].ahead_s, TRUE);
+      ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+      g_unsetenv ("LD_PRELOAD");
+      g_unsetenv ("OTHER_CLOCK_AHEAD");
+      assert_non_null (server);
+      g_autofree char *text =
+          ask_doctor (zk_server_address (server), clocks[i].text != NULL ? 1 : 0);
+      if (clocks[i].text == NULL)
+        {
+          assert_string_equal (text, "");
+        }
+      else
+        {
+          assert_true (g_str_has_prefix (text, "warning: "));
+          assert_non_null (strstr (text, clocks[i].text));
+        }
+      zk_server_stop (server);
+    }
 }
 
 typedef struct
@@ -98,10 +166,9 @@ static void
 an_observer_is_told (void **state)
 {
   static const char *const options[] = { "-Dzookeeper.skipACL=yes", NULL };
-  const ZkEnsembleSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
-                                  .sync_limit = 5,
-                                  .java_options = options,
-                                  .reconfig = TRUE };
+  const ZkEnsembleSetup setup = {
+    .tick_ms = ZK_SERVER_DEFAULT_TICK_MS, .sync_limit = 5, .java_options = options, .reconfig = TRUE
+  };
   ZkEnsemble *ensemble = zk_ensemble_start_as (&setup);
   g_autoptr (GString) lines = g_string_new (NULL);
   g_autofree char *line = NULL;
@@ -119,8 +186,8 @@ an_observer_is_told (void **state)
   RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, 0)));
   Reconfig reconfig = { .raw = raw, .joining = joining };
   assert_true (wait_until (try_reconfig, &reconfig, CLI_MS));
-  g_autofree char *hosts = g_strdup_printf ("%s,%s", zk_ensemble_connect_string (ensemble),
-                                            zk_server_address (fourth));
+  g_autofree char *hosts =
+      g_strdup_printf ("%s,%s", zk_ensemble_connect_string (ensemble), zk_server_address (fourth));
   g_autofree char *observer =
       g_strdup_printf ("warning: %s: it is an observer", zk_server_address (fourth));
   g_autofree char *text = ask_doctor (hosts, 1);
@@ -134,7 +201,8 @@ an_observer_is_told (void **state)
 static void
 connections_of_an_address_run_out (void **state)
 {
-  const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS, .config = "maxClientCnxns=5\n" };
+  const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
+                                .config = "maxClientCnxns=5\n" };
   ZkServer *server = zk_server_start_as (&setup);
   RawZk *raw[3];
 
@@ -154,6 +222,8 @@ main (void)
   const struct CMUnitTest tests[] = {
     cmocka_unit_test (standalone_servers_are_no_ensemble),
     cmocka_unit_test (servers_of_different_ensembles),
+    cmocka_unit_test (servers_that_allow_srvr_only),
+    cmocka_unit_test (a_clock_that_is_wrong),
     cmocka_unit_test (an_observer_is_told),
     cmocka_unit_test (connections_of_an_address_run_out),
   };

@@ -197,6 +197,115 @@ nodes_of_an_application_do_not_matter (void **state)
   g_free (cli_run (fixture, 0, "/application", "true", NULL));
 }
 
+/* One line if they differ, and else nothing. */
+static void
+assert_told (Cli *cli, int theirs, int ours)
+{
+  g_autofree char *err = cli_stderr (cli);
+  g_autofree char *counts =
+      g_strdup_printf ("with a count of %d, and this command with %d: ", theirs, ours);
+
+  if (theirs == ours)
+    {
+      assert_string_equal (err, "");
+      return;
+    }
+  assert_non_null (strstr (err, counts));
+  assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
+}
+
+/* Each count meets each: beside a holder, and refused by it. */
+static void
+another_count_is_told (void **state)
+{
+  static const char *const leases[] = { NULL, "--leases=1", "--leases=2", "--leases=3" };
+
+  for (int theirs = 1; theirs <= 3; theirs++)
+    {
+      for (int ours = 1; ours <= 3; ours++)
+        {
+          const Mode held = { "held", "a semaphore", { leases[theirs] } };
+          const Mode rival = { "rival", "a semaphore", { leases[ours], "-n" } };
+          g_autofree char *path = g_strdup_printf ("/counts/%d-%d", theirs, ours);
+          g_autofree char *mark = cli_new_file ();
+          g_autofree char *summary = g_strdup_printf ("semaphore of %d, 1 holds, 0 wait", theirs);
+          G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (*state, &held, FALSE, path);
+          g_autoptr (Cli) cli = start (*state, &rival, FALSE, path, "turn", mark);
+          assert_int_equal (cli_wait (cli, CLI_MS), ours > 1 ? 0 : 1);
+          assert_told (cli, theirs, ours);
+          g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
+          assert_non_null (strstr (who, summary));
+          g_unlink (mark);
+        }
+    }
+}
+
+static void
+views_show_counts (void **state)
+{
+  static const Mode two = { "two", "a semaphore", { "--leases=2" } };
+  static const Mode three = { "three", "a semaphore", { "--leases=3" } };
+  static const Mode one = { "one", "a semaphore", { "--leases=1" } };
+  const char *path = "/counts/mixed";
+  g_autofree char *mark = cli_new_file ();
+  G_GNUC_UNUSED g_autoptr (Cli) first = start_holder (*state, &two, FALSE, path);
+  g_free (cli_run (*state, 0, "doctor", "--session-timeout", "10", path, NULL));
+  g_autoptr (Cli) second = start_holder (*state, &three, FALSE, path);
+  g_autoptr (Cli) waiter = start (*state, &one, FALSE, path, "turn", mark);
+
+  assert_true (cli_wait_text (second->err, "with a count of 2, and this command with 3", CLI_MS));
+  assert_true (cli_wait_text (waiter->err, "with a count of 3, and this command with 1", CLI_MS));
+  assert_int_equal (cli_wait (waiter, 0), -1);
+  g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
+  assert_non_null (strstr (who, "semaphore of 1 to 3, 2 hold, 1 waits"));
+  g_autofree char *json = cli_run (*state, 0, "who", "--json", path, NULL);
+  for (int i = 1; i <= 3; i++)
+    {
+      g_autofree char *field = g_strdup_printf ("\"count\":%d", i);
+      g_autofree char *cell = g_strdup_printf (" -N %d ", i);
+      assert_non_null (strstr (json, field));
+      assert_non_null (strstr (who, cell));
+    }
+  g_autofree char *doctor = cli_run (*state, 1, "doctor", "--session-timeout", "10", path, NULL);
+  assert_non_null (
+      strstr (doctor, "came with counts from 1 to 3: as many hold it as the greatest"));
+  assert_non_null (strstr (doctor, "give all the same -N"));
+}
+
+/* Java, the library and older versions write none; a mutex has none, whatever its label says. */
+static void
+who_shows_no_count_has_none (void **state)
+{
+  static const char *const labels[] = {
+    "", "10.0.0.1", "old@host:12", "-N 3", "me -N 3x", "me -N "
+  };
+  Fixture *fixture = *state;
+  const char *server = fixture_server (fixture);
+  g_autofree char *longest = g_strnfill (4096, 'x');
+
+  for (gsize i = 0; i < G_N_ELEMENTS (labels); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/counts/none%d", (int) i);
+      g_autofree char *folder = g_strconcat (path, "/leases", NULL);
+      g_autofree char *node =
+          g_strconcat (folder, "/_c_0d5cc5ee-d291-4df3-8b53-5a6d1d2b2c11-lease-", NULL);
+      raw_zk_make_path (fixture->raw, folder);
+      assert_int_equal (
+          raw_zk_create (fixture->raw, node, labels[i], ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
+      g_autoptr (Cli) cli = cli_zkflock (server, "-n", "-N", "2", path, "true", NULL);
+      assert_int_equal (cli_wait (cli, CLI_MS), 0);
+      g_autofree char *err = cli_stderr (cli);
+      assert_string_equal (err, "");
+      g_autofree char *json = cli_run (fixture, 0, "who", "--json", path, NULL);
+      assert_null (strstr (json, "\"count\""));
+    }
+  g_autoptr (Cli) mutex = cli_zkflock (server, "--label", "me -N 2", "/counts/mutex", NULL);
+  assert_true (cli_wait_lines (mutex->out, "", 1, CLI_MS));
+  g_autofree char *who = cli_run (fixture, 0, "who", "/counts/mutex", NULL);
+  assert_non_null (strstr (who, "mutex, 1 holds"));
+  g_free (cli_run (fixture, 0, "--label", longest, "-N", "2", "/counts/long", "true", NULL));
+}
+
 int
 main (void)
 {
@@ -207,6 +316,9 @@ main (void)
     cmocka_unit_test (kinds_of_other_programs),
     cmocka_unit_test (views_show_both_kinds),
     cmocka_unit_test (nodes_of_an_application_do_not_matter),
+    cmocka_unit_test (another_count_is_told),
+    cmocka_unit_test (views_show_counts),
+    cmocka_unit_test (who_shows_no_count_has_none),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

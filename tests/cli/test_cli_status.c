@@ -359,7 +359,7 @@ append_status (GString *all, const char *file)
   append_output (all, "status", text);
 }
 
-/* A mutex that somebody waits for, with a child that is a node of another library and has no owner. */
+/* A mutex that somebody waits for, with a child that is a node of another library and has no owner, and a semaphore. */
 static void
 append_views (Fixture *fixture, GString *all)
 {
@@ -370,6 +370,9 @@ append_views (Fixture *fixture, GString *all)
   assert_true (raw_zk_wait_children (fixture->raw, "/fields/one", 2, CLI_MS));
   assert_int_equal (raw_zk_create (fixture->raw, "/fields/one/x__lock__0000000009", "", 0, NULL),
                     0);
+  g_autoptr (Cli) semaphore =
+      cli_zkflock (fixture_server (fixture), "-N", "2", "/fields/three", NULL);
+  assert_true (cli_wait_lines (semaphore->out, "", 1, CLI_MS));
   g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/fields/one", NULL);
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/fields", NULL);
   g_autofree char *top =

@@ -132,15 +132,18 @@ is_valid_path (const char *path)
          && strstr (path, "//") == NULL;
 }
 
+static guint
+kinds_of_type (int type)
+{
+  return type == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA | SIM_WATCH_EXIST;
+}
+
 /* A watch counts only once its answer has arrived. */
 static gboolean
 is_watching (CuratorZkHandle *handle, SimRequest *request)
 {
   SimWatch *watch = sim_handle_watch (handle, request->path);
-  guint kinds =
-      request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA | SIM_WATCH_EXIST;
-
-  return watch != NULL && (watch->kinds & kinds) != 0;
+  return watch != NULL && (watch->kinds & kinds_of_type (request->number)) != 0;
 }
 
 static int
@@ -339,6 +342,14 @@ op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *p
   return submit (handle, request, ticket);
 }
 
+static void
+op_forget_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
+                   ZooWatcherType type)
+{
+  (void) ops;
+  sim_handle_take_watch (handle, path, kinds_of_type (type));
+}
+
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 /* The clocks are far apart, so that mixing them up fails. */
@@ -405,6 +416,7 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->check = op_check;
   ops->remove_all = op_remove_all;
   ops->remove_all_watches = op_remove_all_watches;
+  ops->forget_watches = op_forget_watches;
   ops->monotonic_us = op_monotonic_us;
   ops->boottime_us = op_boottime_us;
   ops->stepped_us = op_stepped_us;

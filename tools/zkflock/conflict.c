@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/outcome.h"
 #include "base/status.h"
+#include "kinds.h"
 #include "output/text.h"
 
 #define READ_MS 2000 /* the answer to whoever waits for the exit code comes first */
@@ -24,9 +25,14 @@ find_held (const Options *options, CuratorClient *client)
 void
 conflict_report (const Options *options, CuratorClient *client)
 {
-  if (!options->verbose && !options->syslog && !status_is_wanted ())
-    return;
+  if (!options->verbose && !options->syslog && !status_is_wanted ()
+      && options->mode != MODE_SEMAPHORE)
+    {
+      return;
+    }
   g_autoptr (CuratorInspection) held = find_held (options, client);
+  if (held != NULL)
+    kinds_compare_counts (options, held);
   const CuratorParticipant *holder =
       held != NULL ? curator_inspection_get_participant (held, 0) : NULL;
   g_autofree char *label =

@@ -1,7 +1,8 @@
-/* Looks at the paths: locks of another kind, which would not exclude this one, and nesting. */
+/* Looks at the paths: locks of another kind, which would not exclude this one, nesting, and other counts of a semaphore. */
 #include "kinds.h"
 
 #include "base/kind.h"
+#include "base/message.h"
 #include "errands.h"
 
 #include <curator/lock_internals.h>
@@ -19,12 +20,16 @@ static const char *const remedies[] = {
   [KIND_OTHER] = "",
 };
 
+#define COUNTS_MS 1000 /* the look at the counts may keep the release waiting */
+
 typedef struct
 {
   const Options *options;
   CuratorClient *client;
   gboolean is_waiting;
-  gboolean is_nested; /* it waits for a hold that ends after it */
+  gboolean is_nested;           /* it waits for a hold that ends after it */
+  guint n_leases;               /* nodes of a semaphore */
+  CuratorInspection *semaphore; /* or NULL */
   GCancellable *cancellable;
   char *conflict;
   GError *error;
@@ -37,6 +42,7 @@ look_free (Look *look)
 {
   curator_client_unref (look->client);
   g_object_unref (look->cancellable);
+  g_clear_pointer (&look->semaphore, curator_inspection_unref);
   g_free (look->conflict);
   g_clear_error (&look->error);
   g_free (look);
@@ -96,7 +102,7 @@ typedef struct
   CuratorClient *client;
   char *folder;
   GCancellable *cancellable;
-  char **nodes; /* NULL with an error */
+  char **nodes;        /* NULL with an error */
   gboolean is_unclear; /* a name says nothing */
   GError *error;
 } Listing;
@@ -139,15 +145,13 @@ find_other (Look *look, char **nodes, Kind own)
 static int
 find_leases (Look *look, char **nodes)
 {
-  int other = -1;
-
   for (; *nodes != NULL; nodes++)
     {
       Kind kind;
       look->is_nested = look->is_nested || is_around (look, *nodes);
-      other = kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE ? KIND_SEMAPHORE : other;
+      look->n_leases += kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE;
     }
-  return other;
+  return look->n_leases > 0 ? KIND_SEMAPHORE : -1;
 }
 
 /* The kind of a node that only its owner tells from an application's, or -1, perhaps with an error. */
@@ -200,23 +204,19 @@ static char *
 look_at (Look *look, const char *path)
 {
   const Kind own = kind_of_mode (look->options->mode);
-  const gboolean wants_leases = own != KIND_SEMAPHORE || look->is_waiting;
   g_auto (Listing) nodes = { .client = look->client, .cancellable = look->cancellable };
   g_auto (Listing) leases = nodes;
 
   nodes.folder = g_strdup (path);
   leases.folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
-  if (wants_leases)
-    run_listings (&nodes, &leases);
-  else
-    run_listing (&nodes);
-  if (nodes.nodes == NULL || (wants_leases && leases.nodes == NULL))
+  run_listings (&nodes, &leases);
+  if (nodes.nodes == NULL || leases.nodes == NULL)
     {
       GError **cause = nodes.nodes == NULL ? &nodes.error : &leases.error;
       g_propagate_error (&look->error, g_steal_pointer (cause));
       return NULL;
     }
-  const int held = wants_leases ? find_leases (look, leases.nodes) : -1;
+  const int held = find_leases (look, leases.nodes);
   int other = find_other (look, nodes.nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (other < 0 && nodes.is_unclear)
@@ -236,13 +236,63 @@ run_look (gpointer data)
     look->conflict = look_at (look, *path);
 }
 
+void
+kinds_compare_counts (const Options *options, const CuratorInspection *lock)
+{
+  static gboolean is_told;
+  guint least, greatest;
+
+  if (is_told || options->mode != MODE_SEMAPHORE || !kind_find_counts (lock, &least, &greatest))
+    return;
+  const guint own = (guint) options->leases;
+  const guint other = greatest != own ? greatest : least;
+  is_told = other != own;
+  if (is_told)
+    {
+      print_error (
+          options->paths[0],
+          "warning: others came to this semaphore with a count of %u, and this command with %u: "
+          "as many hold it as the greatest allows; give all the same -N",
+          other, own);
+    }
+}
+
+static void
+read_counts (gpointer data)
+{
+  Look *look = data;
+  look->semaphore =
+      curator_inspect (look->client, look->options->paths[0], COUNTS_MS, look->cancellable, NULL);
+}
+
+static void
+on_counts_read (gpointer data)
+{
+  Look *look = data;
+
+  if (look->semaphore != NULL && !g_cancellable_is_cancelled (look->cancellable))
+    kinds_compare_counts (look->options, look->semaphore);
+  look_free (look);
+}
+
+/* The counts of the others at a semaphore cost further reads, for which nobody waits. */
 static void
 on_looked (gpointer data)
 {
   Look *look = data;
+  const guint n_own = look->is_waiting ? 0 : 1;
+  const gboolean has_others = look->options->mode == MODE_SEMAPHORE && look->n_leases > n_own
+                              && look->conflict == NULL && look->error == NULL;
 
   if (!g_cancellable_is_cancelled (look->cancellable))
-    look->done (look->conflict, look->error, look->data);
+    {
+      look->done (look->conflict, look->error, look->data);
+      if (has_others)
+        {
+          errands_run (read_counts, on_counts_read, look);
+          return;
+        }
+    }
   look_free (look);
 }
 

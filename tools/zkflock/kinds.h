@@ -11,8 +11,11 @@ typedef void (*KindsDone) (const char *conflict, const GError *error, gpointer d
 
 /* Looks at all paths of the options, as an errand. options and data must outlive it; done does
  * not run once cancellable is cancelled. is_waiting: also finds a zkflock around this one that holds
- * the lock, so that the wait would never end. */
+ * the lock, so that the wait would never end. Behind done, it compares the counts of a semaphore. */
 void kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,
                  GCancellable *cancellable, KindsDone done, gpointer data);
+
+/* Says once that others have come to the semaphore with another count than the options have. */
+void kinds_compare_counts (const Options *options, const CuratorInspection *lock);
 
 #endif

@@ -333,7 +333,6 @@ iterate_until_decided (Run *run)
   g_clear_handle_id (&run->late_timer, g_source_remove);
   g_clear_handle_id (&run->outage.timer, g_source_remove);
   g_clear_pointer (&run->place, place_stop);
-  g_cancellable_cancel (run->looking);
   signals_set_handler (NULL, NULL);
 }
 
@@ -342,6 +341,7 @@ static int
 report_failed_wait (Run *run)
 {
   g_cancellable_cancel (run->cancellable);
+  g_cancellable_cancel (run->looking);
   if (run->signal != 0)
     {
       print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);

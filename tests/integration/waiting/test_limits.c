@@ -75,6 +75,93 @@ TEST (test_p10_twenty_thousand_in_front)
   curator_client_close (client);
 }
 
+/* One session's waiters, behind a server that does not take the list of their watches. */
+typedef struct
+{
+  Fixture *fixture;
+  gint64 session;
+  int wanted;        /* watches */
+  int n_connections; /* so far */
+} Crowd;
+
+static gboolean
+are_connected_again (gpointer data)
+{
+  Crowd *crowd = data;
+  return proxy_accepted (crowd->fixture->proxy) > crowd->n_connections;
+}
+
+static gboolean
+watches_are_back (gpointer data)
+{
+  Crowd *crowd = data;
+  return four_letter_watches_of_session (fixture_server (crowd->fixture), crowd->session)
+         >= crowd->wanted;
+}
+
+/* A third of the waiters is a semaphore's, which watches children. plant: what is in front of the waiter. */
+static Taking *
+start_waiter (Fixture *fixture, CuratorClient *client, int i, char **plant)
+{
+  const gboolean is_semaphore = i % 3 == 0;
+  g_autofree char *path = g_strdup_printf ("/little/%d", i);
+  g_autofree char *folder = g_strconcat (path, is_semaphore ? "/leases" : "", NULL);
+  g_autofree char *node = g_strconcat (folder, is_semaphore ? "/lease-" : "/lock-", NULL);
+
+  raw_zk_make_path (fixture->raw, folder);
+  assert_int_equal (raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, plant), ZOK);
+  if (is_semaphore)
+    {
+      g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 1);
+      return taking_start (semaphore, 1, CURATOR_WAIT_FOREVER, NULL);
+    }
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  return taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
+}
+
+/* This server takes less than the list of watches that libzookeeper sends at each reconnect. The session and the
+ * places in the queues stay, also when it happens again. */
+TEST (a_server_that_takes_less_than_the_list_of_watches)
+{
+  static const char *const options[] = { "-Djute.maxbuffer=4096", NULL };
+  enum
+  {
+    N = 100
+  };
+  Taking *takings[N];
+  char *plants[N];
+  Fixture *little = NULL;
+  assert_int_equal (fixture_start_with ((void **) &little, options), 0);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (little));
+  Crowd crowd = { .fixture = little,
+                  .session = curator_client_get_session_id (client),
+                  .wanted = N };
+
+  for (int i = 0; i < N; i++)
+    takings[i] = start_waiter (little, client, i, &plants[i]);
+  for (int cut = 0; cut < 3; cut++)
+    {
+      assert_true (wait_until (watches_are_back, &crowd, LONG_MS));
+      crowd.n_connections = proxy_accepted (little->proxy);
+      proxy_cut (little->proxy);
+      assert_true (wait_until (are_connected_again, &crowd, LONG_MS));
+      assert_true (wait_until (watches_are_back, &crowd, LONG_MS));
+      print_message ("%d connections\n", proxy_accepted (little->proxy) - crowd.n_connections);
+    }
+  for (int i = 0; i < N; i++)
+    {
+      assert_false (taking_has_returned (takings[i]));
+      assert_int_equal (raw_zk_delete (little->raw, plants[i]), ZOK);
+      taking_assert_granted (takings[i]);
+      assert_int_equal (curator_lease_get_session_id (taking_lease (takings[i], 0)), crowd.session);
+      taking_give_back (takings[i]);
+      taking_free (takings[i]);
+      g_free (plants[i]);
+    }
+  curator_client_close (client);
+  fixture_stop ((void **) &little);
+}
+
 /* Set by zoo_set_debug_level(); declared in no header. */
 extern ZooLogLevel logLevel;
 

@@ -1,6 +1,7 @@
 /* The client that the options describe. */
 #include "base/connect.h"
 
+#include "base/kind.h"
 #include "base/outcome.h"
 #include "base/secret.h"
 
@@ -77,7 +78,10 @@ connect_start (const Options *options, int *exit_code)
   g_autoptr (CuratorClient) client = curator_client_new (options->hosts, policy);
   curator_client_set_session_timeout (client, options->session_timeout_ms);
   curator_client_set_connection_timeout (client, options->connect_timeout_ms);
-  curator_client_set_default_data (client, options->label, strlen (options->label));
+  g_autofree char *label = options->mode == MODE_SEMAPHORE
+                               ? kind_label_with_count (options->label, options->leases)
+                               : g_strdup (options->label);
+  curator_client_set_default_data (client, label, strlen (label));
   /* Views write nothing, and read labels in either form. */
   curator_client_set_compression (
       client, options->compression || (options->verb != VERB_LOCK && options->verb != VERB_REVOKE));
@@ -146,12 +150,14 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
     wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
+  const gboolean is_tls_refused =
+      options->secure.is_tls && probe_all_refuse_tls (probe != NULL ? probe : asked);
   const gboolean adds = error != NULL && probe_some_serve (probe != NULL ? probe : asked);
   print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
                options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (asked);
-  return code;
+  return is_tls_refused ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
 }
 
 /* A chroot follows the last server, which may begin with "tls://". */

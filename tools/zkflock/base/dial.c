@@ -123,10 +123,16 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
   if (line->connection == NULL)
     {
       /* Timed out is what a server is that accepts the connection and does not answer. */
-      failure->code = g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT)
-                          ? G_IO_ERROR_HOST_UNREACHABLE
-                          : failure->code;
-      g_propagate_error (error, g_steal_pointer (&failure));
+      if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+        {
+          g_set_error_literal (
+              error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
+              "no answer to a connect: is the machine off, or a firewall in between?");
+        }
+      else
+        {
+          g_propagate_error (error, g_steal_pointer (&failure));
+        }
       return FALSE;
     }
   line->deadline_us =
@@ -148,12 +154,12 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
 }
 
 static gboolean
-write_all (Line *line, const char *text, GError **error)
+write_all (Line *line, const void *bytes, gsize size, GError **error)
 {
   if (line->session != NULL)
-    return dial_session_write (line->session, text, strlen (text), error) >= 0;
+    return dial_session_write (line->session, bytes, size, error) >= 0;
   return g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (line->connection)),
-                                    text, strlen (text), NULL, NULL, error);
+                                    bytes, size, NULL, NULL, error);
 }
 
 /* -1: it failed, or the answer is late. */
@@ -170,7 +176,7 @@ read_some (Line *line, char *buffer, gsize size, GError **error)
 }
 
 /* Until the server closes the connection, or is late. What came before still shows the protocol. */
-static char *
+static GBytes *
 read_all (Line *line, GError **error)
 {
   g_autoptr (GString) text = g_string_new (NULL);
@@ -185,15 +191,16 @@ read_all (Line *line, GError **error)
       g_propagate_error (error, g_steal_pointer (&failure));
       return NULL;
     }
-  return g_strdup (text->str);
+  return g_string_free_to_bytes (g_steal_pointer (&text));
 }
 
-char *
-dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, GError **error)
+GBytes *
+dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size, gint64 timeout_ms,
+               GError **error)
 {
   Line line;
   DialCertificate certificate = { 0 };
-  char *answer = NULL;
+  GBytes *answer = NULL;
 
   if (!call (dial, address, timeout_ms, &line, error))
     return NULL;
@@ -204,13 +211,23 @@ dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, 
       g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
                            certificate.refusal);
     }
-  else if (write_all (&line, word, error))
+  else if (write_all (&line, bytes, size, error))
     {
       answer = read_all (&line, error);
     }
   g_free (certificate.refusal);
   hang_up (&line);
   return answer;
+}
+
+char *
+dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, GError **error)
+{
+  g_autoptr (GBytes) answer = dial_exchange (dial, address, word, strlen (word), timeout_ms, error);
+  gsize size;
+  const char *text = answer != NULL ? g_bytes_get_data (answer, &size) : NULL;
+
+  return answer != NULL ? g_strndup (text != NULL ? text : "", size) : NULL;
 }
 
 gboolean

@@ -1,7 +1,10 @@
-/* The kinds of lock, which do not exclude each other, by the names of their nodes. Pure. */
+/* The kinds of lock, which do not exclude each other, by the names of their nodes, and the counts of semaphores, by
+ * what the nodes contain. Pure. */
 #include "base/kind.h"
 
 #include <string.h>
+
+#define COUNT_MARK " -N "
 
 /* What the names of nodes end with, before their number. */
 static const struct
@@ -30,7 +33,7 @@ kind_to_word (Kind kind)
 {
   static const char *const words[] = {
     [KIND_MUTEX] = "mutex",        [KIND_READ_WRITE] = "read-write", [KIND_SEMAPHORE] = "semaphore",
-    [KIND_LATCH] = "leader latch", [KIND_KAZOO] = "kazoo",     [KIND_OTHER] = "other",
+    [KIND_LATCH] = "leader latch", [KIND_KAZOO] = "kazoo",           [KIND_OTHER] = "other",
   };
   return words[kind];
 }
@@ -63,4 +66,41 @@ kind_of_node (const char *node, Kind *kind)
         }
     }
   return FALSE;
+}
+
+char *
+kind_label_with_count (const char *label, int count)
+{
+  g_autofree char *text = g_strdup_printf ("%s" COUNT_MARK "%d", label, count);
+  return strlen (text) <= MAX_LABEL_LENGTH ? g_steal_pointer (&text) : g_strdup (label);
+}
+
+guint
+kind_get_count (const CuratorParticipant *one)
+{
+  const CuratorParticipantKind kind = curator_participant_get_kind (one);
+  gsize length;
+  const char *data = g_bytes_get_data (curator_participant_get_data (one), &length);
+  const char *mark = length > 0 ? g_strrstr_len (data, (gssize) length, COUNT_MARK) : NULL;
+  guint64 count = 0;
+
+  if (mark == NULL || (kind != CURATOR_PARTICIPANT_LEASE && kind != CURATOR_PARTICIPANT_TURN))
+    return 0;
+  mark += strlen (COUNT_MARK);
+  g_autofree char *digits = g_strndup (mark, (gsize) (data + length - mark));
+  return g_ascii_string_to_unsigned (digits, 10, 1, G_MAXINT, &count, NULL) ? (guint) count : 0;
+}
+
+gboolean
+kind_find_counts (const CuratorInspection *lock, guint *least, guint *greatest)
+{
+  *least = G_MAXUINT;
+  *greatest = 0;
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
+    {
+      const guint count = kind_get_count (curator_inspection_get_participant (lock, i));
+      *least = count > 0 ? MIN (*least, count) : *least;
+      *greatest = MAX (*greatest, count);
+    }
+  return *greatest > 0;
 }

@@ -1,9 +1,10 @@
 #ifndef ZKFLOCK_KIND_H
 #define ZKFLOCK_KIND_H
 
-#include <glib.h>
+#include <curator/curator.h>
 
-#define KIND_DIGITS 10 /* of a sequence number */
+#define KIND_DIGITS      10   /* of a sequence number */
+#define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
 
 typedef enum
 {
@@ -24,5 +25,12 @@ gboolean kind_of_node (const char *node, Kind *kind);
 /* The name says nothing and ends like those of other recipes, in digits of a number or of a UUID: an
  * inspection tells whether a session owns it. */
 gboolean kind_is_unclear (const char *node);
+
+/* What a contender for a semaphore writes into its nodes: its label, and its count behind it if that fits. */
+char *kind_label_with_count (const char *label, int count);
+/* The count that the node of a contender for a semaphore shows, or 0: another program's. */
+guint kind_get_count (const CuratorParticipant *one);
+/* The least and the greatest of the counts, which are equal if all who show one have the same. FALSE: nobody does. */
+gboolean kind_find_counts (const CuratorInspection *lock, guint *least, guint *greatest);
 
 #endif

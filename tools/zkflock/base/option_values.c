@@ -1,9 +1,9 @@
 /* The values of the options, and which of them may be combined. */
 #include "base/options-private.h"
 
-#include <string.h>
+#include "base/kind.h"
 
-#define MAX_LABEL_LENGTH 4096 /* the library's limit for the payload of a node */
+#include <string.h>
 
 static gboolean
 is_set (char *const *text)

@@ -6,6 +6,7 @@
 #include "views/views.h"
 
 #include "base/connect.h"
+#include "base/kind.h"
 #include "base/outcome.h"
 #include "output/text.h"
 #include "views/doctor_ensemble.h"
@@ -93,7 +94,8 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
   if (curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_OTHER)
     {
       g_autofree char *summary = who_summary (lock);
-      doctor_report (doctor, LEVEL_NOTE, "kinds", curator_inspection_get_path (lock), "%s", summary);
+      doctor_report (doctor, LEVEL_NOTE, "kinds", curator_inspection_get_path (lock), "%s",
+                     summary);
     }
   else if (others != NULL)
     {
@@ -127,6 +129,21 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
   if (leaves->len > 1)
     report_foreign (doctor, lock, (const char *const *) leaves->pdata);
   return TRUE;
+}
+
+static void
+check_counts (Doctor *doctor, const CuratorInspection *lock)
+{
+  guint least, greatest;
+
+  if (kind_find_counts (lock, &least, &greatest) && least != greatest)
+    {
+      doctor_report (
+          doctor, LEVEL_PROBLEM, "counts", curator_inspection_get_path (lock),
+          "its contenders came with counts from %u to %u: as many hold it as the greatest "
+          "allows; give all the same -N",
+          least, greatest);
+    }
 }
 
 static void
@@ -259,6 +276,7 @@ check_locks (Doctor *doctor, GError **error)
       check_counter (doctor, lock);
       check_numbers (doctor, lock);
       check_foreign (doctor, lock);
+      check_counts (doctor, lock);
       check_owners (doctor, lock);
     }
   if (!complete)
@@ -279,7 +297,7 @@ int
 doctor_run (const Options *options)
 {
   int code = 0;
-  Doctor doctor = { .options = options };
+  Doctor doctor = { .options = options, .began_ms = g_get_real_time () / 1000 };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
 

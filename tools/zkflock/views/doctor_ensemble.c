@@ -1,4 +1,5 @@
-/* doctor: whether the servers of the connect string are one ensemble, so that their locks exclude.
+/* doctor: whether the servers of the connect string are one ensemble, so that their locks exclude, and what else
+ * shows about each of them.
  *
  * Threads: the main one. */
 #include "views/doctor_ensemble.h"
@@ -7,6 +8,7 @@
 
 /* Of the connections that a server takes from one address. */
 #define CONNECTIONS_WARNING 0.8
+#define CLOCK_WARNING_MS    2000
 
 static gboolean
 is_mode (const Server *server, const char *mode)
@@ -66,9 +68,10 @@ check_vote (Doctor *doctor, const Server *server)
 {
   if (is_mode (server, "observer"))
     {
-      doctor_report (doctor, LEVEL_WARNING, "observer", server->address,
-                     "it is an observer: it has no vote, and its clients lose their sessions when it "
-                     "is cut off from the members; name members that vote");
+      doctor_report (
+          doctor, LEVEL_WARNING, "observer", server->address,
+          "it is an observer: it has no vote, and its clients lose their sessions when it "
+          "is cut off from the members; name members that vote");
     }
 }
 
@@ -85,8 +88,8 @@ count_most (const Server *server)
   while (g_hash_table_iter_next (&iter, NULL, &address))
     {
       const char *colon = strrchr (address, ':');
-      char *host =
-          colon != NULL ? g_strndup (address, (gsize) (colon - (char *) address)) : g_strdup (address);
+      char *host = colon != NULL ? g_strndup (address, (gsize) (colon - (char *) address))
+                                 : g_strdup (address);
       const guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, host)) + 1;
       g_hash_table_insert (counts, host, GUINT_TO_POINTER (n));
       most = MAX (most, n);
@@ -108,6 +111,56 @@ check_connections (Doctor *doctor, const Server *server)
     }
 }
 
+/* Our own connection was made between the start and now; where it is, the newest one is not older. */
+static void
+check_clock (Doctor *doctor, const Server *server)
+{
+  const gint64 session = curator_client_get_session_id (doctor->client);
+  const gboolean has_ours =
+      server->sessions != NULL && g_hash_table_contains (server->sessions, &session);
+  const gint64 ahead_ms = server->newest_ms - g_get_real_time () / 1000;
+  const gint64 behind_ms = has_ours ? doctor->began_ms - server->newest_ms : 0;
+
+  if (server->newest_ms > 0 && MAX (ahead_ms, behind_ms) > CLOCK_WARNING_MS)
+    {
+      doctor_report (
+          doctor, LEVEL_WARNING, "clocks", server->address,
+          "its clock is %d s %s that of this machine: who, tree and top show wrong ages, no "
+          "lock depends on it; set both by NTP",
+          (int) (MAX (ahead_ms, behind_ms) / 1000), ahead_ms > behind_ms ? "ahead of" : "behind");
+    }
+}
+
+static guint
+count_voters (const char *members)
+{
+  g_auto (GStrv) lines = g_strsplit (members, "\n", -1);
+  guint n = 0;
+
+  for (char **line = lines; *line != NULL; line++)
+    n += strstr (*line, ":observer") == NULL;
+  return n;
+}
+
+/* A name may stand for several servers, so this is no more than a note. */
+static void
+check_names_all (Doctor *doctor)
+{
+  const char *members = NULL;
+
+  for (guint i = 0; i < doctor->servers->len && members == NULL; i++)
+    members = ((const Server *) g_ptr_array_index (doctor->servers, i))->members;
+  const guint n = members != NULL ? count_voters (members) : 0;
+  if (n > doctor->servers->len)
+    {
+      doctor_report (
+          doctor, LEVEL_NOTE, "members", doctor->options->hosts,
+          "the ensemble has %u members that vote, the connect string %u servers: while those "
+          "are away, the others are not asked; name all",
+          n, doctor->servers->len);
+    }
+}
+
 void
 doctor_check_ensemble (Doctor *doctor)
 {
@@ -117,5 +170,7 @@ doctor_check_ensemble (Doctor *doctor)
       check_belongs (doctor, i);
       check_vote (doctor, server);
       check_connections (doctor, server);
+      check_clock (doctor, server);
     }
+  check_names_all (doctor);
 }

@@ -16,6 +16,7 @@ typedef enum
 typedef struct
 {
   const Options *options;
+  gint64 began_ms; /* since 1970, before it was connected */
   CuratorClient *client;
   Dial *dial;
   GPtrArray *servers;

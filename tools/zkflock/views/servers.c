@@ -1,7 +1,8 @@
-/* Asks the servers of a connect string about themselves, by four-letter words. */
+/* Asks the servers of a connect string about themselves, by four-letter words and what they have in /zookeeper/config. */
 #include "views/servers.h"
 
 #include "base/dial.h"
+#include "views/configuration.h"
 
 #include <curator/curator.h>
 #include <stdlib.h>
@@ -123,14 +124,36 @@ new_sessions (void)
   return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
 }
 
+/* "est=…" of a connection is the time by the server's clock at which it was made, in milliseconds. */
+static gint64
+newest_connection_ms (const char *answer)
+{
+  gint64 newest = 0;
+
+  while ((answer = strstr (answer, ",est=")) != NULL)
+    {
+      answer += strlen (",est=");
+      newest = MAX (newest, g_ascii_strtoll (answer, NULL, 10));
+    }
+  return newest;
+}
+
 static void
 parse_cons (Server *server, const char *answer)
 {
   if (!is_forbidden (answer))
     {
+      server->newest_ms = newest_connection_ms (answer);
       server->sessions = new_sessions ();
       parse_sessions (server->sessions, answer);
     }
+}
+
+static char *
+read_members (Dial *dial, const char *address)
+{
+  g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
+  return configuration != NULL ? members_of (configuration) : NULL;
 }
 
 static Server *
@@ -158,6 +181,8 @@ ask_server (Dial *dial, const char *address)
   g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
   if (cons != NULL)
     parse_cons (server, cons);
+  if (server->members == NULL && g_strcmp0 (server->mode, "standalone") != 0)
+    server->members = read_members (dial, address);
   return server;
 }
 

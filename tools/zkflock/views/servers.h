@@ -8,14 +8,16 @@ typedef struct
 {
   char *address;
   char *mode;    /* "standalone", "leader", ...; NULL: unknown */
-  char *members; /* of its ensemble, as "conf" shows them; NULL: unknown, or standalone */
+  char *members; /* of its ensemble, one a line in order; NULL: unknown, or standalone */
   char *trouble; /* NULL, or why the server does not answer; not for its certificate */
   DialCertificate certificate; /* with TLS */
   gboolean allows_conf;        /* whether it answers "conf" */
   gint64 tick_ms;              /* milliseconds; 0: unknown */
-  gint64 max_connections; /* from one address; 0: unknown, or no limit */
+  gint64 max_connections;      /* from one address; 0: unknown, or no limit */
   gint64 min_timeout_ms;
   gint64 max_timeout_ms;
+  gint64
+      newest_ms;   /* when the newest session was connected, by its clock, since 1970; 0: unknown */
   int secure_port; /* its port for TLS, as "conf" shows it; 0: unknown */
   /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not allowed. */
   GHashTable *sessions;

@@ -69,6 +69,18 @@ who_is_free (const CuratorInspection *inspection)
   return curator_inspection_get_n_participants (inspection) == 0 && find_kinds (inspection) == 0;
 }
 
+/* NULL: none is shown. */
+static char *
+show_counts (const CuratorInspection *inspection)
+{
+  guint least, greatest;
+
+  if (!kind_find_counts (inspection, &least, &greatest))
+    return NULL;
+  return least == greatest ? g_strdup_printf ("%u", least)
+                           : g_strdup_printf ("%u to %u", least, greatest);
+}
+
 char *
 who_summary (const CuratorInspection *inspection)
 {
@@ -85,9 +97,11 @@ who_summary (const CuratorInspection *inspection)
                                       names, n, n == 1 ? "node" : "nodes")
                    : g_strdup_printf ("has nodes of %s, which no session owns", names);
     }
-  return g_strdup_printf (
-      "%s, %u %s, %u %s", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
-      held, held == 1 ? "holds" : "hold", waiting, waiting == 1 ? "waits" : "wait");
+  g_autofree char *counts = show_counts (inspection);
+  return g_strdup_printf ("%s%s%s, %u %s, %u %s",
+                          curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
+                          counts != NULL ? " of " : "", counts != NULL ? counts : "", held,
+                          held == 1 ? "holds" : "hold", waiting, waiting == 1 ? "waits" : "wait");
 }
 
 char *
@@ -122,9 +136,8 @@ char *
 who_place (const CuratorParticipant *one)
 {
   return curator_participant_is_holder (one) ? g_strdup ("*")
-         : is_other (one)
-             ? g_strdup ("?")
-             : g_strdup_printf ("%u", curator_participant_get_position (one));
+         : is_other (one)                    ? g_strdup ("?")
+                          : g_strdup_printf ("%u", curator_participant_get_position (one));
 }
 
 void
@@ -226,6 +239,8 @@ append_participant_json (GString *out, const CuratorParticipant *one)
   json_string (out, "node", curator_participant_get_node_path (one), -1);
   json_int (out, "number", curator_participant_get_number (one));
   json_int (out, "token", (gint64) curator_participant_get_token (one));
+  if (kind_get_count (one) > 0)
+    json_int (out, "count", kind_get_count (one));
   json_end_object (out);
 }
 

@@ -1,0 +1,9 @@
+#ifndef ZKFLOCK_CONFIGURATION_H
+#define ZKFLOCK_CONFIGURATION_H
+
+#include "base/dial.h"
+
+/* What a server has in /zookeeper/config: the members of its ensemble, one a line. NULL: it does not say. */
+char *configuration_read (Dial *dial, const char *address, gint64 timeout_ms);
+
+#endif
