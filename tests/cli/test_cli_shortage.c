@@ -8,7 +8,8 @@
  * left: no node, no process, no control group. Judged from outside, by the exit code, the log
  * of the command, the server and the process table. Where not even "zkflock --version" can be
  * loaded, nothing is said about zkflock. A share runs by default, CURATOR_SHORTAGE=all runs
- * all.
+ * all. In the end each call of the C library that may lack something is refused once, at every
+ * point of a run.
  */
 #include "cli.h"
 
@@ -411,7 +412,7 @@ world_close (World *world)
   g_ptr_array_unref (world->folders);
   g_array_unref (world->pids);
   print_message ("%d cells, 2 zkflocks in each: %d commands ran, TERM ended %d in the queue and %d "
-                 "under the command, --max-hold %d, %d ended with 71; %d cells could not be loaded; "
+                 "under the command, --max-hold %d, %d ended with 71; %d cells were not loaded; "
                  "0 aborts, 0 hangs, 0 kept locks, 0 orphans\n",
                  world->n_cells, world->n_ran, world->n_ended[TERM_IN_THE_QUEUE],
                  world->n_ended[TERM_UNDER_THE_COMMAND], world->n_ended[MAXIMUM], world->n_short,
@@ -524,6 +525,58 @@ every_number_in_a_control_group (void **state)
   assert_int_equal (g_rmdir (folder), 0);
 }
 
+/* Whether there is an nth call, which is refused: zkflock ends with 71, or keeps its promise. */
+static gboolean
+refuse_nth (World *world, const char *call, int nth)
+{
+  g_autofree char *preload = g_strconcat ("LD_PRELOAD=", REFUSE_NTH, NULL);
+  g_autofree char *which = g_strconcat ("REFUSE_CALL=", call, NULL);
+  g_autofree char *number = g_strdup_printf ("REFUSE_NTH=%d", nth);
+  g_autofree char *mark = cli_new_file ();
+  g_autofree char *tells = g_strconcat ("REFUSE_MARK=", mark, NULL);
+  g_autofree char *path = g_strdup_printf ("/nth-%s-%d", call, nth);
+  g_autofree char *log = cli_new_file ();
+  g_autoptr (Cli) cli =
+      cli_start ("/usr/bin/env", preload, which, number, tells, ZKFLOCK, "-Z",
+                 fixture_server (world->fixture), "--wait=3", "--max-hold=0.5", "--kill-after=0.2",
+                 path, CLI_COMMAND, "polite", log, "0", NULL);
+  const int code = cli_wait (cli, CLI_MS);
+  const gboolean is_refused = g_unlink (mark) == 0;
+  const gboolean has_begun = cli_wait_lines (log, "BEAT", 1, 0);
+  const gboolean has_been_told = cli_wait_lines (log, "GOT", 1, 0);
+
+  if (!(code == SHORTAGE && !has_begun) && !(code == 75 && has_been_told))
+    {
+      g_autofree char *err = cli_stderr (cli);
+      fail_msg ("%s %d: exit code %d: %s", call, nth, code, err);
+    }
+  if (raw_zk_exists (world->fixture->raw, path))
+    assert_true (raw_zk_wait_children (world->fixture->raw, path, 0, CLI_MS));
+  assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  g_unlink (log);
+  return is_refused;
+}
+
+static void
+at_every_point (void **state)
+{
+  static const char *const calls[] = { "fork",    "pipe2",          "eventfd", "socketpair",
+                                       "socket",  "timerfd_create", "signalfd",
+                                       "pthread_create" };
+  World world = world_open (*state);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      int nth = 1;
+      while (refuse_nth (&world, calls[i], nth))
+        nth++;
+      print_message ("%s: %d points\n", calls[i], nth - 1);
+      assert_true (nth > 1);
+    }
+  g_ptr_array_unref (world.folders);
+  g_array_unref (world.pids);
+}
+
 /* zkflock writes to the descriptors that it was given, and has no file of its own. */
 static void
 a_full_disk (void **state)
@@ -567,6 +620,7 @@ main (void)
     heal_and_test (every_number_in_a_control_group),
     heal_and_test (one_limit_at_a_time),
     heal_and_test (two_limits),
+    heal_and_test (at_every_point),
     heal_and_test (a_full_disk),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
