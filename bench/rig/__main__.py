@@ -179,8 +179,8 @@ def write_report(rows, results, options):
 
 def publish(rows, results, options):
     """Only the parts of the documents whose rows were measured."""
-    page, today = options.publish / "performance-tables.md", date.today().isoformat()
-    operations = options.publish / "operations.md"
+    reports, today = options.publish / "reports", date.today().isoformat()
+    page, operations = reports / "performance-tables.md", options.publish / "operations.md"
     for part, document, file in (("trips", report.trip_document, page), ("secured", report.secured_document, page),
                                  ("capacity", report.fleet_document, operations),
                                  ("ensemble", report.ensemble_document, operations)):
@@ -189,11 +189,11 @@ def publish(rows, results, options):
             report.replace_measured(file, document(chosen, results, options.command, today), part)
     chosen = [row for row in rows if row.part == "scale"]
     if chosen:
-        drawn = plots.draw_scale(chosen, results, options.publish / "plots")
+        drawn = plots.draw_scale(chosen, results, reports / "plots")
         report.replace_measured(page, report.scale_document(chosen, results, options.command, today, drawn), "scale")
     chosen = [row for row in rows if row.part == "measured"]
     if chosen:
-        drawn = plots.draw(chosen, results, options.publish / "plots")
+        drawn = plots.draw(chosen, results, reports / "plots")
         report.replace_measured(page, report.document(chosen, results, options.command, today, drawn), "measured")
         report.replace_measured(page, report.appendix(chosen, results, options.command, today), "appendix")
     say(f"{options.publish} is up to date")

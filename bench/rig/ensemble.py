@@ -12,7 +12,7 @@ SESSION_MS = 30000
 WINDOW = 1  # session timeouts that are measured, after as long a time that is not
 OF_A_PROCESS = 1000  # sessions
 WARM_UP_MS = 3000  # for each server
-THREADS = 6  # of a session, as docs/operations.md says
+THREADS = 6  # of a session of bench_peer
 DESCRIPTORS = 6  # of a session, at most
 SPARE_THREADS = 300  # for three servers, and for what else starts meanwhile
 # Transactions of a session in the time of a session timeout, as docs/operations.md says.

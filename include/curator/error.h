@@ -67,8 +67,8 @@ typedef enum
   /** The timeout passed while the connection was up, and before a server had answered: nobody knows
    *  yet whether another contender is ahead. KeeperException.OperationTimeoutException. */
   CURATOR_ERROR_NO_ANSWER,
-  /** This machine is short of threads, descriptors or memory; the message names the limit. The same
-   *  call may succeed later. OutOfMemoryError, IOException. */
+  /** This machine is short of threads, descriptors, memory or random numbers; the message names the
+   *  limit. The same call may succeed later. OutOfMemoryError, IOException. */
   CURATOR_ERROR_RESOURCES
 } CuratorError;
 

@@ -17,6 +17,7 @@ PACKAGES_TEST=(
   doxygen
   fish
   gnutls-bin
+  jq
   libasio-dev
   libcmocka-dev
   libgtest-dev

@@ -1,9 +1,11 @@
-/* Errors of a secured connection, and of a machine that is short of processes and threads, descriptors, memory
- * or space. Threads: any; no lock. */
+/* Errors of a secured connection, and of a machine that is short of processes and threads,
+ * descriptors, memory, space or random numbers. Threads: any; no lock.
+ */
 #include "channel/channel_error.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 
 static const struct
@@ -38,6 +40,18 @@ curator_shortage_describe (int error)
                               (guint64) limit.rlim_cur, limits[i].what);
     }
   return g_strdup (g_strerror (error));
+}
+
+gboolean
+curator_check_random (GError **error)
+{
+  char byte;
+
+  if (getrandom (&byte, 1, GRND_NONBLOCK) == 1 || errno != EAGAIN)
+    return TRUE;
+  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
+                       "the system has no random numbers yet: it has just started");
+  return FALSE;
 }
 
 void

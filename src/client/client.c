@@ -9,6 +9,7 @@
 #include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
+#include "channel/channel_error.h"
 #include "client/host_address.h"
 #include "client/session_close.h"
 #include "client/session_servers.h"
@@ -161,7 +162,7 @@ curator_client_start (CuratorClient *client, GError **error)
   curator_client_lock (client);
   const gboolean latent = check_latent (client, error);
   curator_client_unlock (client);
-  if (!latent || !curator_settings_prepare (client, error))
+  if (!latent || !curator_check_random (error) || !curator_settings_prepare (client, error))
     return FALSE;
 
   curator_client_lock (client);

@@ -1,12 +1,19 @@
-/* A machine that is short of something: a generated table, one limit at a time and in pairs, from nothing up
- * to more than a run needs.
+/* A machine that is short of something: a generated table, one limit at a time and in pairs,
+ * from nothing up to more than a run needs.
  *
- * In every cell the command runs and ends under the lock, or zkflock ends with 71 and one line. Nothing is
- * left: no node, no process, no control group. Judged from outside, by the exit code, the log of the
- * command, the server and the process table. Where not even "zkflock --version" can be loaded, nothing
- * is said about zkflock. A share runs by default, CURATOR_SHORTAGE=all runs all.
+ * In every cell two zkflocks run. One runs a short command: that has run and ended under the
+ * lock, or zkflock has ended within its -w, or 5 s, with 71 and one line. The other one's
+ * course is one of three: TERM ends it while it waits in the queue, or its command under the
+ * lock, or --max-hold ends a command that goes on for ever; or it ends with 71, too. Nothing is
+ * left: no node, no process, no control group. Judged from outside, by the exit code, the log
+ * of the command, the server and the process table. Where not even "zkflock --version" can be
+ * loaded, nothing is said about zkflock. A share runs by default, CURATOR_SHORTAGE=all runs
+ * all. In the end each call of the C library that may lack something is refused once, at every
+ * point of a run.
  */
 #include "cli.h"
+
+#include "support/metronome.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -16,117 +23,307 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define PARALLEL   6
-#define SHARE      4     /* of the cells, by default */
-#define FIRST_UID  70000 /* a user for each cell, whose processes count */
-#define OTHER_UIDS 5000
-#define SHORTAGE   71
-#define PRLIMIT    "/usr/bin/prlimit"
-#define SETPRIV    "/usr/bin/setpriv"
+#define PARALLEL    6
+#define SHARE       4     /* of the cells, by default */
+#define FIRST_UID   70000 /* each process has a user of its own, because those of a user count */
+#define SHORTAGE    71
+#define PROMISED_MS 5000
+#define PRLIMIT     "/usr/bin/prlimit"
+#define SETPRIV     "/usr/bin/setpriv"
+#define REFUSE      CURATOR_BINARY_DIR "/tests/bin/refuse"
+#define NODE        "/_c_00000000-0000-0000-0000-000000000000-lock-"
 
-typedef struct
+/* Calls that get something from the machine, and how it says that there is no more of it. */
+static const struct
 {
-  const char *option; /* of prlimit */
-  int from;
-  int to;
-  int step;
-} Limit;
-
-static const Limit limits[] = {
-  { "--nproc", 1, 12, 1 },           { "--nofile", 0, 44, 1 },
-  { "--as", 0, 160 << 20, 4 << 20 }, { "--stack", 16 << 10, 2048 << 10, 127 << 10 },
-  { "--memlock", 0, 8192, 4096 },    { "--sigpending", 0, 4, 1 },
+  int error; /* 0: it waits, as where the kernel has no random numbers yet */
+  int call;
+} refusals[] = {
+  { 0, SYS_getrandom },          { ENOSYS, SYS_getrandom },    { EAGAIN, SYS_clone3 },
+  { ENFILE, SYS_eventfd2 },      { ENOMEM, SYS_eventfd2 },     { ENFILE, SYS_timerfd_create },
+  { ENOMEM, SYS_timerfd_create }, { ENFILE, SYS_signalfd4 },   { ENFILE, SYS_pipe2 },
+  { ENFILE, SYS_socket },        { ENOBUFS, SYS_socket },      { EMFILE, SYS_inotify_init1 },
+  { EMFILE, SYS_epoll_create1 }, { ENOMEM, SYS_mlock },        { ENOMEM, SYS_brk },
 };
 
 typedef struct
 {
-  char *first; /* "--nproc=8" */
-  char *second;
-  int number;
+  const char *option; /* of prlimit; NULL: the values are indices of refusals */
+  int from;
+  int to;
+  int step;
+  int near[3]; /* the same in pairs: around what a run needs */
+} Limit;
+
+#define MB (1 << 20)
+#define KB (1 << 10)
+
+static const Limit limits[] = {
+  { "--nproc", 1, 12, 1, { 3, 9, 3 } },
+  { "--nofile", 0, 44, 1, { 12, 44, 16 } },
+  { "--as", 0, 160 * MB, 4 * MB, { 60 * MB, 140 * MB, 40 * MB } },
+  { "--data", 0, 64 * MB, 4 * MB, { 16 * MB, 48 * MB, 16 * MB } },
+  { "--stack", 0, 2032 * KB, 127 * KB, { 143 * KB, 1032 * KB, 889 * KB } },
+  { "--memlock", 0, 8192, 4096, { 0, 0, 1 } },
+  { "--sigpending", 0, 4, 1, { 0, 0, 1 } },
+  { NULL, 0, G_N_ELEMENTS (refusals) - 1, 1, { 0, 6, 2 } },
+};
+
+typedef enum
+{
+  TERM_IN_THE_QUEUE,
+  TERM_UNDER_THE_COMMAND,
+  MAXIMUM,
+  N_COURSES
+} Course;
+
+static const int codes[N_COURSES] = { 128 + SIGTERM, 128 + SIGTERM, 75 };
+
+/* One zkflock. */
+typedef struct
+{
   char *path;
   char *log;
-  Cli *version;
   Cli *cli;
+  int code; /* -1 while it runs */
+} Run;
+
+typedef struct
+{
+  GPtrArray *words;   /* of a command line, which limit */
+  const char *cgroup; /* whose sub-folders limit processes, or NULL */
+  Cli *version;
+  gint64 start_ms;
+  gboolean is_loaded;
+  Run brief;
+  Run other; /* of course */
+  Course course;
 } Cell;
 
 typedef struct
 {
   Fixture *fixture;
   int n_children;
+  GPtrArray *folders; /* of control groups that limit */
+  GArray *pids;       /* of the zkflocks of the cells */
+  Cell cells[PARALLEL];
+  int n;
+  int n_judged;
+  int n_cells;
   int n_ran;
   int n_short;
+  int n_ended[N_COURSES];
   int n_not_loaded;
 } World;
 
-static Cli *
-start (const Cell *cell, int uids, const char *const *arguments)
+static void
+add_word (GPtrArray *words, const char *word)
 {
-  g_autofree char *user = g_strdup_printf ("--reuid=%d", FIRST_UID + uids + cell->number);
-  g_autofree char *group = g_strdup_printf ("--regid=%d", FIRST_UID + uids + cell->number);
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  const char *const before[] = { SETPRIV, user, group, "--clear-groups", PRLIMIT, cell->first };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (before); i++)
-    g_ptr_array_add (argv, (gpointer) before[i]);
-  if (cell->second != NULL)
-    g_ptr_array_add (argv, cell->second);
-  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
-  for (; *arguments != NULL; arguments++)
-    g_ptr_array_add (argv, (gpointer) *arguments);
-  g_ptr_array_add (argv, NULL);
-  return cli_start_strv ((char *const *) argv->pdata);
+  g_ptr_array_add (words, g_strdup (word));
 }
 
 static void
-cell_start (Cell *cell, World *world, char *first, char *second)
+add_refusal (GPtrArray *words, int error, int call)
+{
+  add_word (words, REFUSE);
+  if (error == 0)
+    {
+      add_word (words, "late");
+      return;
+    }
+  g_ptr_array_add (words, g_strdup_printf ("%d", error));
+  g_ptr_array_add (words, g_strdup_printf ("%d", call));
+  g_ptr_array_add (words, g_strdup_printf ("%d", call));
+}
+
+/* One prlimit sets both: it needs something of the machine itself. Refusals are the last limit. */
+static void
+add_limits (GPtrArray *words, const Limit *const *both, const int *values)
+{
+  if (both[0]->option != NULL)
+    add_word (words, PRLIMIT);
+  for (int i = 0; i < 2 && both[i] != NULL; i++)
+    {
+      if (both[i]->option != NULL)
+        g_ptr_array_add (words, g_strdup_printf ("%s=%d", both[i]->option, values[i]));
+      else
+        add_refusal (words, refusals[values[i]].error, refusals[values[i]].call);
+    }
+}
+
+/* The first words of the command line: a user, or a control group, of its own. */
+static void
+add_whose (GPtrArray *argv, const Cell *cell, World *world)
+{
+  static int n = FIRST_UID;
+
+  n++;
+  if (cell->cgroup == NULL)
+    {
+      add_word (argv, SETPRIV);
+      g_ptr_array_add (argv, g_strdup_printf ("--reuid=%d", n));
+      g_ptr_array_add (argv, g_strdup_printf ("--regid=%d", n));
+      add_word (argv, "--clear-groups");
+      add_word (argv, "--pdeathsig=KILL"); /* which a change of the user has cleared */
+    }
+  for (guint i = 0; i < cell->words->len; i++)
+    add_word (argv, g_ptr_array_index (cell->words, i));
+  if (cell->cgroup != NULL)
+    {
+      char *folder = g_strdup_printf ("%s-%d", cell->cgroup, n);
+      assert_int_equal (g_mkdir (folder, 0755), 0);
+      g_ptr_array_add (world->folders, folder);
+      add_word (argv, folder);
+    }
+}
+
+static Cli *
+start (const Cell *cell, World *world, const char *const *arguments)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+
+  add_whose (argv, cell, world);
+  add_word (argv, ZKFLOCK);
+  for (; *arguments != NULL; arguments++)
+    add_word (argv, *arguments);
+  g_ptr_array_add (argv, NULL);
+  Cli *cli = cli_start_strv ((char *const *) argv->pdata);
+  g_array_append_val (world->pids, cli->pid);
+  return cli;
+}
+
+static void
+run_start (Run *run, World *world, const Cell *cell, const char *option, const char *command)
 {
   static int n;
 
-  *cell = (Cell){ .first = first, .second = second, .number = n++, .log = cli_new_file () };
-  cell->path = g_strdup_printf ("/short-%d", cell->number);
-  cell->version = start (cell, OTHER_UIDS, (const char *const[]){ "--version", NULL });
-  cell->cli =
-      start (cell, 0,
-             (const char *const[]){ "-Z", fixture_server (world->fixture), "-w", "3", cell->path,
-                                    CLI_COMMAND, "turn", cell->log, "0", NULL });
+  *run = (Run){ .path = g_strdup_printf ("/short-%d", ++n), .log = cli_new_file (), .code = -1 };
+  if (cell->course == TERM_IN_THE_QUEUE && run == &cell->other)
+    {
+      g_autofree char *node = g_strconcat (run->path, NODE, NULL);
+      RawZk *raw = world->fixture->raw;
+      assert_int_equal (raw_zk_make_path (raw, run->path), ZOK);
+      assert_int_equal (raw_zk_create (raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
+    }
+  run->cli = start (cell, world,
+                    (const char *const[]){ "-Z", fixture_server (world->fixture), option, run->path,
+                                           CLI_COMMAND, command, run->log, "0", NULL });
+}
+
+/* Whether a control group that the zkflock of that process has made is left. */
+static gboolean
+has_left_a_folder (pid_t pid)
+{
+  g_autofree char *prefix = g_strdup_printf ("zkflock.%d-", (int) pid);
+  FILE *mounts = setmntent ("/proc/self/mounts", "re");
+  gboolean found = FALSE;
+
+  for (const struct mntent *entry; (entry = getmntent (mounts)) != NULL;)
+    {
+      const gboolean is_cgroup2 = strcmp (entry->mnt_type, "cgroup2") == 0;
+      g_autoptr (GDir) folder = is_cgroup2 ? g_dir_open (entry->mnt_dir, 0, NULL) : NULL;
+      for (const char *name; folder != NULL && (name = g_dir_read_name (folder)) != NULL;)
+        found = found || g_str_has_prefix (name, prefix);
+    }
+  endmntent (mounts);
+  return found;
 }
 
 static void
-cell_fail (const Cell *cell, int code, const char *text)
+run_clear (Run *run)
 {
-  fail_msg ("%s %s: exit code %d: %s", cell->first, cell->second != NULL ? cell->second : "", code,
-            text);
+  g_unlink (run->log);
+  g_free (run->log);
+  g_free (run->path);
+  cli_free (run->cli);
+}
+
+static void
+cell_fail (const Cell *cell, const Run *run, const char *text)
+{
+  g_autofree char *words = NULL;
+
+  g_ptr_array_add (cell->words, NULL);
+  words = g_strjoinv (" ", (char **) cell->words->pdata);
+  fail_msg ("%s, course %d: exit code %d: %s", words, run == &cell->other ? (int) cell->course : -1,
+            run->code, text);
+}
+
+static gboolean
+ends_or_can_be_told (gpointer data)
+{
+  World *world = data;
+  Cell *cell = &world->cells[world->n_judged];
+  Run *run = &cell->other;
+
+  run->code = cli_wait (run->cli, 0);
+  return run->code >= 0
+         || (cell->course == TERM_UNDER_THE_COMMAND && cli_wait_lines (run->log, "BEAT", 1, 0))
+         || (cell->course == TERM_IN_THE_QUEUE
+             && raw_zk_count_children (world->fixture->raw, run->path) == 2);
+}
+
+/* The other one ends by itself, or by TERM once it waits, or its command runs. */
+static void
+other_end (Cell *cell, World *world)
+{
+  if (!wait_until (ends_or_can_be_told, world, CLI_MS))
+    cell_fail (cell, &cell->other, "it neither starts nor ends");
+  if (cell->other.code < 0)
+    {
+      kill (cell->other.cli->pid, SIGTERM);
+      cell->other.code = cli_wait (cell->other.cli, CLI_MS);
+    }
+}
+
+static void
+assert_nothing_left (const Cell *cell, const Run *run, World *world)
+{
+  RawZk *raw = world->fixture->raw;
+  const gboolean has_holder = run == &cell->other && cell->course == TERM_IN_THE_QUEUE;
+
+  if (raw_zk_exists (raw, run->path) && !raw_zk_wait_children (raw, run->path, has_holder, CLI_MS))
+    cell_fail (cell, run, "a node is left");
+  if (has_holder)
+    assert_int_equal (raw_zk_delete_tree (raw, run->path), ZOK);
+}
+
+/* It has ended with that code, or with 71 and without its command. FALSE: it was not loaded. */
+static gboolean
+run_judge (const Cell *cell, const Run *run, World *world, int code, gboolean has_run)
+{
+  g_autofree char *err = cli_stderr (run->cli);
+  const gboolean is_short = run->code == SHORTAGE && !has_run && g_str_has_prefix (err, "zkflock: ")
+                            && strchr (err, '\n') == err + strlen (err) - 1;
+
+  if (run->code != code && !is_short && cell->is_loaded)
+    cell_fail (cell, run, err);
+  assert_nothing_left (cell, run, world);
+  world->n_short += is_short;
+  return run->code == code || is_short;
 }
 
 static void
 cell_judge (Cell *cell, World *world)
 {
-  const gboolean is_loaded = cli_wait (cell->version, CLI_MS) == 0;
-  const int code = cli_wait (cell->cli, CLI_MS);
-  const gboolean has_run = cli_wait_lines (cell->log, "OUT", 1, 0);
-  g_autofree char *err = cli_stderr (cell->cli);
+  other_end (cell, world);
+  const gboolean has_run = cli_wait_lines (cell->brief.log, "OUT", 1, 0);
+  const gboolean has_beaten = cli_wait_lines (cell->other.log, "BEAT", 1, 0);
 
-  if (!is_loaded && code != 0 && code != SHORTAGE)
-    world->n_not_loaded++;
-  else if (code == 0 && has_run)
-    world->n_ran++;
-  else if (code == SHORTAGE && !has_run && g_str_has_prefix (err, "zkflock: ")
-           && strchr (err, '\n') == err + strlen (err) - 1)
-    world->n_short++;
-  else
-    cell_fail (cell, code, err);
-  if (raw_zk_exists (world->fixture->raw, cell->path)
-      && !raw_zk_wait_children (world->fixture->raw, cell->path, 0, CLI_MS))
-    cell_fail (cell, code, "a node is left");
-  g_unlink (cell->log);
-  g_free (cell->log);
-  g_free (cell->path);
-  g_free (cell->first);
-  g_free (cell->second);
-  cli_free (cell->version);
-  cli_free (cell->cli);
+  if (cell->brief.code == 0 && !has_run)
+    cell_fail (cell, &cell->brief, "nothing has run");
+  const gboolean is_one = run_judge (cell, &cell->brief, world, 0, has_run);
+  const gboolean is_other =
+      run_judge (cell, &cell->other, world, codes[cell->course], has_beaten);
+  world->n_not_loaded += !is_one || !is_other;
+  world->n_ran += cell->brief.code == 0;
+  world->n_ended[cell->course] += cell->other.code == codes[cell->course];
+  run_clear (&cell->brief);
+  run_clear (&cell->other);
+  g_ptr_array_unref (cell->words);
 }
 
 static gboolean
@@ -135,19 +332,73 @@ nobody_is_left (gpointer data)
   return cli_count_children () == ((World *) data)->n_children;
 }
 
-static void
-judge_all (World *world, Cell *cells, int *n)
+static gboolean
+removes_folders (gpointer data)
 {
-  for (int i = 0; i < *n; i++)
-    cell_judge (&cells[i], world);
-  *n = 0;
+  GPtrArray *folders = data;
+
+  while (folders->len > 0 && g_rmdir (g_ptr_array_index (folders, 0)) == 0)
+    g_ptr_array_remove_index (folders, 0);
+  return folders->len == 0;
+}
+
+static void
+judge_all (World *world)
+{
+  for (int i = 0; i < world->n; i++)
+    {
+      Cell *cell = &world->cells[i];
+      cell->is_loaded = cli_wait (cell->version, CLI_MS) == 0;
+      cell->brief.code = cli_wait (cell->brief.cli, CLI_MS);
+      /* docs/zkflock.md: it does not wait where something is short. */
+      assert_promised_ms (wait_now_ms () - cell->start_ms, PROMISED_MS, cell->start_ms);
+      cli_free (cell->version);
+    }
+  for (world->n_judged = 0; world->n_judged < world->n; world->n_judged++)
+    cell_judge (&world->cells[world->n_judged], world);
+  world->n = 0;
   assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  for (guint i = 0; i < world->pids->len; i++)
+    assert_false (has_left_a_folder (g_array_index (world->pids, pid_t, i)));
+  g_array_set_size (world->pids, 0);
+  assert_true (wait_until (removes_folders, world->folders, CLI_MS));
+}
+
+/* Takes words. */
+static void
+cell_start (World *world, GPtrArray *words, const char *cgroup)
+{
+  static const char *const options[N_COURSES] = { "--wait=60", "--wait=60", "--max-hold=1" };
+  Cell *cell = &world->cells[world->n];
+
+  *cell = (Cell){ .words = words, .cgroup = cgroup, .course = world->n_cells++ % N_COURSES };
+  cell->start_ms = wait_now_ms ();
+  cell->version = start (cell, world, (const char *const[]){ "--version", NULL });
+  run_start (&cell->brief, world, cell, "--wait=3", "turn");
+  run_start (&cell->other, world, cell, options[cell->course], "beat");
+  if (++world->n == PARALLEL)
+    judge_all (world);
+}
+
+/* A cell, or none: a share of them is chosen by default. */
+static void
+try_limits (World *world, const Limit *const *both, const int *values)
+{
+  static int n;
+
+  if (g_strcmp0 (g_getenv ("CURATOR_SHORTAGE"), "all") != 0 && n++ % SHARE != 0)
+    return;
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  add_limits (words, both, values);
+  cell_start (world, words, NULL);
 }
 
 static World
 world_open (Fixture *fixture)
 {
-  World world = { .fixture = fixture };
+  World world = { .fixture = fixture,
+                  .folders = g_ptr_array_new_with_free_func (g_free),
+                  .pids = g_array_new (FALSE, FALSE, sizeof (pid_t)) };
 
   cli_adopt_orphans ();
   world.n_children = cli_count_children ();
@@ -155,80 +406,56 @@ world_open (Fixture *fixture)
 }
 
 static void
-world_tell (const World *world)
+world_close (World *world)
 {
-  print_message ("%d cells: %d ran, %d ended with 71, %d could not be loaded; 0 aborts, 0 hangs, "
-                 "0 kept locks, 0 orphans\n",
-                 world->n_ran + world->n_short + world->n_not_loaded, world->n_ran, world->n_short,
+  judge_all (world);
+  g_ptr_array_unref (world->folders);
+  g_array_unref (world->pids);
+  print_message ("%d cells, 2 zkflocks in each: %d commands ran, TERM ended %d in the queue and %d "
+                 "under the command, --max-hold %d, %d ended with 71; %d cells were not loaded; "
+                 "0 aborts, 0 hangs, 0 kept locks, 0 orphans\n",
+                 world->n_cells, world->n_ran, world->n_ended[TERM_IN_THE_QUEUE],
+                 world->n_ended[TERM_UNDER_THE_COMMAND], world->n_ended[MAXIMUM], world->n_short,
                  world->n_not_loaded);
   assert_true (world->n_ran > 0 && world->n_short > 0);
-}
-
-static gboolean
-is_chosen (int n)
-{
-  return g_strcmp0 (g_getenv ("CURATOR_SHORTAGE"), "all") == 0 || n % SHARE == 0;
-}
-
-static char *
-option_of (const Limit *limit, int value)
-{
-  return g_strdup_printf ("%s=%d", limit->option, value);
+  for (int i = 0; i < N_COURSES; i++)
+    assert_true (world->n_ended[i] > 0);
 }
 
 static void
 one_limit_at_a_time (void **state)
 {
   World world = world_open (*state);
-  Cell cells[PARALLEL];
-  int n = 0;
-  int number = 0;
 
   for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
     {
+      const Limit *const both[] = { &limits[i], NULL };
       for (int value = limits[i].from; value <= limits[i].to; value += limits[i].step)
-        {
-          if (is_chosen (number++))
-            cell_start (&cells[n++], &world, option_of (&limits[i], value), NULL);
-          if (n == PARALLEL)
-            judge_all (&world, cells, &n);
-        }
+        try_limits (&world, both, &value);
     }
-  judge_all (&world, cells, &n);
-  world_tell (&world);
+  world_close (&world);
 }
 
-/* Those that are near what a run needs. */
 static void
 two_limits (void **state)
 {
-  static const Limit pairs[][2] = {
-    { { "--nproc", 3, 9, 1 }, { "--nofile", 12, 44, 8 } },
-    { { "--nproc", 3, 9, 1 }, { "--as", 60 << 20, 140 << 20, 20 << 20 } },
-    { { "--nofile", 12, 44, 8 }, { "--as", 60 << 20, 140 << 20, 20 << 20 } },
-  };
   World world = world_open (*state);
-  Cell cells[PARALLEL];
-  int n = 0;
-  int number = 0;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
     {
-      const Limit *a = &pairs[i][0];
-      const Limit *b = &pairs[i][1];
-      for (int x = a->from; x <= a->to; x += a->step)
+      for (gsize j = i + 1; j < G_N_ELEMENTS (limits); j++)
         {
-          for (int y = b->from; y <= b->to; y += b->step)
+          const Limit *const both[] = { &limits[i], &limits[j] };
+          const int *a = both[0]->near;
+          const int *b = both[1]->near;
+          for (int x = a[0]; x <= a[1]; x += a[2])
             {
-              if (is_chosen (number++))
-                cell_start (&cells[n++], &world, option_of (a, x), option_of (b, y));
-              if (n == PARALLEL)
-                judge_all (&world, cells, &n);
+              for (int y = b[0]; y <= b[1]; y += b[2])
+                try_limits (&world, both, (const int[]){ x, y });
             }
         }
     }
-  judge_all (&world, cells, &n);
-  world_tell (&world);
+  world_close (&world);
 }
 
 /* As a normal user, from one process to more than enough. */
@@ -236,19 +463,16 @@ static void
 every_number_of_processes (void **state)
 {
   World world = world_open (*state);
-  const Limit limit = { "--nproc", 1, 20, 1 };
-  Cell cells[PARALLEL];
-  int n = 0;
 
-  for (int value = limit.from; value <= limit.to; value++)
+  for (int n = 1; n <= 20; n++)
     {
-      cell_start (&cells[n++], &world, option_of (&limit, value), NULL);
-      if (n == PARALLEL)
-        judge_all (&world, cells, &n);
+      GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+      add_word (words, PRLIMIT);
+      g_ptr_array_add (words, g_strdup_printf ("--nproc=%d", n));
+      cell_start (&world, words, NULL);
     }
-  judge_all (&world, cells, &n);
+  world_close (&world);
   assert_int_equal (world.n_not_loaded, 0);
-  world_tell (&world);
 }
 
 /* The folder of a control group that limits processes, where one can be made. */
@@ -275,12 +499,6 @@ new_pids_cgroup (void)
   return folder;
 }
 
-static gboolean
-removes_folder (gpointer folder)
-{
-  return g_rmdir (folder) == 0;
-}
-
 static void
 every_number_in_a_control_group (void **state)
 {
@@ -292,32 +510,118 @@ every_number_in_a_control_group (void **state)
       print_message ("0 cells: no control group can limit processes here\n");
       return;
     }
-  for (int value = 1; value <= 14; value++)
+  for (int n = 1; n <= 14; n++)
     {
-      Cell cell = { .first = g_strdup_printf ("pids.max=%d", value), .log = cli_new_file () };
-      cell.path = g_strdup_printf ("/pids-%d", value);
-      cell.version = cli_start (ZKFLOCK, "--version", NULL);
-      cell.cli = cli_start ("/bin/sh", "-c",
-                            "echo $$ > $1/cgroup.procs && echo $2 > $1/pids.max && shift 2 && "
-                            "exec \"$@\"",
-                            "sh", folder, cell.first + strlen ("pids.max="), ZKFLOCK, "-Z",
-                            fixture_server (world.fixture), "-w", "3", cell.path, CLI_COMMAND,
-                            "turn", cell.log, "0", NULL);
-      cell_judge (&cell, &world);
+      GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+      add_word (words, "/bin/sh");
+      add_word (words, "-c");
+      g_ptr_array_add (words,
+                       g_strdup_printf ("echo $$ >$0/cgroup.procs && echo %d >$0/pids.max && "
+                                        "exec \"$@\"",
+                                        n));
+      cell_start (&world, words, folder);
     }
-  assert_true (wait_until (nobody_is_left, &world, CLI_MS));
-  assert_true (wait_until (removes_folder, folder, CLI_MS));
-  world_tell (&world);
+  world_close (&world);
+  assert_int_equal (g_rmdir (folder), 0);
+}
+
+/* Whether there is an nth call, which is refused: zkflock ends with 71, or keeps its promise. */
+static gboolean
+refuse_nth (World *world, const char *call, int nth)
+{
+  g_autofree char *preload = g_strconcat ("LD_PRELOAD=", REFUSE_NTH, NULL);
+  g_autofree char *which = g_strconcat ("REFUSE_CALL=", call, NULL);
+  g_autofree char *number = g_strdup_printf ("REFUSE_NTH=%d", nth);
+  g_autofree char *mark = cli_new_file ();
+  g_autofree char *tells = g_strconcat ("REFUSE_MARK=", mark, NULL);
+  g_autofree char *path = g_strdup_printf ("/nth-%s-%d", call, nth);
+  g_autofree char *log = cli_new_file ();
+  g_autoptr (Cli) cli =
+      cli_start ("/usr/bin/env", preload, which, number, tells, ZKFLOCK, "-Z",
+                 fixture_server (world->fixture), "--wait=3", "--max-hold=0.5", "--kill-after=0.2",
+                 path, CLI_COMMAND, "polite", log, "0", NULL);
+  const int code = cli_wait (cli, CLI_MS);
+  const gboolean is_refused = g_unlink (mark) == 0;
+  const gboolean has_begun = cli_wait_lines (log, "BEAT", 1, 0);
+  const gboolean has_been_told = cli_wait_lines (log, "GOT", 1, 0);
+
+  if (!(code == SHORTAGE && !has_begun) && !(code == 75 && has_been_told))
+    {
+      g_autofree char *err = cli_stderr (cli);
+      fail_msg ("%s %d: exit code %d: %s", call, nth, code, err);
+    }
+  if (raw_zk_exists (world->fixture->raw, path))
+    assert_true (raw_zk_wait_children (world->fixture->raw, path, 0, CLI_MS));
+  assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  g_unlink (log);
+  return is_refused;
+}
+
+static void
+at_every_point (void **state)
+{
+  static const char *const calls[] = { "fork",    "pipe2",          "eventfd", "socketpair",
+                                       "socket",  "timerfd_create", "signalfd",
+                                       "pthread_create" };
+  World world = world_open (*state);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      int nth = 1;
+      while (refuse_nth (&world, calls[i], nth))
+        nth++;
+      print_message ("%s: %d points\n", calls[i], nth - 1);
+      assert_true (nth > 1);
+    }
+  g_ptr_array_unref (world.folders);
+  g_array_unref (world.pids);
+}
+
+/* zkflock writes to the descriptors that it was given, and has no file of its own. */
+static void
+a_full_disk (void **state)
+{
+  /* $0 is zkflock, $1 a path, $2 the command, $3 and $4 files. */
+  static const struct
+  {
+    int code;
+    gboolean has_run;
+    const char *script;
+  } rows[] = {
+    { 0, TRUE, "\"$0\" --verbose --status-fd 3 -w 3 $1 \"$2\" turn $3 0 >/dev/full 2>&1 3>&1" },
+    { 0, FALSE, "ulimit -f 0; \"$0\" --verbose --status-fd 3 -w 3 $1 true >$3 2>&1 3>$4" },
+    { 74, FALSE, "\"$0\" $1 </dev/null >/dev/full" },
+  };
+  Fixture *fixture = *state;
+
+  g_setenv ("ZKFLOCK_HOSTS", fixture_server (fixture), TRUE);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/full-%d", (int) i);
+      g_autofree char *log = cli_new_file ();
+      g_autofree char *events = cli_new_file ();
+      g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", rows[i].script, ZKFLOCK, path, CLI_COMMAND,
+                                       log, events, NULL);
+      assert_int_equal (cli_wait (cli, CLI_MS), rows[i].code);
+      assert_int_equal (cli_wait_lines (log, "OUT", 1, 0), rows[i].has_run);
+      assert_true (raw_zk_wait_children (fixture->raw, path, 0, CLI_MS));
+      g_unlink (log);
+      g_unlink (events);
+    }
+  g_unsetenv ("ZKFLOCK_HOSTS");
 }
 
 int
 main (void)
 {
+  metronome_start ();
   const struct CMUnitTest tests[] = {
     heal_and_test (every_number_of_processes),
     heal_and_test (every_number_in_a_control_group),
     heal_and_test (one_limit_at_a_time),
     heal_and_test (two_limits),
+    heal_and_test (at_every_point),
+    heal_and_test (a_full_disk),
   };
   return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
 }

@@ -465,8 +465,10 @@ run_command (Run *run, gboolean *lost)
                               .ends_us = ends_us (run),
                               .environment = (const char *const *) environment };
   SupervisorEnd end;
-  run->has_helpers = FALSE;
   run->supervisor = supervisor_new (&job);
+  if (run->supervisor == NULL)
+    return report_shortage (run->options->paths[0], "cannot start the command", errno);
+  run->has_helpers = FALSE;
   const int code = supervisor_run (run->supervisor, &end);
   g_clear_pointer (&run->supervisor, supervisor_free);
   *lost = end.lost;

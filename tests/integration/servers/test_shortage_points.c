@@ -1,9 +1,11 @@
-/* Whatever this machine refuses to a client, and at whatever point of its life: an error, or another try.
+/* Whatever this machine refuses to a client, and at whatever point of its life: an error, or
+ * another try.
  *
- * Each call of the C library that may lack a resource is refused once, and from then on for good: the
- * first, the second, and so on, until a whole life (start, connect, acquire, release, close) needs no
- * more of them. libzookeeper's own threads are left out: it ends the process without one, so the library
- * tries for as many right before.
+ * Each call of the C library that may lack a resource is refused once, and from then on for
+ * good: the first, the second, and so on, until a whole life (start, connect, acquire, release,
+ * close) needs no more of them. libzookeeper's own threads are left out: it ends the process
+ * without one, so the library tries for as many right before. Random numbers that the kernel
+ * does not have yet are waited for nowhere.
  */
 #include "integration/fixture.h"
 
@@ -12,6 +14,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -33,6 +36,8 @@ static gint refused_kind = -1; /* a Kind while a life is tried */
 static gint n_calls;
 static gint first_refused;
 static gint is_lasting;
+static gint is_entropy_late;
+static gint n_waits; /* for entropy */
 
 static gboolean
 is_refused (Kind kind)
@@ -106,6 +111,20 @@ socket (int domain, int type, int protocol)
   REFUSE (SOCKET, real (domain, type, protocol));
 }
 
+EXPORTED ssize_t
+getrandom (void *bytes, size_t length, unsigned flags)
+{
+  REAL (getrandom);
+  if (g_atomic_int_get (&is_entropy_late) && (flags & GRND_NONBLOCK) == 0)
+    g_atomic_int_inc (&n_waits);
+  if (g_atomic_int_get (&is_entropy_late) && (flags & GRND_NONBLOCK) != 0)
+    {
+      errno = EAGAIN;
+      return -1;
+    }
+  return real (bytes, length, flags);
+}
+
 static int n_refused_starts;
 static int n_errors;
 static int n_lives;
@@ -173,6 +192,20 @@ TEST (test_every_point)
   print_message ("%d lives, %d starts refused, %d errors, 0 aborts\n", n_lives, n_refused_starts,
                  n_errors);
   assert_true (n_lives > 0 && n_refused_starts > 0 && n_errors > 0);
+}
+
+TEST (test_entropy_is_late)
+{
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (GError) error = NULL;
+
+  g_atomic_int_set (&is_entropy_late, TRUE);
+  assert_false (curator_client_start (client, &error));
+  assert_curator_error (&error, CURATOR_ERROR_RESOURCES);
+  g_atomic_int_set (&is_entropy_late, FALSE);
+  assert_int_equal (g_atomic_int_get (&n_waits), 0);
+  assert_ok (curator_client_start (client, &error), &error);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
 }
 
 SUITE ("shortage points", fixture_start, fixture_stop)

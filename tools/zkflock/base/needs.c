@@ -1,11 +1,13 @@
 /* What a run needs of this machine, tried before a lock is asked for.
  *
- * GLib ends a process that gets no descriptor or no memory where it needs one. A thread that cannot be
- * started is an error, of the library or of ours.
+ * GLib ends a process that gets no descriptor or no memory where it needs one, and GnuTLS waits
+ * for random numbers while signals are blocked. A thread that cannot be started is an error, of
+ * the library or of ours.
  */
 #include "base/needs.h"
 
 #include "base/outcome.h"
+#include "channel/channel_error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,11 +66,15 @@ set_sizes (void)
 gboolean
 needs_are_met (const char *path)
 {
+  g_autoptr (GError) error = NULL;
+
   set_sizes ();
   if (!has_descriptors ())
     report_shortage (path, "cannot open descriptors", errno);
   else if (!has_memory ())
     report_shortage (path, "cannot get memory", errno);
+  else if (!curator_check_random (&error))
+    print_error (path, "%s", error->message);
   else
     return TRUE;
   return FALSE;

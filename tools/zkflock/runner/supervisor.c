@@ -602,13 +602,16 @@ release_terminal (Supervisor *self)
 Supervisor *
 supervisor_new (const SupervisorJob *job)
 {
-  Supervisor *self = g_new0 (Supervisor, 1);
+  const int timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 
+  if (timer_fd < 0)
+    return NULL;
+  Supervisor *self = g_new0 (Supervisor, 1);
   self->job = job;
   self->group = job->launcher->pid;
   self->limit = moments_of (job->options->max_hold_ms, job->options->kill_after_ms, 0);
   note_left (self, remaining_ms (self));
-  self->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  self->timer_fd = timer_fd;
   self->loop = g_main_loop_new (NULL, FALSE);
   return self;
 }

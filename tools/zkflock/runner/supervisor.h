@@ -30,7 +30,7 @@ typedef struct
   const char *const *environment;
 } SupervisorJob;
 
-/* job is borrowed and must outlive the supervisor. */
+/* job is borrowed and must outlive the supervisor. NULL with errno: there is no timer. */
 Supervisor *supervisor_new (const SupervisorJob *job);
 /* Runs the command until its whole process group, or its control group, is dead or the hold has ended
  * and it could not be killed; returns the exit code. Iterates the
