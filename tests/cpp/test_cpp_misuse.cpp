@@ -222,6 +222,10 @@ of_lock (outcome revocable = returns)
     { "lockable::set_max_hold", logic, returns, [] (Lock &it) { it.set_max_hold (1min); } },
     { "lockable::make_revocable", logic, revocable, [] (Lock &it) { it.make_revocable ([] {}); } },
     { "lockable::make_irrevocable", logic, revocable, [] (Lock &it) { it.make_irrevocable (); } },
+    { "lockable::share", returns, returns,
+      [] (curator::lockable &it) {
+        assert_ptr_equal (it.share ().native_handle (), it.native_handle ());
+      } },
     { "lockable::native_handle", returns, returns, [] (Lock &it) { (void) it.native_handle (); } },
   };
 }

@@ -5,7 +5,6 @@
 #include <curator/cpp/detail.hpp>
 
 #include <gio/gio.h>
-#include <memory>
 #if __cplusplus >= 202002L
 #include <version>
 #endif
@@ -13,10 +12,8 @@
 #include <stop_token>
 #endif
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 #ifdef __cpp_lib_jthread
 namespace detail
 {
@@ -98,7 +95,7 @@ stop_token_of (GCancellable *cancellable)
   return detail::stop_source_of (detail::require (cancellable)).get_token ();
 }
 #endif
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -8,10 +8,8 @@
 #include <gio/gio.h>
 #include <stdexcept>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 /** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
 class [[nodiscard]] error : public std::runtime_error
 {
@@ -54,7 +52,7 @@ private:
   GQuark domain_;
   int code_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

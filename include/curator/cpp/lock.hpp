@@ -2,23 +2,11 @@
 #ifndef CURATOR_CPP_LOCK_HPP
 #define CURATOR_CPP_LOCK_HPP
 
-#include <curator/cpp/detail.hpp>
 #include <curator/cpp/lease.hpp>
-#include <curator/cpp/time.hpp>
 #include <curator/lock.h>
 
-#include <chrono>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** What unlock() does, which std::unique_lock and the like call at the end of a scope. */
 enum class unlock_mode
 {
@@ -32,6 +20,7 @@ enum class unlock_mode
  *  Locking costs at least one round trip, and std::lock retries. To acquire several locks, prefer
  *  multi_lock, which queues. */
 class [[nodiscard]] lockable
+    : public handle<lockable, CuratorLock, curator_lock_ref, curator_lock_unref>
 {
 public:
   /** An empty handle. */
@@ -39,7 +28,7 @@ public:
 
   /** Takes over a reference to a lock of any recipe. */
   [[nodiscard]] explicit lockable (CuratorLock *lock, unlock_mode mode = unlock_mode::wait) noexcept
-      : handle_ (lock), mode_ (mode)
+      : handle (lock), mode_ (mode)
   {
   }
 
@@ -49,10 +38,7 @@ public:
   void
   lock (GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    const gboolean acquired = curator_lock_acquire (detail::require (native_handle ()),
-                                                    CURATOR_WAIT_FOREVER, cancellable, outcome);
-    outcome.check (acquired != FALSE);
+    detail::call<void> (curator_lock_acquire, object (), CURATOR_WAIT_FOREVER, cancellable);
   }
 #else
   /** std::unique_lock would not see it fail. try_lock_for (curator::forever) waits as long. */
@@ -78,10 +64,8 @@ public:
   try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
                 GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    const gboolean acquired = curator_lock_acquire (detail::require (native_handle ()),
-                                                    detail::to_ms (timeout), cancellable, outcome);
-    return outcome.in_time (acquired != FALSE);
+    return detail::try_call<bool> (curator_lock_acquire, object (), detail::to_ms (timeout),
+                                   cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
@@ -100,10 +84,7 @@ public:
   unlock () noexcept
   {
     if (mode_ == unlock_mode::background || native_handle () == nullptr)
-      {
-        unlock_async ();
-        return;
-      }
+      return unlock_async ();
     detail::outcome outcome;
     curator_lock_release (native_handle (), 0, nullptr, outcome);
     log_misuse (outcome.get ());
@@ -116,10 +97,7 @@ public:
   result<void>
   release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    return outcome.check (
-        curator_lock_release (detail::require (native_handle ()), timeout, cancellable, outcome)
-        != FALSE);
+    return detail::call<void> (curator_lock_release, object (), timeout, cancellable);
   }
 
   /** Like unlock(), but does not wait: the calling thread's level ends at once. */
@@ -127,10 +105,7 @@ public:
   unlock_async () noexcept
   {
     if (native_handle () == nullptr)
-      {
-        g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
-        return;
-      }
+      return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
     curator_lock_release_async (
         native_handle (),
         [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
@@ -142,28 +117,27 @@ public:
   void
   unlock_async (F &&done)
   {
-    using callback = std::decay_t<F>;
-    CuratorLock *const object = detail::require (native_handle ());
+    CuratorLock *const lock = object ();
     curator_lock_release_async (
-        object,
+        lock,
         [] (CuratorLock *, const GError *failed, gpointer data) {
-          detail::tell_release<callback> (failed, data);
+          detail::answer<std::decay_t<F>> (data, failed);
         },
-        detail::keep (std::forward<F> (done)));
+        new std::decay_t<F> (std::forward<F> (done)));
   }
 
   /** Whether any thread of this process holds through this object. */
   bool
   is_acquired_in_this_process () const
   {
-    return curator_lock_is_acquired_in_this_process (detail::require (native_handle ())) != FALSE;
+    return curator_lock_is_acquired_in_this_process (object ()) != FALSE;
   }
 
   /** Whether the calling thread holds through this object. */
   bool
   is_owned_by_current_thread () const
   {
-    return curator_lock_is_owned_by_current_thread (detail::require (native_handle ())) != FALSE;
+    return curator_lock_is_owned_by_current_thread (object ()) != FALSE;
   }
 
   /** The calling thread's hold, for its token and remaining time; nothing if there is none:
@@ -171,19 +145,16 @@ public:
   std::optional<lease>
   current_lease () const
   {
-    CuratorLease *held = curator_lock_dup_lease (detail::require (native_handle ()));
-    return held != nullptr ? std::optional<lease> (lease (held)) : std::nullopt;
+    lease held (curator_lock_dup_lease (object ()));
+    return held ? std::optional<lease> (std::move (held)) : std::nullopt;
   }
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
   [[nodiscard]] result<lease>
   acquire_lease (GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
-                                               CURATOR_WAIT_FOREVER, cancellable, outcome));
-    const bool is_granted = bool (granted);
-    return outcome.give (is_granted, std::move (granted));
+    return detail::call<lease> (curator_lock_acquire_lease, object (), CURATOR_WAIT_FOREVER,
+                                cancellable);
   }
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
@@ -192,11 +163,8 @@ public:
   acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
                  GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
-                                               detail::to_ms (timeout), cancellable, outcome));
-    const bool is_granted = bool (granted);
-    return outcome.give (is_granted, std::move (granted));
+    return detail::call<lease> (curator_lock_acquire_lease, object (), detail::to_ms (timeout),
+                                cancellable);
   }
 
   /** The same, without an error if the time is over. */
@@ -205,11 +173,8 @@ public:
   try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,
                          GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    lease granted (curator_lock_acquire_lease (detail::require (native_handle ()),
-                                               detail::to_ms (timeout), cancellable, outcome));
-    const bool is_granted = bool (granted);
-    return outcome.in_time (is_granted, std::move (granted));
+    return detail::try_call<std::optional<lease>> (curator_lock_acquire_lease, object (),
+                                                   detail::to_ms (timeout), cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
@@ -230,19 +195,13 @@ public:
   acquire_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
                  GCancellable *cancellable = nullptr)
   {
-    using callback = std::decay_t<F>;
-    CuratorLock *const object = detail::require (native_handle ());
+    CuratorLock *const lock = object ();
     curator_lock_acquire_async (
-        object, detail::to_ms (timeout), cancellable,
+        lock, detail::to_ms (timeout), cancellable,
         [] (CuratorLock *, CuratorLease *granted, const GError *failed, gpointer data) {
-          detail::shield ([&] {
-            lease hold (granted);
-            const auto kept = detail::take<callback> (data);
-            const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
-            (*kept) (std::move (hold), why ? &*why : nullptr);
-          });
+          detail::answer<std::decay_t<F>, lease> (data, failed, granted);
         },
-        detail::keep (std::forward<F> (done)));
+        new std::decay_t<F> (std::forward<F> (done)));
   }
 
   /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A name
@@ -252,10 +211,8 @@ public:
   result<std::vector<std::string>>
   participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
-    detail::outcome outcome;
-    char **nodes = curator_lock_get_participant_nodes (detail::require (native_handle ()), timeout,
-                                                       cancellable, outcome);
-    return outcome.give (nodes != nullptr, detail::take_strings (nodes));
+    return detail::call<std::vector<std::string>> (curator_lock_get_participant_nodes, object (),
+                                                   timeout, cancellable);
   }
 
   /** Ends holds granted from now on when they last so long, also if the holder hangs:
@@ -266,11 +223,11 @@ public:
   set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
   {
     detail::outcome outcome;
-    CuratorLock *const object = detail::require (native_handle ());
+    CuratorLock *const lock = object ();
     const gint64 ms = detail::to_ms (max_hold);
     const bool taken = ms != 0 || outcome.refuse ("a maximum of no time at all");
     if (taken)
-      curator_lock_set_max_hold (object, ms);
+      curator_lock_set_max_hold (lock, ms);
     return outcome.check (taken);
   }
 
@@ -281,52 +238,27 @@ public:
   result<void>
   make_revocable (F &&listener)
   {
-    using callback = std::decay_t<F>;
-    detail::outcome outcome;
-    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    const gboolean taken = curator_lock_make_revocable (
-        detail::require (native_handle ()),
-        [] (CuratorLock *, gpointer data) {
-          detail::shield ([&] { (*static_cast<callback *> (data)) (); });
-        },
-        kept.get (), detail::destroy<callback>, outcome);
-    if (taken)
-      {
-        static_cast<void> (kept.release ());
-      }
-    return outcome.check (taken != FALSE);
+    constexpr auto hear = [] (CuratorLock *, gpointer data) {
+      detail::tell<std::decay_t<F>> (data);
+    };
+    return detail::set_callback (curator_lock_make_revocable, object (), hear,
+                                 std::forward<F> (listener));
   }
 
   /** Reverts make_revocable(). */
   result<void>
   make_irrevocable ()
   {
-    detail::outcome outcome;
-    return outcome.check (curator_lock_make_revocable (detail::require (native_handle ()), nullptr,
-                                                       nullptr, nullptr, outcome)
-                          != FALSE);
+    return detail::call<void> (curator_lock_make_revocable, object (), nullptr, nullptr, nullptr);
   }
 
-  /** The lock for the C functions; borrowed. */
-  CuratorLock *
-  native_handle () const noexcept
+  /** Another handle of the same lock object, holds included. */
+  lockable
+  share () const noexcept
   {
-    return handle_.get ();
-  }
-
-protected:
-  /** A new reference, for share() of the derived classes. */
-  CuratorLock *
-  new_ref () const noexcept
-  {
-    return handle_.new_ref ();
-  }
-
-  /** The mode of unlock(). */
-  unlock_mode
-  mode () const noexcept
-  {
-    return mode_;
+    lockable other = handle::share ();
+    other.mode_ = mode_;
+    return other;
   }
 
 private:
@@ -337,10 +269,31 @@ private:
       g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
   }
 
-  detail::handle<CuratorLock, curator_lock_ref, curator_lock_unref> handle_;
   unlock_mode mode_ = unlock_mode::wait;
 };
-}
-}
+
+/** A lock of one recipe. */
+template <class Lock> class recipe : public lockable
+{
+public:
+  /** An empty handle. */
+  recipe () noexcept = default;
+
+  /** Another handle of the same lock object, holds included. */
+  Lock
+  share () const noexcept
+  {
+    Lock other;
+    static_cast<lockable &> (other) = lockable::share ();
+    return other;
+  }
+
+protected:
+  recipe (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
+  {
+  }
+};
+
+CURATOR_CPP_END
 
 #endif

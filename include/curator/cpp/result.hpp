@@ -7,10 +7,8 @@
 #include <optional>
 #include <utility>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 #ifdef __cpp_exceptions
 /** What a function gives that throws curator::error if it fails: just a T. In programs without exceptions
  *  it is a class of that name, which holds a T or the error. */
@@ -24,7 +22,7 @@ class fallible
 public:
   fallible () = default;
 
-  explicit fallible (curator::error failed) : error_ (std::move (failed))
+  fallible (curator::error failed) : error_ (std::move (failed))
   {
   }
 
@@ -47,11 +45,9 @@ inline thread_local std::optional<error> *making = nullptr;
 template <class T> class [[nodiscard]] result : public detail::fallible
 {
 public:
-  result (T value) : value_ (std::move (value))
-  {
-  }
+  using fallible::fallible;
 
-  result (curator::error failed) : fallible (std::move (failed))
+  result (T value) : value_ (std::move (value))
   {
   }
 
@@ -86,11 +82,9 @@ private:
 template <class T> class [[nodiscard]] result<std::optional<T>> : public result<T>
 {
 public:
-  result (std::optional<T> value) : result<T> (std::move (value))
-  {
-  }
+  using result<T>::result;
 
-  result (curator::error failed) : result<T> (std::move (failed))
+  result (std::optional<T> value) : result<T> (std::move (value))
   {
   }
 };
@@ -99,11 +93,9 @@ public:
 template <> class [[nodiscard]] result<bool> : public detail::fallible
 {
 public:
-  result (bool done) : done_ (done)
-  {
-  }
+  using fallible::fallible;
 
-  result (curator::error failed) : fallible (std::move (failed))
+  result (bool done) : done_ (done)
   {
   }
 
@@ -145,7 +137,7 @@ make (Args &&...args)
   return failed ? result<T> (std::move (*failed)) : result<T> (std::move (made));
 #endif
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif

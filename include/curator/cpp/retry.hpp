@@ -2,20 +2,17 @@
 #ifndef CURATOR_CPP_RETRY_HPP
 #define CURATOR_CPP_RETRY_HPP
 
-#include <curator/cpp/detail.hpp>
+#include <curator/cpp/handle.hpp>
 #include <curator/cpp/time.hpp>
 #include <curator/retry.h>
 
-#include <chrono>
-#include <optional>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** Decides whether and when a failed request is retried. Wraps CuratorRetryPolicy; see retry.h for
  *  the policies, their limits and their Java names. */
 class [[nodiscard]] retry_policy
+    : public handle<retry_policy, CuratorRetryPolicy, curator_retry_policy_ref,
+                    curator_retry_policy_unref>
 {
   using ms = std::chrono::milliseconds;
   using span = detail::span;
@@ -24,10 +21,7 @@ public:
   /** The client's default: exponential backoff from 1000 ms with 3 retries. */
   retry_policy () noexcept = default;
 
-  /** Takes over a reference. */
-  [[nodiscard]] explicit retry_policy (CuratorRetryPolicy *policy) noexcept : handle_ (policy)
-  {
-  }
+  using handle::handle;
 
   /** curator_retry_policy_new_exponential_backoff() */
   static retry_policy
@@ -84,14 +78,15 @@ public:
   {
     using callback = std::decay_t<F>;
     return retry_policy (curator_retry_policy_new_custom (
-        [] (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data) -> gboolean {
+        [] (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
+            gpointer data) noexcept -> gboolean {
           std::optional<span> sleep;
-          detail::shield_question (
+          detail::shield (
               [&] { sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms)); });
           *sleep_ms = sleep ? sleep->count () : 0;
           return sleep ? TRUE : FALSE;
         },
-        detail::keep (std::forward<F> (decide)), detail::destroy<callback>));
+        new std::decay_t<F> (std::forward<F> (decide)), detail::destroy<callback>));
   }
 
   /** Decides whether to retry. Never sleeps. Not for a default-constructed policy.
@@ -100,32 +95,14 @@ public:
   allow_retry (guint retry_count, span elapsed) const
   {
     gint64 sleep_ms = 0;
-    if (!curator_retry_policy_allow_retry (detail::require (handle_.get ()), retry_count,
-                                           elapsed.count (), &sleep_ms))
-      {
-        return std::nullopt;
-      }
-    return ms (sleep_ms);
-  }
-
-  /** Another handle of the same policy. */
-  retry_policy
-  share () const noexcept
-  {
-    return retry_policy (handle_.new_ref ());
-  }
-
-  /** The policy for the C functions, NULL for the default; borrowed. */
-  CuratorRetryPolicy *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
+    const gboolean again =
+        curator_retry_policy_allow_retry (object (), retry_count, elapsed.count (), &sleep_ms);
+    return again ? std::optional<ms> (sleep_ms) : std::nullopt;
   }
 
 private:
-  detail::handle<CuratorRetryPolicy, curator_retry_policy_ref, curator_retry_policy_unref> handle_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -3,23 +3,14 @@
 #define CURATOR_CPP_SHARED_COUNT_HPP
 
 #include <curator/cpp/client.hpp>
-#include <curator/cpp/detail.hpp>
-#include <curator/cpp/time.hpp>
 #include <curator/shared_count.h>
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** An integer shared by all processes. Wraps CuratorSharedCount; see shared_count.h. */
 class [[nodiscard]] shared_count
+    : public handle<shared_count, CuratorSharedCount, curator_shared_count_ref,
+                    curator_shared_count_unref>
 {
 public:
   /** An empty handle. */
@@ -28,20 +19,11 @@ public:
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param seed  the value until start(), and of the node if start() creates it */
   [[nodiscard]] shared_count (const client &client, const std::string &path, std::int32_t seed)
+      : handle (detail::create (curator_shared_count_new, client, path, seed))
   {
-    detail::outcome outcome;
-    if (outcome.takes (path))
-      {
-        handle_ = count_handle (curator_shared_count_new (detail::require (client.native_handle ()),
-                                                          path.c_str (), seed, outcome));
-      }
-    outcome.built (native_handle () != nullptr);
   }
 
-  /** Takes over a reference. */
-  [[nodiscard]] explicit shared_count (CuratorSharedCount *object) noexcept : handle_ (object)
-  {
-  }
+  using handle::handle;
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on:
    *  curator_shared_count_start().
@@ -49,27 +31,21 @@ public:
   result<void>
   start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    return outcome.check (curator_shared_count_start (detail::require (native_handle ()), timeout,
-                                                      cancellable, outcome)
-                          != FALSE);
+    return detail::call<void> (curator_shared_count_start, object (), timeout, cancellable);
   }
 
   /** The last known value. Sends no request. */
   std::int32_t
   get () const
   {
-    return curator_shared_count_get (detail::require (native_handle ()));
+    return curator_shared_count_get (object ());
   }
 
   /** Sets the value unconditionally and waits for the server: curator_shared_count_set(). */
   result<void>
   set (std::int32_t value, detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    return outcome.check (curator_shared_count_set (detail::require (native_handle ()), value,
-                                                    timeout, cancellable, outcome)
-                          != FALSE);
+    return detail::call<void> (curator_shared_count_set, object (), value, timeout, cancellable);
   }
 
   /** A value and the version of the node that has it. */
@@ -84,8 +60,8 @@ public:
   versioned () const
   {
     versioned_value last = { 0, 0 };
-    const gboolean known = curator_shared_count_get_versioned (detail::require (native_handle ()),
-                                                               &last.value, &last.version);
+    const gboolean known =
+        curator_shared_count_get_versioned (object (), &last.value, &last.version);
     return known ? std::optional<versioned_value> (last) : std::nullopt;
   }
 
@@ -98,9 +74,9 @@ public:
   {
     detail::outcome outcome;
     gboolean set = FALSE;
-    const gboolean asked = curator_shared_count_try_set (
-        detail::require (native_handle ()), version, value, &set, timeout, cancellable, outcome);
-    return outcome.give (asked != FALSE, set != FALSE);
+    const gboolean asked = curator_shared_count_try_set (object (), version, value, &set, timeout,
+                                                         cancellable, outcome);
+    return outcome.give (asked, set != FALSE);
   }
 
   /** Adds a listener, called as listener (std::int32_t) with each new value; values that change
@@ -110,16 +86,8 @@ public:
   unsigned
   add_listener (F &&listener)
   {
-    using callback = std::decay_t<F>;
-    CuratorSharedCount *const object = detail::require (native_handle ());
-    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    const guint id = curator_shared_count_add_listener (
-        object,
-        [] (CuratorSharedCount *, gint32 value, gpointer data) {
-          detail::shield ([&] { (*static_cast<callback *> (data)) (std::int32_t (value)); });
-        },
-        kept.get (), detail::destroy<callback>);
-    return detail::release_to_library (kept, id);
+    return detail::listen<std::int32_t> (curator_shared_count_add_listener, object (),
+                                         std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
@@ -138,26 +106,9 @@ public:
       curator_shared_count_close (native_handle ());
   }
 
-  /** Another handle of the same count. */
-  shared_count
-  share () const noexcept
-  {
-    return shared_count (handle_.new_ref ());
-  }
-
-  /** The count for the C functions; borrowed. */
-  CuratorSharedCount *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
 private:
-  using count_handle =
-      detail::handle<CuratorSharedCount, curator_shared_count_ref, curator_shared_count_unref>;
-  count_handle handle_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -7,10 +7,8 @@
 
 #include <chrono>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 /** The timeout that waits without a limit. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max ();
 
@@ -91,7 +89,7 @@ private:
   std::chrono::milliseconds ms_;
 };
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif
