@@ -30,11 +30,7 @@ public:
   }
 
   /** Whether the machine lacks Java or ZooKeeper; what() says in one sentence what to install. */
-  bool
-  is_missing () const noexcept
-  {
-    return is_missing_;
-  }
+  bool is_missing () const noexcept { return is_missing_; }
 
 private:
   bool is_missing_;
@@ -62,16 +58,10 @@ template <class Object, void (*Free) (Object *)> class [[nodiscard]] test_handle
 {
 public:
   /** The object for the C functions; borrowed. */
-  Object *
-  native_handle () const noexcept
-  {
-    return object_.get ();
-  }
+  Object *native_handle () const noexcept { return object_.get (); }
 
 protected:
-  explicit test_handle (Object *object) : object_ (object, Free)
-  {
-  }
+  explicit test_handle (Object *object) : object_ (object, Free) {}
 
 private:
   std::unique_ptr<Object, void (*) (Object *)> object_;
@@ -82,44 +72,25 @@ class [[nodiscard]] test_server : public test_handle<CuratorTestServer, curator_
 {
 public:
   /** Starts it and waits until it serves. @throws test_error */
-  [[nodiscard]] test_server () : test_handle (test_detail::call (curator_test_server_new))
-  {
-  }
+  [[nodiscard]] test_server () : test_handle (test_detail::call (curator_test_server_new)) {}
 
   /** "host:port" */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
     return curator_test_server_get_connect_string (native_handle ());
   }
 
   /** Kills it; its data stay. */
-  void
-  kill ()
-  {
-    curator_test_server_kill (native_handle ());
-  }
+  void kill () { curator_test_server_kill (native_handle ()); }
 
   /** Kills it if it runs, starts it with its data and waits until it serves. @throws test_error */
-  void
-  restart ()
-  {
-    test_detail::call (curator_test_server_restart, native_handle ());
-  }
+  void restart () { test_detail::call (curator_test_server_restart, native_handle ()); }
 
   /** Stops its process, as a long garbage collection does. */
-  void
-  pause ()
-  {
-    curator_test_server_pause (native_handle ());
-  }
+  void pause () { curator_test_server_pause (native_handle ()); }
 
   /** Continues it. */
-  void
-  resume ()
-  {
-    curator_test_server_resume (native_handle ());
-  }
+  void resume () { curator_test_server_resume (native_handle ()); }
 };
 
 /** Three servers that form one ensemble. Wraps CuratorTestCluster. */
@@ -127,52 +98,32 @@ class [[nodiscard]] test_cluster : public test_handle<CuratorTestCluster, curato
 {
 public:
   /** Starts them and waits until all serve. @throws test_error */
-  [[nodiscard]] test_cluster () : test_handle (test_detail::call (curator_test_cluster_new))
-  {
-  }
+  [[nodiscard]] test_cluster () : test_handle (test_detail::call (curator_test_cluster_new)) {}
 
   /** "host:port,host:port,host:port" */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
     return curator_test_cluster_get_connect_string (native_handle ());
   }
 
   /** "host:port" of member 0, 1 or 2. */
-  std::string
-  member (int i) const
-  {
-    return curator_test_cluster_get_member (native_handle (), i);
-  }
+  std::string member (int i) const { return curator_test_cluster_get_member (native_handle (), i); }
 
   /** The member that leads the ensemble now; nothing if none does. */
-  std::optional<int>
-  leader () const
+  std::optional<int> leader () const
   {
     const int member = curator_test_cluster_get_leader (native_handle ());
     return member >= 0 ? std::optional<int> (member) : std::nullopt;
   }
 
   /** Kills a member; its data stay. */
-  void
-  kill (int i)
-  {
-    curator_test_cluster_kill (native_handle (), i);
-  }
+  void kill (int i) { curator_test_cluster_kill (native_handle (), i); }
 
   /** Kills the member if it runs, and starts it with its data. wait() waits for it. @throws test_error */
-  void
-  restart (int i)
-  {
-    test_detail::call (curator_test_cluster_restart, native_handle (), i);
-  }
+  void restart (int i) { test_detail::call (curator_test_cluster_restart, native_handle (), i); }
 
   /** Waits until all members serve, one of them as the leader. @throws test_error  after a minute */
-  void
-  wait ()
-  {
-    test_detail::call (curator_test_cluster_wait, native_handle ());
-  }
+  void wait () { test_detail::call (curator_test_cluster_wait, native_handle ()); }
 };
 
 /** A network between a program and one server, which does as it is told. Wraps CuratorTestProxy. */
@@ -187,52 +138,33 @@ public:
   }
 
   /** "host:port", for the program. */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
     return curator_test_proxy_get_connect_string (native_handle ());
   }
 
   /** Resets every connection. New ones are accepted. */
-  void
-  cut ()
-  {
-    curator_test_proxy_cut (native_handle ());
-  }
+  void cut () { curator_test_proxy_cut (native_handle ()); }
 
   /** Resets every connection and refuses new ones until restore(). */
-  void
-  refuse ()
-  {
-    curator_test_proxy_refuse (native_handle ());
-  }
+  void refuse () { curator_test_proxy_refuse (native_handle ()); }
 
   /** Forwards nothing more until restore(): silence. */
-  void
-  stall ()
-  {
-    curator_test_proxy_stall (native_handle ());
-  }
+  void stall () { curator_test_proxy_stall (native_handle ()); }
 
   /** Forwards what is sent from now on so much later. */
-  void
-  delay (std::chrono::milliseconds to_server, std::chrono::milliseconds to_client)
+  void delay (std::chrono::milliseconds to_server, std::chrono::milliseconds to_client)
   {
     curator_test_proxy_delay (native_handle (), static_cast<int> (to_server.count ()),
                               static_cast<int> (to_client.count ()));
   }
 
   /** Ends a stall, a refusal and a delay. */
-  void
-  restore ()
-  {
-    curator_test_proxy_restore (native_handle ());
-  }
+  void restore () { curator_test_proxy_restore (native_handle ()); }
 
   /** Ends a session on the server: curator_test_expire_session(). @throws test_error
    *  @param session_id  0: the last one that began or went on through the proxy */
-  void
-  expire_session (std::int64_t session_id = 0)
+  void expire_session (std::int64_t session_id = 0)
   {
     test_detail::call (curator_test_expire_session, native_handle (), session_id);
   }

@@ -87,9 +87,7 @@ constexpr outcome critical = outcome::is_critical;
 class answer
 {
 public:
-  template <class... Ignored>
-  auto
-  callback ()
+  template <class... Ignored> auto callback ()
   {
     return [this] (Ignored..., const curator::error *failed) {
       failed != nullptr ? done_.set_exception (std::make_exception_ptr (*failed))
@@ -97,11 +95,7 @@ public:
     };
   }
 
-  void
-  get ()
-  {
-    done_.get_future ().get ();
-  }
+  void get () { done_.get_future ().get (); }
 
 private:
   std::promise<void> done_;

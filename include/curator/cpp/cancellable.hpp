@@ -57,30 +57,18 @@ stop_source_of (GCancellable *cancellable)
 class [[nodiscard]] cancellable
 {
 public:
-  cancellable () : object_ (g_cancellable_new ())
-  {
-  }
+  cancellable () : object_ (g_cancellable_new ()) {}
 
   cancellable (const cancellable &) = delete;
   cancellable &operator= (const cancellable &) = delete;
 
-  ~cancellable ()
-  {
-    g_object_unref (object_);
-  }
+  ~cancellable () { g_object_unref (object_); }
 
   /** Any thread may call it, at any time. */
-  void
-  cancel () noexcept
-  {
-    g_cancellable_cancel (object_);
-  }
+  void cancel () noexcept { g_cancellable_cancel (object_); }
 
   /** Converts to the parameter type of the functions that wait. Borrowed. */
-  operator GCancellable * () const noexcept
-  {
-    return object_;
-  }
+  operator GCancellable * () const noexcept { return object_; }
 
 private:
   GCancellable *object_;

@@ -112,16 +112,11 @@ public:
   using handle::handle;
 
   /** Starts the client and returns at once. @throws error  see curator_client_start() */
-  result<void>
-  start ()
-  {
-    return detail::call<void> (curator_client_start, object ());
-  }
+  result<void> start () { return detail::call<void> (curator_client_start, object ()); }
 
   /** Gives a running client other servers of the same ensemble; see curator_client_update_servers().
    *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
-  result<void>
-  update_servers (const std::string &connect_string)
+  result<void> update_servers (const std::string &connect_string)
   {
     return detail::call<void> (curator_client_update_servers, object (), connect_string);
   }
@@ -139,22 +134,16 @@ public:
   }
 
   /** The current state; suspended before the first connection. */
-  connection_state
-  state () const
+  connection_state state () const
   {
     return static_cast<connection_state> (curator_client_get_connection_state (object ()));
   }
 
   /** Id of the current session; 0 while there is none. */
-  std::int64_t
-  session_id () const
-  {
-    return curator_client_get_session_id (object ());
-  }
+  std::int64_t session_id () const { return curator_client_get_session_id (object ()); }
 
   /** The session timeout that the server granted; 0 before the first connection. */
-  std::chrono::milliseconds
-  session_timeout () const
+  std::chrono::milliseconds session_timeout () const
   {
     return std::chrono::milliseconds (curator_client_get_session_timeout (object ()));
   }
@@ -162,25 +151,21 @@ public:
   /** Adds a listener, called for every change of the connection state, in order.
    *  @param listener  called as listener (connection_state)
    *  @return an id for remove_state_listener() */
-  template <class F>
-  unsigned
-  add_state_listener (F &&listener)
+  template <class F> unsigned add_state_listener (F &&listener)
   {
     return detail::listen<connection_state> (curator_client_add_state_listener, object (),
                                              std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_state_listener (unsigned id) noexcept
+  void remove_state_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_client_remove_state_listener (native_handle (), id);
   }
 
   /** All counters at one moment, indexed by #CuratorCounter: curator_client_get_counters(). */
-  std::vector<std::uint64_t>
-  counters () const
+  std::vector<std::uint64_t> counters () const
   {
     std::vector<guint64> values (curator_client_get_counters (object (), nullptr, 0));
     curator_client_get_counters (object (), values.data (), values.size ());
@@ -188,32 +173,28 @@ public:
   }
 
   /** One counter. */
-  std::uint64_t
-  counter (CuratorCounter which) const
+  std::uint64_t counter (CuratorCounter which) const
   {
     return counters ().at (static_cast<std::size_t> (which));
   }
 
   /** The statistics in the OpenMetrics text format: curator_client_format_metrics(). */
-  std::string
-  metrics () const
+  std::string metrics () const
   {
     return detail::take<std::string> (curator_client_format_metrics (object ()));
   }
 
   /** Asks the holder of a lock node to release it: curator_attempt_revoke().
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<void>
-  attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
-                  GCancellable *cancellable = nullptr)
+  result<void> attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
+                               GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_attempt_revoke, object (), lock_node_path, timeout,
                                cancellable);
   }
 
   /** Why there is no connection; nothing while there is one. */
-  std::optional<error>
-  connection_error () const
+  std::optional<error> connection_error () const
   {
     const std::unique_ptr<GError, void (*) (GError *)> cause (
         curator_client_dup_connection_error (object ()), g_error_free);
@@ -223,33 +204,28 @@ public:
   /** Adds a listener for the causes of a missing connection.
    *  @param listener  called as listener (const error &)
    *  @return an id for remove_connection_error_listener() */
-  template <class F>
-  unsigned
-  add_connection_error_listener (F &&listener)
+  template <class F> unsigned add_connection_error_listener (F &&listener)
   {
     return detail::listen<error> (curator_client_add_connection_error_listener, object (),
                                   std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_connection_error_listener (unsigned id) noexcept
+  void remove_connection_error_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_client_remove_connection_error_listener (native_handle (), id);
   }
 
   /** Closes the client and ends all its holds; idempotent. */
-  void
-  close () noexcept
+  void close () noexcept
   {
     if (native_handle () != nullptr)
       curator_client_close (native_handle ());
   }
 
 private:
-  void
-  set_times (const client_options &options)
+  void set_times (const client_options &options)
   {
     const auto set = [this] (auto setter, const std::optional<detail::span> &time) {
       if (time)
@@ -261,8 +237,7 @@ private:
     set (curator_client_set_connection_timeout, options.connection_timeout);
   }
 
-  void
-  set_nodes (const client_options &options)
+  void set_nodes (const client_options &options)
   {
     if (options.acl != nullptr)
       curator_client_set_acl (native_handle (), options.acl);
@@ -275,8 +250,7 @@ private:
     curator_client_set_follow_configuration (native_handle (), options.follow_configuration);
   }
 
-  void
-  set_callbacks (const client_options &options)
+  void set_callbacks (const client_options &options)
   {
     if (options.callback_context != nullptr)
       curator_client_set_callback_context (native_handle (), options.callback_context);
@@ -288,8 +262,7 @@ private:
       }
   }
 
-  bool
-  set_auth (const client_options &options, detail::outcome &outcome)
+  bool set_auth (const client_options &options, detail::outcome &outcome)
   {
     for (const auto &[scheme, credentials] : options.auth)
       {
@@ -302,8 +275,7 @@ private:
            || outcome.of (curator_client_set_namespace, *this, options.name_space);
   }
 
-  bool
-  set_security (const client_options &options, detail::outcome &outcome)
+  bool set_security (const client_options &options, detail::outcome &outcome)
   {
     const auto &digest = options.sasl_digest;
     const auto &gssapi = options.sasl_gssapi;
@@ -317,9 +289,7 @@ private:
                               gssapi->server_name));
   }
 
-  template <class F>
-  static void
-  call_trace (const CuratorTraceEvent *event, gpointer data)
+  template <class F> static void call_trace (const CuratorTraceEvent *event, gpointer data)
   {
     const trace_event traced = { static_cast<trace_kind> (curator_trace_event_get_kind (event)),
                                  curator_trace_event_get_path (event),

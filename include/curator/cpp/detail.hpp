@@ -89,27 +89,18 @@ public:
   outcome (const outcome &) = delete;
   outcome &operator= (const outcome &) = delete;
 
-  ~outcome ()
-  {
-    g_clear_error (&error_);
-  }
+  ~outcome () { g_clear_error (&error_); }
 
-  operator GError ** () noexcept
-  {
-    return &error_;
-  }
+  operator GError ** () noexcept { return &error_; }
 
   /* Whether C can take the arguments. */
-  template <class... Args>
-  bool
-  takes (const Args &...args)
+  template <class... Args> bool takes (const Args &...args)
   {
     return (is_for_c (args) && ...) || refuse ("a text has a NUL inside");
   }
 
   /* Returns false, with INVALID_ARGUMENT. */
-  bool
-  refuse (const char *why)
+  bool refuse (const char *why)
   {
     g_set_error_literal (&error_, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, why);
     return false;
@@ -117,15 +108,13 @@ public:
 
   /* Calls a function of C with these arguments and a GError **. */
   template <class Answer, class... Parameters, class... Args>
-  Answer
-  of (Answer (*function) (Parameters...), const Args &...args)
+  Answer of (Answer (*function) (Parameters...), const Args &...args)
   {
     return takes (args...) ? function (for_c (args)..., &error_) : Answer ();
   }
 
   /* Ends a function without a result. */
-  result<void>
-  check (bool succeeded) const
+  result<void> check (bool succeeded) const
   {
     if (!succeeded)
       return failure<result<void>> ();
@@ -133,9 +122,7 @@ public:
   }
 
   /* Ends a function with one. */
-  template <class T>
-  result<T>
-  give (bool succeeded, T value) const
+  template <class T> result<T> give (bool succeeded, T value) const
   {
     if (!succeeded)
       return failure<result<T>> ();
@@ -143,8 +130,7 @@ public:
   }
 
   /* Ends a constructor. */
-  void
-  built (bool succeeded) const
+  void built (bool succeeded) const
   {
 #ifdef __cpp_exceptions
     check (succeeded);
@@ -157,24 +143,20 @@ public:
 #endif
   }
 
-  bool
-  is_late () const noexcept
+  bool is_late () const noexcept
   {
     return g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
            || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER);
   }
 
-  const GError *
-  get () const noexcept
+  const GError *get () const noexcept
   {
     return error_;
   }
 
 private:
   /* Failure without an error is what the C library answers to a misuse. */
-  template <class R>
-  R
-  failure () const
+  template <class R> R failure () const
   {
     if (error_ == nullptr)
       misuse ("the curator library refused the call");

@@ -16,18 +16,13 @@ public:
   handle () noexcept = default;
 
   /** Takes over a reference. */
-  [[nodiscard]] explicit handle (Object *object) noexcept : object_ (object)
-  {
-  }
+  [[nodiscard]] explicit handle (Object *object) noexcept : object_ (object) {}
 
   /** Leaves @p other empty. */
-  handle (handle &&other) noexcept : object_ (std::exchange (other.object_, nullptr))
-  {
-  }
+  handle (handle &&other) noexcept : object_ (std::exchange (other.object_, nullptr)) {}
 
   /** Leaves @p other empty. */
-  handle &
-  operator= (handle &&other) noexcept
+  handle &operator= (handle &&other) noexcept
   {
     handle old (std::exchange (object_, std::exchange (other.object_, nullptr)));
     return *this;
@@ -40,26 +35,14 @@ public:
   }
 
   /** Another handle of the same object. */
-  Handle
-  share () const noexcept
-  {
-    return Handle (object_ != nullptr ? Ref (object_) : nullptr);
-  }
+  Handle share () const noexcept { return Handle (object_ != nullptr ? Ref (object_) : nullptr); }
 
   /** The object for the C functions; borrowed. */
-  Object *
-  native_handle () const noexcept
-  {
-    return object_;
-  }
+  Object *native_handle () const noexcept { return object_; }
 
 protected:
   /* Unless the handle is empty. */
-  Object *
-  object () const
-  {
-    return detail::require (object_);
-  }
+  Object *object () const { return detail::require (object_); }
 
 private:
   Object *object_ = nullptr;

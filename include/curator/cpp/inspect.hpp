@@ -79,36 +79,22 @@ public:
   using handle::handle;
 
   /** The inspected path. */
-  std::string
-  path () const
-  {
-    return curator_inspection_get_path (object ());
-  }
+  std::string path () const { return curator_inspection_get_path (object ()); }
 
   /** The recipe that most of the lock nodes belong to. */
-  lock_kind
-  kind () const
+  lock_kind kind () const
   {
     return static_cast<lock_kind> (curator_inspection_get_kind (object ()));
   }
 
   /** Number of holders. */
-  unsigned
-  n_holders () const
-  {
-    return curator_inspection_get_n_holders (object ());
-  }
+  unsigned n_holders () const { return curator_inspection_get_n_holders (object ()); }
 
   /** Number of waiting contenders. */
-  unsigned
-  n_waiting () const
-  {
-    return curator_inspection_get_n_waiting (object ());
-  }
+  unsigned n_waiting () const { return curator_inspection_get_n_waiting (object ()); }
 
   /** Holders first, then the waiting ones in queue order. */
-  std::vector<participant>
-  participants () const
+  std::vector<participant> participants () const
   {
     std::vector<participant> all (curator_inspection_get_n_participants (object ()));
     for (guint i = 0; i < all.size (); i++)
@@ -117,25 +103,19 @@ public:
   }
 
   /** Names of children that are not nodes of the lock's recipe. */
-  std::vector<std::string>
-  foreign_children () const
+  std::vector<std::string> foreign_children () const
   {
     const char *const *names = curator_inspection_get_foreign_children (object ());
     return std::vector<std::string> (names, names + g_strv_length (const_cast<char **> (names)));
   }
 
   /** The sequence number of the next node. */
-  std::int64_t
-  next_number () const
-  {
-    return curator_inspection_get_next_number (object ());
-  }
+  std::int64_t next_number () const { return curator_inspection_get_next_number (object ()); }
 
   /** Deletes the node of the participant at that index if no session owns it:
    *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
-  result<void>
-  delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
-                    GCancellable *cancellable = nullptr) const
+  result<void> delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
+                                 GCancellable *cancellable = nullptr) const
   {
     const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
     if (one == nullptr)
@@ -144,15 +124,10 @@ public:
   }
 
   /** The share of the sequence counter that is used up, 0 to 1. */
-  double
-  counter_used () const
-  {
-    return curator_inspection_get_counter_used (object ());
-  }
+  double counter_used () const { return curator_inspection_get_counter_used (object ()); }
 
 private:
-  static participant
-  copy (const CuratorParticipant *one)
+  static participant copy (const CuratorParticipant *one)
   {
     return { static_cast<participant_kind> (curator_participant_get_kind (one)),
              curator_participant_is_holder (one) != FALSE,

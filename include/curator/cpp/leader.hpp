@@ -75,66 +75,46 @@ public:
   }
 
   /** Sets the id, which other participants see. Call it before start(). */
-  result<void>
-  set_id (const std::string &id)
+  result<void> set_id (const std::string &id)
   {
     return detail::set_text (curator_leader_selector_set_id, object (), id);
   }
 
   /** The id; empty if none was set. */
-  std::string
-  id () const
-  {
-    return curator_leader_selector_get_id (object ());
-  }
+  std::string id () const { return curator_leader_selector_get_id (object ()); }
 
   /** Sets whether it queues again after each leadership and each failure; default false. */
-  void
-  set_auto_requeue (bool auto_requeue)
+  void set_auto_requeue (bool auto_requeue)
   {
     curator_leader_selector_set_auto_requeue (object (), auto_requeue);
   }
 
   /** Sets whether the cancellable is cancelled only when the lease ends, and not as soon as it is
    *  suspect; default false. */
-  void
-  set_until_lost (bool until_lost)
+  void set_until_lost (bool until_lost)
   {
     curator_leader_selector_set_until_lost (object (), until_lost);
   }
 
   /** Queues for leadership, in the background. Only once. */
-  result<void>
-  start ()
-  {
-    return detail::call<void> (curator_leader_selector_start, object ());
-  }
+  result<void> start () { return detail::call<void> (curator_leader_selector_start, object ()); }
 
   /** Queues again. @return false if it is queued or leading already, not started, or closed */
-  bool
-  requeue ()
-  {
-    return curator_leader_selector_requeue (object ()) != FALSE;
-  }
+  bool requeue () { return curator_leader_selector_requeue (object ()) != FALSE; }
 
   /** Cancels the current leadership, if there is one. */
-  void
-  interrupt_leadership ()
-  {
-    curator_leader_selector_interrupt_leadership (object ());
-  }
+  void interrupt_leadership () { curator_leader_selector_interrupt_leadership (object ()); }
 
   /** Whether it leads now, by the local clock. Sends no request. */
-  [[nodiscard]] bool
-  has_leadership () const
+  [[nodiscard]] bool has_leadership () const
   {
     return curator_leader_selector_has_leadership (object ()) != FALSE;
   }
 
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<std::vector<leader_participant>>
-  participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
+                                                        GCancellable *cancellable = nullptr) const
   {
     return detail::call<std::vector<leader_participant>> (curator_leader_selector_get_participants,
                                                           object (), timeout, cancellable);
@@ -142,15 +122,14 @@ public:
 
   /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<std::optional<leader_participant>>
-  leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::optional<leader_participant>> leader (detail::timeout timeout = {},
+                                                    GCancellable *cancellable = nullptr) const
   {
     return detail::leader_of (curator_leader_selector_get_leader, object (), timeout, cancellable);
   }
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
-  void
-  close () noexcept
+  void close () noexcept
   {
     if (native_handle () != nullptr)
       curator_leader_selector_close (native_handle ());
@@ -158,8 +137,8 @@ public:
 
 private:
   template <class F>
-  static void
-  call_lead (CuratorLeaderSelector *, CuratorLease *held, GCancellable *cancellable, gpointer data)
+  static void call_lead (CuratorLeaderSelector *, CuratorLease *held, GCancellable *cancellable,
+                         gpointer data)
   {
     const lease leadership (curator_lease_ref (held));
     detail::tell<F> (data, leadership, cancellable);
@@ -186,30 +165,20 @@ public:
   }
 
   /** The id; may be empty. */
-  std::string
-  id () const
-  {
-    return curator_leader_latch_get_id (object ());
-  }
+  std::string id () const { return curator_leader_latch_get_id (object ()); }
 
   /** Sets whether it leads until its lease ends, and not only until the lease is suspect; default
    *  false. Call it before start(). */
-  void
-  set_until_lost (bool until_lost)
+  void set_until_lost (bool until_lost)
   {
     curator_leader_latch_set_until_lost (object (), until_lost);
   }
 
   /** Queues for leadership, in the background. Only once. */
-  result<void>
-  start ()
-  {
-    return detail::call<void> (curator_leader_latch_start, object ());
-  }
+  result<void> start () { return detail::call<void> (curator_leader_latch_start, object ()); }
 
   /** Waits until it leads. @throws error  CLOSED, NOT_STARTED ... */
-  result<void>
-  await (GCancellable *cancellable = nullptr)
+  result<void> await (GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_leader_latch_await, object (), CURATOR_WAIT_FOREVER,
                                cancellable);
@@ -217,9 +186,8 @@ public:
 
   /** Waits within a timeout. @return whether it leads */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_await_for (const std::chrono::duration<Rep, Period> &timeout,
-                 GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_for (const std::chrono::duration<Rep, Period> &timeout,
+                                            GCancellable *cancellable = nullptr)
   {
     return detail::try_call<bool> (curator_leader_latch_await, object (), detail::to_ms (timeout),
                                    cancellable);
@@ -227,24 +195,21 @@ public:
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
   template <class Clock, class Duration>
-  [[nodiscard]] result<bool>
-  try_await_until (const std::chrono::time_point<Clock, Duration> &time,
-                   GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_until (const std::chrono::time_point<Clock, Duration> &time,
+                                              GCancellable *cancellable = nullptr)
   {
     return try_await_for (detail::left_until (time), cancellable);
   }
 
   /** Whether it leads now, by the local clock. Sends no request. */
-  [[nodiscard]] bool
-  has_leadership () const
+  [[nodiscard]] bool has_leadership () const
   {
     return curator_leader_latch_has_leadership (object ()) != FALSE;
   }
 
   /** The leadership, for its token and remaining time; nothing if it does not lead. Releasing it
    *  makes the latch queue again. */
-  std::optional<lease>
-  current_lease () const
+  std::optional<lease> current_lease () const
   {
     lease held (curator_leader_latch_dup_lease (object ()));
     return held ? std::optional<lease> (std::move (held)) : std::nullopt;
@@ -252,8 +217,8 @@ public:
 
   /** Reads the candidates from the server, the leader first.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<std::vector<leader_participant>>
-  participants (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
+                                                        GCancellable *cancellable = nullptr) const
   {
     return detail::call<std::vector<leader_participant>> (curator_leader_latch_get_participants,
                                                           object (), timeout, cancellable);
@@ -261,33 +226,29 @@ public:
 
   /** Reads the leader from the server; nothing if there is none.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<std::optional<leader_participant>>
-  leader (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::optional<leader_participant>> leader (detail::timeout timeout = {},
+                                                    GCancellable *cancellable = nullptr) const
   {
     return detail::leader_of (curator_leader_latch_get_leader, object (), timeout, cancellable);
   }
 
   /** Adds a listener, called as listener (bool is_leader) for every change, in order.
    *  @return an id for remove_listener() */
-  template <class F>
-  unsigned
-  add_listener (F &&listener)
+  template <class F> unsigned add_listener (F &&listener)
   {
     return detail::listen<bool> (curator_leader_latch_add_listener, object (),
                                  std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_listener (unsigned id) noexcept
+  void remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_leader_latch_remove_listener (native_handle (), id);
   }
 
   /** Leaves the queue and gives up leadership at once; drops all listeners. */
-  void
-  close (latch_close_mode mode = latch_close_mode::silent) noexcept
+  void close (latch_close_mode mode = latch_close_mode::silent) noexcept
   {
     if (native_handle () != nullptr)
       curator_leader_latch_close (native_handle (), CuratorLeaderLatchCloseMode (mode));

@@ -33,42 +33,28 @@ public:
   using handle::handle;
 
   /** Whether the handle is not empty; the lease may be held or not. */
-  explicit operator bool () const noexcept
-  {
-    return native_handle () != nullptr;
-  }
+  explicit operator bool () const noexcept { return native_handle () != nullptr; }
 
   /** Full path of the lock node, without namespace. */
-  std::string
-  node_path () const
-  {
-    return curator_lease_get_node_path (object ());
-  }
+  std::string node_path () const { return curator_lease_get_node_path (object ()); }
 
   /** Last part of the node's path. */
-  std::string
-  node_name () const
-  {
-    return curator_lease_get_node_name (object ());
-  }
+  std::string node_name () const { return curator_lease_get_node_name (object ()); }
 
   /** Grows with every later exclusive grant; curator_lease_get_fencing_token(). */
-  [[nodiscard]] std::uint64_t
-  fencing_token () const
+  [[nodiscard]] std::uint64_t fencing_token () const
   {
     return curator_lease_get_fencing_token (object ());
   }
 
   /** The current state. */
-  [[nodiscard]] lease_state
-  state () const
+  [[nodiscard]] lease_state state () const
   {
     return static_cast<lease_state> (curator_lease_get_state (object ()));
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
-  [[nodiscard]] std::chrono::milliseconds
-  remaining () const
+  [[nodiscard]] std::chrono::milliseconds remaining () const
   {
     return std::chrono::milliseconds (curator_lease_get_remaining_ms (object ()));
   }
@@ -76,8 +62,7 @@ public:
   /** Whether a step of that duration can end before the deadline. Call it before each step that
    *  cannot be undone. */
   template <class Rep, class Period>
-  [[nodiscard]] bool
-  valid_for (const std::chrono::duration<Rep, Period> &time) const
+  [[nodiscard]] bool valid_for (const std::chrono::duration<Rep, Period> &time) const
   {
     const std::chrono::duration<double, std::milli> left = remaining ();
     return left.count () > 0
@@ -88,39 +73,25 @@ public:
    *  curator_lease_extend().
    *  @throws error  LOCK_LOST if the hold has ended */
   template <class Rep, class Period>
-  result<void>
-  extend (const std::chrono::duration<Rep, Period> &at_least) const
+  result<void> extend (const std::chrono::duration<Rep, Period> &at_least) const
   {
     return detail::call<void> (curator_lease_extend, object (), detail::to_ms (at_least));
   }
 
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
    *  if the process has no descriptor left. */
-  int
-  fd () const
-  {
-    return curator_lease_get_fd (object ());
-  }
+  int fd () const { return curator_lease_get_fd (object ()); }
 
   /** Id of the session that owns the lease. */
-  std::int64_t
-  session_id () const
-  {
-    return curator_lease_get_session_id (object ());
-  }
+  std::int64_t session_id () const { return curator_lease_get_session_id (object ()); }
 
   /** Is cancelled once the lease is lost or released; curator_lease_get_cancellable(). Borrowed. */
-  GCancellable *
-  cancellable () const
-  {
-    return curator_lease_get_cancellable (object ());
-  }
+  GCancellable *cancellable () const { return curator_lease_get_cancellable (object ()); }
 
 #ifdef __cpp_lib_jthread
   /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of the
    *  library. */
-  std::stop_token
-  stop_token () const
+  std::stop_token stop_token () const
   {
     return stop_token_of (cancellable ());
   }
@@ -129,8 +100,7 @@ public:
   /** Reads the payload of the node from the server: curator_lease_get_data().
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  LOCK_LOST if the node is gone ... */
-  result<std::string>
-  data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::string> data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
     return detail::call<std::string> (curator_lease_get_data, object (), timeout, cancellable);
   }
@@ -140,17 +110,14 @@ public:
    *  @param listener  called as listener (lease_state). If it captures a handle of the same lease,
    *                   that handle keeps the lease held until the lease is lost or released
    *  @return an id for remove_listener() */
-  template <class F>
-  unsigned
-  add_listener (F &&listener)
+  template <class F> unsigned add_listener (F &&listener)
   {
     return detail::listen<lease_state> (curator_lease_add_listener, object (),
                                         std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_listener (unsigned id) noexcept
+  void remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_lease_remove_listener (native_handle (), id);
@@ -160,17 +127,14 @@ public:
    *  @param timeout  for the wait; 0: up to the connection timeout
    *  @throws error  RELEASE_PENDING if no confirmation came in time, or is_cancelled(); the hold has
    *                 ended nevertheless, and its node is deleted in the background */
-  result<void>
-  release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+  result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_lease_release, object (), timeout, cancellable);
   }
 
   /** Like release(), but does not wait, and reports the confirmation of the server.
    *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F>
-  void
-  async_release (F &&done)
+  template <class F> void async_release (F &&done)
   {
     CuratorLease *const hold = object ();
     curator_lease_release_async (
@@ -183,8 +147,7 @@ public:
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
    *  background. */
-  void
-  reset () noexcept
+  void reset () noexcept
   {
     *this = lease ();
   }

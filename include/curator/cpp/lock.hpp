@@ -35,8 +35,7 @@ public:
 #ifdef __cpp_exceptions
   /** Acquires for the calling thread, waiting its turn; re-entrant if the recipe is.
    *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
-  void
-  lock (GCancellable *cancellable = nullptr)
+  void lock (GCancellable *cancellable = nullptr)
   {
     detail::call<void> (curator_lock_acquire, object (), CURATOR_WAIT_FOREVER, cancellable);
   }
@@ -52,17 +51,15 @@ public:
 
   /** Acquires if no other contender is ahead.
    *  @throws error  as lock(); CONNECTION_LOST if there is no connection */
-  [[nodiscard]] result<bool>
-  try_lock ()
+  [[nodiscard]] result<bool> try_lock ()
   {
     return try_lock_for (std::chrono::milliseconds::zero ());
   }
 
   /** Acquires within a timeout. @throws error  as lock() */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
-                GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+                                           GCancellable *cancellable = nullptr)
   {
     return detail::try_call<bool> (curator_lock_acquire, object (), detail::to_ms (timeout),
                                    cancellable);
@@ -70,9 +67,8 @@ public:
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
   template <class Clock, class Duration>
-  [[nodiscard]] result<bool>
-  try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
-                  GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+                                             GCancellable *cancellable = nullptr)
   {
     return try_lock_for (detail::left_until (time), cancellable);
   }
@@ -80,8 +76,7 @@ public:
   /** Ends one level of the calling thread's hold, even of a lost one. A missing confirmation of the
    *  server is not reported, since the hold has ended anyway. Without a hold it logs a critical
    *  message. release() throws instead. */
-  void
-  unlock () noexcept
+  void unlock () noexcept
   {
     if (mode_ == unlock_mode::background || native_handle () == nullptr)
       return unlock_async ();
@@ -94,15 +89,13 @@ public:
    *  @param timeout  for the wait; 0: up to the connection timeout
    *  @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not confirm in time, or
    *                 is_cancelled(); after the last two the hold has ended nevertheless */
-  result<void>
-  release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+  result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_lock_release, object (), timeout, cancellable);
   }
 
   /** Like unlock(), but does not wait: the calling thread's level ends at once. */
-  void
-  unlock_async () noexcept
+  void unlock_async () noexcept
   {
     if (native_handle () == nullptr)
       return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
@@ -113,9 +106,7 @@ public:
 
   /** The same, and reports the confirmation of the server.
    *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F>
-  void
-  unlock_async (F &&done)
+  template <class F> void unlock_async (F &&done)
   {
     CuratorLock *const lock = object ();
     curator_lock_release_async (
@@ -127,31 +118,27 @@ public:
   }
 
   /** Whether any thread of this process holds through this object. */
-  bool
-  is_acquired_in_this_process () const
+  bool is_acquired_in_this_process () const
   {
     return curator_lock_is_acquired_in_this_process (object ()) != FALSE;
   }
 
   /** Whether the calling thread holds through this object. */
-  bool
-  is_owned_by_current_thread () const
+  bool is_owned_by_current_thread () const
   {
     return curator_lock_is_owned_by_current_thread (object ()) != FALSE;
   }
 
   /** The calling thread's hold, for its token and remaining time; nothing if there is none:
    *  curator_lock_dup_lease(). Do not release it: unlock() does, and counts the levels. */
-  std::optional<lease>
-  current_lease () const
+  std::optional<lease> current_lease () const
   {
     lease held (curator_lock_dup_lease (object ()));
     return held ? std::optional<lease> (std::move (held)) : std::nullopt;
   }
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
-  [[nodiscard]] result<lease>
-  acquire_lease (GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire_lease (GCancellable *cancellable = nullptr)
   {
     return detail::call<lease> (curator_lock_acquire_lease, object (), CURATOR_WAIT_FOREVER,
                                 cancellable);
@@ -159,9 +146,8 @@ public:
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
   template <class Rep, class Period>
-  [[nodiscard]] result<lease>
-  acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
-                 GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
+                                             GCancellable *cancellable = nullptr)
   {
     return detail::call<lease> (curator_lock_acquire_lease, object (), detail::to_ms (timeout),
                                 cancellable);
@@ -191,9 +177,8 @@ public:
    *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
    *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
   template <class Rep, class Period, class F>
-  void
-  acquire_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                 GCancellable *cancellable = nullptr)
+  void acquire_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                      GCancellable *cancellable = nullptr)
   {
     CuratorLock *const lock = object ();
     curator_lock_acquire_async (
@@ -208,8 +193,8 @@ public:
    *  may hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  UNSUPPORTED for a multi_lock ... */
-  result<std::vector<std::string>>
-  participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
+                                                      GCancellable *cancellable = nullptr) const
   {
     return detail::call<std::vector<std::string>> (curator_lock_get_participant_nodes, object (),
                                                    timeout, cancellable);
@@ -219,8 +204,7 @@ public:
    *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
    *  @throws error  INVALID_ARGUMENT for no time at all */
   template <class Rep, class Period>
-  result<void>
-  set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
+  result<void> set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
   {
     detail::outcome outcome;
     CuratorLock *const lock = object ();
@@ -234,9 +218,7 @@ public:
   /** Lets other clients ask for the lock back. Covers attempts that begin after this call.
    *  @param listener  called as listener ()
    *  @throws error  UNSUPPORTED for a multi_lock */
-  template <class F>
-  result<void>
-  make_revocable (F &&listener)
+  template <class F> result<void> make_revocable (F &&listener)
   {
     constexpr auto hear = [] (CuratorLock *, gpointer data) {
       detail::tell<std::decay_t<F>> (data);
@@ -246,15 +228,13 @@ public:
   }
 
   /** Reverts make_revocable(). */
-  result<void>
-  make_irrevocable ()
+  result<void> make_irrevocable ()
   {
     return detail::call<void> (curator_lock_make_revocable, object (), nullptr, nullptr, nullptr);
   }
 
   /** Another handle of the same lock object, holds included. */
-  lockable
-  share () const noexcept
+  lockable share () const noexcept
   {
     lockable other = handle::share ();
     other.mode_ = mode_;
@@ -262,8 +242,7 @@ public:
   }
 
 private:
-  static void
-  log_misuse (const GError *failed) noexcept
+  static void log_misuse (const GError *failed) noexcept
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))
       g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: %s", failed->message);
@@ -280,8 +259,7 @@ public:
   recipe () noexcept = default;
 
   /** Another handle of the same lock object, holds included. */
-  Lock
-  share () const noexcept
+  Lock share () const noexcept
   {
     Lock other;
     static_cast<lockable &> (other) = lockable::share ();
@@ -289,9 +267,7 @@ public:
   }
 
 protected:
-  recipe (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
-  {
-  }
+  recipe (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode) {}
 };
 
 CURATOR_CPP_END

@@ -21,41 +21,31 @@ class node_request
 {
 public:
   /** Wraps the request of a C driver; borrowed. */
-  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request))
-  {
-  }
+  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request)) {}
 
   /** The name so far: at first the lock's name. */
-  std::string
-  name () const
-  {
-    return curator_node_request_get_name (request_);
-  }
+  std::string name () const { return curator_node_request_get_name (request_); }
 
   /** Sets the name. */
-  result<void>
-  set_name (const std::string &name)
+  result<void> set_name (const std::string &name)
   {
     return detail::set_text (curator_node_request_set_name, request_, name);
   }
 
   /** Sets the mode; default: ephemeral and sequential. */
-  void
-  set_mode (create_mode mode)
+  void set_mode (create_mode mode)
   {
     curator_node_request_set_mode (request_, static_cast<CuratorCreateMode> (mode));
   }
 
   /** Sets the payload; default: the lock's. */
-  void
-  set_data (std::string_view data)
+  void set_data (std::string_view data)
   {
     curator_node_request_set_data (request_, data.data (), data.size ());
   }
 
   /** Sets whether a unique prefix protects the node; default: true. */
-  void
-  set_protected (bool is_protected)
+  void set_protected (bool is_protected)
   {
     curator_node_request_set_protected (request_, is_protected);
   }
@@ -114,15 +104,14 @@ public:
 
   /** Promises that no later node is granted before an earlier one:
    *  curator_lock_driver_set_nothing_overtakes(). Before the first lock uses the driver. */
-  void
-  set_nothing_overtakes (bool nothing_overtakes)
+  void set_nothing_overtakes (bool nothing_overtakes)
   {
     curator_lock_driver_set_nothing_overtakes (object (), nothing_overtakes);
   }
 
 private:
-  static void
-  creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request, gpointer data) noexcept
+  static void creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request,
+                                gpointer data) noexcept
   {
     detail::shield ([&] {
       node_request described (request);
@@ -130,10 +119,9 @@ private:
     });
   }
 
-  static void
-  gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
-                 const char *sequence_node_name, guint max_leases, CuratorPredicateResults *results,
-                 gpointer data) noexcept
+  static void gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
+                             const char *sequence_node_name, guint max_leases,
+                             CuratorPredicateResults *results, gpointer data) noexcept
   {
     detail::shield ([&] {
       /* C reads the name after the return. */
@@ -152,9 +140,8 @@ private:
     });
   }
 
-  static const char *
-  fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name,
-                   gpointer data) noexcept
+  static const char *fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name,
+                                      gpointer data) noexcept
   {
     const char *key = name;
     detail::shield ([&] {

@@ -42,8 +42,8 @@ public:
   }
 
 private:
-  static CuratorLock *
-  make (const client &client, const std::vector<std::string> &paths, lock_order order)
+  static CuratorLock *make (const client &client, const std::vector<std::string> &paths,
+                            lock_order order)
   {
     detail::outcome outcome;
     CuratorClient *const owner = detail::require (client.native_handle ());
@@ -62,8 +62,7 @@ private:
     return lock;
   }
 
-  static CuratorLock *
-  make (std::initializer_list<std::reference_wrapper<const lockable>> members)
+  static CuratorLock *make (std::initializer_list<std::reference_wrapper<const lockable>> members)
   {
     std::vector<CuratorLock *> locks;
     locks.reserve (members.size ());

@@ -22,16 +22,10 @@ class fallible
 public:
   fallible () = default;
 
-  fallible (curator::error failed) : error_ (std::move (failed))
-  {
-  }
+  fallible (curator::error failed) : error_ (std::move (failed)) {}
 
   /* Why the call failed; nullptr if it did not. Borrowed. */
-  const curator::error *
-  error () const noexcept
-  {
-    return error_ ? &*error_ : nullptr;
-  }
+  const curator::error *error () const noexcept { return error_ ? &*error_ : nullptr; }
 
 private:
   std::optional<curator::error> error_;
@@ -47,32 +41,17 @@ template <class T> class [[nodiscard]] result : public detail::fallible
 public:
   using fallible::fallible;
 
-  result (T value) : value_ (std::move (value))
-  {
-  }
+  result (T value) : value_ (std::move (value)) {}
 
-  explicit operator bool () const noexcept
-  {
-    return value_.has_value ();
-  }
+  explicit operator bool () const noexcept { return value_.has_value (); }
 
   /* Only if it is true. */
-  T &
-  operator* () noexcept
-  {
-    return *value_;
-  }
+  T &operator* () noexcept { return *value_; }
 
-  T *
-  operator->() noexcept
-  {
-    return &*value_;
-  }
+  T *operator->() noexcept { return &*value_; }
 
 protected:
-  explicit result (std::optional<T> value) : value_ (std::move (value))
-  {
-  }
+  explicit result (std::optional<T> value) : value_ (std::move (value)) {}
 
 private:
   std::optional<T> value_;
@@ -84,9 +63,7 @@ template <class T> class [[nodiscard]] result<std::optional<T>> : public result<
 public:
   using result<T>::result;
 
-  result (std::optional<T> value) : result<T> (std::move (value))
-  {
-  }
+  result (std::optional<T> value) : result<T> (std::move (value)) {}
 };
 
 /* True if the call did what it should. False without an error if the time was over, or so. */
@@ -95,14 +72,9 @@ template <> class [[nodiscard]] result<bool> : public detail::fallible
 public:
   using fallible::fallible;
 
-  result (bool done) : done_ (done)
-  {
-  }
+  result (bool done) : done_ (done) {}
 
-  operator bool () const noexcept
-  {
-    return done_;
-  }
+  operator bool () const noexcept { return done_; }
 
 private:
   bool done_ = false;
@@ -114,10 +86,7 @@ template <> class [[nodiscard]] result<void> : public detail::fallible
 public:
   using fallible::fallible;
 
-  explicit operator bool () const noexcept
-  {
-    return error () == nullptr;
-  }
+  explicit operator bool () const noexcept { return error () == nullptr; }
 };
 #endif
 

@@ -24,45 +24,40 @@ public:
   using handle::handle;
 
   /** curator_retry_policy_new_exponential_backoff() */
-  static retry_policy
-  exponential_backoff (span base_sleep, guint max_retries)
+  static retry_policy exponential_backoff (span base_sleep, guint max_retries)
   {
     return retry_policy (
         curator_retry_policy_new_exponential_backoff (base_sleep.count (), max_retries));
   }
 
   /** curator_retry_policy_new_bounded_exponential_backoff() */
-  static retry_policy
-  bounded_exponential_backoff (span base_sleep, span max_sleep, guint max_retries)
+  static retry_policy bounded_exponential_backoff (span base_sleep, span max_sleep,
+                                                   guint max_retries)
   {
     return retry_policy (curator_retry_policy_new_bounded_exponential_backoff (
         base_sleep.count (), max_sleep.count (), max_retries));
   }
 
   /** curator_retry_policy_new_n_times() */
-  static retry_policy
-  n_times (guint n, span sleep)
+  static retry_policy n_times (guint n, span sleep)
   {
     return retry_policy (curator_retry_policy_new_n_times (n, sleep.count ()));
   }
 
   /** curator_retry_policy_new_one_time() */
-  static retry_policy
-  one_time (span sleep)
+  static retry_policy one_time (span sleep)
   {
     return retry_policy (curator_retry_policy_new_one_time (sleep.count ()));
   }
 
   /** curator_retry_policy_new_forever() */
-  static retry_policy
-  always (span sleep)
+  static retry_policy always (span sleep)
   {
     return retry_policy (curator_retry_policy_new_forever (sleep.count ()));
   }
 
   /** curator_retry_policy_new_until_elapsed() */
-  static retry_policy
-  until_elapsed (span max_elapsed, span sleep)
+  static retry_policy until_elapsed (span max_elapsed, span sleep)
   {
     return retry_policy (
         curator_retry_policy_new_until_elapsed (max_elapsed.count (), sleep.count ()));
@@ -72,9 +67,7 @@ public:
    *  @param decide  called as decide (guint retry_count, std::chrono::milliseconds elapsed); returns
    *                 std::optional<std::chrono::milliseconds>: how long to sleep before the retry,
    *                 or nothing to give up. May be called concurrently. An exception gives up */
-  template <class F>
-  static retry_policy
-  custom (F &&decide)
+  template <class F> static retry_policy custom (F &&decide)
   {
     using callback = std::decay_t<F>;
     return retry_policy (curator_retry_policy_new_custom (
@@ -91,8 +84,7 @@ public:
 
   /** Decides whether to retry. Never sleeps. Not for a default-constructed policy.
    *  @return how long to sleep before the retry; nothing to give up */
-  std::optional<ms>
-  allow_retry (guint retry_count, span elapsed) const
+  std::optional<ms> allow_retry (guint retry_count, span elapsed) const
   {
     gint64 sleep_ms = 0;
     const gboolean again =

@@ -43,30 +43,20 @@ public:
   }
 
   /** The readers' side as a lock. */
-  lockable &
-  reader () noexcept
-  {
-    return reader_;
-  }
+  lockable &reader () noexcept { return reader_; }
 
   /** The writer's side as a lock. */
-  lockable &
-  writer () noexcept
-  {
-    return writer_;
-  }
+  lockable &writer () noexcept { return writer_; }
 
 #ifdef __cpp_exceptions
   /** Locks the writer's side; lockable::lock(). */
-  void
-  lock (GCancellable *cancellable = nullptr)
+  void lock (GCancellable *cancellable = nullptr)
   {
     writer_.lock (cancellable);
   }
 
   /** Locks the readers' side; lockable::lock(). */
-  void
-  lock_shared (GCancellable *cancellable = nullptr)
+  void lock_shared (GCancellable *cancellable = nullptr)
   {
     reader_.lock (cancellable);
   }
@@ -78,49 +68,43 @@ public:
 #endif
 
   /** Locks the writer's side if no other contender is ahead. */
-  [[nodiscard]] result<bool>
-  try_lock ()
+  [[nodiscard]] result<bool> try_lock ()
   {
     return writer_.try_lock ();
   }
 
   /** Locks the writer's side within a timeout. */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
-                GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+                                           GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_for (timeout, cancellable);
   }
 
   /** Locks the writer's side within a timeout. */
   template <class Clock, class Duration>
-  [[nodiscard]] result<bool>
-  try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
-                  GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+                                             GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_until (time, cancellable);
   }
 
   /** Unlocks the writer's side; lockable::unlock(). */
-  void
-  unlock () noexcept
+  void unlock () noexcept
   {
     writer_.unlock ();
   }
 
   /** Locks the readers' side if no writer is ahead. */
-  [[nodiscard]] result<bool>
-  try_lock_shared ()
+  [[nodiscard]] result<bool> try_lock_shared ()
   {
     return reader_.try_lock ();
   }
 
   /** Locks the readers' side within a timeout. */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
-                       GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
+                                                  GCancellable *cancellable = nullptr)
   {
     return reader_.try_lock_for (timeout, cancellable);
   }
@@ -135,15 +119,13 @@ public:
   }
 
   /** Unlocks the readers' side; lockable::unlock(). */
-  void
-  unlock_shared () noexcept
+  void unlock_shared () noexcept
   {
     reader_.unlock ();
   }
 
   /** Another handle of the same pair of locks, holds included. */
-  rw_lock
-  share () const noexcept
+  rw_lock share () const noexcept
   {
     rw_lock other = handle::share ();
     other.reader_ = reader_.share ();

@@ -35,8 +35,7 @@ public:
   using handle::handle;
 
   /** Acquires one lease, waiting its turn. @throws error  as lockable::lock() */
-  [[nodiscard]] result<lease>
-  acquire (GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire (GCancellable *cancellable = nullptr)
   {
     return detail::call<lease> (curator_semaphore_acquire, object (), CURATOR_WAIT_FOREVER,
                                 cancellable);
@@ -44,8 +43,8 @@ public:
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
   template <class Rep, class Period>
-  [[nodiscard]] result<lease>
-  acquire (const std::chrono::duration<Rep, Period> &timeout, GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire (const std::chrono::duration<Rep, Period> &timeout,
+                                       GCancellable *cancellable = nullptr)
   {
     return detail::call<lease> (curator_semaphore_acquire, object (), detail::to_ms (timeout),
                                 cancellable);
@@ -53,8 +52,7 @@ public:
 
   /** Acquires one lease if one is free and no other contender is ahead. @throws error  as
    *  lockable::try_lock() */
-  [[nodiscard]] result<std::optional<lease>>
-  try_acquire ()
+  [[nodiscard]] result<std::optional<lease>> try_acquire ()
   {
     return try_acquire_for (std::chrono::milliseconds::zero ());
   }
@@ -101,9 +99,8 @@ public:
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
   template <class Rep, class Period, class F>
-  void
-  acquire_async (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                 GCancellable *cancellable = nullptr)
+  void acquire_async (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                      GCancellable *cancellable = nullptr)
   {
     CuratorSemaphore *const leases = object ();
     curator_semaphore_acquire_async (
@@ -115,15 +112,10 @@ public:
   }
 
   /** The number of leases, or the last known value of the shared count. */
-  guint
-  max_leases () const
-  {
-    return curator_semaphore_get_max_leases (object ());
-  }
+  guint max_leases () const { return curator_semaphore_get_max_leases (object ()); }
 
   /** Sets the payload of the nodes of later leases. */
-  void
-  set_node_data (std::string_view data)
+  void set_node_data (std::string_view data)
   {
     curator_semaphore_set_node_data (object (), data.data (), data.size ());
   }
@@ -131,8 +123,8 @@ public:
   /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name may
    *  hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<std::vector<std::string>>
-  participant_nodes (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
+                                                      GCancellable *cancellable = nullptr) const
   {
     return detail::call<std::vector<std::string>> (curator_semaphore_get_participant_nodes,
                                                    object (), timeout, cancellable);
@@ -141,9 +133,7 @@ public:
   /** Lets other clients ask for a lease back. Covers leases acquired after this call.
    *  @param listener  called as listener (const lease &); the lease is borrowed: share() it to keep
    *                   it */
-  template <class F>
-  result<void>
-  make_revocable (F &&listener)
+  template <class F> result<void> make_revocable (F &&listener)
   {
     constexpr auto hear = [] (CuratorSemaphore *, CuratorLease *asked, gpointer data) {
       const lease hold (curator_lease_ref (asked));

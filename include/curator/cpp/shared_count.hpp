@@ -28,22 +28,17 @@ public:
   /** Creates the node if it does not exist, reads it and follows its changes from then on:
    *  curator_shared_count_start().
    *  @param timeout  for the whole call; 0: up to the connection timeout. As for the other calls */
-  result<void>
-  start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+  result<void> start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_shared_count_start, object (), timeout, cancellable);
   }
 
   /** The last known value. Sends no request. */
-  std::int32_t
-  get () const
-  {
-    return curator_shared_count_get (object ());
-  }
+  std::int32_t get () const { return curator_shared_count_get (object ()); }
 
   /** Sets the value unconditionally and waits for the server: curator_shared_count_set(). */
-  result<void>
-  set (std::int32_t value, detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+  result<void> set (std::int32_t value, detail::timeout timeout = {},
+                    GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_shared_count_set, object (), value, timeout, cancellable);
   }
@@ -56,8 +51,7 @@ public:
   };
 
   /** The last known value and its version; nothing if the node was never read. */
-  std::optional<versioned_value>
-  versioned () const
+  std::optional<versioned_value> versioned () const
   {
     versioned_value last = { 0, 0 };
     const gboolean known =
@@ -68,9 +62,9 @@ public:
   /** Sets the value if its version still is @p version, from versioned():
    *  curator_shared_count_try_set().
    *  @return false if another client changed the value first; the newer value has been read then */
-  [[nodiscard]] result<bool>
-  try_set (std::int32_t version, std::int32_t value, detail::timeout timeout = {},
-           GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_set (std::int32_t version, std::int32_t value,
+                                      detail::timeout timeout = {},
+                                      GCancellable *cancellable = nullptr)
   {
     detail::outcome outcome;
     gboolean set = FALSE;
@@ -82,25 +76,21 @@ public:
   /** Adds a listener, called as listener (std::int32_t) with each new value; values that change
    *  quickly may be skipped.
    *  @return an id for remove_listener() */
-  template <class F>
-  unsigned
-  add_listener (F &&listener)
+  template <class F> unsigned add_listener (F &&listener)
   {
     return detail::listen<std::int32_t> (curator_shared_count_add_listener, object (),
                                          std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_listener (unsigned id) noexcept
+  void remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_shared_count_remove_listener (native_handle (), id);
   }
 
   /** Stops following the node, without deleting it. */
-  void
-  close () noexcept
+  void close () noexcept
   {
     if (native_handle () != nullptr)
       curator_shared_count_close (native_handle ());

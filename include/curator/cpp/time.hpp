@@ -49,10 +49,7 @@ public:
   {
   }
 
-  operator gint64 () const noexcept
-  {
-    return ms_;
-  }
+  operator gint64 () const noexcept { return ms_; }
 
 private:
   gint64 ms_ = 0;
@@ -74,16 +71,9 @@ public:
                                : milliseconds::min ();
   }
 
-  operator std::chrono::milliseconds () const noexcept
-  {
-    return ms_;
-  }
+  operator std::chrono::milliseconds () const noexcept { return ms_; }
 
-  gint64
-  count () const noexcept
-  {
-    return gint64 (ms_.count ());
-  }
+  gint64 count () const noexcept { return gint64 (ms_.count ()); }
 
 private:
   std::chrono::milliseconds ms_;
