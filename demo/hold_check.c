@@ -4,9 +4,6 @@
 struct _HoldCheck
 {
   GArray *holds; /* of HoldRecord */
-  gboolean sorted;
-  gboolean judged; /* whether the verdict covers all holds */
-  HoldVerdict verdict;
 };
 
 HoldCheck *
@@ -15,7 +12,6 @@ hold_check_new (void)
   HoldCheck *check = g_new0 (HoldCheck, 1);
 
   check->holds = g_array_new (FALSE, FALSE, sizeof (HoldRecord));
-  check->sorted = TRUE;
   return check;
 }
 
@@ -29,12 +25,7 @@ hold_check_free (HoldCheck *check)
 void
 hold_check_add (HoldCheck *check, const HoldRecord *hold)
 {
-  guint n = check->holds->len;
-
-  if (n > 0 && g_array_index (check->holds, HoldRecord, n - 1).granted_ns > hold->granted_ns)
-    check->sorted = FALSE;
   g_array_append_val (check->holds, *hold);
-  check->judged = FALSE;
 }
 
 static int
@@ -49,11 +40,7 @@ compare_grants (gconstpointer a, gconstpointer b)
 const HoldRecord *
 hold_check_get_holds (HoldCheck *check, guint *n_holds)
 {
-  if (!check->sorted)
-    {
-      g_array_sort (check->holds, compare_grants);
-      check->sorted = TRUE;
-    }
+  g_array_sort (check->holds, compare_grants);
   *n_holds = check->holds->len;
   return (const HoldRecord *) (gconstpointer) check->holds->data;
 }
@@ -61,21 +48,17 @@ hold_check_get_holds (HoldCheck *check, guint *n_holds)
 HoldVerdict
 hold_check_get_verdict (HoldCheck *check)
 {
-  if (!check->judged)
-    {
-      guint n;
-      const HoldRecord *holds = hold_check_get_holds (check, &n);
-      /* The latest end so far, not the last one: a long hold may outlast its successors. */
-      gint64 free_from_ns = G_MININT64;
+  HoldVerdict verdict = { 0, 0 };
+  guint n;
+  const HoldRecord *holds = hold_check_get_holds (check, &n);
+  /* The latest end so far, not the last one: a long hold may outlast its successors. */
+  gint64 free_from_ns = G_MININT64;
 
-      check->verdict = (HoldVerdict){ 0, 0 };
-      for (guint i = 0; i < n; i++)
-        {
-          check->verdict.overlaps += holds[i].granted_ns < free_from_ns ? 1 : 0;
-          check->verdict.token_errors += i > 0 && holds[i].token <= holds[i - 1].token ? 1 : 0;
-          free_from_ns = MAX (free_from_ns, holds[i].released_ns);
-        }
-      check->judged = TRUE;
+  for (guint i = 0; i < n; i++)
+    {
+      verdict.overlaps += holds[i].granted_ns < free_from_ns;
+      verdict.token_errors += i > 0 && holds[i].token <= holds[i - 1].token;
+      free_from_ns = MAX (free_from_ns, holds[i].released_ns);
     }
-  return check->verdict;
+  return verdict;
 }

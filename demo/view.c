@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view.h"
 
+#include <string.h>
 #include <unistd.h>
+
+#define MAX_COMPLAINTS 12 /* lines of a worker */
 
 View
 view_detect (gboolean force_log)
@@ -33,32 +36,143 @@ view_style_of (Language language)
   return language == LANGUAGE_C ? STYLE_C : STYLE_JAVA;
 }
 
-/* The sequence number of a node, which is enough to distinguish it. */
-static const char *
-short_name (const char *node)
-{
-  const char *dash = strrchr (node, '-');
+static void print (const View *view, Style style, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
-  return dash != NULL ? dash + 1 : node;
+static void
+print (const View *view, Style style, const char *format, ...)
+{
+  va_list args;
+
+  va_start (args, format);
+  g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
+  g_print ("%s%s%s", view_style (view, style), text, view_style (view, STYLE_PLAIN));
 }
 
 void
-view_log_grant (const View *view, Scene *scene, const Contender *contender)
+view_log_grant (const View *view, const Scene *scene, const Contender *contender)
 {
-  guint waiting = 0;
-
-  for (guint i = 0; i < scene->contenders->len; i++)
-    {
-      const Contender *other = g_ptr_array_index (scene->contenders, i);
-
-      waiting += other->state == CONTENDER_WAITS ? 1 : 0;
-    }
-  g_print ("[%6.2f s] %s%-4s%s process %s thread %u holds node %s, token %" G_GUINT64_FORMAT
+  g_print ("[%6.2f s] ", (double) (contender->turn.granted_ns - scene->created_ns) / 1e9);
+  print (view, view_style_of (contender->worker->language), "%-4s",
+         language_name (contender->worker->language));
+  /* The sequence number of a node is enough to distinguish it. */
+  g_print (" process %s thread %u holds node %s, token %" G_GUINT64_FORMAT
            ", after %4.0f ms; %u waiting\n",
-           (double) (contender->granted_ns - scene->created_ns) / 1e9,
-           view_style (view, view_style_of (contender->process->language)),
-           language_name (contender->process->language), view_style (view, STYLE_PLAIN),
-           contender->process->pid, contender->number, short_name (contender->node),
-           contender->token, (double) (contender->granted_ns - contender->queued_ns) / 1e6,
-           waiting);
+           contender->worker->pid, contender->number, strrchr (contender->node, '-') + 1,
+           contender->turn.token,
+           (double) (contender->turn.granted_ns - contender->turn.queued_ns) / 1e6,
+           scene_count (scene, CONTENDER_WAITS));
+}
+
+static int
+compare_doubles (gconstpointer a, gconstpointer b)
+{
+  double left = *(const double *) a;
+  double right = *(const double *) b;
+
+  return (left > right) - (left < right);
+}
+
+/* The times that acquire took in a language or, of hand-overs, from a release to the next grant if the next holder was
+ * waiting already: in milliseconds, sorted. */
+static GArray *
+collect (const Scene *scene, Language language, gboolean handovers)
+{
+  GArray *times = g_array_new (FALSE, FALSE, sizeof (double));
+  guint n_holds;
+  const HoldRecord *holds = hold_check_get_holds (scene->check, &n_holds);
+
+  for (guint i = handovers; i < n_holds; i++)
+    {
+      gint64 from_ns = handovers ? holds[i - 1].released_ns : holds[i].queued_ns;
+      double ms = (double) (holds[i].granted_ns - from_ns) / 1e6;
+
+      if (scene->contenders[holds[i].owner].worker->language == language
+          && (!handovers || holds[i].queued_ns < from_ns))
+        {
+          g_array_append_val (times, ms);
+        }
+    }
+  g_array_sort (times, compare_doubles);
+  return times;
+}
+
+static double
+percentile (GArray *times, guint percent)
+{
+  return times->len > 0 ? g_array_index (times, double, (times->len - 1) * percent / 100) : 0.0;
+}
+
+/* Returns whether the language was to run and starved. */
+static gboolean
+print_row (const View *view, const Scene *scene, Language language)
+{
+  g_autoptr (GArray) waits = collect (scene, language, FALSE);
+  g_autoptr (GArray) handovers = collect (scene, language, TRUE);
+  guint threads = 0;
+
+  for (guint i = 0; i < scene->n_contenders; i++)
+    threads += scene->contenders[i].worker->language == language;
+  if (threads == 0)
+    return FALSE;
+  print (view, view_style_of (language), "  %-8s", language_name (language));
+  g_print (" %7u %12u   %7.0f ms %7.0f ms %7.0f ms  %7.1f ms\n", threads, waits->len,
+           percentile (waits, 50), percentile (waits, 95), percentile (waits, 100),
+           percentile (handovers, 50));
+  return waits->len == 0;
+}
+
+static void
+print_complaints (const Worker *worker)
+{
+  char text[4096] = "";
+  ssize_t length = pread (worker->complaints, text, sizeof text - 1, 0);
+  g_auto (GStrv) lines = g_strsplit (length > 0 ? text : "", "\n", MAX_COMPLAINTS + 1);
+
+  for (guint i = 0; i < MAX_COMPLAINTS && lines[i] != NULL && *lines[i] != '\0'; i++)
+    g_print ("  | %s: %s\n", worker->pid, lines[i]);
+}
+
+gboolean
+view_summary (const View *view, Scene *scene)
+{
+  HoldVerdict verdict = hold_check_get_verdict (scene->check);
+  guint violations = verdict.overlaps + verdict.token_errors;
+  gboolean starved[N_LANGUAGES];
+  gboolean good = violations == 0;
+
+  print (view, STYLE_BOLD, "\nOne lock, two languages: %s on %s\n\n", scene->path, scene->connect);
+  print (view, STYLE_DIM,
+         "                                  waited:                           hand-over:\n"
+         "  language threads acquisitions       median       95 %%        max      median\n");
+  for (int i = 0; i < N_LANGUAGES; i++)
+    starved[i] = print_row (view, scene, i);
+  g_print ("\n");
+  for (guint i = 0; i < scene->n_workers; i++)
+    {
+      const Worker *worker = &scene->workers[i];
+
+      if (worker->failure != NULL)
+        {
+          print (view, STYLE_BAD, "  %s process %s: %s\n", language_name (worker->language),
+                 worker->pid, worker->failure);
+        }
+      good = good && worker->failure == NULL;
+    }
+  for (int i = 0; i < N_LANGUAGES; i++)
+    {
+      if (starved[i])
+        print (view, STYLE_BAD, "  %s never held the lock\n", language_name (i));
+      good = good && !starved[i];
+    }
+  print (view, violations == 0 ? STYLE_GOOD : STYLE_BAD, "  violations: %u", violations);
+  g_print ("   (two holders at once: %u; fencing token that did not rise: %u)\n", verdict.overlaps,
+           verdict.token_errors);
+  for (guint i = 0; i < scene->n_workers && !good; i++)
+    print_complaints (&scene->workers[i]);
+  print (view, good ? STYLE_GOOD : STYLE_BAD, "  %s\n",
+         !good                ? "FAILED"
+         : scene->interrupted ? "stopped early, no failure"
+                              : "no failure");
+  return good;
 }

@@ -27,14 +27,10 @@ View view_detect (gboolean force_log);
 const char *view_style (const View *view, Style style); /* an escape sequence, or "" */
 Style view_style_of (Language language);
 
-void view_screen_enter (const View *view);
-void view_screen_leave (const View *view);
 void view_screen_draw (const View *view, Scene *scene);
-
 /* Prints one line for a grant. */
-void view_log_grant (const View *view, Scene *scene, const Contender *contender);
-
-/* Prints the table; returns TRUE if the run had no violation or failure. complaints: stderr of the workers. */
-gboolean view_summary (const View *view, Scene *scene, GPtrArray *complaints);
+void view_log_grant (const View *view, const Scene *scene, const Contender *contender);
+/* Prints the table; returns TRUE if the run had no violation or failure. */
+gboolean view_summary (const View *view, Scene *scene);
 
 #endif

@@ -2,7 +2,8 @@
  * The live view: the holder, the queue, and a chart of the last seconds in which no column may have two bars. */
 #include "view.h"
 
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -44,11 +45,7 @@ static void
 end_row (Frame *frame)
 {
   if (frame->row < frame->rows)
-    {
-      g_string_append (frame->text, "\033[K");
-      if (++frame->row < frame->rows)
-        g_string_append (frame->text, "\r\n");
-    }
+    g_string_append (frame->text, ++frame->row < frame->rows ? "\033[K\r\n" : "\033[K");
   frame->column = 0;
 }
 
@@ -64,36 +61,32 @@ put_bar (Frame *frame, Style style, double fraction, int width)
   int filled = (int) (CLAMP (fraction, 0.0, 1.0) * width + 0.5);
 
   for (int i = 0; i < width; i++)
-    {
-      put (frame, i < filled ? style : STYLE_DIM, "%s",
-           i < filled ? glyph (frame, "━", "=") : glyph (frame, "─", "-"));
-    }
+    put (frame, i < filled ? style : STYLE_DIM, "%s",
+         i < filled ? glyph (frame, "━", "=") : glyph (frame, "─", "-"));
 }
 
 static void
-put_title (Frame *frame, Scene *scene, gint64 now_ns)
+put_title (Frame *frame, const Scene *scene, gint64 now_ns)
 {
-  double seconds = (double) (now_ns - (scene->began_ns != 0 ? scene->began_ns : now_ns)) / 1e9;
   guint total = scene->grants[LANGUAGE_C] + scene->grants[LANGUAGE_JAVA];
-  guint wanted = scene->per_thread * scene->contenders->len;
+  guint wanted = scene->per_thread * scene->n_contenders;
+  double seconds = (double) (now_ns - scene->began_ns) / 1e9;
   double whole = (double) (scene->end_ns - scene->began_ns) / 1e9;
 
   put (frame, STYLE_BOLD, " One lock, two languages");
   put (frame, STYLE_DIM, "   %s on %s", scene->path, scene->connect);
   end_row (frame);
   put (frame, STYLE_PLAIN, " ");
-  if (scene->began_ns == 0)
+  if (scene->began_ns == 0 || (wanted == 0 && scene->finishing))
     {
-      put (frame, STYLE_DIM, "starting the workers ...");
+      put (frame, STYLE_DIM, "%s",
+           scene->began_ns == 0 ? "starting the workers ..."
+                                : "finishing: waiting threads still get their turn ...");
     }
   else if (wanted > 0)
     {
       put_bar (frame, STYLE_GOOD, (double) total / wanted, frame->columns - 26);
       put (frame, STYLE_PLAIN, "  %u of %u", total, wanted);
-    }
-  else if (scene->finishing)
-    {
-      put (frame, STYLE_DIM, "finishing: waiting threads still get their turn ...");
     }
   else
     {
@@ -104,24 +97,14 @@ put_title (Frame *frame, Scene *scene, gint64 now_ns)
   end_row (frame);
 }
 
-/* The random part of a node's name, of which the first letters are shown. */
-static const char *
-node_id (const Contender *contender)
-{
-  const char *node = contender->node != NULL ? contender->node : "";
-
-  return g_str_has_prefix (node, "_c_") ? node + strlen ("_c_") : node;
-}
-
 static void
 put_contender (Frame *frame, const Contender *contender, guint place, gint64 now_ns)
 {
-  Style style = view_style_of (contender->process->language);
   gboolean holds = contender->state == CONTENDER_HOLDS;
-  g_autofree char *token = contender->token != 0
-                               ? g_strdup_printf ("%" G_GUINT64_FORMAT, contender->token)
-                               : g_strdup ("");
-  const char *sequence = contender->node != NULL ? strrchr (contender->node, '-') : NULL;
+  Style style = holds ? STYLE_BOLD : STYLE_PLAIN;
+  /* Of a node's name, the first letters of the random part and the sequence number are shown. */
+  const char *node = contender->node != NULL ? contender->node : "";
+  const char *sequence = strrchr (node, '-');
 
   if (holds)
     put (frame, STYLE_GOOD, " %s HOLDS ", glyph (frame, "●", "*"));
@@ -129,80 +112,85 @@ put_contender (Frame *frame, const Contender *contender, guint place, gint64 now
     put (frame, STYLE_PLAIN, "   %2u.   ", place);
   else
     put (frame, STYLE_DIM, "    -    ");
-  put (frame, style, "%-5s", language_name (contender->process->language));
-  put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%8s %6u   %-13.4s%-10s  %12s  ",
-       contender->process->pid, contender->number, node_id (contender),
-       sequence != NULL ? sequence + 1 : "", token);
+  put (frame, view_style_of (contender->worker->language), "%-5s",
+       language_name (contender->worker->language));
+  put (frame, style, "%8s %6u   %-13.4s%-10s  ", contender->worker->pid, contender->number,
+       g_str_has_prefix (node, "_c_") ? node + strlen ("_c_") : node,
+       sequence != NULL ? sequence + 1 : "");
+  if (contender->turn.token != 0)
+    put (frame, style, "%12" G_GUINT64_FORMAT "  ", contender->turn.token);
+  else
+    put (frame, style, "%14s", "");
   if (contender->state != CONTENDER_RESTS)
     {
-      gint64 since_ns = holds ? contender->granted_ns : contender->queued_ns;
+      gint64 since_ns = holds ? contender->turn.granted_ns : contender->turn.queued_ns;
 
-      put (frame, holds ? STYLE_BOLD : STYLE_PLAIN, "%6.1f s",
-           (double) MAX (now_ns - since_ns, 0) / 1e9);
+      put (frame, style, "%6.1f s", (double) MAX (now_ns - since_ns, 0) / 1e9);
     }
   end_row (frame);
+}
+
+static guint64
+rank (const Contender *contender)
+{
+  if (contender->state == CONTENDER_HOLDS)
+    return 0;
+  if (contender->state == CONTENDER_RESTS)
+    return G_MAXUINT64;
+  return contender->turn.token != 0 ? contender->turn.token : G_MAXUINT64 - 1;
+}
+
+/* The holder, the waiters in queue order, then the rest. */
+static int
+compare_ranks (gconstpointer a, gconstpointer b)
+{
+  const Contender *left = *(Contender *const *) a;
+  const Contender *right = *(Contender *const *) b;
+
+  if (rank (left) != rank (right))
+    return rank (left) < rank (right) ? -1 : 1;
+  if (left->turn.queued_ns != right->turn.queued_ns)
+    return left->turn.queued_ns < right->turn.queued_ns ? -1 : 1;
+  return left->turn.owner < right->turn.owner ? -1 : 1;
 }
 
 static void
 put_queue (Frame *frame, Scene *scene, gint64 now_ns)
 {
-  g_autoptr (GPtrArray) ranking = scene_ranking (scene);
-  guint place = 0;
+  g_autoptr (GPtrArray) ranking = g_ptr_array_new ();
+  guint holders = scene_count (scene, CONTENDER_HOLDS);
 
-  /* Between two holds a row replaces the holder, so that the table does not move. */
-  const Contender *first = g_ptr_array_index (ranking, 0);
+  for (guint i = 0; i < scene->n_contenders; i++)
+    g_ptr_array_add (ranking, &scene->contenders[i]);
+  g_ptr_array_sort (ranking, compare_ranks);
   put (frame, STYLE_DIM,
        "         lang  process thread   node         sequence           token      for");
   end_row (frame);
-  if (first->state != CONTENDER_HOLDS)
+  /* Between two holds a row replaces the holder, so that the table does not move. */
+  if (holders == 0)
     {
       put (frame, STYLE_DIM, " %s handing over ...", glyph (frame, "○", "o"));
       end_row (frame);
     }
   for (guint i = 0; i < ranking->len; i++)
-    {
-      const Contender *contender = g_ptr_array_index (ranking, i);
-
-      place += contender->state == CONTENDER_WAITS ? 1 : 0;
-      put_contender (frame, contender, place, now_ns);
-    }
-  if (first->state == CONTENDER_HOLDS)
+    put_contender (frame, g_ptr_array_index (ranking, i), i + 1 - holders, now_ns);
+  if (holders > 0)
     end_row (frame);
 }
 
-typedef enum
+/* What a thread did at that time. */
+static ContenderState
+state_at (const Contender *contender, const HoldRecord *holds, guint n_holds, gint64 at_ns)
 {
-  CELL_FREE,
-  CELL_WAITS,
-  CELL_HOLDS
-} Cell;
-
-static Cell
-cell_of_hold (gint64 queued_ns, gint64 granted_ns, gint64 released_ns, gint64 at_ns)
-{
-  if (at_ns >= granted_ns && at_ns < released_ns)
-    return CELL_HOLDS;
-  return at_ns >= queued_ns && at_ns < granted_ns ? CELL_WAITS : CELL_FREE;
-}
-
-static Cell
-cell_at (const Contender *contender, const HoldRecord *holds, guint n_holds, gint64 at_ns)
-{
-  Cell cell = CELL_FREE;
-
-  if (contender->state == CONTENDER_HOLDS)
-    cell = cell_of_hold (contender->queued_ns, contender->granted_ns, G_MAXINT64, at_ns);
-  else if (contender->state == CONTENDER_WAITS)
-    cell = cell_of_hold (contender->queued_ns, G_MAXINT64, G_MAXINT64, at_ns);
-  for (guint i = 0; i < n_holds && cell == CELL_FREE; i++)
+  for (guint i = 0; i <= n_holds; i++)
     {
-      if (holds[i].owner == contender->index)
-        {
-          cell =
-              cell_of_hold (holds[i].queued_ns, holds[i].granted_ns, holds[i].released_ns, at_ns);
-        }
+      const HoldRecord *hold = i < n_holds ? &holds[i] : &contender->turn;
+
+      if (hold->owner == contender->turn.owner && at_ns >= hold->queued_ns
+          && at_ns < hold->released_ns)
+        return at_ns >= hold->granted_ns ? CONTENDER_HOLDS : CONTENDER_WAITS;
     }
-  return cell;
+  return CONTENDER_RESTS;
 }
 
 /* Each column is one instant, so two bars in a column would be two holders. */
@@ -221,23 +209,21 @@ put_chart (Frame *frame, Scene *scene, gint64 now_ns)
   put (frame, STYLE_DIM, " The last %.0f seconds: a bar is a hold, dots are waiting",
        (double) (width * CHART_CELL_NS) / 1e9);
   end_row (frame);
-  for (guint i = 0; i < scene->contenders->len; i++)
+  for (guint i = 0; i < scene->n_contenders; i++)
     {
-      const Contender *contender = g_ptr_array_index (scene->contenders, i);
-      Style style = view_style_of (contender->process->language);
+      const Contender *contender = &scene->contenders[i];
+      const char *cells[] = { " ", glyph (frame, "·", "."), glyph (frame, "█", "#") };
+      Style style = view_style_of (contender->worker->language);
 
-      put (frame, style, " %-5s", language_name (contender->process->language));
-      put (frame, STYLE_PLAIN, "%8s %-*u", contender->process->pid, LABEL_WIDTH - 15,
+      put (frame, style, " %-5s", language_name (contender->worker->language));
+      put (frame, STYLE_PLAIN, "%8s %-*u", contender->worker->pid, LABEL_WIDTH - 15,
            contender->number);
       for (int column = 0; column < width; column++)
         {
           gint64 at_ns = (right - width + 1 + column) * CHART_CELL_NS;
-          Cell cell = cell_at (contender, holds + from, n_holds - from, at_ns);
+          ContenderState state = state_at (contender, holds + from, n_holds - from, at_ns);
 
-          put (frame, cell == CELL_HOLDS ? style : STYLE_DIM, "%s",
-               cell == CELL_HOLDS   ? glyph (frame, "█", "#")
-               : cell == CELL_WAITS ? glyph (frame, "·", ".")
-                                    : " ");
+          put (frame, state == CONTENDER_HOLDS ? style : STYLE_DIM, "%s", cells[state]);
         }
       end_row (frame);
     }
@@ -252,9 +238,11 @@ put_totals (Frame *frame, Scene *scene)
 
   for (int language = 0; language < N_LANGUAGES; language++)
     {
-      put (frame, view_style_of (language), " %-5s", language_name (language));
+      Style style = view_style_of (language);
+
+      put (frame, style, " %-5s", language_name (language));
       put (frame, STYLE_PLAIN, "%7u holds  ", scene->grants[language]);
-      put_bar (frame, view_style_of (language), (double) scene->grants[language] / total,
+      put_bar (frame, style, (double) scene->grants[language] / total,
                MAX (frame->columns - LABEL_WIDTH - 1, 1));
       end_row (frame);
     }
@@ -264,61 +252,22 @@ put_totals (Frame *frame, Scene *scene)
   put (frame, STYLE_DIM, "   Ctrl-C ends early");
 }
 
-static void
-terminal_size (int *columns, int *rows)
-{
-  struct winsize size = { 0 };
-
-  ioctl (STDOUT_FILENO, TIOCGWINSZ, &size);
-  *columns = size.ws_col > 0 ? size.ws_col : 80;
-  *rows = size.ws_row > 0 ? size.ws_row : 24;
-}
-
-static void
-write_all (const char *text, gsize length)
-{
-  while (length > 0)
-    {
-      ssize_t written = write (STDOUT_FILENO, text, length);
-
-      if (written <= 0)
-        return;
-      text += written;
-      length -= (gsize) written;
-    }
-}
-
-void
-view_screen_enter (const View *view)
-{
-  static const char enter[] = "\033[?1049h\033[?25l";
-
-  if (view->live)
-    write_all (enter, strlen (enter));
-}
-
-void
-view_screen_leave (const View *view)
-{
-  static const char leave[] = "\033[0m\033[?25h\033[?1049l";
-
-  if (view->live)
-    write_all (leave, sizeof leave - 1);
-}
-
 void
 view_screen_draw (const View *view, Scene *scene)
 {
-  Frame frame = { .view = view, .text = g_string_new ("\033[H") };
+  g_autoptr (GString) text = g_string_new ("\033[H");
+  struct winsize size = { 0 };
   gint64 now_ns = scene_now_ns ();
 
-  terminal_size (&frame.columns, &frame.rows);
+  ioctl (STDOUT_FILENO, TIOCGWINSZ, &size);
+  Frame frame = { .view = view,
+                  .text = text,
+                  .columns = size.ws_col > 0 ? size.ws_col : 80,
+                  .rows = size.ws_row > 0 ? size.ws_row : 24 };
   put_title (&frame, scene, now_ns);
   put_queue (&frame, scene, now_ns);
-  if (frame.row + (int) scene->contenders->len + ROWS_AROUND_CHART <= frame.rows)
+  if (frame.row + (int) scene->n_contenders + ROWS_AROUND_CHART <= frame.rows)
     put_chart (&frame, scene, now_ns);
   put_totals (&frame, scene);
-  g_string_append (frame.text, "\033[J");
-  write_all (frame.text->str, frame.text->len);
-  g_string_free (frame.text, TRUE);
+  g_print ("%s\033[J", text->str);
 }

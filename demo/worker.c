@@ -15,23 +15,13 @@
 
 #define CONNECT_TIMEOUT_MS 30000
 
-typedef struct
-{
-  CuratorLock *lock;
-  int threads;
-  int acquisitions; /* per thread; 0: run until stdin closes */
-  int hold_ms;
-  int think_ms;
-  int stopping; /* atomic */
-  int failed;   /* atomic */
-} Work;
-
-typedef struct
-{
-  Work *work;
-  int number;
-  GThread *thread;
-} Turns;
+static CuratorLock *lock;
+static int n_threads;
+static int acquisitions; /* per thread; 0: run until stdin closes */
+static int hold_ms;
+static int think_ms;
+static int stopping; /* atomic */
+static int failed;   /* atomic */
 
 static gint64
 now_ns (void)
@@ -42,126 +32,89 @@ now_ns (void)
   return (gint64) now.tv_sec * G_GINT64_CONSTANT (1000000000) + now.tv_nsec;
 }
 
-/* stdio locks the stream during each call, so lines of different threads do not mix. */
-static void print_event (const char *format, ...) G_GNUC_PRINTF (1, 2);
-
 static void
-print_event (const char *format, ...)
-{
-  va_list args;
-
-  va_start (args, format);
-  vprintf (format, args);
-  va_end (args);
-  fflush (stdout);
-}
-
-static void
-fail (Work *work, const GError *error)
+fail (const GError *error)
 {
   g_autofree char *text = g_strdelimit (g_strdup (error->message), "\r\n", ' ');
 
-  g_atomic_int_set (&work->failed, 1);
-  print_event ("ERROR %s\n", text);
+  g_atomic_int_set (&failed, 1);
+  printf ("ERROR %s\n", text);
 }
 
 static gboolean
-take_turn (const Turns *turns, GError **error)
+take_turn (int thread, GError **error)
 {
-  Work *work = turns->work;
-
-  print_event ("QUEUED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
-  if (!curator_lock_acquire (work->lock, CURATOR_WAIT_FOREVER, NULL, error))
+  printf ("QUEUED %d %" G_GINT64_FORMAT "\n", thread, now_ns ());
+  if (!curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, error))
     return FALSE;
   gint64 granted_ns = now_ns ();
-  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (work->lock);
-  print_event ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", turns->number,
-               granted_ns, curator_lease_get_node_name (lease),
-               curator_lease_get_fencing_token (lease));
-  g_usleep ((gulong) work->hold_ms * 1000);
-  print_event ("RELEASED %d %" G_GINT64_FORMAT "\n", turns->number, now_ns ());
-  return curator_lock_release (work->lock, 0, NULL, error);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  printf ("GRANTED %d %" G_GINT64_FORMAT " %s %" G_GUINT64_FORMAT "\n", thread, granted_ns,
+          curator_lease_get_node_name (lease), curator_lease_get_fencing_token (lease));
+  g_usleep ((gulong) hold_ms * 1000);
+  printf ("RELEASED %d %" G_GINT64_FORMAT "\n", thread, now_ns ());
+  return curator_lock_release (lock, 0, NULL, error);
 }
 
 static gboolean
-continues (Work *work, int done)
+continues (int done)
 {
-  if (g_atomic_int_get (&work->failed))
+  if (g_atomic_int_get (&failed))
     return FALSE;
-  return work->acquisitions > 0 ? done < work->acquisitions : !g_atomic_int_get (&work->stopping);
+  return acquisitions > 0 ? done < acquisitions : !g_atomic_int_get (&stopping);
 }
 
 static gpointer
-take_turns (gpointer data)
+take_turns (gpointer thread)
 {
-  Turns *turns = data;
-  Work *work = turns->work;
-
-  for (int done = 0; continues (work, done); done++)
+  for (int done = 0; continues (done); done++)
     {
       g_autoptr (GError) error = NULL;
 
-      if (!take_turn (turns, &error))
-        fail (work, error);
-      else if (work->think_ms > 0)
-        g_usleep ((gulong) work->think_ms * 1000);
+      if (!take_turn (GPOINTER_TO_INT (thread), &error))
+        fail (error);
+      else if (think_ms > 0)
+        g_usleep ((gulong) think_ms * 1000);
     }
   return NULL;
 }
 
 static gpointer
-watch_stdin (gpointer data)
+watch_stdin (gpointer unused)
 {
-  Work *work = data;
   char ignored[64];
 
   while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)
     {
     }
-  g_atomic_int_set (&work->stopping, 1);
+  g_atomic_int_set (&stopping, 1);
   return NULL;
 }
 
-static gboolean
-run_threads (Work *work)
+static void
+run (CuratorClient *client, const char *path)
 {
-  g_autofree Turns *turns = g_new0 (Turns, work->threads);
-
-  if (work->acquisitions == 0)
-    g_thread_unref (g_thread_new ("stdin", watch_stdin, work));
-  for (int i = 0; i < work->threads; i++)
-    {
-      turns[i].work = work;
-      turns[i].number = i + 1;
-      turns[i].thread = g_thread_new ("turns", take_turns, &turns[i]);
-    }
-  for (int i = 0; i < work->threads; i++)
-    g_thread_join (turns[i].thread);
-  return !g_atomic_int_get (&work->failed);
-}
-
-static gboolean
-run (Work *work, char **argv)
-{
+  g_autofree GThread **threads = g_new (GThread *, n_threads);
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
 
-  if (!curator_client_start (client, &error)
-      || !curator_client_block_until_connected (client, CONNECT_TIMEOUT_MS, NULL, &error))
+  if (curator_client_start (client, &error)
+      && curator_client_block_until_connected (client, CONNECT_TIMEOUT_MS, NULL, &error))
     {
-      fail (work, error);
-      return FALSE;
+      lock = curator_mutex_new (client, path, &error);
     }
-  g_autoptr (CuratorLock) lock = curator_mutex_new (client, argv[2], &error);
   if (lock == NULL)
     {
-      fail (work, error);
-      return FALSE;
+      fail (error);
+      return;
     }
-  work->lock = lock;
-  gboolean good = run_threads (work);
+  if (acquisitions == 0)
+    g_thread_unref (g_thread_new ("stdin", watch_stdin, NULL));
+  for (int i = 0; i < n_threads; i++)
+    threads[i] = g_thread_new ("turns", take_turns, GINT_TO_POINTER (i + 1));
+  for (int i = 0; i < n_threads; i++)
+    g_thread_join (threads[i]);
   curator_client_close (client);
-  return good;
+  curator_lock_unref (lock);
 }
 
 static int
@@ -180,8 +133,6 @@ take_number (const char *text, int minimum)
 int
 main (int argc, char **argv)
 {
-  static Work work; /* static: the thread that reads stdin may outlive main() */
-
   if (argc < 7 || argc > 8 || strcmp (argv[6], "mutex") != 0)
     {
       fprintf (stderr,
@@ -190,12 +141,16 @@ main (int argc, char **argv)
                argv[0]);
       return EX_USAGE;
     }
-  work.threads = take_number (argv[3], 1);
-  work.acquisitions = take_number (argv[4], 0);
-  work.hold_ms = take_number (argv[5], 0);
-  work.think_ms = argc > 7 ? take_number (argv[7], 0) : 0;
-  if (!run (&work, argv))
+  n_threads = take_number (argv[3], 1);
+  acquisitions = take_number (argv[4], 0);
+  hold_ms = take_number (argv[5], 0);
+  think_ms = argc > 7 ? take_number (argv[7], 0) : 0;
+  /* Each line is written at once; stdio keeps those of different threads apart. */
+  setvbuf (stdout, NULL, _IOLBF, 0);
+  g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
+  run (client, argv[2]);
+  if (failed)
     return EXIT_FAILURE;
-  print_event ("DONE\n");
+  printf ("DONE\n");
   return EXIT_SUCCESS;
 }

@@ -21,8 +21,7 @@ public:
   {
   }
 
-  void
-  run ()
+  void run ()
   {
     client_.start ();
     /* The listener runs on a thread of the library, and only passes the change on. It may still run
@@ -35,8 +34,7 @@ public:
   }
 
 private:
-  void
-  changed (bool is_leader)
+  void changed (bool is_leader)
   {
     std::cout << latch_.id () << (is_leader ? " leads" : " leads no more") << '\n';
     if (is_leader)
@@ -45,8 +43,7 @@ private:
       timer_.cancel ();
   }
 
-  void
-  wait ()
+  void wait ()
   {
     timer_.expires_after (std::chrono::milliseconds (50));
     timer_.async_wait ([this] (const asio::error_code &cancelled) {
@@ -55,8 +52,7 @@ private:
     });
   }
 
-  void
-  work ()
+  void work ()
   {
     /* A step takes at most a second; it must not begin with less time left. */
     const auto leadership = latch_.current_lease ();

@@ -16,12 +16,9 @@ namespace
 class program
 {
 public:
-  explicit program (const char *servers) : client_ (servers), lock_ (client_, "/examples/asio")
-  {
-  }
+  explicit program (const char *servers) : client_ (servers), lock_ (client_, "/examples/asio") {}
 
-  int
-  run ()
+  int run ()
   {
     client_.start ();
     /* The callback runs on a thread of the library, and only passes the result on. */
@@ -37,8 +34,7 @@ public:
   }
 
 private:
-  void
-  acquired (curator::lease hold, const std::string &why)
+  void acquired (curator::lease hold, const std::string &why)
   {
     busy_.reset ();
     if (!why.empty ())
@@ -58,8 +54,7 @@ private:
         [this] (const asio::error_code &) { asio::post (helpers_, [this] { hold_.release (); }); });
   }
 
-  void
-  ended ()
+  void ended ()
   {
     const curator::lease_state state = hold_.state ();
     std::cout << "ended: " << curator::to_string (state) << '\n';

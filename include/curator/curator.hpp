@@ -49,6 +49,7 @@
 #include <curator/cpp/cancellable.hpp>
 #include <curator/cpp/client.hpp>
 #include <curator/cpp/error.hpp>
+#include <curator/cpp/handle.hpp>
 #include <curator/cpp/inspect.hpp>
 #include <curator/cpp/leader.hpp>
 #include <curator/cpp/lease.hpp>

@@ -30,11 +30,7 @@ public:
   }
 
   /** Whether the machine lacks Java or ZooKeeper; what() says in one sentence what to install. */
-  bool
-  is_missing () const noexcept
-  {
-    return is_missing_;
-  }
+  bool is_missing () const noexcept { return is_missing_; }
 
 private:
   bool is_missing_;
@@ -43,249 +39,135 @@ private:
 /* Not part of the interface. */
 namespace test_detail
 {
-/* Receives and owns the GError * of one call. */
-class outcome
+/* Calls a function of C, and throws its error. */
+template <class Answer, class... Parameters, class... Args>
+Answer
+call (Answer (*function) (Parameters...), Args... args)
 {
-public:
-  outcome () = default;
-  outcome (const outcome &) = delete;
-  outcome &operator= (const outcome &) = delete;
-
-  ~outcome ()
-  {
-    g_clear_error (&error_);
-  }
-
-  operator GError ** () noexcept
-  {
-    return &error_;
-  }
-
-  template <class T>
-  T
-  check (T result) const
-  {
-    if (error_ != nullptr)
-      throw test_error (error_);
-    return result;
-  }
-
-private:
-  GError *error_ = nullptr;
-};
+  GError *failed = nullptr;
+  const Answer answer = function (args..., &failed);
+  const std::unique_ptr<GError, void (*) (GError *)> owner (failed, g_error_free);
+  if (failed != nullptr)
+    throw test_error (failed);
+  return answer;
+}
 }
 
+/** Owns an object of the C library. Move-only. */
+template <class Object, void (*Free) (Object *)> class [[nodiscard]] test_handle
+{
+public:
+  /** The object for the C functions; borrowed. */
+  Object *native_handle () const noexcept { return object_.get (); }
+
+protected:
+  explicit test_handle (Object *object) : object_ (object, Free) {}
+
+private:
+  std::unique_ptr<Object, void (*) (Object *)> object_;
+};
+
 /** One server. Wraps CuratorTestServer. */
-class [[nodiscard]] test_server
+class [[nodiscard]] test_server : public test_handle<CuratorTestServer, curator_test_server_free>
 {
 public:
   /** Starts it and waits until it serves. @throws test_error */
-  [[nodiscard]] test_server () : test_server (test_detail::outcome ())
-  {
-  }
+  [[nodiscard]] test_server () : test_handle (test_detail::call (curator_test_server_new)) {}
 
   /** "host:port" */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
-    return curator_test_server_get_connect_string (handle_.get ());
+    return curator_test_server_get_connect_string (native_handle ());
   }
 
   /** Kills it; its data stay. */
-  void
-  kill ()
-  {
-    curator_test_server_kill (handle_.get ());
-  }
+  void kill () { curator_test_server_kill (native_handle ()); }
 
   /** Kills it if it runs, starts it with its data and waits until it serves. @throws test_error */
-  void
-  restart ()
-  {
-    test_detail::outcome outcome;
-    outcome.check (curator_test_server_restart (handle_.get (), outcome));
-  }
+  void restart () { test_detail::call (curator_test_server_restart, native_handle ()); }
 
   /** Stops its process, as a long garbage collection does. */
-  void
-  pause ()
-  {
-    curator_test_server_pause (handle_.get ());
-  }
+  void pause () { curator_test_server_pause (native_handle ()); }
 
   /** Continues it. */
-  void
-  resume ()
-  {
-    curator_test_server_resume (handle_.get ());
-  }
-
-  /** The server for the C functions; borrowed. */
-  CuratorTestServer *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
-private:
-  explicit test_server (test_detail::outcome &&outcome)
-      : handle_ (curator_test_server_new (outcome), curator_test_server_free)
-  {
-    outcome.check (true);
-  }
-
-  std::unique_ptr<CuratorTestServer, void (*) (CuratorTestServer *)> handle_;
+  void resume () { curator_test_server_resume (native_handle ()); }
 };
 
 /** Three servers that form one ensemble. Wraps CuratorTestCluster. */
-class [[nodiscard]] test_cluster
+class [[nodiscard]] test_cluster : public test_handle<CuratorTestCluster, curator_test_cluster_free>
 {
 public:
   /** Starts them and waits until all serve. @throws test_error */
-  [[nodiscard]] test_cluster () : test_cluster (test_detail::outcome ())
-  {
-  }
+  [[nodiscard]] test_cluster () : test_handle (test_detail::call (curator_test_cluster_new)) {}
 
   /** "host:port,host:port,host:port" */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
-    return curator_test_cluster_get_connect_string (handle_.get ());
+    return curator_test_cluster_get_connect_string (native_handle ());
   }
 
   /** "host:port" of member 0, 1 or 2. */
-  std::string
-  member (int i) const
-  {
-    return curator_test_cluster_get_member (handle_.get (), i);
-  }
+  std::string member (int i) const { return curator_test_cluster_get_member (native_handle (), i); }
 
   /** The member that leads the ensemble now; nothing if none does. */
-  std::optional<int>
-  leader () const
+  std::optional<int> leader () const
   {
-    const int member = curator_test_cluster_get_leader (handle_.get ());
+    const int member = curator_test_cluster_get_leader (native_handle ());
     return member >= 0 ? std::optional<int> (member) : std::nullopt;
   }
 
   /** Kills a member; its data stay. */
-  void
-  kill (int i)
-  {
-    curator_test_cluster_kill (handle_.get (), i);
-  }
+  void kill (int i) { curator_test_cluster_kill (native_handle (), i); }
 
   /** Kills the member if it runs, and starts it with its data. wait() waits for it. @throws test_error */
-  void
-  restart (int i)
-  {
-    test_detail::outcome outcome;
-    outcome.check (curator_test_cluster_restart (handle_.get (), i, outcome));
-  }
+  void restart (int i) { test_detail::call (curator_test_cluster_restart, native_handle (), i); }
 
   /** Waits until all members serve, one of them as the leader. @throws test_error  after a minute */
-  void
-  wait ()
-  {
-    test_detail::outcome outcome;
-    outcome.check (curator_test_cluster_wait (handle_.get (), outcome));
-  }
-
-  /** The cluster for the C functions; borrowed. */
-  CuratorTestCluster *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
-private:
-  explicit test_cluster (test_detail::outcome &&outcome)
-      : handle_ (curator_test_cluster_new (outcome), curator_test_cluster_free)
-  {
-    outcome.check (true);
-  }
-
-  std::unique_ptr<CuratorTestCluster, void (*) (CuratorTestCluster *)> handle_;
+  void wait () { test_detail::call (curator_test_cluster_wait, native_handle ()); }
 };
 
 /** A network between a program and one server, which does as it is told. Wraps CuratorTestProxy. */
-class [[nodiscard]] test_proxy
+class [[nodiscard]] test_proxy : public test_handle<CuratorTestProxy, curator_test_proxy_free>
 {
 public:
   /** Listens on a free port and forwards to the server. @throws test_error
    *  @param server  "127.x.y.z:port": of a test_server, of a member, or any other server on loopback */
   [[nodiscard]] explicit test_proxy (const std::string &server)
-      : test_proxy (server, test_detail::outcome ())
+      : test_handle (test_detail::call (curator_test_proxy_new, server.c_str ()))
   {
   }
 
   /** "host:port", for the program. */
-  std::string
-  connect_string () const
+  std::string connect_string () const
   {
-    return curator_test_proxy_get_connect_string (handle_.get ());
+    return curator_test_proxy_get_connect_string (native_handle ());
   }
 
   /** Resets every connection. New ones are accepted. */
-  void
-  cut ()
-  {
-    curator_test_proxy_cut (handle_.get ());
-  }
+  void cut () { curator_test_proxy_cut (native_handle ()); }
 
   /** Resets every connection and refuses new ones until restore(). */
-  void
-  refuse ()
-  {
-    curator_test_proxy_refuse (handle_.get ());
-  }
+  void refuse () { curator_test_proxy_refuse (native_handle ()); }
 
   /** Forwards nothing more until restore(): silence. */
-  void
-  stall ()
-  {
-    curator_test_proxy_stall (handle_.get ());
-  }
+  void stall () { curator_test_proxy_stall (native_handle ()); }
 
   /** Forwards what is sent from now on so much later. */
-  void
-  delay (std::chrono::milliseconds to_server, std::chrono::milliseconds to_client)
+  void delay (std::chrono::milliseconds to_server, std::chrono::milliseconds to_client)
   {
-    curator_test_proxy_delay (handle_.get (), static_cast<int> (to_server.count ()),
+    curator_test_proxy_delay (native_handle (), static_cast<int> (to_server.count ()),
                               static_cast<int> (to_client.count ()));
   }
 
   /** Ends a stall, a refusal and a delay. */
-  void
-  restore ()
-  {
-    curator_test_proxy_restore (handle_.get ());
-  }
+  void restore () { curator_test_proxy_restore (native_handle ()); }
 
   /** Ends a session on the server: curator_test_expire_session(). @throws test_error
    *  @param session_id  0: the last one that began or went on through the proxy */
-  void
-  expire_session (std::int64_t session_id = 0)
+  void expire_session (std::int64_t session_id = 0)
   {
-    test_detail::outcome outcome;
-    outcome.check (curator_test_expire_session (handle_.get (), session_id, outcome));
+    test_detail::call (curator_test_expire_session, native_handle (), session_id);
   }
-
-  /** The proxy for the C functions; borrowed. */
-  CuratorTestProxy *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
-private:
-  test_proxy (const std::string &server, test_detail::outcome &&outcome)
-      : handle_ (curator_test_proxy_new (server.c_str (), outcome), curator_test_proxy_free)
-  {
-    outcome.check (true);
-  }
-
-  std::unique_ptr<CuratorTestProxy, void (*) (CuratorTestProxy *)> handle_;
 };
 }
 

@@ -21,15 +21,10 @@ public:
     g_log_set_always_fatal (fatal_);
   }
 
-  int
-  count () const
-  {
-    return count_;
-  }
+  int count () const { return count_; }
 
 private:
-  static void
-  note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
+  static void note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
   {
     if ((level & G_LOG_LEVEL_CRITICAL) != 0)
       {

@@ -41,19 +41,12 @@ constexpr end ENDS[] = { end::exit, end::cancel, end::exception };
 class witness
 {
 public:
-  explicit witness (std::atomic<int> &destroyed) : destroyed_ (&destroyed)
-  {
-  }
+  explicit witness (std::atomic<int> &destroyed) : destroyed_ (&destroyed) {}
 
   /* std::function asks for it, and does not call it here. */
-  witness (const witness &) : destroyed_ (nullptr)
-  {
-    assert_true (false);
-  }
+  witness (const witness &) : destroyed_ (nullptr) { assert_true (false); }
 
-  witness (witness &&other) noexcept : destroyed_ (std::exchange (other.destroyed_, nullptr))
-  {
-  }
+  witness (witness &&other) noexcept : destroyed_ (std::exchange (other.destroyed_, nullptr)) {}
 
   witness &operator= (const witness &) = delete;
 
@@ -204,7 +197,8 @@ release_and_leave (Fixture *fixture, end how)
   const criticals seen;
   trail left;
   const auto done = [&] {
-    return [&, how, kept = witness (left.destroyed)] (const curator::error *) { leave (how, left); };
+    return
+        [&, how, kept = witness (left.destroyed)] (const curator::error *) { leave (how, left); };
   };
 
   for (int n = 0; n < TIMES * 3; n += 3)
@@ -242,11 +236,10 @@ grant_and_leave (Fixture *fixture, end how)
 
   for (int n = 0; n < TIMES * 2; n += 2)
     {
-      semaphore.acquire_async (1, curator::forever,
-                               [&, how, kept = witness (left.destroyed)] (
-                                   std::vector<curator::lease>, const curator::error *) {
-                                 leave (how, left);
-                               });
+      semaphore.acquire_async (
+          1, curator::forever,
+          [&, how, kept = witness (left.destroyed)] (
+              std::vector<curator::lease>, const curator::error *) { leave (how, left); });
       await (left.unwound, n + 1);
       curator::lease lease = semaphore.acquire (LONG);
       lease.add_listener (

@@ -57,8 +57,7 @@ template <class Rep, class Period, std::int64_t OffsetSeconds> struct own_clock
   using time_point = std::chrono::time_point<own_clock>;
   static constexpr bool is_steady = true;
 
-  static time_point
-  now ()
+  static time_point now ()
   {
     const auto since = std::chrono::steady_clock::now ().time_since_epoch ();
     return time_point (

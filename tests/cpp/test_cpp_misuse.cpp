@@ -93,9 +93,7 @@ constexpr outcome critical = outcome::is_critical;
 class answer
 {
 public:
-  template <class... Ignored>
-  auto
-  callback ()
+  template <class... Ignored> auto callback ()
   {
     return [this] (Ignored..., const curator::error *failed) {
       failed != nullptr ? done_.set_exception (std::make_exception_ptr (*failed))
@@ -103,11 +101,7 @@ public:
     };
   }
 
-  void
-  get ()
-  {
-    done_.get_future ().get ();
-  }
+  void get () { done_.get_future ().get (); }
 
 private:
   std::promise<void> done_;
@@ -206,6 +200,8 @@ of_lock (outcome revocable = returns)
     OP (lockable, set_max_hold, logic, returns, it.set_max_hold (1min)),
     OP (lockable, make_revocable, logic, revocable, it.make_revocable ([] {})),
     OP (lockable, make_irrevocable, logic, revocable, it.make_irrevocable ()),
+    OP (lockable, share, returns, returns,
+        assert_ptr_equal (it.share ().native_handle (), it.native_handle ())),
     OP (lockable, native_handle, returns, returns, (void) it.native_handle ()),
   };
 }

@@ -5,7 +5,6 @@
 #include <curator/cpp/detail.hpp>
 
 #include <gio/gio.h>
-#include <memory>
 #if __cplusplus >= 202002L
 #include <version>
 #endif
@@ -13,10 +12,8 @@
 #include <stop_token>
 #endif
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 #ifdef __cpp_lib_jthread
 namespace detail
 {
@@ -60,30 +57,18 @@ stop_source_of (GCancellable *cancellable)
 class [[nodiscard]] cancellable
 {
 public:
-  cancellable () : object_ (g_cancellable_new ())
-  {
-  }
+  cancellable () : object_ (g_cancellable_new ()) {}
 
   cancellable (const cancellable &) = delete;
   cancellable &operator= (const cancellable &) = delete;
 
-  ~cancellable ()
-  {
-    g_object_unref (object_);
-  }
+  ~cancellable () { g_object_unref (object_); }
 
   /** Any thread may call it, at any time. */
-  void
-  cancel () noexcept
-  {
-    g_cancellable_cancel (object_);
-  }
+  void cancel () noexcept { g_cancellable_cancel (object_); }
 
   /** Converts to the parameter type of the functions that wait. Borrowed. */
-  operator GCancellable * () const noexcept
-  {
-    return object_;
-  }
+  operator GCancellable * () const noexcept { return object_; }
 
 private:
   GCancellable *object_;
@@ -98,7 +83,7 @@ stop_token_of (GCancellable *cancellable)
   return detail::stop_source_of (detail::require (cancellable)).get_token ();
 }
 #endif
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -3,28 +3,14 @@
 #define CURATOR_CPP_CLIENT_HPP
 
 #include <curator/client.h>
-#include <curator/cpp/detail.hpp>
+#include <curator/cpp/handle.hpp>
 #include <curator/cpp/retry.hpp>
 #include <curator/cpp/stats.hpp>
-#include <curator/cpp/time.hpp>
 #include <curator/cpp/tls.hpp>
 #include <curator/lock.h>
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** State of the connection to the ensemble: CuratorConnectionState. */
 enum class connection_state
 {
@@ -96,6 +82,7 @@ struct client_options
 /** One connection and its session. Wraps CuratorClient; see client.h. The locks of a client keep it
  *  alive; close() closes it for them too. */
 class [[nodiscard]] client
+    : public handle<client, CuratorClient, curator_client_ref, curator_client_unref>
 {
 public:
   /** An empty handle. */
@@ -108,42 +95,30 @@ public:
                                  const client_options &options = {})
   {
     detail::outcome outcome;
-    if (outcome.takes (connect_string, options.name_space))
+    const bool taken = outcome.takes (connect_string);
+    if (taken)
       {
-        handle_ = client_handle (
-            curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
+        *this =
+            client (curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
         set_times (options);
         set_nodes (options);
         set_callbacks (options);
-        if (!set_auth (options, outcome) || !set_security (options, outcome))
-          handle_ = client_handle ();
       }
+    if (!taken || !set_auth (options, outcome) || !set_security (options, outcome))
+      *this = client ();
     outcome.built (native_handle () != nullptr);
   }
 
-  /** Takes over a reference. */
-  [[nodiscard]] explicit client (CuratorClient *object) noexcept : handle_ (object)
-  {
-  }
+  using handle::handle;
 
   /** Starts the client and returns at once. @throws error  see curator_client_start() */
-  result<void>
-  start ()
-  {
-    detail::outcome outcome;
-    return outcome.check (curator_client_start (detail::require (native_handle ()), outcome)
-                          != FALSE);
-  }
+  result<void> start () { return detail::call<void> (curator_client_start, object ()); }
 
   /** Gives a running client other servers of the same ensemble; see curator_client_update_servers().
    *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
-  result<void>
-  update_servers (const std::string &connect_string)
+  result<void> update_servers (const std::string &connect_string)
   {
-    detail::outcome outcome;
-    return outcome.check (outcome.takes (connect_string)
-                          && curator_client_update_servers (detail::require (native_handle ()),
-                                                            connect_string.c_str (), outcome));
+    return detail::call<void> (curator_client_update_servers, object (), connect_string);
   }
 
   /** Waits for a connection.
@@ -154,184 +129,115 @@ public:
   block_until_connected (const std::chrono::duration<Rep, Period> &timeout,
                          GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    const gboolean connected = curator_client_block_until_connected (
-        detail::require (native_handle ()), detail::to_ms (timeout), cancellable, outcome);
-    return outcome.in_time (connected != FALSE);
+    return detail::try_call<bool> (curator_client_block_until_connected, object (),
+                                   detail::to_ms (timeout), cancellable);
   }
 
   /** The current state; suspended before the first connection. */
-  connection_state
-  state () const
+  connection_state state () const
   {
-    return static_cast<connection_state> (
-        curator_client_get_connection_state (detail::require (native_handle ())));
+    return static_cast<connection_state> (curator_client_get_connection_state (object ()));
   }
 
   /** Id of the current session; 0 while there is none. */
-  std::int64_t
-  session_id () const
-  {
-    return curator_client_get_session_id (detail::require (native_handle ()));
-  }
+  std::int64_t session_id () const { return curator_client_get_session_id (object ()); }
 
   /** The session timeout that the server granted; 0 before the first connection. */
-  std::chrono::milliseconds
-  session_timeout () const
+  std::chrono::milliseconds session_timeout () const
   {
-    return std::chrono::milliseconds (
-        curator_client_get_session_timeout (detail::require (native_handle ())));
+    return std::chrono::milliseconds (curator_client_get_session_timeout (object ()));
   }
 
   /** Adds a listener, called for every change of the connection state, in order.
    *  @param listener  called as listener (connection_state)
    *  @return an id for remove_state_listener() */
-  template <class F>
-  unsigned
-  add_state_listener (F &&listener)
+  template <class F> unsigned add_state_listener (F &&listener)
   {
-    using callback = std::decay_t<F>;
-    CuratorClient *const object = detail::require (native_handle ());
-    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    const guint id = curator_client_add_state_listener (
-        object,
-        [] (CuratorClient *, CuratorConnectionState state, gpointer data) {
-          detail::shield (
-              [&] { (*static_cast<callback *> (data)) (static_cast<connection_state> (state)); });
-        },
-        kept.get (), detail::destroy<callback>);
-    return detail::release_to_library (kept, id);
+    return detail::listen<connection_state> (curator_client_add_state_listener, object (),
+                                             std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_state_listener (unsigned id) noexcept
+  void remove_state_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_client_remove_state_listener (native_handle (), id);
   }
 
   /** All counters at one moment, indexed by #CuratorCounter: curator_client_get_counters(). */
-  std::vector<std::uint64_t>
-  counters () const
+  std::vector<std::uint64_t> counters () const
   {
-    CuratorClient *const object = detail::require (native_handle ());
-    std::vector<guint64> values (curator_client_get_counters (object, nullptr, 0));
-    curator_client_get_counters (object, values.data (), values.size ());
+    std::vector<guint64> values (curator_client_get_counters (object (), nullptr, 0));
+    curator_client_get_counters (object (), values.data (), values.size ());
     return std::vector<std::uint64_t> (values.begin (), values.end ());
   }
 
   /** One counter. */
-  std::uint64_t
-  counter (CuratorCounter which) const
+  std::uint64_t counter (CuratorCounter which) const
   {
     return counters ().at (static_cast<std::size_t> (which));
   }
 
   /** The statistics in the OpenMetrics text format: curator_client_format_metrics(). */
-  std::string
-  metrics () const
+  std::string metrics () const
   {
-    const std::unique_ptr<char, void (*) (gpointer)> text (
-        curator_client_format_metrics (detail::require (native_handle ())), g_free);
-    return text != nullptr ? text.get () : std::string ();
+    return detail::take<std::string> (curator_client_format_metrics (object ()));
   }
 
   /** Asks the holder of a lock node to release it: curator_attempt_revoke().
    *  @param timeout  for the whole call; 0: up to the connection timeout */
-  result<void>
-  attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
-                  GCancellable *cancellable = nullptr)
+  result<void> attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
+                               GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    return outcome.check (outcome.takes (lock_node_path)
-                          && curator_attempt_revoke (detail::require (native_handle ()),
-                                                     lock_node_path.c_str (), timeout, cancellable,
-                                                     outcome));
+    return detail::call<void> (curator_attempt_revoke, object (), lock_node_path, timeout,
+                               cancellable);
   }
 
   /** Why there is no connection; nothing while there is one. */
-  std::optional<error>
-  connection_error () const
+  std::optional<error> connection_error () const
   {
     const std::unique_ptr<GError, void (*) (GError *)> cause (
-        curator_client_dup_connection_error (detail::require (native_handle ())), g_error_free);
+        curator_client_dup_connection_error (object ()), g_error_free);
     return cause != nullptr ? std::optional<error> (error (cause.get ())) : std::nullopt;
   }
 
   /** Adds a listener for the causes of a missing connection.
    *  @param listener  called as listener (const error &)
    *  @return an id for remove_connection_error_listener() */
-  template <class F>
-  unsigned
-  add_connection_error_listener (F &&listener)
+  template <class F> unsigned add_connection_error_listener (F &&listener)
   {
-    using callback = std::decay_t<F>;
-    CuratorClient *const object = detail::require (native_handle ());
-    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    const guint id = curator_client_add_connection_error_listener (
-        object,
-        [] (CuratorClient *, const GError *cause, gpointer data) {
-          detail::shield ([&] { (*static_cast<callback *> (data)) (error (cause)); });
-        },
-        kept.get (), detail::destroy<callback>);
-    return detail::release_to_library (kept, id);
+    return detail::listen<error> (curator_client_add_connection_error_listener, object (),
+                                  std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_connection_error_listener (unsigned id) noexcept
+  void remove_connection_error_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_client_remove_connection_error_listener (native_handle (), id);
   }
 
   /** Closes the client and ends all its holds; idempotent. */
-  void
-  close () noexcept
+  void close () noexcept
   {
     if (native_handle () != nullptr)
       curator_client_close (native_handle ());
   }
 
-  /** Another handle of the same client. */
-  client
-  share () const noexcept
-  {
-    return client (handle_.new_ref ());
-  }
-
-  /** The client for the C functions; borrowed. */
-  CuratorClient *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
 private:
-  using client_handle = detail::handle<CuratorClient, curator_client_ref, curator_client_unref>;
-
-  void
-  set_times (const client_options &options)
+  void set_times (const client_options &options)
   {
-    if (options.session_timeout)
-      curator_client_set_session_timeout (native_handle (), options.session_timeout->count ());
-    if (options.server_tick)
-      curator_client_set_server_tick (native_handle (), options.server_tick->count ());
-    if (options.heartbeat_interval)
-      {
-        curator_client_set_heartbeat_interval (native_handle (),
-                                               options.heartbeat_interval->count ());
-      }
-    if (options.connection_timeout)
-      {
-        curator_client_set_connection_timeout (native_handle (),
-                                               options.connection_timeout->count ());
-      }
+    const auto set = [this] (auto setter, const std::optional<detail::span> &time) {
+      if (time)
+        setter (native_handle (), time->count ());
+    };
+    set (curator_client_set_session_timeout, options.session_timeout);
+    set (curator_client_set_server_tick, options.server_tick);
+    set (curator_client_set_heartbeat_interval, options.heartbeat_interval);
+    set (curator_client_set_connection_timeout, options.connection_timeout);
   }
 
-  void
-  set_nodes (const client_options &options)
+  void set_nodes (const client_options &options)
   {
     if (options.acl != nullptr)
       curator_client_set_acl (native_handle (), options.acl);
@@ -340,26 +246,23 @@ private:
         curator_client_set_default_data (native_handle (), options.default_data->data (),
                                          options.default_data->size ());
       }
-    if (options.compression)
-      curator_client_set_compression (native_handle (), TRUE);
-    if (options.follow_configuration)
-      curator_client_set_follow_configuration (native_handle (), TRUE);
+    curator_client_set_compression (native_handle (), options.compression);
+    curator_client_set_follow_configuration (native_handle (), options.follow_configuration);
   }
 
-  void
-  set_callbacks (const client_options &options)
+  void set_callbacks (const client_options &options)
   {
     if (options.callback_context != nullptr)
       curator_client_set_callback_context (native_handle (), options.callback_context);
     if (options.trace)
       {
-        curator_client_set_trace (native_handle (), call_trace, detail::keep (options.trace),
-                                  detail::destroy<trace_function>);
+        using callback = std::function<void (const trace_event &)>;
+        curator_client_set_trace (native_handle (), call_trace<callback>,
+                                  new callback (options.trace), detail::destroy<callback>);
       }
   }
 
-  bool
-  set_auth (const client_options &options, detail::outcome &outcome)
+  bool set_auth (const client_options &options, detail::outcome &outcome)
   {
     for (const auto &[scheme, credentials] : options.auth)
       {
@@ -369,46 +272,34 @@ private:
                                  credentials.size ());
       }
     return options.name_space.empty ()
-           || curator_client_set_namespace (native_handle (), options.name_space.c_str (), outcome);
+           || outcome.of (curator_client_set_namespace, *this, options.name_space);
   }
 
-  bool
-  set_security (const client_options &options, detail::outcome &outcome)
+  bool set_security (const client_options &options, detail::outcome &outcome)
   {
-    CuratorClient *const object = native_handle ();
     const auto &digest = options.sasl_digest;
     const auto &gssapi = options.sasl_gssapi;
     return (options.tls.native_handle () == nullptr
-            || curator_client_set_tls (object, options.tls.native_handle (), outcome))
+            || outcome.of (curator_client_set_tls, *this, options.tls))
            && (!digest
-               || (outcome.takes (digest->user, digest->password)
-                   && curator_client_set_sasl_digest (object, digest->user.c_str (),
-                                                      digest->password.c_str (), outcome)))
+               || outcome.of (curator_client_set_sasl_digest, *this, digest->user,
+                              digest->password))
            && (!gssapi
-               || (outcome.takes (gssapi->service, gssapi->server_name)
-                   && curator_client_set_sasl_gssapi (object, gssapi->service.c_str (),
-                                                      detail::c_str (gssapi->server_name),
-                                                      outcome)));
+               || outcome.of (curator_client_set_sasl_gssapi, *this, gssapi->service,
+                              gssapi->server_name));
   }
 
-  using trace_function = std::function<void (const trace_event &)>;
-
-  static void
-  call_trace (const CuratorTraceEvent *event, gpointer data)
+  template <class F> static void call_trace (const CuratorTraceEvent *event, gpointer data)
   {
-    detail::shield ([&] {
-      const trace_event traced = { static_cast<trace_kind> (curator_trace_event_get_kind (event)),
-                                   curator_trace_event_get_path (event),
-                                   std::chrono::microseconds (
-                                       curator_trace_event_get_duration_us (event)),
-                                   curator_trace_event_get_session_id (event) };
-      (*static_cast<trace_function *> (data)) (traced);
-    });
+    const trace_event traced = { static_cast<trace_kind> (curator_trace_event_get_kind (event)),
+                                 curator_trace_event_get_path (event),
+                                 std::chrono::microseconds (
+                                     curator_trace_event_get_duration_us (event)),
+                                 curator_trace_event_get_session_id (event) };
+    detail::tell<F> (data, traced);
   }
-
-  client_handle handle_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -1,16 +1,23 @@
-/* What the other headers share. Not part of the interface. */
+/* What the other headers share, also the headers of the standard library. Not part of the interface. */
 #ifndef CURATOR_CPP_DETAIL_HPP
 #define CURATOR_CPP_DETAIL_HPP
 
 #include <curator/cpp/error.hpp>
 #include <curator/cpp/result.hpp>
+#include <curator/cpp/time.hpp>
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,10 +25,8 @@
 #include <cxxabi.h>
 #endif
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 namespace detail
 {
 /* What only a mistake in the program leads to. */
@@ -37,6 +42,45 @@ misuse (const char *what)
 #endif
 }
 
+template <class T>
+T *
+require (T *object)
+{
+  if (object == nullptr)
+    misuse ("the curator handle is empty");
+  return object;
+}
+
+/* Whether C can take an argument: it would end a text at a NUL. */
+template <class T>
+bool
+is_for_c (const T &value)
+{
+  if constexpr (std::is_same_v<T, std::optional<std::string>>)
+    return !value || is_for_c (*value);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return value.find ('\0') == std::string::npos;
+  else
+    return true;
+}
+
+/* The argument for C: of a handle its object. */
+template <class T>
+auto
+for_c (const T &value)
+{
+  if constexpr (std::is_same_v<T, std::optional<std::string>>)
+    return value ? value->c_str () : nullptr;
+  else if constexpr (std::is_same_v<T, std::string>)
+    return value.c_str ();
+  else if constexpr (std::is_same_v<T, timeout>)
+    return gint64 (value);
+  else if constexpr (std::is_class_v<T>)
+    return require (value.native_handle ());
+  else
+    return value;
+}
+
 /* Receives and owns the GError * of one call. */
 class outcome
 {
@@ -45,35 +89,32 @@ public:
   outcome (const outcome &) = delete;
   outcome &operator= (const outcome &) = delete;
 
-  ~outcome ()
-  {
-    g_clear_error (&error_);
-  }
+  ~outcome () { g_clear_error (&error_); }
 
-  operator GError ** () noexcept
-  {
-    return &error_;
-  }
+  operator GError ** () noexcept { return &error_; }
 
-  /* Whether C can take the texts, which it would end at a NUL. */
-  template <class... Text>
-  bool
-  takes (const Text &...texts)
+  /* Whether C can take the arguments. */
+  template <class... Args> bool takes (const Args &...args)
   {
-    return (is_text (texts) && ...) || refuse ("a text has a NUL inside");
+    return (is_for_c (args) && ...) || refuse ("a text has a NUL inside");
   }
 
   /* Returns false, with INVALID_ARGUMENT. */
-  bool
-  refuse (const char *why)
+  bool refuse (const char *why)
   {
     g_set_error_literal (&error_, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, why);
     return false;
   }
 
+  /* Calls a function of C with these arguments and a GError **. */
+  template <class Answer, class... Parameters, class... Args>
+  Answer of (Answer (*function) (Parameters...), const Args &...args)
+  {
+    return takes (args...) ? function (for_c (args)..., &error_) : Answer ();
+  }
+
   /* Ends a function without a result. */
-  result<void>
-  check (bool succeeded) const
+  result<void> check (bool succeeded) const
   {
     if (!succeeded)
       return failure<result<void>> ();
@@ -81,36 +122,15 @@ public:
   }
 
   /* Ends a function with one. */
-  template <class T>
-  result<T>
-  give (bool succeeded, T value) const
+  template <class T> result<T> give (bool succeeded, T value) const
   {
     if (!succeeded)
       return failure<result<T>> ();
     return result<T> (std::move (value));
   }
 
-  /* Ends a function for which a timeout is no error. */
-  result<bool>
-  in_time (bool succeeded) const
-  {
-    if (!succeeded && !is_late ())
-      return failure<result<bool>> ();
-    return succeeded;
-  }
-
-  template <class T>
-  result<std::optional<T>>
-  in_time (bool succeeded, T value) const
-  {
-    if (!succeeded && !is_late ())
-      return failure<result<std::optional<T>>> ();
-    return succeeded ? std::optional<T> (std::move (value)) : std::nullopt;
-  }
-
   /* Ends a constructor. */
-  void
-  built (bool succeeded) const
+  void built (bool succeeded) const
   {
 #ifdef __cpp_exceptions
     check (succeeded);
@@ -123,36 +143,20 @@ public:
 #endif
   }
 
-  bool
-  is_late () const noexcept
+  bool is_late () const noexcept
   {
     return g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
            || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER);
   }
 
-  const GError *
-  get () const noexcept
+  const GError *get () const noexcept
   {
     return error_;
   }
 
 private:
-  static bool
-  is_text (const std::string &text)
-  {
-    return text.find ('\0') == std::string::npos;
-  }
-
-  static bool
-  is_text (const std::optional<std::string> &text)
-  {
-    return !text || is_text (*text);
-  }
-
   /* Failure without an error is what the C library answers to a misuse. */
-  template <class R>
-  R
-  failure () const
+  template <class R> R failure () const
   {
     if (error_ == nullptr)
       misuse ("the curator library refused the call");
@@ -166,21 +170,6 @@ private:
   GError *error_ = nullptr;
 };
 
-inline const char *
-c_str (const std::optional<std::string> &text) noexcept
-{
-  return text ? text->c_str () : nullptr;
-}
-
-template <class T>
-T *
-require (T *object)
-{
-  if (object == nullptr)
-    misuse ("the curator handle is empty");
-  return object;
-}
-
 /* What unwinds the stack of a thread that ends in pthread_exit() or is cancelled. Only GNU's library
  * shows it to catch (...), which then must not keep it. */
 #ifdef __GLIBCXX__
@@ -192,7 +181,8 @@ class thread_end
 #endif
 
 /* Catches exceptions, which must not reach the C frames of the caller. The end of the thread
- * passes; it has no object, and the reference to it is null. */
+ * passes; it has no object, and the reference to it is null. What the library waits for has to
+ * return: those functions are noexcept. */
 template <class Call>
 __attribute__ ((no_sanitize ("null"))) void
 shield (Call &&call)
@@ -220,12 +210,103 @@ shield (Call &&call)
 #endif
 }
 
-/* The same for what the library waits for: it has to return. */
-template <class Call>
-void
-shield_question (Call &&call) noexcept
+/* Takes over what C gives; nullptr gives an empty T. */
+template <class T, class Given>
+T
+take (Given given)
 {
-  shield (std::forward<Call> (call));
+  if constexpr (std::is_same_v<Given, GPtrArray *>)
+    {
+      T all;
+      for (guint i = 0; given != nullptr && i < given->len; i++)
+        all.push_back (take<typename T::value_type> (g_ptr_array_index (given, i)));
+      if (given != nullptr)
+        g_free (g_ptr_array_free (given, FALSE));
+      return all;
+    }
+  else if constexpr (std::is_same_v<Given, gpointer>)
+    return T (static_cast<decltype (T ().native_handle ())> (given));
+  else
+    return T (given);
+}
+
+template <>
+inline std::vector<std::string>
+take (char **strings)
+{
+  const std::unique_ptr<char *, void (*) (char **)> owner (strings, g_strfreev);
+  return strings != nullptr ? std::vector<std::string> (strings, strings + g_strv_length (strings))
+                            : std::vector<std::string> ();
+}
+
+template <>
+inline std::string
+take (char *text)
+{
+  const std::unique_ptr<char, void (*) (gpointer)> owner (text, g_free);
+  return text != nullptr ? text : std::string ();
+}
+
+inline std::string
+copy_of (GBytes *bytes)
+{
+  gsize size = 0;
+  const auto *start = static_cast<const char *> (g_bytes_get_data (bytes, &size));
+  return std::string (start, start + size);
+}
+
+template <>
+inline std::string
+take (GBytes *bytes)
+{
+  const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
+  return bytes != nullptr ? copy_of (bytes) : std::string ();
+}
+
+/* Calls a function of C that may fail, and takes over what it gives. */
+template <class T, class Function, class... Args>
+result<T>
+call (Function function, const Args &...args)
+{
+  outcome outcome;
+  const auto given = outcome.of (function, args...);
+  if constexpr (std::is_void_v<T>)
+    return outcome.check (given);
+  else
+    return outcome.give (given, take<T> (given));
+}
+
+/* The same, where a timeout is no error and gives a T (). */
+template <class T, class Function, class... Args>
+result<T>
+try_call (Function function, const Args &...args)
+{
+  outcome outcome;
+  const auto given = outcome.of (function, args...);
+  return outcome.give (given || outcome.is_late (), given ? take<T> (given) : T ());
+}
+
+/* Calls a function of C that cannot fail, with a text. */
+template <class Object>
+result<void>
+set_text (void (*set) (Object *, const char *), Object *object, const std::string &text)
+{
+  outcome outcome;
+  const bool taken = outcome.takes (text);
+  if (taken)
+    set (object, text.c_str ());
+  return outcome.check (taken);
+}
+
+/* The object that a constructor owns. */
+template <class Function, class... Args>
+auto
+create (Function function, const Args &...args)
+{
+  outcome outcome;
+  auto *const object = outcome.of (function, args...);
+  outcome.built (object != nullptr);
+  return object;
 }
 
 template <class F>
@@ -235,109 +316,69 @@ destroy (gpointer data)
   shield ([data] { delete static_cast<F *> (data); });
 }
 
-template <class F>
-std::decay_t<F> *
-keep (F &&callback)
-{
-  return new std::decay_t<F> (std::forward<F> (callback));
-}
-
-template <class T, T *(*Ref) (T *), void (*Unref) (T *)> class handle
-{
-public:
-  handle () noexcept = default;
-
-  explicit handle (T *object) noexcept : object_ (object)
-  {
-  }
-
-  handle (handle &&other) noexcept : object_ (std::exchange (other.object_, nullptr))
-  {
-  }
-
-  handle &
-  operator= (handle &&other) noexcept
-  {
-    handle old (std::exchange (object_, std::exchange (other.object_, nullptr)));
-    return *this;
-  }
-
-  ~handle ()
-  {
-    if (object_ != nullptr)
-      Unref (object_);
-  }
-
-  T *
-  get () const noexcept
-  {
-    return object_;
-  }
-
-  T *
-  new_ref () const noexcept
-  {
-    return object_ != nullptr ? Ref (object_) : nullptr;
-  }
-
-private:
-  T *object_ = nullptr;
-};
-
-/* A listener that the library has taken has an id. */
-template <class F>
-unsigned
-release_to_library (std::unique_ptr<F> &kept, guint id)
-{
-  if (id == 0)
-    misuse ("the curator library refused the listener");
-  kept.release ();
-  return id;
-}
-
-/* Takes ownership of the callback of a pending call, which runs once. */
-template <class F>
-std::unique_ptr<F>
-take (gpointer data) noexcept
-{
-  return std::unique_ptr<F> (static_cast<F *> (data));
-}
-
-/* Calls the callback of a release that does not wait. */
-template <class F>
-void
-tell_release (const GError *failed, gpointer data)
-{
-  shield ([&] {
-    const auto kept = take<F> (data);
-    const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
-    (*kept) (why ? &*why : nullptr);
-  });
-}
-
-/* Takes over the array; none if the call failed. */
-template <class Take>
+/* Gives a callback to a function of C, called as give (gpointer, GDestroyNotify): the library owns it from then
+ * on, unless it refuses. */
+template <class F, class Give>
 auto
-take_array (GPtrArray *objects, Take &&take)
+entrust (F &&callback, Give &&give)
 {
-  std::vector<std::invoke_result_t<Take, gpointer>> taken;
-  for (guint i = 0; objects != nullptr && i < objects->len; i++)
-    taken.push_back (take (g_ptr_array_index (objects, i)));
-  g_clear_pointer (&objects, g_ptr_array_unref);
+  auto kept = std::make_unique<std::decay_t<F>> (std::forward<F> (callback));
+  const auto taken = give (kept.get (), destroy<std::decay_t<F>>);
+  if (taken)
+    static_cast<void> (kept.release ());
   return taken;
 }
 
-/* None if the call failed. */
-inline std::vector<std::string>
-take_strings (char **strings)
+/* Calls an entrusted callback. */
+template <class F, class... Args>
+void
+tell (gpointer data, Args &&...args)
 {
-  if (strings == nullptr)
-    return {};
-  const std::unique_ptr<char *, void (*) (char **)> owner (strings, g_strfreev);
-  return std::vector<std::string> (strings, strings + g_strv_length (strings));
+  shield ([&] { (*static_cast<F *> (data)) (std::forward<Args> (args)...); });
+}
+
+/* Sets a callback, which hear calls. */
+template <class Function, class Object, class Hear, class F>
+result<void>
+set_callback (Function set, Object *object, Hear hear, F &&callback)
+{
+  outcome outcome;
+  return outcome.check (
+      entrust (std::forward<F> (callback), [&] (gpointer kept, GDestroyNotify free) {
+        return set (object, hear, kept, free, outcome);
+      }));
+}
+
+/* Adds a listener, whose argument is a To. */
+template <class To, class Object, class Told, class F>
+unsigned
+listen (guint (*add) (Object *, void (*) (Object *, Told, gpointer), gpointer, GDestroyNotify),
+        Object *object, F &&listener)
+{
+  const guint id = entrust (std::forward<F> (listener), [&] (gpointer kept, GDestroyNotify free) {
+    constexpr auto hear = [] (Object *, Told told, gpointer data) {
+      tell<std::decay_t<F>> (data, static_cast<To> (told));
+    };
+    return add (object, hear, kept, free);
+  });
+  if (id == 0)
+    misuse ("the curator library refused the listener");
+  return id;
+}
+
+/* Calls the callback of a pending call, once, with what C gives and why it failed. */
+template <class F, class... Ts, class... Given>
+void
+answer (gpointer data, const GError *failed, Given... given)
+{
+  shield ([&] {
+    const std::unique_ptr<F> kept (static_cast<F *> (data));
+    const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
+    (*kept) (take<Ts> (given)..., why ? &*why : nullptr);
+  });
 }
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif

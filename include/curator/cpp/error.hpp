@@ -8,10 +8,8 @@
 #include <gio/gio.h>
 #include <stdexcept>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 /** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
 class [[nodiscard]] error : public std::runtime_error
 {
@@ -23,29 +21,19 @@ public:
   }
 
   /** #CURATOR_ERROR, #CURATOR_ZK_ERROR, #CURATOR_CONNECT_ERROR or G_IO_ERROR. */
-  GQuark
-  domain () const noexcept
-  {
-    return domain_;
-  }
+  GQuark domain () const noexcept { return domain_; }
 
   /** A code of the domain, for example #CURATOR_ERROR_CLOSED. */
-  int
-  code () const noexcept
-  {
-    return code_;
-  }
+  int code () const noexcept { return code_; }
 
   /** Whether this is a #CURATOR_ERROR with that code. */
-  bool
-  is (CuratorError code) const noexcept
+  bool is (CuratorError code) const noexcept
   {
     return domain_ == CURATOR_ERROR && code_ == static_cast<int> (code);
   }
 
   /** Whether a GCancellable ended the call. */
-  bool
-  is_cancelled () const noexcept
+  bool is_cancelled () const noexcept
   {
     return domain_ == G_IO_ERROR && code_ == static_cast<int> (G_IO_ERROR_CANCELLED);
   }
@@ -54,7 +42,7 @@ private:
   GQuark domain_;
   int code_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

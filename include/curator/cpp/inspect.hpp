@@ -3,22 +3,10 @@
 #define CURATOR_CPP_INSPECT_HPP
 
 #include <curator/cpp/client.hpp>
-#include <curator/cpp/detail.hpp>
-#include <curator/cpp/time.hpp>
 #include <curator/inspect.h>
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** Which recipe the children of a path belong to: CuratorLockKind. Values may be added. */
 enum class lock_kind
 {
@@ -59,12 +47,12 @@ to_string (participant_kind kind) noexcept
 /** One lock node at the time of an inspection; inspect.h describes the members. */
 struct participant
 {
-  participant_kind kind;         /**< of lock that the node is for */
-  bool is_holder;                /**< the node holds the lock */
-  unsigned position;             /**< in the queue of those who wait, from 1; 0 for a holder and an other */
-  std::string node_path;         /**< of the lock node */
-  std::int64_t session_id;       /**< that owns the node */
-  bool is_readable;              /**< the node could be read */
+  participant_kind kind;   /**< of lock that the node is for */
+  bool is_holder;          /**< the node holds the lock */
+  unsigned position;       /**< in the queue that waits, from 1; 0 for a holder and an other */
+  std::string node_path;   /**< of the lock node */
+  std::int64_t session_id; /**< that owns the node */
+  bool is_readable;        /**< the node could be read */
   std::chrono::milliseconds age; /**< of the node, by the clock of this host */
   std::uint64_t token;           /**< the fencing token */
   std::int64_t number;           /**< the sequence number */
@@ -73,6 +61,7 @@ struct participant
 
 /** Who holds a lock and who waits for it. Wraps CuratorInspection; see inspect.h. Immutable. */
 class [[nodiscard]] inspection
+    : public handle<inspection, CuratorInspection, curator_inspection_ref, curator_inspection_unref>
 {
 public:
   /** An empty handle. */
@@ -83,129 +72,63 @@ public:
    *  @throws error  see curator_inspect() */
   [[nodiscard]] inspection (const client &client, const std::string &path,
                             detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+      : handle (detail::create (curator_inspect, client, path, timeout, cancellable))
   {
-    detail::outcome outcome;
-    if (outcome.takes (path))
-      {
-        handle_ =
-            inspection_handle (curator_inspect (detail::require (client.native_handle ()),
-                                                path.c_str (), timeout, cancellable, outcome));
-      }
-    outcome.built (native_handle () != nullptr);
   }
 
-  /** Takes over a reference. */
-  [[nodiscard]] explicit inspection (CuratorInspection *object) noexcept : handle_ (object)
-  {
-  }
+  using handle::handle;
 
   /** The inspected path. */
-  std::string
-  path () const
-  {
-    return curator_inspection_get_path (detail::require (native_handle ()));
-  }
+  std::string path () const { return curator_inspection_get_path (object ()); }
 
   /** The recipe that most of the lock nodes belong to. */
-  lock_kind
-  kind () const
+  lock_kind kind () const
   {
-    return static_cast<lock_kind> (
-        curator_inspection_get_kind (detail::require (native_handle ())));
+    return static_cast<lock_kind> (curator_inspection_get_kind (object ()));
   }
 
   /** Number of holders. */
-  unsigned
-  n_holders () const
-  {
-    return curator_inspection_get_n_holders (detail::require (native_handle ()));
-  }
+  unsigned n_holders () const { return curator_inspection_get_n_holders (object ()); }
 
   /** Number of waiting contenders. */
-  unsigned
-  n_waiting () const
-  {
-    return curator_inspection_get_n_waiting (detail::require (native_handle ()));
-  }
+  unsigned n_waiting () const { return curator_inspection_get_n_waiting (object ()); }
 
   /** Holders first, then the waiting ones in queue order. */
-  std::vector<participant>
-  participants () const
+  std::vector<participant> participants () const
   {
-    CuratorInspection *const object = detail::require (native_handle ());
-    const guint n = curator_inspection_get_n_participants (object);
-    std::vector<participant> all;
-    all.reserve (n);
-    for (guint i = 0; i < n; i++)
-      all.push_back (copy (curator_inspection_get_participant (object, i)));
+    std::vector<participant> all (curator_inspection_get_n_participants (object ()));
+    for (guint i = 0; i < all.size (); i++)
+      all[i] = copy (curator_inspection_get_participant (object (), i));
     return all;
   }
 
   /** Names of children that are not nodes of the lock's recipe. */
-  std::vector<std::string>
-  foreign_children () const
+  std::vector<std::string> foreign_children () const
   {
-    std::vector<std::string> names;
-    const char *const *name =
-        curator_inspection_get_foreign_children (detail::require (native_handle ()));
-    for (; *name != nullptr; name++)
-      names.emplace_back (*name);
-    return names;
+    const char *const *names = curator_inspection_get_foreign_children (object ());
+    return std::vector<std::string> (names, names + g_strv_length (const_cast<char **> (names)));
   }
 
   /** The sequence number of the next node. */
-  std::int64_t
-  next_number () const
-  {
-    return curator_inspection_get_next_number (detail::require (native_handle ()));
-  }
+  std::int64_t next_number () const { return curator_inspection_get_next_number (object ()); }
 
   /** Deletes the node of the participant at that index if no session owns it:
    *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
-  result<void>
-  delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
-                    GCancellable *cancellable = nullptr) const
+  result<void> delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
+                                 GCancellable *cancellable = nullptr) const
   {
-    const CuratorParticipant *one =
-        curator_inspection_get_participant (detail::require (native_handle ()), i);
+    const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
     if (one == nullptr)
       detail::misuse<std::out_of_range> ("no such participant");
-    detail::outcome outcome;
-    return outcome.check (curator_delete_ownerless (detail::require (client.native_handle ()), one,
-                                                    timeout, cancellable, outcome)
-                          != FALSE);
+    return detail::call<void> (curator_delete_ownerless, client, one, timeout, cancellable);
   }
 
   /** The share of the sequence counter that is used up, 0 to 1. */
-  double
-  counter_used () const
-  {
-    return curator_inspection_get_counter_used (detail::require (native_handle ()));
-  }
-
-  /** Another handle of the same inspection. */
-  inspection
-  share () const noexcept
-  {
-    return inspection (handle_.new_ref ());
-  }
-
-  /** The inspection for the C functions; borrowed. */
-  CuratorInspection *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
+  double counter_used () const { return curator_inspection_get_counter_used (object ()); }
 
 private:
-  using inspection_handle =
-      detail::handle<CuratorInspection, curator_inspection_ref, curator_inspection_unref>;
-
-  static participant
-  copy (const CuratorParticipant *one)
+  static participant copy (const CuratorParticipant *one)
   {
-    gsize size = 0;
-    const void *data = g_bytes_get_data (curator_participant_get_data (one), &size);
     return { static_cast<participant_kind> (curator_participant_get_kind (one)),
              curator_participant_is_holder (one) != FALSE,
              curator_participant_get_position (one),
@@ -215,10 +138,8 @@ private:
              std::chrono::milliseconds (curator_participant_get_age_ms (one)),
              curator_participant_get_token (one),
              curator_participant_get_number (one),
-             size > 0 ? std::string (static_cast<const char *> (data), size) : std::string () };
+             detail::copy_of (curator_participant_get_data (one)) };
   }
-
-  inspection_handle handle_;
 };
 
 /** The result of find_locks(). */
@@ -237,12 +158,10 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths = outcome.takes (path)
-                     ? curator_find_locks (detail::require (client.native_handle ()), path.c_str (),
-                                           max_nodes, &complete, timeout, cancellable, outcome)
-                     : nullptr;
-  return outcome.give (paths != nullptr,
-                       found_locks{ detail::take_strings (paths), complete != FALSE });
+  char **paths =
+      outcome.of (curator_find_locks, client, path, max_nodes, &complete, timeout, cancellable);
+  return outcome.give (
+      paths, found_locks{ detail::take<std::vector<std::string>> (paths), complete != FALSE });
 }
 
 /** Every lock at or below a path: curator_inspect_all().
@@ -252,31 +171,22 @@ inspect_all (const client &client, const std::string &path,
              const std::vector<inspection> &previous = {}, detail::timeout timeout = {},
              GCancellable *cancellable = nullptr)
 {
-  detail::outcome outcome;
   const std::unique_ptr<GPtrArray, void (*) (GPtrArray *)> old (g_ptr_array_new (),
                                                                 g_ptr_array_unref);
   for (const inspection &one : previous)
-    g_ptr_array_add (old.get (), detail::require (one.native_handle ()));
-  GPtrArray *all =
-      outcome.takes (path)
-          ? curator_inspect_all (detail::require (client.native_handle ()), path.c_str (),
-                                 old.get (), nullptr, timeout, cancellable, outcome)
-          : nullptr;
-  return outcome.give (all != nullptr, detail::take_array (all, [] (gpointer one) {
-                         return inspection (
-                             curator_inspection_ref (static_cast<CuratorInspection *> (one)));
-                       }));
+    g_ptr_array_add (old.get (), detail::for_c (one));
+  return detail::call<std::vector<inspection>> (curator_inspect_all, client, path, old.get (),
+                                                nullptr, timeout, cancellable);
 }
 
 /** Escapes bytes from a server for printing: curator_escape_name(). */
 inline std::string
 escape_name (std::string_view bytes)
 {
-  const std::unique_ptr<char, void (*) (gpointer)> text (
-      curator_escape_name (bytes.data (), static_cast<gssize> (bytes.size ())), g_free);
-  return text.get ();
+  return detail::take<std::string> (
+      curator_escape_name (bytes.data (), static_cast<gssize> (bytes.size ())));
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif

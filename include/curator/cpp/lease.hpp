@@ -3,21 +3,11 @@
 #define CURATOR_CPP_LEASE_HPP
 
 #include <curator/cpp/cancellable.hpp>
-#include <curator/cpp/detail.hpp>
-#include <curator/cpp/time.hpp>
+#include <curator/cpp/handle.hpp>
 #include <curator/lease.h>
 
-#include <chrono>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <utility>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** States of a hold: CuratorLeaseState. */
 enum class lease_state
 {
@@ -37,63 +27,42 @@ to_string (lease_state state) noexcept
 /** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. Destroying its last handle
  *  releases it in the background; release() waits for the server. */
 class [[nodiscard]] lease
+    : public handle<lease, CuratorLease, curator_lease_ref, curator_lease_unref>
 {
 public:
-  /** An empty handle. */
-  lease () noexcept = default;
-
-  /** Takes over a reference. */
-  [[nodiscard]] explicit lease (CuratorLease *object) noexcept : handle_ (object)
-  {
-  }
+  using handle::handle;
 
   /** Whether the handle is not empty; the lease may be held or not. */
-  explicit operator bool () const noexcept
-  {
-    return handle_.get () != nullptr;
-  }
+  explicit operator bool () const noexcept { return native_handle () != nullptr; }
 
   /** Full path of the lock node, without namespace. */
-  std::string
-  node_path () const
-  {
-    return curator_lease_get_node_path (detail::require (native_handle ()));
-  }
+  std::string node_path () const { return curator_lease_get_node_path (object ()); }
 
   /** Last part of the node's path. */
-  std::string
-  node_name () const
-  {
-    return curator_lease_get_node_name (detail::require (native_handle ()));
-  }
+  std::string node_name () const { return curator_lease_get_node_name (object ()); }
 
   /** Grows with every later exclusive grant; curator_lease_get_fencing_token(). */
-  [[nodiscard]] std::uint64_t
-  fencing_token () const
+  [[nodiscard]] std::uint64_t fencing_token () const
   {
-    return curator_lease_get_fencing_token (detail::require (native_handle ()));
+    return curator_lease_get_fencing_token (object ());
   }
 
   /** The current state. */
-  [[nodiscard]] lease_state
-  state () const
+  [[nodiscard]] lease_state state () const
   {
-    return static_cast<lease_state> (curator_lease_get_state (detail::require (native_handle ())));
+    return static_cast<lease_state> (curator_lease_get_state (object ()));
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
-  [[nodiscard]] std::chrono::milliseconds
-  remaining () const
+  [[nodiscard]] std::chrono::milliseconds remaining () const
   {
-    return std::chrono::milliseconds (
-        curator_lease_get_remaining_ms (detail::require (native_handle ())));
+    return std::chrono::milliseconds (curator_lease_get_remaining_ms (object ()));
   }
 
   /** Whether a step of that duration can end before the deadline. Call it before each step that
    *  cannot be undone. */
   template <class Rep, class Period>
-  [[nodiscard]] bool
-  valid_for (const std::chrono::duration<Rep, Period> &time) const
+  [[nodiscard]] bool valid_for (const std::chrono::duration<Rep, Period> &time) const
   {
     const std::chrono::duration<double, std::milli> left = remaining ();
     return left.count () > 0
@@ -104,42 +73,25 @@ public:
    *  curator_lease_extend().
    *  @throws error  LOCK_LOST if the hold has ended */
   template <class Rep, class Period>
-  result<void>
-  extend (const std::chrono::duration<Rep, Period> &at_least) const
+  result<void> extend (const std::chrono::duration<Rep, Period> &at_least) const
   {
-    detail::outcome outcome;
-    return outcome.check (
-        curator_lease_extend (detail::require (native_handle ()), detail::to_ms (at_least), outcome)
-        != FALSE);
+    return detail::call<void> (curator_lease_extend, object (), detail::to_ms (at_least));
   }
 
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
    *  if the process has no descriptor left. */
-  int
-  fd () const
-  {
-    return curator_lease_get_fd (detail::require (native_handle ()));
-  }
+  int fd () const { return curator_lease_get_fd (object ()); }
 
   /** Id of the session that owns the lease. */
-  std::int64_t
-  session_id () const
-  {
-    return curator_lease_get_session_id (detail::require (native_handle ()));
-  }
+  std::int64_t session_id () const { return curator_lease_get_session_id (object ()); }
 
   /** Is cancelled once the lease is lost or released; curator_lease_get_cancellable(). Borrowed. */
-  GCancellable *
-  cancellable () const
-  {
-    return curator_lease_get_cancellable (detail::require (native_handle ()));
-  }
+  GCancellable *cancellable () const { return curator_lease_get_cancellable (object ()); }
 
 #ifdef __cpp_lib_jthread
   /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of the
    *  library. */
-  std::stop_token
-  stop_token () const
+  std::stop_token stop_token () const
   {
     return stop_token_of (cancellable ());
   }
@@ -148,21 +100,9 @@ public:
   /** Reads the payload of the node from the server: curator_lease_get_data().
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  LOCK_LOST if the node is gone ... */
-  result<std::string>
-  data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
+  result<std::string> data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
-    detail::outcome outcome;
-    GBytes *bytes =
-        curator_lease_get_data (detail::require (native_handle ()), timeout, cancellable, outcome);
-    std::string text;
-    if (bytes != nullptr)
-      {
-        gsize size = 0;
-        const void *start = g_bytes_get_data (bytes, &size);
-        text.assign (static_cast<const char *> (start), size);
-        g_bytes_unref (bytes);
-      }
-    return outcome.give (bytes != nullptr, std::move (text));
+    return detail::call<std::string> (curator_lease_get_data, object (), timeout, cancellable);
   }
 
   /** Adds a listener, called for every change of state, in order. If the lease is lost or released
@@ -170,26 +110,14 @@ public:
    *  @param listener  called as listener (lease_state). If it captures a handle of the same lease,
    *                   that handle keeps the lease held until the lease is lost or released
    *  @return an id for remove_listener() */
-  template <class F>
-  unsigned
-  add_listener (F &&listener)
+  template <class F> unsigned add_listener (F &&listener)
   {
-    using callback = std::decay_t<F>;
-    CuratorLease *const object = detail::require (native_handle ());
-    std::unique_ptr<callback> kept (detail::keep (std::forward<F> (listener)));
-    const guint id = curator_lease_add_listener (
-        object,
-        [] (CuratorLease *, CuratorLeaseState state, gpointer data) {
-          detail::shield (
-              [&] { (*static_cast<callback *> (data)) (static_cast<lease_state> (state)); });
-        },
-        kept.get (), detail::destroy<callback>);
-    return detail::release_to_library (kept, id);
+    return detail::listen<lease_state> (curator_lease_add_listener, object (),
+                                        std::forward<F> (listener));
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void
-  remove_listener (unsigned id) noexcept
+  void remove_listener (unsigned id) noexcept
   {
     if (native_handle () != nullptr)
       curator_lease_remove_listener (native_handle (), id);
@@ -199,57 +127,32 @@ public:
    *  @param timeout  for the wait; 0: up to the connection timeout
    *  @throws error  RELEASE_PENDING if no confirmation came in time, or is_cancelled(); the hold has
    *                 ended nevertheless, and its node is deleted in the background */
-  result<void>
-  release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
+  result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    detail::outcome outcome;
-    return outcome.check (
-        curator_lease_release (detail::require (native_handle ()), timeout, cancellable, outcome)
-        != FALSE);
+    return detail::call<void> (curator_lease_release, object (), timeout, cancellable);
   }
 
   /** Like release(), but does not wait, and reports the confirmation of the server.
    *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F>
-  void
-  async_release (F &&done)
+  template <class F> void async_release (F &&done)
   {
-    using callback = std::decay_t<F>;
-    CuratorLease *const object = detail::require (native_handle ());
+    CuratorLease *const hold = object ();
     curator_lease_release_async (
-        object,
+        hold,
         [] (CuratorLease *, const GError *failed, gpointer data) {
-          detail::tell_release<callback> (failed, data);
+          detail::answer<std::decay_t<F>> (data, failed);
         },
-        detail::keep (std::forward<F> (done)));
+        new std::decay_t<F> (std::forward<F> (done)));
   }
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
    *  background. */
-  void
-  reset () noexcept
+  void reset () noexcept
   {
     *this = lease ();
   }
-
-  /** Another handle of the same hold. */
-  lease
-  share () const noexcept
-  {
-    return lease (handle_.new_ref ());
-  }
-
-  /** The lease for the C functions; borrowed. */
-  CuratorLease *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
-  }
-
-private:
-  detail::handle<CuratorLease, curator_lease_ref, curator_lease_unref> handle_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

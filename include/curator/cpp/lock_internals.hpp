@@ -2,20 +2,11 @@
 #ifndef CURATOR_CPP_LOCK_INTERNALS_HPP
 #define CURATOR_CPP_LOCK_INTERNALS_HPP
 
-#include <curator/cpp/detail.hpp>
+#include <curator/cpp/handle.hpp>
 #include <curator/lock_internals.h>
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** How a node is created: CuratorCreateMode. */
 enum class create_mode
 {
@@ -30,47 +21,33 @@ class node_request
 {
 public:
   /** Wraps the request of a C driver; borrowed. */
-  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request))
-  {
-  }
+  explicit node_request (CuratorNodeRequest *request) : request_ (detail::require (request)) {}
 
   /** The name so far: at first the lock's name. */
-  std::string
-  name () const
-  {
-    return curator_node_request_get_name (request_);
-  }
+  std::string name () const { return curator_node_request_get_name (request_); }
 
   /** Sets the name. */
-  result<void>
-  set_name (const std::string &name)
+  result<void> set_name (const std::string &name)
   {
-    detail::outcome outcome;
-    const bool taken = outcome.takes (name);
-    if (taken)
-      curator_node_request_set_name (request_, name.c_str ());
-    return outcome.check (taken);
+    return detail::set_text (curator_node_request_set_name, request_, name);
   }
 
   /** Sets the mode; default: ephemeral and sequential. */
-  void
-  set_mode (create_mode mode)
+  void set_mode (create_mode mode)
   {
     curator_node_request_set_mode (request_, static_cast<CuratorCreateMode> (mode));
   }
 
   /** Sets the payload; default: the lock's. */
-  void
-  set_data (std::string_view data)
+  void set_data (std::string_view data)
   {
     curator_node_request_set_data (request_, data.data (), data.size ());
   }
 
   /** Sets whether a unique prefix protects the node; default: true. */
-  void
-  set_protected (bool is_protected)
+  void set_protected (bool is_protected)
   {
-    curator_node_request_set_protected (request_, is_protected ? TRUE : FALSE);
+    curator_node_request_set_protected (request_, is_protected);
   }
 
 private:
@@ -102,7 +79,8 @@ struct lock_driver_functions
 
 /** Decides who holds a lock, for recipes of your own. Wraps CuratorLockDriver; see
  *  lock_internals.h. */
-class [[nodiscard]] lock_driver
+class [[nodiscard]] lock_driver : public handle<lock_driver, CuratorLockDriver,
+                                                curator_lock_driver_ref, curator_lock_driver_unref>
 {
 public:
   /** An empty handle. */
@@ -111,104 +89,72 @@ public:
   /** Creates a driver of these functions. */
   [[nodiscard]] explicit lock_driver (lock_driver_functions functions)
   {
-    auto kept = std::make_unique<state> ();
-    kept->functions = std::move (functions);
-    CuratorLockDriverFuncs funcs = {};
-    funcs.creates_the_lock = kept->functions.creates_the_lock ? creates_the_lock : nullptr;
-    funcs.gets_the_lock = kept->functions.gets_the_lock ? gets_the_lock : nullptr;
-    funcs.fix_for_sorting = kept->functions.fix_for_sorting ? fix_for_sorting : nullptr;
-    handle_ = driver_handle (
-        detail::require (curator_lock_driver_new (&funcs, kept.get (), detail::destroy<state>)));
-    kept.release ();
+    const CuratorLockDriverFuncs funcs = { functions.creates_the_lock ? creates_the_lock : nullptr,
+                                           functions.gets_the_lock ? gets_the_lock : nullptr,
+                                           functions.fix_for_sorting ? fix_for_sorting : nullptr,
+                                           {} };
+    auto *driver =
+        detail::entrust (std::move (functions), [&] (gpointer kept, GDestroyNotify free) {
+          return curator_lock_driver_new (&funcs, kept, free);
+        });
+    *this = lock_driver (detail::require (driver));
   }
 
-  /** Takes over a reference. */
-  [[nodiscard]] explicit lock_driver (CuratorLockDriver *driver) noexcept : handle_ (driver)
-  {
-  }
+  using handle::handle;
 
   /** Promises that no later node is granted before an earlier one:
    *  curator_lock_driver_set_nothing_overtakes(). Before the first lock uses the driver. */
-  void
-  set_nothing_overtakes (bool nothing_overtakes)
+  void set_nothing_overtakes (bool nothing_overtakes)
   {
-    curator_lock_driver_set_nothing_overtakes (detail::require (native_handle ()),
-                                               nothing_overtakes ? TRUE : FALSE);
-  }
-
-  /** Another handle of the same driver. */
-  lock_driver
-  share () const noexcept
-  {
-    return lock_driver (handle_.new_ref ());
-  }
-
-  /** The driver for the C functions; borrowed. */
-  CuratorLockDriver *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
+    curator_lock_driver_set_nothing_overtakes (object (), nothing_overtakes);
   }
 
 private:
-  using driver_handle =
-      detail::handle<CuratorLockDriver, curator_lock_driver_ref, curator_lock_driver_unref>;
-
-  struct state
+  static void creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request,
+                                gpointer data) noexcept
   {
-    lock_driver_functions functions;
-  };
-
-  static void
-  creates_the_lock (CuratorLockDriver *, CuratorNodeRequest *request, gpointer data)
-  {
-    detail::shield_question ([&] {
+    detail::shield ([&] {
       node_request described (request);
-      static_cast<state *> (data)->functions.creates_the_lock (described);
+      static_cast<lock_driver_functions *> (data)->creates_the_lock (described);
     });
   }
 
-  static void
-  gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
-                 const char *sequence_node_name, guint max_leases, CuratorPredicateResults *results,
-                 gpointer data)
+  static void gets_the_lock (CuratorLockDriver *, const char *const *children, gsize n_children,
+                             const char *sequence_node_name, guint max_leases,
+                             CuratorPredicateResults *results, gpointer data) noexcept
   {
-    detail::shield_question ([&] {
+    detail::shield ([&] {
       /* C reads the name after the return. */
       static thread_local std::string to_watch;
       const std::vector<std::string_view> names (children, children + n_children);
-      predicate_results decided = static_cast<state *> (data)->functions.gets_the_lock (
+      predicate_results decided = static_cast<lock_driver_functions *> (data)->gets_the_lock (
           names, sequence_node_name, max_leases);
       to_watch = std::move (decided.path_to_watch);
-      detail::outcome outcome;
-      if (!outcome.takes (to_watch))
+      if (!detail::is_for_c (to_watch))
         {
-          g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback returned: %s",
-                 outcome.get ()->message);
+          g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback returned a text with a NUL inside");
           to_watch.clear ();
         }
-      results->gets_the_lock = decided.gets_the_lock ? TRUE : FALSE;
+      results->gets_the_lock = decided.gets_the_lock;
       results->path_to_watch = to_watch.empty () ? nullptr : to_watch.c_str ();
     });
   }
 
-  static const char *
-  fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name, gpointer data)
+  static const char *fix_for_sorting (CuratorLockDriver *, const char *name, const char *lock_name,
+                                      gpointer data) noexcept
   {
     const char *key = name;
-    detail::shield_question ([&] {
+    detail::shield ([&] {
       const std::string_view whole (name);
       const std::string_view end =
-          static_cast<state *> (data)->functions.fix_for_sorting (whole, lock_name);
+          static_cast<lock_driver_functions *> (data)->fix_for_sorting (whole, lock_name);
       if (end.size () <= whole.size () && whole.substr (whole.size () - end.size ()) == end)
         key = name + (whole.size () - end.size ());
     });
     return key;
   }
-
-  driver_handle handle_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -3,19 +3,11 @@
 #define CURATOR_CPP_MULTILOCK_HPP
 
 #include <curator/cpp/client.hpp>
-#include <curator/cpp/detail.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/multilock.h>
 
-#include <functional>
-#include <initializer_list>
-#include <string>
-#include <vector>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** The order in which a multi_lock acquires its members. */
 enum class lock_order
 {
@@ -25,7 +17,7 @@ enum class lock_order
 
 /** Several locks as one: curator_multi_lock_new(). Locks all members or none, unlocks in
  *  reverse. */
-class [[nodiscard]] multi_lock : public lockable
+class [[nodiscard]] multi_lock : public recipe<multi_lock>
 {
 public:
   /** An empty handle. */
@@ -36,7 +28,7 @@ public:
   [[nodiscard]] multi_lock (const client &client, const std::vector<std::string> &paths,
                             lock_order order = lock_order::sorted,
                             unlock_mode mode = unlock_mode::wait)
-      : multi_lock (make (client, paths, order), mode)
+      : recipe (make (client, paths, order), mode)
   {
   }
 
@@ -45,24 +37,13 @@ public:
   [[nodiscard]] explicit multi_lock (
       std::initializer_list<std::reference_wrapper<const lockable>> members,
       unlock_mode mode = unlock_mode::wait)
-      : multi_lock (make (members), mode)
+      : recipe (make (members), mode)
   {
-  }
-
-  /** Another handle of the same lock object, holds included. */
-  multi_lock
-  share () const noexcept
-  {
-    return multi_lock (new_ref (), mode ());
   }
 
 private:
-  [[nodiscard]] multi_lock (CuratorLock *lock, unlock_mode mode) noexcept : lockable (lock, mode)
-  {
-  }
-
-  static CuratorLock *
-  make (const client &client, const std::vector<std::string> &paths, lock_order order)
+  static CuratorLock *make (const client &client, const std::vector<std::string> &paths,
+                            lock_order order)
   {
     detail::outcome outcome;
     CuratorClient *const owner = detail::require (client.native_handle ());
@@ -81,8 +62,7 @@ private:
     return lock;
   }
 
-  static CuratorLock *
-  make (std::initializer_list<std::reference_wrapper<const lockable>> members)
+  static CuratorLock *make (std::initializer_list<std::reference_wrapper<const lockable>> members)
   {
     std::vector<CuratorLock *> locks;
     locks.reserve (members.size ());
@@ -91,7 +71,7 @@ private:
     return detail::require (curator_multi_lock_new (locks.data (), locks.size ()));
   }
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -7,10 +7,8 @@
 #include <optional>
 #include <utility>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 #ifdef __cpp_exceptions
 /** What a function gives that throws curator::error if it fails: just a T. In programs without exceptions
  *  it is a class of that name, which holds a T or the error. */
@@ -24,16 +22,10 @@ class fallible
 public:
   fallible () = default;
 
-  explicit fallible (curator::error failed) : error_ (std::move (failed))
-  {
-  }
+  fallible (curator::error failed) : error_ (std::move (failed)) {}
 
   /* Why the call failed; nullptr if it did not. Borrowed. */
-  const curator::error *
-  error () const noexcept
-  {
-    return error_ ? &*error_ : nullptr;
-  }
+  const curator::error *error () const noexcept { return error_ ? &*error_ : nullptr; }
 
 private:
   std::optional<curator::error> error_;
@@ -47,36 +39,19 @@ inline thread_local std::optional<error> *making = nullptr;
 template <class T> class [[nodiscard]] result : public detail::fallible
 {
 public:
-  result (T value) : value_ (std::move (value))
-  {
-  }
+  using fallible::fallible;
 
-  result (curator::error failed) : fallible (std::move (failed))
-  {
-  }
+  result (T value) : value_ (std::move (value)) {}
 
-  explicit operator bool () const noexcept
-  {
-    return value_.has_value ();
-  }
+  explicit operator bool () const noexcept { return value_.has_value (); }
 
   /* Only if it is true. */
-  T &
-  operator* () noexcept
-  {
-    return *value_;
-  }
+  T &operator* () noexcept { return *value_; }
 
-  T *
-  operator->() noexcept
-  {
-    return &*value_;
-  }
+  T *operator->() noexcept { return &*value_; }
 
 protected:
-  explicit result (std::optional<T> value) : value_ (std::move (value))
-  {
-  }
+  explicit result (std::optional<T> value) : value_ (std::move (value)) {}
 
 private:
   std::optional<T> value_;
@@ -86,31 +61,20 @@ private:
 template <class T> class [[nodiscard]] result<std::optional<T>> : public result<T>
 {
 public:
-  result (std::optional<T> value) : result<T> (std::move (value))
-  {
-  }
+  using result<T>::result;
 
-  result (curator::error failed) : result<T> (std::move (failed))
-  {
-  }
+  result (std::optional<T> value) : result<T> (std::move (value)) {}
 };
 
 /* True if the call did what it should. False without an error if the time was over, or so. */
 template <> class [[nodiscard]] result<bool> : public detail::fallible
 {
 public:
-  result (bool done) : done_ (done)
-  {
-  }
+  using fallible::fallible;
 
-  result (curator::error failed) : fallible (std::move (failed))
-  {
-  }
+  result (bool done) : done_ (done) {}
 
-  operator bool () const noexcept
-  {
-    return done_;
-  }
+  operator bool () const noexcept { return done_; }
 
 private:
   bool done_ = false;
@@ -122,10 +86,7 @@ template <> class [[nodiscard]] result<void> : public detail::fallible
 public:
   using fallible::fallible;
 
-  explicit operator bool () const noexcept
-  {
-    return error () == nullptr;
-  }
+  explicit operator bool () const noexcept { return error () == nullptr; }
 };
 #endif
 
@@ -145,7 +106,7 @@ make (Args &&...args)
   return failed ? result<T> (std::move (*failed)) : result<T> (std::move (made));
 #endif
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif

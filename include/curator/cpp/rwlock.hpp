@@ -3,23 +3,17 @@
 #define CURATOR_CPP_RWLOCK_HPP
 
 #include <curator/cpp/client.hpp>
-#include <curator/cpp/detail.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/rwlock.h>
 
-#include <chrono>
-#include <optional>
-#include <string>
+CURATOR_CPP_BEGIN
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
 /** Many readers or one writer. Wraps CuratorRwLock; see rwlock.h. It is a SharedTimedMutex:
  *  std::unique_lock writes, std::shared_lock reads. A thread that holds the writer's side can lock
  *  the readers' side too and keeps it when it unlocks the writer's side. The reverse, an upgrade,
  *  throws UNSUPPORTED. */
 class [[nodiscard]] rw_lock
+    : public handle<rw_lock, CuratorRwLock, curator_rw_lock_ref, curator_rw_lock_unref>
 {
 public:
   /** An empty handle. */
@@ -30,14 +24,16 @@ public:
   [[nodiscard]] rw_lock (const client &client, const std::string &path,
                          unlock_mode mode = unlock_mode::wait,
                          const std::optional<std::string> &data = std::nullopt)
-      : rw_lock (make (client, path, data), mode)
+      : rw_lock (detail::create (curator_rw_lock_new, client, path, data ? data->data () : nullptr,
+                                 data ? data->size () : 0),
+                 mode)
   {
   }
 
   /** Takes over a reference. */
   [[nodiscard]] explicit rw_lock (CuratorRwLock *lock,
                                   unlock_mode mode = unlock_mode::wait) noexcept
-      : handle_ (lock), mode_ (mode)
+      : handle (lock)
   {
     if (lock != nullptr)
       {
@@ -47,30 +43,20 @@ public:
   }
 
   /** The readers' side as a lock. */
-  lockable &
-  reader () noexcept
-  {
-    return reader_;
-  }
+  lockable &reader () noexcept { return reader_; }
 
   /** The writer's side as a lock. */
-  lockable &
-  writer () noexcept
-  {
-    return writer_;
-  }
+  lockable &writer () noexcept { return writer_; }
 
 #ifdef __cpp_exceptions
   /** Locks the writer's side; lockable::lock(). */
-  void
-  lock (GCancellable *cancellable = nullptr)
+  void lock (GCancellable *cancellable = nullptr)
   {
     writer_.lock (cancellable);
   }
 
   /** Locks the readers' side; lockable::lock(). */
-  void
-  lock_shared (GCancellable *cancellable = nullptr)
+  void lock_shared (GCancellable *cancellable = nullptr)
   {
     reader_.lock (cancellable);
   }
@@ -82,49 +68,43 @@ public:
 #endif
 
   /** Locks the writer's side if no other contender is ahead. */
-  [[nodiscard]] result<bool>
-  try_lock ()
+  [[nodiscard]] result<bool> try_lock ()
   {
     return writer_.try_lock ();
   }
 
   /** Locks the writer's side within a timeout. */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
-                GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+                                           GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_for (timeout, cancellable);
   }
 
   /** Locks the writer's side within a timeout. */
   template <class Clock, class Duration>
-  [[nodiscard]] result<bool>
-  try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
-                  GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+                                             GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_until (time, cancellable);
   }
 
   /** Unlocks the writer's side; lockable::unlock(). */
-  void
-  unlock () noexcept
+  void unlock () noexcept
   {
     writer_.unlock ();
   }
 
   /** Locks the readers' side if no writer is ahead. */
-  [[nodiscard]] result<bool>
-  try_lock_shared ()
+  [[nodiscard]] result<bool> try_lock_shared ()
   {
     return reader_.try_lock ();
   }
 
   /** Locks the readers' side within a timeout. */
   template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
-                       GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
+                                                  GCancellable *cancellable = nullptr)
   {
     return reader_.try_lock_for (timeout, cancellable);
   }
@@ -139,46 +119,25 @@ public:
   }
 
   /** Unlocks the readers' side; lockable::unlock(). */
-  void
-  unlock_shared () noexcept
+  void unlock_shared () noexcept
   {
     reader_.unlock ();
   }
 
   /** Another handle of the same pair of locks, holds included. */
-  rw_lock
-  share () const noexcept
+  rw_lock share () const noexcept
   {
-    return rw_lock (handle_.new_ref (), mode_);
-  }
-
-  /** The pair for the C functions; borrowed. */
-  CuratorRwLock *
-  native_handle () const noexcept
-  {
-    return handle_.get ();
+    rw_lock other = handle::share ();
+    other.reader_ = reader_.share ();
+    other.writer_ = writer_.share ();
+    return other;
   }
 
 private:
-  static CuratorRwLock *
-  make (const client &client, const std::string &path, const std::optional<std::string> &data)
-  {
-    detail::outcome outcome;
-    CuratorClient *const owner = detail::require (client.native_handle ());
-    CuratorRwLock *const lock =
-        outcome.takes (path) ? curator_rw_lock_new (
-            owner, path.c_str (), data ? data->data () : nullptr, data ? data->size () : 0, outcome)
-                             : nullptr;
-    outcome.built (lock != nullptr);
-    return lock;
-  }
-
-  detail::handle<CuratorRwLock, curator_rw_lock_ref, curator_rw_lock_unref> handle_;
-  unlock_mode mode_ = unlock_mode::wait;
   lockable reader_;
   lockable writer_;
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -9,10 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 /** Name of a counter, for example "grants"; nullptr for other values. */
 inline const char *
 to_string (CuratorCounter counter) noexcept
@@ -38,7 +36,7 @@ struct trace_event
   std::chrono::microseconds duration; /**< how long it took */
   std::int64_t session_id;            /**< of the session in which it happened */
 };
-}
-}
+
+CURATOR_CPP_END
 
 #endif

@@ -7,10 +7,8 @@
 
 #include <chrono>
 
-namespace curator
-{
-inline namespace CURATOR_CPP_NAMESPACE
-{
+CURATOR_CPP_BEGIN
+
 /** The timeout that waits without a limit. */
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max ();
 
@@ -51,10 +49,7 @@ public:
   {
   }
 
-  operator gint64 () const noexcept
-  {
-    return ms_;
-  }
+  operator gint64 () const noexcept { return ms_; }
 
 private:
   gint64 ms_ = 0;
@@ -76,22 +71,15 @@ public:
                                : milliseconds::min ();
   }
 
-  operator std::chrono::milliseconds () const noexcept
-  {
-    return ms_;
-  }
+  operator std::chrono::milliseconds () const noexcept { return ms_; }
 
-  gint64
-  count () const noexcept
-  {
-    return gint64 (ms_.count ());
-  }
+  gint64 count () const noexcept { return gint64 (ms_.count ()); }
 
 private:
   std::chrono::milliseconds ms_;
 };
 }
-}
-}
+
+CURATOR_CPP_END
 
 #endif

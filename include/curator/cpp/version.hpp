@@ -12,6 +12,17 @@
 #define CURATOR_CPP_NAMESPACE v0_3_without_exceptions
 #endif
 
+/** As G_BEGIN_DECLS for C. */
+#define CURATOR_CPP_BEGIN                                                                          \
+  namespace curator                                                                                \
+  {                                                                                                \
+  inline namespace CURATOR_CPP_NAMESPACE                                                           \
+  {
+/** As G_END_DECLS. */
+#define CURATOR_CPP_END                                                                            \
+  }                                                                                                \
+  }
+
 static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
                "name the inline namespace after the version");
 
