@@ -139,7 +139,8 @@ ask_user_driver (gpointer data)
       curator_own_node_request (&attempt->own)->is_sequential, question->children, &queue);
 
   curator_client_lock (attempt->op.client);
-  if (question->number == attempt->question)
+  /* The end of what was in front may have decided meanwhile. */
+  if (attempt->state == ATTEMPT_DECIDING && question->number == attempt->question)
     curator_attempt_apply_verdict (attempt, &verdict);
   curator_client_unlock (attempt->op.client);
   CURATOR_INSIDE_GATE;
