@@ -160,9 +160,9 @@ curator_client_start (CuratorClient *client, GError **error)
   if (!curator_client_check_forked (client, error))
     return FALSE;
   curator_client_lock (client);
-  const gboolean latent = check_latent (client, error);
+  const gboolean may_start = check_latent (client, error) && curator_check_random (error);
   curator_client_unlock (client);
-  if (!latent || !curator_check_random (error) || !curator_settings_prepare (client, error))
+  if (!may_start || !curator_settings_prepare (client, error))
     return FALSE;
 
   curator_client_lock (client);

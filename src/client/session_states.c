@@ -214,7 +214,7 @@ on_connected (CuratorSession *session, int state)
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
-  session->has_answered = FALSE;
+  session->room.has_answered = FALSE;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_connected (session);

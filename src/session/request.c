@@ -89,7 +89,7 @@ length_of (const CuratorRequest *request)
 gsize
 curator_request_room (const CuratorSession *session, gsize usual)
 {
-  return session->most_bytes > 0 ? MIN (session->most_bytes, usual) : usual;
+  return session->room.most_bytes > 0 ? MIN (session->room.most_bytes, usual) : usual;
 }
 
 /* A server closes the connection at a request that is longer than its jute.maxbuffer. So when two connections in a row
@@ -100,14 +100,14 @@ curator_request_note_loss (CuratorSession *session)
   /* The library's list of watches is the first request of each connection. */
   const gsize watched = session->watched_bytes;
   const gboolean is_in_doubt =
-      !session->has_answered && watched <= curator_request_room (session, watched);
+      !session->room.has_answered && watched <= curator_request_room (session, watched);
   gsize longest = is_in_doubt ? watched : 0;
 
   for (GList *link = session->in_flight.head; link != NULL; link = link->next)
     longest = MAX (longest, length_of (link->data));
-  if (longest >= LONG_REQUEST && session->long_was_lost)
-    session->most_bytes = curator_request_room (session, longest) / 2;
-  session->long_was_lost = longest >= LONG_REQUEST;
+  if (longest >= LONG_REQUEST && session->room.long_was_lost)
+    session->room.most_bytes = curator_request_room (session, longest) / 2;
+  session->room.long_was_lost = longest >= LONG_REQUEST;
 }
 
 /* Other codes may come from the library or from the end of the session. */
@@ -132,8 +132,9 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       curator_lease_clock_note_answer (session, request->sent_us, now);
       curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
       session->quiet_since_us = now;
-      session->has_answered = TRUE;
-      session->long_was_lost = session->long_was_lost && length_of (request) < LONG_REQUEST;
+      session->room.has_answered = TRUE;
+      session->room.long_was_lost =
+          session->room.long_was_lost && length_of (request) < LONG_REQUEST;
       if (rc == ZOK && is_write (request))
         curator_lease_clock_note_proof (session, request->sent_us, now);
     }

@@ -53,6 +53,14 @@ typedef struct
 } CuratorServerSearch;
 
 /* Of the handle, since there is no connection; see client/connect_deadline.c. */
+/* How long a request may be, as the server's refusals show. */
+typedef struct
+{
+  gsize most_bytes;       /* 0: no limit */
+  gboolean has_answered;  /* since the last connect */
+  gboolean long_was_lost; /* a long request, with the last connection */
+} CuratorSessionRoom;
+
 typedef struct
 {
   CuratorTimer *timer; /* the next check */
@@ -91,9 +99,7 @@ struct _CuratorSession
   GQueue backlog CURATOR_GUARDED;        /* CuratorRequest not sent yet */
   GHashTable *watches CURATOR_GUARDED;   /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
-  gsize most_bytes CURATOR_GUARDED; /* of a request, as the server's refusals show; 0: no limit */
-  gboolean has_answered CURATOR_GUARDED;       /* since the last connect */
-  gboolean long_was_lost CURATOR_GUARDED;      /* a long request, with the last connection */
+  CuratorSessionRoom room CURATOR_GUARDED;
   guint64 n_rereads CURATOR_GUARDED;           /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;                /* CuratorSessionHook */
   CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */

@@ -152,7 +152,8 @@ static void *
 watch_clock (void *data)
 {
   Chaos *chaos = data;
-  Recorder *recorder = recorder_open (chaos->directory, CHAOS_MACHINE, 1, WATCH_EVENTS);
+  Recorder *recorder =
+      recorder_open (chaos->directory, CHAOS_MACHINE, CHAOS_CLOCK_THREAD, WATCH_EVENTS);
   while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
     chaos_watch (recorder);
   recorder_close (recorder);
@@ -165,7 +166,8 @@ observe_servers (void *data)
 {
   Chaos *chaos = data;
   RawZk *raw = NULL;
-  Recorder *recorder = recorder_open (chaos->directory, CHAOS_MACHINE, 2, WATCH_EVENTS);
+  Recorder *recorder =
+      recorder_open (chaos->directory, CHAOS_MACHINE, CHAOS_SERVERS_THREAD, WATCH_EVENTS);
   while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
     {
       const gint64 asked_ms = wait_now_ms ();

@@ -36,6 +36,10 @@ typedef enum
 #define TICK_OF_WATCH_MS 20
 /* In place of the number of a process: where the driver did not run, the servers may not have run either. */
 #define CHAOS_MACHINE 0
+/* Its threads, each with a log of its own. */
+#define CHAOS_THIRD_THREAD   1
+#define CHAOS_CLOCK_THREAD   2
+#define CHAOS_SERVERS_THREAD 3
 
 typedef struct
 {

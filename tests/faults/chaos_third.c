@@ -99,7 +99,7 @@ chaos_third_use (ChaosThird *third, const char *connect_string)
 void
 chaos_third_begin_epoch (ChaosThird *third, const char *directory)
 {
-  third->recorder = recorder_open (directory, 0, 1, LOG_EVENTS);
+  third->recorder = recorder_open (directory, CHAOS_MACHINE, CHAOS_THIRD_THREAD, LOG_EVENTS);
 }
 
 void

@@ -121,7 +121,7 @@ start_waiter (Fixture *fixture, CuratorClient *client, int i, char **plant)
 
 /* This server takes less than the list of watches that libzookeeper sends at each reconnect. The session and the
  * places in the queues stay, also when it happens again. */
-TEST (a_server_that_takes_less_than_the_list_of_watches)
+TEST (test_a_server_takes_less_than_the_list_of_watches)
 {
   static const char *const options[] = { "-Djute.maxbuffer=4096", NULL };
   enum
