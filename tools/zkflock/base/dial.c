@@ -224,7 +224,7 @@ char *
 dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, GError **error)
 {
   g_autoptr (GBytes) answer = dial_exchange (dial, address, word, strlen (word), timeout_ms, error);
-  gsize size;
+  gsize size = 0;
   const char *text = answer != NULL ? g_bytes_get_data (answer, &size) : NULL;
 
   return answer != NULL ? g_strndup (text != NULL ? text : "", size) : NULL;
