@@ -52,7 +52,6 @@ typedef struct
   gint64 since_us; /* when it connected */
 } CuratorServerSearch;
 
-/* Of the handle, since there is no connection; see client/connect_deadline.c. */
 /* How long a request may be, as the server's refusals show. */
 typedef struct
 {
@@ -61,6 +60,7 @@ typedef struct
   gboolean long_was_lost; /* a long request, with the last connection */
 } CuratorSessionRoom;
 
+/* Of the handle, since there is no connection; see client/connect_deadline.c. */
 typedef struct
 {
   CuratorTimer *timer; /* the next check */
