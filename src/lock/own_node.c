@@ -22,7 +22,6 @@
 #include "nodes/uuid.h"
 #include "session/heartbeat.h"
 #include "session/lease_clock.h"
-#include "session/session.h"
 
 #include <string.h>
 
@@ -155,6 +154,7 @@ static CURATOR_LOCKED void
 adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
 {
   node->may_exist = FALSE;
+  node->n_lost = 0;
   node->path = g_strdup (path);
   g_clear_pointer (&node->prefix, g_free);
   node->stake.path = node->path;

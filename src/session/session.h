@@ -102,7 +102,7 @@ struct _CuratorSession
   CuratorSessionRoom room CURATOR_GUARDED;
   guint64 n_rereads CURATOR_GUARDED;           /* of watched nodes */
   GQueue hooks CURATOR_GUARDED;                /* CuratorSessionHook */
-  CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */
+  CuratorAttachment *attached CURATOR_GUARDED; /* what upper layers keep here */
 
   GQueue stakes[CURATOR_N_STAKE_KINDS] CURATOR_GUARDED; /* CuratorStake, see stakes.h */
   gint64 asked_us CURATOR_GUARDED; /* CLOCK_BOOTTIME when anything was sent last, or 0 */
