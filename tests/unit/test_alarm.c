@@ -92,9 +92,9 @@ TEST (test_set_meanwhile)
   assert_true (curator_alarm_open (&alarm));
   for (gsize i = 0; i < G_N_ELEMENTS (delays); i++)
     {
+      const gint64 before = g_get_monotonic_time ();
       curator_alarm_set (&alarm, delays[i]);
       GThread *thread = g_thread_new ("setter", set_later, &alarm);
-      const gint64 before = g_get_monotonic_time ();
       curator_alarm_wait (&alarm);
       assert_true (g_get_monotonic_time () - before >= 49000);
       g_thread_join (thread);

@@ -17,13 +17,14 @@
 #define DAY  (24 * 3600)
 #define HOST "zk.test"
 
-static gint clock_offset_s;
+static gint clock_offset_s; /* atomic: channels' threads read it */
 
 /* In the place of libc's; GnuTLS is told. */
 time_t
 time (time_t *into)
 {
-  const time_t now = (time_t) (g_get_real_time () / G_USEC_PER_SEC) + clock_offset_s;
+  const time_t now =
+      (time_t) (g_get_real_time () / G_USEC_PER_SEC) + g_atomic_int_get (&clock_offset_s);
   if (into != NULL)
     *into = now;
   return now;
@@ -303,10 +304,10 @@ check_later (const Subject *subject, const List *lists, guint n, CuratorTlsCrede
 
   for (gsize i = 0; i < G_N_ELEMENTS (times); i++)
     {
-      clock_offset_s = (gint) (times[i].at - now);
+      g_atomic_int_set (&clock_offset_s, (gint) (times[i].at - now));
       check_handshake (subject, lists, n, credentials, times[i].text);
     }
-  clock_offset_s = 0;
+  g_atomic_int_set (&clock_offset_s, 0);
 }
 
 /* Whatever replaces the file: what is good is used; otherwise the old lists judge, until they are old. */
@@ -465,7 +466,7 @@ test_a_list_grows_old (void **state)
   g_autoptr (CuratorClient) client = secured_client (through, tls);
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
-  clock_offset_s = DAY + 3600;
+  g_atomic_int_set (&clock_offset_s, DAY + 3600);
   proxy_cut (secured->proxy);
   assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED));
   g_autoptr (GError) failure = curator_client_dup_connection_error (client);
@@ -475,7 +476,7 @@ test_a_list_grows_old (void **state)
   assert_int_equal (state_log_count (log, CURATOR_STATE_RECONNECTED), 0);
   assert_true (g_file_set_contents (world.crl_file, renewed, -1, NULL));
   assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
-  clock_offset_s = 0;
+  g_atomic_int_set (&clock_offset_s, 0);
   party_clear (&ca);
 }
 
