@@ -32,6 +32,9 @@
 #define OBSERVED        "/observed" /* nobody else's */
 #define LONG_RUN_S      600         /* in which every kind of disturbance must come */
 
+/* Of the addresses in the lists of servers at which there is none. */
+static const HostWay absent_ways[] = { HOST_DROPS, HOST_SILENT, HOST_CLOSES, HOST_REFUSES };
+
 typedef struct
 {
   ChaosScene scene;
@@ -588,6 +591,33 @@ security_of (int slot)
   return !secured ? SECURITY_NONE : slot == 0 ? SECURITY_SASL : SECURITY_TLS;
 }
 
+/* All ways are met at once; that of a slot is another one with each ensemble. */
+static void
+open_absent (ChaosScene *scene)
+{
+  scene->first_absent = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
+  scene->absent = NULL;
+  if (!chaos_kinds_has (&scene->kinds, CHAOS_KIND_ABSENT))
+    return;
+  scene->absent = hosts_new (zk_server_address (zk_ensemble_server (scene->ensemble, 0)),
+                             G_N_ELEMENTS (absent_ways), FALSE);
+  for (guint way = 0; way < G_N_ELEMENTS (absent_ways); way++)
+    hosts_set (scene->absent, way, absent_ways[way]);
+}
+
+/* An address of the slot's list at which there is no server; NULL: this slot has none. */
+static const char *
+absent_address (ChaosScene *scene, int i)
+{
+  const guint way = (guint) (scene->first_absent + i) % CHAOS_WORKERS;
+  if (scene->absent == NULL || way >= G_N_ELEMENTS (absent_ways))
+    return NULL;
+  const char *address = hosts_address (scene->absent, way);
+  scene->slots[i].names->absent = chaos_faults_host (address);
+  chaos_kinds_count (&scene->kinds, CHAOS_KIND_ABSENT);
+  return address;
+}
+
 /* Every second slot knows its servers by their names, if they can move. */
 static void
 name_servers (Chaos *chaos, int i)
@@ -600,13 +630,16 @@ name_servers (Chaos *chaos, int i)
   slot->names_path = g_strdup_printf ("%s/%d.names", chaos->resource_directory, i);
   slot->names = chaos_names_open (slot->names_path);
   g_assert (slot->names != NULL);
+  const char *absent = absent_address (scene, i);
   for (int s = 0; s < 3; s++)
     {
       const char *address = proxy_address (slot->proxies[s]);
       const char *port = strrchr (address, ':');
       g_autofree char *name = chaos_name (s);
-      g_string_append_printf (hosts, "%s%s%s", s > 0 ? "," : "", slot->by_name ? name : address,
-                              slot->by_name ? port : "");
+      if (absent != NULL && s == i % 3)
+        g_string_append_printf (hosts, "%s%s", s > 0 ? "," : "", absent);
+      g_string_append_printf (hosts, "%s%s%s", hosts->len > 0 ? "," : "",
+                              slot->by_name ? name : address, slot->by_name ? port : "");
       slot->accepted_before[s] = -1;
       if (scene->hostile != NULL)
         chaos_hostile_listen (scene->hostile, atoi (port + 1));
@@ -628,6 +661,7 @@ open_servers (Chaos *chaos)
   scene->hostile = chaos_kinds_has (&scene->kinds, CHAOS_KIND_HOSTILE)
                        ? chaos_hostile_new (g_rand_int (scene->rand))
                        : NULL;
+  open_absent (scene);
   chaos_third_use (scene->third, zk_ensemble_connect_string (scene->ensemble));
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
@@ -658,6 +692,7 @@ close_servers (Chaos *chaos)
       chaos_names_close (scene->slots[i].names);
     }
   g_clear_pointer (&scene->hostile, chaos_hostile_free);
+  g_clear_pointer (&scene->absent, hosts_free);
   zk_ensemble_stop (scene->ensemble);
   scratch_remove (chaos->resource_directory);
 }

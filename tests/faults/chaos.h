@@ -109,7 +109,7 @@ void chaos_cell_add (guint32 *cell, int value);
 
 void chaos_cell_raise (guint32 *cell, guint32 value); /* to at least that */
 
-/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot. */
+/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot, and whom these connect to. */
 typedef enum
 {
   CHAOS_NAMES_RIGHT,
@@ -124,6 +124,8 @@ typedef struct
   guint32 mode;
   guint32 hosts[CHAOS_MEMBERS]; /* IPv4 addresses, big-endian */
   guint32 hostile;
+  guint32 absent; /* the host in the list of servers that does not serve; 0: there is none */
+  guint32 dials;  /* of the processes to it, since the driver has counted them */
 } ChaosNames;
 
 ChaosNames *chaos_names_open (const char *path);

@@ -242,11 +242,11 @@ change_member (ChaosScene *scene, ChaosSlot *slot)
     proxy_set_mode (slot->proxies[p], p == only ? PROXY_PASS : PROXY_REFUSE);
 }
 
-static guint32
-host_of (Proxy *proxy)
+guint32
+chaos_faults_host (const char *address)
 {
   struct sockaddr_in name;
-  net_parse (proxy_address (proxy), &name);
+  net_parse (address, &name);
   return name.sin_addr.s_addr;
 }
 
@@ -254,7 +254,7 @@ void
 chaos_faults_tell_hosts (ChaosSlot *slot)
 {
   for (int p = 0; p < 3; p++)
-    chaos_cell_set (&slot->names->hosts[p], host_of (slot->proxies[p]));
+    chaos_cell_set (&slot->names->hosts[p], chaos_faults_host (proxy_address (slot->proxies[p])));
 }
 
 /* Some of them, or all. What the resolver says of it may be wrong for a while. */
@@ -293,6 +293,8 @@ chaos_faults_note_effects (ChaosScene *scene)
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       ChaosSlot *slot = &scene->slots[i];
+      chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_ABSENT,
+                               __atomic_exchange_n (&slot->names->dials, 0, __ATOMIC_SEQ_CST));
       for (int p = 0; p < 3; p++)
         {
           if (slot->accepted_before[p] >= 0

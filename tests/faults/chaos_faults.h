@@ -6,6 +6,7 @@
 #include "chaos_judge.h"
 #include "chaos_kinds.h"
 #include "chaos_third.h"
+#include "support/hosts.h"
 #include "support/proxy.h"
 #include "support/zk_server.h"
 
@@ -40,6 +41,8 @@ typedef struct
   ChaosThird *third;
   ChaosHostile *hostile;
   guint hostile_counted; /* of what it has served */
+  Hosts *absent;         /* in the lists of some slots, each in a way of its own; NULL: none */
+  int first_absent;      /* where the list of the first slot is in the order of these ways */
   ChaosSlot slots[CHAOS_WORKERS];
   GRand *rand;
   GArray *faults; /* of ChaosFault */
@@ -53,8 +56,10 @@ typedef struct
 /* One round: some simultaneous faults for a while, and a calm phase. FALSE if the ensemble has not
  * recovered. */
 gboolean chaos_round (ChaosScene *scene);
-/* Moved servers that clients have found, and connections to the hostile host, since the last call. */
+/* Moved servers that clients have found, and connections to the hostile and the absent hosts, since the last call. */
 void chaos_faults_note_effects (ChaosScene *scene);
+/* The IPv4 address, big-endian, of "a.b.c.d:port". */
+guint32 chaos_faults_host (const char *address);
 /* Says in the slot's names where its servers are. */
 void chaos_faults_tell_hosts (ChaosSlot *slot);
 

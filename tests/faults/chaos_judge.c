@@ -4,8 +4,9 @@
 
 #include <zookeeper/zookeeper.h>
 
-#define MS          1e6
-#define SETTLING_NS G_GINT64_CONSTANT (1000000000)
+#define MS 1e6
+/* From the end of a fault to the connection: a second, and 250 ms for an absent host. */
+#define SETTLING_NS G_GINT64_CONSTANT (1250000000)
 /* From the cause of an error to the error. */
 #define EXPLAINED_NS G_GINT64_CONSTANT (3000000000)
 #define STOPS        ((1U << CHAOS_STOPPED) | (1U << CHAOS_ASLEEP))

@@ -20,6 +20,7 @@ static const struct
                          { "quota", "calls that were refused" },
                          { "moves", "moved servers that were found again" },
                          { "hostile", "connections with hostile bytes" },
+                         { "absent", "connects to an address without a server" },
                          { "forks", "children that have acquired and released a lock" },
                          { "blocks", "user functions that have blocked" },
                          { "ends", "clients that ended with a call under way" } };

@@ -20,6 +20,7 @@ typedef enum
   CHAOS_KIND_QUOTA,      /* a third party sets quotas */
   CHAOS_KIND_MOVES,      /* servers that are reached at other addresses */
   CHAOS_KIND_HOSTILE,    /* names that resolve to a host which sends hostile bytes */
+  CHAOS_KIND_ABSENT,     /* lists of servers with an address at which no server is */
   CHAOS_KIND_FORKS,      /* children of busy processes, which live on */
   CHAOS_KIND_BLOCKS,     /* user code that blocks for longer than a session lives */
   CHAOS_KIND_ENDS,       /* clients and threads that end at any moment, from anywhere */

@@ -16,9 +16,12 @@
 
 typedef int (*GetAddrInfo) (const char *node, const char *service, const struct addrinfo *hints,
                             struct addrinfo **found);
+typedef int (*Connect) (int fd, const struct sockaddr *name, socklen_t size);
 
-static const ChaosNames *names;
-static GetAddrInfo real; /* looked up once: a child of fork must not ask the dynamic linker */
+static ChaosNames *names;
+/* Looked up once: a child of fork must not ask the dynamic linker. */
+static GetAddrInfo real;
+static Connect real_connect;
 
 static GetAddrInfo
 find_real (void)
@@ -29,10 +32,20 @@ find_real (void)
   return found;
 }
 
+static Connect
+find_connect (void)
+{
+  Connect found;
+  void *symbol = dlsym (RTLD_NEXT, "connect");
+  memcpy (&found, &symbol, sizeof found);
+  return found;
+}
+
 gboolean
 chaos_resolver_begin (const char *path)
 {
   real = find_real ();
+  real_connect = find_connect ();
   names = chaos_names_open (path);
   return names != NULL;
 }
@@ -87,4 +100,16 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
   const char *const several[] = { NOBODY, host, "::1", NULL };
   const char *const one[] = { host, NULL };
   return ask (mode == CHAOS_NAMES_SEVERAL ? several : one, service, hints, found);
+}
+
+REPLACES
+int
+connect (int fd, const struct sockaddr *name, socklen_t size)
+{
+  struct sockaddr_in to;
+
+  memcpy (&to, name, MIN (size, sizeof to));
+  if (names != NULL && name->sa_family == AF_INET && to.sin_addr.s_addr == names->absent)
+    chaos_cell_add (&names->dials, 1);
+  return (real_connect != NULL ? real_connect : find_connect ()) (fd, name, size);
 }
