@@ -1,6 +1,6 @@
 /* Some of the servers are away, each in one of many ways, and a quorum serves: a client is connected within a
  * second, what the connection takes when all are there, and 250 ms for each that is away, whatever the session
- * timeout. On a handle of the program's it is 2/3 of the session timeout for each.
+ * timeout. On a handle of the program's it is 2/3 of the session timeout for each, or never.
  *
  * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of docs/operations.md;
  * otherwise one in STRIDE. The bound is for a machine that is never late, so what the metronome has seen is
@@ -29,6 +29,9 @@
 /* Of a handle of the program's. */
 #define OWN_MS 4000
 #define OWN_US (OWN_MS * 2 / 3 * 1000)
+/* Of what never ends so much is waited for. */
+#define NEVER_MS (3 * OWN_MS)
+#define NEVER_US G_MAXINT64
 /* What a machine that is so late measures counts for nothing, but once. */
 #define LATE_US (20 * 1000)
 
@@ -114,6 +117,7 @@ typedef struct
   When when;
   Security security;
   User user;
+  gboolean is_twice; /* the list also has an address of a name that has two, for an odd number */
 
   zhandle_t *zh;  /* of the program's, with the client */
   gint64 took_us; /* -1: not connected */
@@ -158,7 +162,8 @@ entry_of (const Cell *cell, Hosts *hosts, guint i)
     case WAY_LATE_NAME:
       return g_strconcat ("late-", own, ".absent", port, NULL);
     case WAY_TWO_ADDRESSES:
-      return g_strconcat ("two-", second, "-", own, ".absent", port, NULL);
+      return g_strconcat ("two-", second, "-", own, ".absent", port, cell->is_twice ? "," : "",
+                          cell->is_twice ? address : "", NULL);
     default:
       return g_strdup (address);
     }
@@ -269,12 +274,23 @@ connect_first (Cell *cell, const char *list)
   end_client (cell, client);
 }
 
+/* libzookeeper tries every second address after a loss: of an even number always the same ones (ZOOKEEPER-2466). Of
+ * two it is the other one than it has lost first. */
+static gboolean
+ends_never (const Cell *cell)
+{
+  return cell->user == ADOPTED && cell->when == WHEN_LOST && cell->way == WAY_TWO_ADDRESSES
+         && cell->n == 1 && !cell->is_twice;
+}
+
 /* Until the client is there again, or for the first time, from since_us on. */
 static void
 wait_state (Cell *cell, StateLog *log, CuratorConnectionState state, gint64 since_us)
 {
-  if (state_log_wait (log, state, 1, LONG_MS))
+  if (state_log_wait (log, state, 1, ends_never (cell) ? NEVER_MS : LONG_MS))
     cell->took_us = g_get_monotonic_time () - since_us;
+  else if (ends_never (cell))
+    cell->took_us = NEVER_US;
   else
     fail_cell (cell, "not connected");
 }
@@ -494,13 +510,15 @@ run_cell (Cell *cell)
   hosts_free (hosts);
 }
 
-/* libzookeeper looks the names of the program's handle up, and its TLS is not ours. The servers of a zkflock stay those
+/* libzookeeper waits for the names of the program's handle, and its TLS is not ours. The servers of a zkflock stay those
  * of its start. */
 static gboolean
 is_possible (const Cell *cell)
 {
   return (cell->way != WAY_HALF || cell->security == OVER_TLS)
-         && (cell->user != ADOPTED || (cell->security == CLEAR && !is_name (cell->way)))
+         && (cell->user != ADOPTED
+             || (cell->security == CLEAR
+                 && (!is_name (cell->way) || cell->way == WAY_TWO_ADDRESSES)))
          && (cell->user < PLAIN || cell->when == WHEN_FIRST || cell->when == WHEN_LOST)
          && (cell->n > 1 || cell->way == WAY_TWO_ADDRESSES);
 }
@@ -535,17 +553,18 @@ make_cells (void)
 static gboolean
 is_over (const Cell *cell)
 {
-  return cell->took_us < 0 || cell->took_us > cell->limit_us;
+  return ends_never (cell) ? cell->took_us != NEVER_US
+                           : cell->took_us < 0 || cell->took_us > cell->limit_us;
 }
 
 static void
 print_cell (const Cell *cell)
 {
-  print_message ("%s: %u of %u, %s, %s, %s: %" G_GINT64_FORMAT " ms, bound %" G_GINT64_FORMAT
-                 " ms %s\n",
-                 ways[cell->way].name, cell->n_away, cell->n, whens[cell->when],
-                 securities[cell->security], users[cell->user], cell->took_us / 1000,
-                 cell->limit_us / 1000, cell->error != NULL ? cell->error : "");
+  print_message (
+      "%s: %u of %u, %s, %s, %s: %" G_GINT64_FORMAT " ms, bound %" G_GINT64_FORMAT " ms %s\n",
+      ways[cell->way].name, cell->n_away, cell->n, whens[cell->when], securities[cell->security],
+      users[cell->user], cell->took_us == NEVER_US ? -1 : cell->took_us / 1000,
+      cell->limit_us / 1000, cell->error != NULL ? cell->error : "");
 }
 
 /* The longest time of these cells in ms, and their number; "": there are none. */
@@ -565,6 +584,8 @@ worst_of (const GArray *cells, Way way, guint count, guint column)
           n++;
         }
     }
+  if (worst_us == NEVER_US)
+    return g_strdup_printf ("never (%u)", n);
   return n > 0 ? g_strdup_printf ("%" G_GINT64_FORMAT " (%u)", worst_us / 1000, n) : g_strdup ("");
 }
 
@@ -673,6 +694,25 @@ test_one_of_three_drops (void **state)
   run_cells (cells, 1);
 }
 
+/* On a handle of the program's. */
+static void
+test_even_number_of_addresses (void **state)
+{
+  g_autoptr (GArray) cells = g_array_new (FALSE, TRUE, sizeof (Cell));
+
+  for (guint i = 0; i < N_AT_ONCE; i++)
+    {
+      const Cell cell = { .way = WAY_TWO_ADDRESSES,
+                          .n = 1,
+                          .n_away = 1,
+                          .when = WHEN_LOST,
+                          .user = ADOPTED,
+                          .is_twice = i % 2 != 0 };
+      g_array_append_val (cells, cell);
+    }
+  run_cells (cells, 1);
+}
+
 /* The first connections of a server take seconds. */
 static void
 warm_up (void)
@@ -708,6 +748,7 @@ int
 main (void)
 {
   const struct CMUnitTest tests[] = { cmocka_unit_test (test_absent_hosts),
-                                      cmocka_unit_test (test_one_of_three_drops) };
+                                      cmocka_unit_test (test_one_of_three_drops),
+                                      cmocka_unit_test (test_even_number_of_addresses) };
   return cmocka_run_group_tests (tests, start, secured_stop);
 }
