@@ -23,17 +23,16 @@
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
 static CURATOR_LOCKED void
-delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
+delete_node (CuratorLease *lease, CuratorOp *release)
 {
   const gint64 session_id = lease->is_ephemeral ? lease->session->id : 0;
 
   if (lease->name_is_unique)
     {
-      curator_reaper_delete (lease->client, lease->path, session_id, patience_us, done, data);
+      curator_reaper_delete (lease->client, lease->path, session_id, release);
       return;
     }
-  curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, patience_us,
-                               done, data);
+  curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, release);
 }
 
 /* Time for whatever works under the hold to stop. */
@@ -68,7 +67,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
     delete_node_later (lease);
   else
-    delete_node (lease, G_MAXINT64, NULL, NULL);
+    delete_node (lease, NULL);
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -228,16 +227,18 @@ on_session_died (CuratorSessionHook *hook)
   curator_session_add_hook (client->session, &lease->hook);
 }
 
-gboolean
-curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
+void
+curator_lease_end (CuratorLease *lease, CuratorOp *release)
 {
   if (curator_lease_is_over (node_state_now (lease)))
-    return FALSE;
+    {
+      curator_release_end (release, NULL);
+      return;
+    }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
-  delete_node (lease, patience_us, done, data);
+  delete_node (lease, release);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
-  return TRUE;
 }
 
 /* By the clock alone; 0 if the hold is over already. Takes no lock, like the next two, which look at the
@@ -279,26 +280,17 @@ node_on_end (CuratorLease *lease)
 }
 
 static CURATOR_UNLOCKED void
-node_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
+node_release (CuratorLease *lease, CuratorOp *release)
 {
-  CuratorClient *client = lease->client;
-  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
-
-  curator_client_lock (client);
-  const gboolean ended = curator_lease_end (lease, patience_us, done, data);
-  curator_client_unlock (client);
-  if (!ended && done != NULL)
-    {
-      done (NULL, data);
-    }
+  curator_client_lock (lease->client);
+  curator_lease_end (lease, release);
+  curator_client_unlock (lease->client);
 }
 
 static CURATOR_UNLOCKED void
 node_finalize (CuratorLease *lease)
 {
-  curator_client_lock (lease->client);
-  curator_lease_end (lease, G_MAXINT64, NULL, NULL);
-  curator_client_unlock (lease->client);
+  node_release (lease, NULL);
   curator_session_unref (lease->session);
   curator_lock_internals_unref (lease->internals);
 }

@@ -328,7 +328,7 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     {
       const guint last = node->candidates->len - 1;
       curator_reaper_delete (node->internals->client, g_ptr_array_index (node->candidates, last), 0,
-                             G_MAXINT64, NULL, NULL);
+                             NULL);
       g_ptr_array_remove_index (node->candidates, last);
     }
   read_next_candidate (node);
@@ -435,11 +435,10 @@ delete_node (CuratorOwnNode *node)
 
   if (node->request->protected_)
     {
-      curator_reaper_delete (client, node->path, owner, G_MAXINT64, NULL, NULL);
+      curator_reaper_delete (client, node->path, owner, NULL);
       return;
     }
-  curator_reaper_delete_owned (client, node->path, owner, node->stake.czxid, G_MAXINT64, NULL,
-                               NULL);
+  curator_reaper_delete_owned (client, node->path, owner, node->stake.czxid, NULL);
 }
 
 char *

@@ -27,13 +27,12 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 
   if (rc == ZOK && unknown->prefix != NULL)
     {
-      curator_reaper_delete (orphan->client, reply->path, unknown->session_id, G_MAXINT64, NULL,
-                             NULL);
+      curator_reaper_delete (orphan->client, reply->path, unknown->session_id, NULL);
     }
   else if (rc == ZOK)
     {
       curator_reaper_delete_owned (orphan->client, reply->path, unknown->session_id,
-                                   reply->stat->czxid, G_MAXINT64, NULL, NULL);
+                                   reply->stat->czxid, NULL);
     }
   else if (rc == ZNONODE && unknown->wants_parents && curator_client_is_connected (orphan->client))
     {

@@ -23,11 +23,9 @@ typedef struct
   gboolean is_refused CURATOR_GUARDED;        /* for lack of a permission, which was reported */
   CuratorBatchedNode batched CURATOR_GUARDED; /* in a batch that is deleted */
   CuratorTimer *pause CURATOR_GUARDED;
-  CuratorTimer *timeout CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
-  CuratorReleaseDone done;
-  gpointer data;
-  char path[]; /* of the node; in a search, of its parent */
+  CuratorOp *release CURATOR_GUARDED; /* a reference; or NULL */
+  char path[];                        /* of the node; in a search, of its parent */
 } CuratorReaperItem;
 
 struct _CuratorReaper
@@ -41,8 +39,7 @@ struct _CuratorReaper
 /* prefix: of a search, or NULL. */
 CuratorReaperItem *curator_reaper_item_new (CuratorClient *client, const char *path,
                                             const char *prefix) CURATOR_LOCKED;
-void curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorReleaseDone done,
-                                gpointer data) CURATOR_LOCKED;
+void curator_reaper_item_start (CuratorReaperItem *item, CuratorOp *release) CURATOR_LOCKED;
 void curator_reaper_item_start_later (CuratorReaperItem *item, gint64 pause_us) CURATOR_LOCKED;
 /* Deletes the node if its owner and its payload are these. */
 void curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 session_id,

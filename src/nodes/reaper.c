@@ -25,13 +25,6 @@
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
 
-typedef struct
-{
-  CuratorReleaseDone done;
-  gpointer data;
-  GError *error;
-} Report;
-
 static void item_try (CuratorReaperItem *item) CURATOR_LOCKED;
 
 CuratorReaper *
@@ -74,37 +67,18 @@ curator_reaper_is_deleting (CuratorReaper *reaper, const char *path, const struc
   return FALSE;
 }
 
-static void
-call_done (gpointer data)
-{
-  Report *report = data;
-  report->done (report->error, report->data);
-  g_clear_error (&report->error);
-  g_free (report);
-}
-
-/* Takes error. Calls done once. */
+/* Takes error. */
 static CURATOR_LOCKED void
-report_result (CuratorReaperItem *item, GError *error)
+end_release (CuratorReaperItem *item, GError *error)
 {
-  curator_timer_cancel (item->client, &item->timeout);
-  if (item->done == NULL)
-    {
-      g_clear_error (&error);
-      return;
-    }
-  Report *report = g_new (Report, 1);
-  report->done = item->done;
-  report->data = item->data;
-  report->error = error;
-  item->done = NULL;
-  curator_client_after_unlock (item->client, call_done, report);
+  curator_release_end (item->release, error);
+  g_clear_pointer (&item->release, curator_op_unref);
 }
 
 static CURATOR_LOCKED void
 item_end (CuratorReaperItem *item, GError *error)
 {
-  report_result (item, error);
+  end_release (item, error);
   g_clear_pointer (&item->request, curator_request_forget);
   curator_batch_delete_leave (&item->batched);
   curator_timer_cancel (item->client, &item->pause);
@@ -131,23 +105,13 @@ item_retry_later (CuratorReaperItem *item)
   item->pause = curator_timer_after (item->client, item->pause_us, on_pause_end, item);
 }
 
-static CURATOR_LOCKED void
-on_timeout (gpointer data)
-{
-  CuratorReaperItem *item = data;
-  item->timeout = NULL;
-  report_result (item, g_error_new (CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING,
-                                    "the server has not confirmed the deletion of %s yet",
-                                    curator_client_user_path (item->client, item->path)));
-}
-
 /* Takes error, which is logged and reported once. A permission may be granted again. */
 static CURATOR_LOCKED void
 item_refused (CuratorReaperItem *item, int rc, GError *error)
 {
   if (!item->is_refused)
     curator_warn ("cannot delete a node: %s", error->message);
-  report_result (item, error);
+  end_release (item, error);
   if (rc != ZNOAUTH)
     {
       item_end (item, NULL);
@@ -212,7 +176,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
         {
           CuratorReaperItem *found = curator_reaper_item_new (client, path, NULL);
           found->is_unique = TRUE;
-          curator_reaper_item_start (found, G_MAXINT64, NULL, NULL);
+          curator_reaper_item_start (found, NULL);
         }
       else if (item->sequential_name != NULL
                && curator_path_is_numbered (name, item->sequential_name))
@@ -379,22 +343,16 @@ joins_batch (CuratorReaperItem *item)
 }
 
 void
-curator_reaper_item_start (CuratorReaperItem *item, gint64 timeout_us, CuratorReleaseDone done,
-                           gpointer data)
+curator_reaper_item_start (CuratorReaperItem *item, CuratorOp *release)
 {
-  CuratorClient *client = item->client;
-  const gint64 now = curator_locked_now_us (client);
-
-  item->done = done;
-  item->data = data;
-  if (client->reaper->closed)
+  item->release = release != NULL ? curator_op_ref (release) : NULL;
+  if (item->client->reaper->closed)
     {
       item_end (item,
                 g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed"));
       return;
     }
-  if (done != NULL && timeout_us < G_MAXINT64 - now)
-    item->timeout = curator_timer_add (client, now + timeout_us, on_timeout, item);
+  curator_release_begin (release, item->path);
   if (!joins_batch (item))
     item_try (item);
 }
@@ -418,7 +376,7 @@ curator_reaper_delete_alike (CuratorClient *client, const char *path, gint64 ses
   item->must_be_ours = TRUE;
   item->owner = session_id;
   item->payload = g_bytes_ref (payload);
-  curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
+  curator_reaper_item_start (item, NULL);
 }
 
 void

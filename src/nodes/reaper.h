@@ -5,23 +5,19 @@
  */
 #pragma once
 
+#include "nodes/release.h"
 #include "session/request.h"
-
-/* Called without the client's mutex. error: NULL if the node is gone, RELEASE_PENDING after the
- * timeout (the item stays queued), CLOSED, or the server's refusal. */
-typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
 
 /* path: the full path; its name is used by nobody else. session_id: of an ephemeral, else 0. Where
  * time may have passed since the node was seen (under a later session, after a missing permission),
- * it is deleted only if it is still that session's. done may be NULL. */
+ * it is deleted only if it is still that session's. release: ended when the node is gone, when a server refuses,
+ * or with CLOSED. */
 void curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
-                            gint64 timeout_us, CuratorReleaseDone done,
-                            gpointer data) CURATOR_LOCKED;
+                            CuratorOp *release) CURATOR_LOCKED;
 /* The same for a node whose name others may use: deletes it only if it has this czxid. An ephemeral
  * (session_id not 0) is deleted only in its own session, whose end deletes it anyway. */
 void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
-                                  gpointer data) CURATOR_LOCKED;
+                                  gint64 czxid, CuratorOp *release) CURATOR_LOCKED;
 
 /* Deletes a node when so much time has passed. czxid: 0 if its name is used by nobody else. */
 void curator_reaper_delete_later (CuratorClient *client, const char *path, gint64 session_id,

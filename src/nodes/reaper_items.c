@@ -14,24 +14,23 @@
 
 void
 curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
-                       gint64 timeout_us, CuratorReleaseDone done, gpointer data)
+                       CuratorOp *release)
 {
   CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
   item->is_unique = TRUE;
   item->owner = session_id;
-  curator_reaper_item_start (item, timeout_us, done, data);
+  curator_reaper_item_start (item, release);
 }
 
 void
 curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                             gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
-                             gpointer data)
+                             gint64 czxid, CuratorOp *release)
 {
   CuratorReaperItem *item = curator_reaper_item_new (client, path, NULL);
   item->must_be_ours = TRUE;
   item->owner = session_id;
   item->czxid = czxid;
-  curator_reaper_item_start (item, timeout_us, done, data);
+  curator_reaper_item_start (item, release);
 }
 
 void
@@ -52,7 +51,7 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
   if (unknown->prefix != NULL)
     {
       curator_reaper_item_start (curator_reaper_item_new (client, unknown->parent, unknown->prefix),
-                                 G_MAXINT64, NULL, NULL);
+                                 NULL);
       return;
     }
   if (!unknown->identifiable)
@@ -70,7 +69,7 @@ curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate
       item->sequential_name = g_strdup (unknown->name);
       item->owner = unknown->session_id;
       item->payload = g_bytes_ref (unknown->payload);
-      curator_reaper_item_start (item, G_MAXINT64, NULL, NULL);
+      curator_reaper_item_start (item, NULL);
       return;
     }
   g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
