@@ -188,7 +188,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       curator_attempt_reset (attempt);
       CuratorOp *release =
           curator_release_new (client, DELETE_PATIENCE_MS, on_node_deleted, attempt);
-      curator_reaper_delete (client, node, owner, release);
+      curator_delete_node (client, node, owner, 0, release);
       curator_op_unref (release);
       return;
     }

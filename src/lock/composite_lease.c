@@ -66,10 +66,10 @@ release_of_client (CuratorOp *whole, GPtrArray *leases, guint first, guint end)
   CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
 
   curator_client_lock (client);
-  curator_reaper_gather (client->reaper);
+  curator_deletions_gather (client);
   for (guint i = first; i < end; i++)
     curator_lease_end (g_ptr_array_index (leases, i), curator_release_part (whole, client));
-  curator_reaper_send_gathered (client->reaper);
+  curator_deletions_send_gathered (client);
   curator_client_unlock (client);
 }
 

@@ -5,7 +5,7 @@
 #include "curator/lease.h"
 #include "lock/local_queue.h"
 #include "lock/lock_internals-private.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 #include "session/lease_clock.h"
 #include "session/session.h"
 

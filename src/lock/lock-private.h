@@ -7,7 +7,7 @@
 #include "curator/lease.h"
 #include "curator/lock.h"
 #include "lock/lock_internals-private.h"
-#include "nodes/reaper.h"
+#include "nodes/release.h"
 
 typedef struct
 {

@@ -22,17 +22,17 @@
 #define END_GUARD_SHARE      10
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
-static CURATOR_LOCKED void
-delete_node (CuratorLease *lease, CuratorOp *release)
+static gint64
+owner_of_node (const CuratorLease *lease)
 {
-  const gint64 session_id = lease->is_ephemeral ? lease->session->id : 0;
+  return lease->is_ephemeral ? lease->session->id : 0;
+}
 
-  if (lease->name_is_unique)
-    {
-      curator_reaper_delete (lease->client, lease->path, session_id, release);
-      return;
-    }
-  curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, release);
+/* By which the node is told from another one of its name; 0 if there is none. */
+static gint64
+mark_of_node (const CuratorLease *lease)
+{
+  return lease->name_is_unique ? 0 : lease->czxid;
 }
 
 /* Time for whatever works under the hold to stop. */
@@ -41,9 +41,8 @@ delete_node_later (CuratorLease *lease)
 {
   const gint64 guard_us = MIN (curator_session_terms (lease->session)->session_us / END_GUARD_SHARE,
                                LONGEST_END_GUARD_US);
-  curator_reaper_delete_later (lease->client, lease->path,
-                               lease->is_ephemeral ? lease->session->id : 0,
-                               lease->name_is_unique ? 0 : lease->czxid, guard_us);
+  curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
+                             mark_of_node (lease), guard_us);
 }
 
 static CURATOR_LOCKED void
@@ -67,7 +66,8 @@ lose (CuratorLease *lease, CuratorCounter reason)
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
     delete_node_later (lease);
   else
-    delete_node (lease, NULL);
+    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                         NULL);
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -237,7 +237,8 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
     }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
-  delete_node (lease, release);
+  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                       release);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 

@@ -193,13 +193,13 @@ has_op_behind_cut (const CuratorBatch *batch)
 static CURATOR_LOCKED void
 withdraw_ops (CuratorBatch *batch)
 {
-  curator_reaper_gather (batch->client->reaper);
+  curator_deletions_gather (batch->client);
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     {
       if (batch->entries[i].op != NULL)
         curator_lock_internals_withdraw (batch->entries[i].op);
     }
-  curator_reaper_send_gathered (batch->client->reaper);
+  curator_deletions_send_gathered (batch->client);
 }
 
 static CURATOR_UNLOCKED void

@@ -70,7 +70,7 @@ curator_plant(
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
   CHANGE "attempt->counted_as_waiter = TRUE@"
-         "attempt->counted_as_waiter = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, NULL)@")
+         "attempt->counted_as_waiter = TRUE@ curator_delete_node (attempt->op.client, curator_attempt_node (attempt), 0, 0, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
@@ -257,7 +257,7 @@ curator_plant(
          "&& !curator_session_has_stake (node->session, path)" "")
 curator_plant(
   fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
-  CHANGE "if (lease->name_is_unique)" "if (TRUE)")
+  CHANGE "return lease->name_is_unique ? 0 : lease->czxid" "return 0")
 
 # --- readers and writers ---
 curator_plant(
