@@ -18,7 +18,7 @@
 #include "core/dispatch-private.h"
 #include "core/monitor.h"
 #include "core/op.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 #include "retry/retry_policy.h"
 #include "session/connection_error.h"
 
@@ -34,7 +34,7 @@ free_now (void *data)
   curator_listeners_clear (&client->listeners);
   curator_connection_error_clear (client);
   curator_gate_enter ();
-  curator_reaper_free (client->reaper);
+  curator_deletions_free (client->deletions);
   g_clear_pointer (&client->known, g_ptr_array_unref);
   curator_attached_free (client->attached);
   curator_dispatch_free (client->dispatch);
@@ -86,7 +86,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->free = free_client;
   curator_settings_init (client, connect_string, retry_policy);
   client->dispatch = curator_dispatch_new ();
-  client->reaper = curator_reaper_new (client);
+  client->deletions = curator_deletions_new ();
   curator_connection_error_init (client);
   client->state = CURATOR_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;

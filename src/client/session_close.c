@@ -14,7 +14,7 @@
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 #include "session/connection_error.h"
 #include "session/heartbeat.h"
 #include "session/request.h"
@@ -104,7 +104,7 @@ end_cleanup (CuratorSession *session)
 
   session->cleaning_up = FALSE;
   client->session = NULL;
-  curator_reaper_close (client->reaper);
+  curator_deletions_close (client);
   curator_session_tear_down (session);
   curator_request_settle_all (session, ZCLOSING);
   close_now (session);
@@ -119,7 +119,7 @@ on_drain_timeout (gpointer data)
   if (session->cleaning_up)
     {
       curator_warn ("%u nodes and %u watches were not removed: they stay until the session ends",
-                    curator_reaper_pending (session->client->reaper),
+                    curator_deletions_pending (session->client),
                     g_hash_table_size (session->watches));
       end_cleanup (session);
       return;
@@ -135,7 +135,7 @@ on_drained (CuratorSession *session)
     {
       close_now (session);
     }
-  else if (curator_reaper_pending (session->client->reaper) == 0
+  else if (curator_deletions_pending (session->client) == 0
            && g_hash_table_size (session->watches) == 0)
     {
       end_cleanup (session);
@@ -189,7 +189,7 @@ curator_session_close_all (CuratorClient *client)
       start_cleanup (session);
       return;
     }
-  curator_reaper_close (client->reaper);
+  curator_deletions_close (client);
   if (session == NULL)
     return;
   const gboolean connected = session->state == CURATOR_SESSION_CONNECTED;
@@ -199,7 +199,7 @@ curator_session_close_all (CuratorClient *client)
   close_when_drained (session, connected);
 }
 
-/* Only the reaper and the watches still use the session. */
+/* Only deletions and the watches still use the session. */
 void
 curator_session_cleanup_event (CuratorSession *session, int state)
 {
@@ -211,7 +211,7 @@ curator_session_cleanup_event (CuratorSession *session, int state)
     {
       session->state = CURATOR_SESSION_CONNECTED;
       curator_watches_connected (session);
-      curator_reaper_connected (session->client->reaper);
+      curator_deletions_connected (session->client);
     }
   else
     {

@@ -3,7 +3,7 @@
 
 #include "session/session.h"
 
-/* For close(): opens no next session. Drops the reaper's items, unless the handle is shared. */
+/* For close(): opens no next session. Drops the deletions, unless the handle is shared. */
 void curator_session_close_all (CuratorClient *client) CURATOR_LOCKED;
 /* Sets it DEAD and notifies every hold, hook and watch of it. */
 void curator_session_tear_down (CuratorSession *session) CURATOR_LOCKED;

@@ -24,7 +24,7 @@
 #include "core/op.h"
 #include "core/stats-private.h"
 #include "core/zk_error.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 #include "session/connection.h"
 #include "session/connection_error.h"
 #include "session/heartbeat.h"
@@ -225,7 +225,7 @@ on_connected (CuratorSession *session, int state)
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
   notify_hooks (session);
-  curator_reaper_connected (client->reaper);
+  curator_deletions_connected (client);
   curator_retry_loop_connected (client);
 }
 

@@ -136,12 +136,6 @@ curator_async_refuse (CuratorAsync *async, GError *error)
   finish_part (async);
 }
 
-void
-curator_async_release_done (const GError *error, gpointer async)
-{
-  curator_async_refuse (async, error != NULL ? g_error_copy (error) : NULL);
-}
-
 gboolean
 curator_check_timeout (gint64 timeout_ms, GError **error)
 {

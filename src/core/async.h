@@ -23,8 +23,6 @@ void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gp
 void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
 /* Takes error. */
 void curator_async_refuse (CuratorAsync *async, GError *error);
-/* A CuratorReleaseDone: there is no op and no result. */
-void curator_async_release_done (const GError *error, gpointer async);
 
 /* INVALID_ARGUMENT for what is neither a number of milliseconds nor #CURATOR_WAIT_FOREVER. */
 gboolean curator_check_timeout (gint64 timeout_ms, GError **error);

@@ -99,22 +99,17 @@ wake (CuratorLast *last)
 }
 
 void
-curator_await_signal (CuratorAwait *await, gpointer result, const GError *error)
+curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
+  CuratorAwait *await = data;
   await->result = result;
   await->error = error != NULL ? g_error_copy (error) : NULL;
   /* The caller's unref that follows is to be the last one. */
   curator_client_at_last (&await->last, wake);
 }
 
-void
-curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await)
-{
-  curator_await_signal (await, result, error);
-}
-
-gboolean
-curator_await_finish (CuratorAwait *await, gpointer *result, GError **error)
+static gboolean
+await_end (CuratorAwait *await, gpointer *result, GError **error)
 {
   CuratorSeat *seat = await->seat;
 
@@ -142,7 +137,7 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
 {
   CURATOR_INSIDE_GATE;
   const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
-  const gboolean succeeded = curator_await_finish (await, result, error);
+  const gboolean succeeded = await_end (await, result, error);
 
   if (handler != 0)
     g_cancellable_disconnect (cancellable, handler);

@@ -22,6 +22,3 @@ void curator_await_init (CuratorAwait *await, CuratorClient *client);
 void curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointer await);
 gboolean curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
                            gpointer *result, GError **error);
-/* The same without an op; it cannot be cancelled. */
-void curator_await_signal (CuratorAwait *await, gpointer result, const GError *error);
-gboolean curator_await_finish (CuratorAwait *await, gpointer *result, GError **error);

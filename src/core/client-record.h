@@ -32,7 +32,7 @@ typedef enum
 } CuratorDuration;
 
 typedef struct _CuratorSession CuratorSession;
-typedef struct _CuratorReaper CuratorReaper;
+typedef struct _CuratorDeletions CuratorDeletions;
 typedef struct _CuratorAfter CuratorAfter;
 typedef struct _CuratorConnectionErrors CuratorConnectionErrors;
 
@@ -104,8 +104,9 @@ struct _CuratorClient
   CuratorOpening opening CURATOR_GUARDED;
   CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
   guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
-  int auth_failure CURATOR_GUARDED; /* final: the code for which no further session is opened; or 0 */
-  gboolean no_containers CURATOR_GUARDED;  /* a server answered ZUNIMPLEMENTED */
+  int auth_failure
+      CURATOR_GUARDED; /* final: the code for which no further session is opened; or 0 */
+  gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
@@ -113,7 +114,7 @@ struct _CuratorClient
   GPtrArray *known CURATOR_GUARDED; /* CuratorServer; NULL if the handle is the program's */
   gboolean leaves_others
       CURATOR_GUARDED; /* a server that is not known is left once they are resolved */
-  CuratorReaper *reaper;
+  CuratorDeletions *deletions;
   CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */
   CuratorStats stats CURATOR_GUARDED;
 };

@@ -63,11 +63,19 @@ on_deadline (gpointer data)
     op->klass->cancel (op, reason);
 }
 
+void
+curator_op_start_deadline (CuratorOp *op)
+{
+  if (op->deadline_us != G_MAXINT64)
+    op->deadline_timer = curator_timer_add (op->client, op->deadline_us, on_deadline, op);
+}
+
 gboolean
 curator_op_begin (CuratorOp *op)
 {
   CuratorClient *client = op->client;
 
+  op->begun = TRUE;
   op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
   if (!curator_client_is_running (client))
@@ -79,13 +87,12 @@ curator_op_begin (CuratorOp *op)
     }
   if (client->auth_failure != 0)
     {
-      curator_op_finish (op, NULL,
-                         curator_error_from_zk (client->auth_failure, "connecting to",
-                                                client->connect_string));
+      curator_op_finish (
+          op, NULL,
+          curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
       return FALSE;
     }
-  if (op->deadline_us != G_MAXINT64)
-    op->deadline_timer = curator_timer_add (client, op->deadline_us, on_deadline, op);
+  curator_op_start_deadline (op);
   return TRUE;
 }
 
@@ -117,7 +124,8 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->finished = TRUE;
   op->result = result;
   op->error = error;
-  g_queue_unlink (&op->client->ops_running, &op->link);
+  if (op->begun)
+    g_queue_unlink (&op->client->ops_running, &op->link);
   curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, call_done, op);
 }

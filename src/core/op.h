@@ -1,6 +1,6 @@
 /* An asynchronous operation: it may be cancelled, and ends exactly once.
  *
- * Every acquire is one; the acquire of a recipe may start further ones. A blocking call starts an
+ * Every acquire, release, read and write is one; the acquire of a recipe may start further ones. A blocking call starts an
  * operation and waits (curator_await_*), an asynchronous call starts one and returns.
  */
 #pragma once
@@ -33,6 +33,7 @@ struct _CuratorOp
   CuratorRefs refs;
   gint connected; /* atomic: a cancellable may cancel it */
   gboolean finished CURATOR_GUARDED;
+  gboolean begun CURATOR_GUARDED; /* it is in client->ops_running */
   const CuratorOpClass *klass;
   CuratorClient *client;
   gint64 deadline_us;                           /* monotonic; G_MAXINT64 for none */
@@ -43,7 +44,7 @@ struct _CuratorOp
   gpointer data;
   gpointer result;
   GError *error;
-  GList link; /* in client->ops_running */
+  GList link;
 };
 
 /* Allocates size bytes, zeroed, that begin with the op. One reference is the caller's, one the op's
@@ -56,6 +57,8 @@ gboolean curator_op_begin (CuratorOp *op) CURATOR_LOCKED;
 /* op continues the call of a longer one. */
 void curator_op_continue (CuratorOp *op, gint64 begun_us,
                           gboolean contender_was_shown) CURATOR_LOCKED;
+/* The deadline alone, for an op that neither the client's close nor a refused login ends. */
+void curator_op_start_deadline (CuratorOp *op) CURATOR_LOCKED;
 /* Takes result and error. */
 void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_LOCKED;
 /* Drops the deadline: the op is about to finish. */

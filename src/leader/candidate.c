@@ -28,7 +28,7 @@ static CURATOR_LOCKED void
 end_lease (CuratorClient *client, CuratorLease *lease)
 {
   curator_lease_set_hook (lease, NULL);
-  curator_lease_end (lease, G_MAXINT64, NULL, NULL);
+  curator_lease_end (lease, NULL);
   curator_client_after_unlock (client, unref_lease, lease);
 }
 

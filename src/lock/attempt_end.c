@@ -14,7 +14,7 @@
 #include "session/session.h"
 
 /* How long a failed attempt waits for the deletion of its node. */
-#define DELETE_PATIENCE_US (50 * 1000)
+#define DELETE_PATIENCE_MS 50
 
 /* --- states ----------------------------------------------------------------------------------- */
 
@@ -156,9 +156,8 @@ finish_failed (Attempt *attempt)
   curator_attempt_finish (attempt, NULL, g_steal_pointer (&attempt->failure));
 }
 
-/* Called by the reaper. */
 static CURATOR_UNLOCKED void
-on_node_deleted (const GError *error, gpointer data)
+on_node_deleted (CuratorOp *release, gpointer result, const GError *error, gpointer data)
 {
   Attempt *attempt = data;
   curator_client_lock (attempt->op.client);
@@ -187,7 +186,10 @@ curator_attempt_fail (Attempt *attempt, GError *error)
       g_autofree char *node = curator_own_node_steal (&attempt->own);
       curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (node));
       curator_attempt_reset (attempt);
-      curator_reaper_delete (client, node, owner, DELETE_PATIENCE_US, on_node_deleted, attempt);
+      CuratorOp *release =
+          curator_release_new (client, DELETE_PATIENCE_MS, on_node_deleted, attempt);
+      curator_delete_node (client, node, owner, 0, release);
+      curator_op_unref (release);
       return;
     }
   curator_attempt_reset (attempt);

@@ -6,7 +6,6 @@
  */
 #include "base/tag.h"
 #include "core/monitor.h"
-#include "lock/batch_report.h"
 #include "lock/lease-impl.h"
 
 /* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the release
@@ -62,31 +61,20 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
 
 /* Ends the leases from first to end, which are of one client. */
 static CURATOR_UNLOCKED void
-release_of_client (CuratorBatchReport *report, gint64 timeout_ms, GPtrArray *leases, guint first,
-                   guint end)
+release_of_client (CuratorOp *whole, GPtrArray *leases, guint first, guint end)
 {
   CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
-  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
-  guint n_over = 0;
 
   curator_client_lock (client);
-  curator_reaper_gather (client->reaper);
+  curator_deletions_gather (client);
   for (guint i = first; i < end; i++)
-    {
-      CuratorLease *lease = g_ptr_array_index (leases, i);
-      n_over += curator_lease_end (lease, patience_us,
-                                   report != NULL ? curator_batch_report_one : NULL, report)
-                    ? 0
-                    : 1;
-    }
-  curator_reaper_send_gathered (client->reaper);
+    curator_lease_end (g_ptr_array_index (leases, i), curator_release_part (whole, client));
+  curator_deletions_send_gathered (client);
   curator_client_unlock (client);
-  for (guint i = 0; report != NULL && i < n_over; i++)
-    curator_batch_report_one (NULL, report);
 }
 
 void
-curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport *report)
+curator_leases_release (GPtrArray *leases, CuratorOp *whole)
 {
   guint first = 0;
 
@@ -96,7 +84,7 @@ curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport
           || curator_lease_get_client (g_ptr_array_index (leases, i))
                  != curator_lease_get_client (g_ptr_array_index (leases, first)))
         {
-          release_of_client (report, timeout_ms, leases, first, i);
+          release_of_client (whole, leases, first, i);
           first = i;
         }
     }
@@ -104,15 +92,14 @@ curator_leases_release (GPtrArray *leases, gint64 timeout_ms, CuratorBatchReport
 
 /* Releases every member, in reverse, whatever fails. */
 static void
-composite_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
+composite_release (CuratorLease *lease, CuratorOp *whole)
 {
-  CuratorBatchReport *report = curator_batch_report_new (lease->members->len, done, data);
-
+  curator_release_split (whole, lease->members->len);
   g_atomic_int_set (&lease->is_ending, TRUE);
   g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
   for (guint i = lease->members->len; i-- > 0;)
     g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
-  curator_leases_release (reversed, timeout_ms, report);
+  curator_leases_release (reversed, whole);
 }
 
 static CURATOR_UNLOCKED void

@@ -21,7 +21,7 @@ typedef struct
   /* Called with the mutex of the member's client held, for each change of a member. */
   void (*on_member_changed) (CuratorLease *lease, CuratorLease *member);
   /* Called without the mutex, both. finalize frees the fields of the class. */
-  void (*release) (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data);
+  void (*release) (CuratorLease *lease, CuratorOp *release);
   void (*finalize) (CuratorLease *lease);
 } CuratorLeaseClass;
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include "curator/lease.h"
-#include "lock/batch_report.h"
 #include "lock/local_queue.h"
 #include "lock/lock_internals-private.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 #include "session/lease_clock.h"
 #include "session/session.h"
 
@@ -49,19 +48,14 @@ CuratorLease *curator_lease_new_composite (GPtrArray *members);
 /* From now on its listeners and its descriptor follow the members' states. */
 void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
 
-/* Ends the hold now and deletes its node. done (may be NULL) is called within patience_us. FALSE
- * if it had ended already: done is not called. */
-gboolean curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done,
-                            gpointer data) CURATOR_LOCKED;
-/* The same for any lease, composite ones too; done is always called, once, without a lock, within
- * timeout_ms as in curator_lease_release(). */
-void curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done,
-                                  gpointer data) CURATOR_UNLOCKED;
+/* Ends the hold now and deletes its node, which ends release. */
+void curator_lease_end (CuratorLease *lease, CuratorOp *release) CURATOR_LOCKED;
+/* The same for any lease, composite ones too. */
+void curator_lease_release_start (CuratorLease *lease, CuratorOp *release) CURATOR_UNLOCKED;
 
-/* Ends leases of single nodes, in this order; those of one client are deleted together. Each reports
- * to report, which may be NULL, within timeout_ms. */
-void curator_leases_release (GPtrArray *leases, gint64 timeout_ms,
-                             CuratorBatchReport *report) CURATOR_UNLOCKED;
+/* Ends leases of single nodes, in this order; those of one client are deleted together. Each is a part of
+ * whole. */
+void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCKED;
 
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);
@@ -72,7 +66,3 @@ gboolean curator_lease_is_provable (CuratorLease *lease);
 CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);
 CuratorSession *curator_lease_get_session (CuratorLease *lease);
-
-/* How long a release with that timeout waits for its confirmation; 0: as long as a connection may
- * take. */
-gint64 curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms);

@@ -11,12 +11,12 @@
 #include "base/tag.h"
 #include "base/threads.h"
 #include "core/async.h"
+#include "core/await.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "nodes/call.h"
-#include "nodes/confirmation.h"
 #include "session/session.h"
 
 #include <errno.h>
@@ -311,18 +311,10 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
   return NULL;
 }
 
-gint64
-curator_client_release_patience_us (CuratorClient *client, gint64 timeout_ms)
-{
-  const gint64 bound_ms = timeout_ms == 0 ? client->settings.connection_timeout_ms : timeout_ms;
-  return bound_ms < 0 || bound_ms > G_MAXINT64 / 1000 ? G_MAXINT64 : bound_ms * 1000;
-}
-
 void
-curator_lease_release_start (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done,
-                             gpointer data)
+curator_lease_release_start (CuratorLease *lease, CuratorOp *release)
 {
-  lease->klass->release (lease, timeout_ms, done, data);
+  lease->klass->release (lease, release);
 }
 
 gboolean
@@ -330,15 +322,17 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
                        GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
+  CuratorAwait await;
 
   if (!curator_check_timeout (timeout_ms, error)
       || !curator_client_check_forked (lease->client, error))
     {
       return FALSE;
     }
-  CuratorConfirmation *confirmation = curator_confirmation_new (lease->client);
-  curator_lease_release_start (lease, timeout_ms, curator_confirmation_done, confirmation);
-  return curator_confirmation_await (confirmation, cancellable, error);
+  curator_await_init (&await, lease->client);
+  CuratorOp *release = curator_release_new (lease->client, timeout_ms, curator_await_done, &await);
+  curator_lease_release_start (lease, release);
+  return curator_await_op (&await, release, cancellable, NULL, error);
 }
 
 static void
@@ -348,29 +342,29 @@ deliver_release (GCallback callback, gpointer lease, gpointer result, const GErr
   ((CuratorLeaseReleaseCallback) callback) (lease, error, user_data);
 }
 
-static CuratorAsync *
-new_release (CuratorLease *lease, CuratorLeaseReleaseCallback callback, gpointer user_data)
-{
-  return curator_async_new (lease->client, curator_lease_ref (lease), unref_lease, deliver_release,
-                            G_CALLBACK (callback), user_data);
-}
-
 /* Without a callback no thread is woken. */
 void
 curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
                              gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
-  GError *error = NULL;
-  CuratorAsync *async = callback != NULL ? new_release (lease, callback, user_data) : NULL;
+  g_autoptr (GError) error = NULL;
+  const gboolean is_ours = curator_client_check_forked (lease->client, &error);
 
-  if (curator_client_check_forked (lease->client, async != NULL ? &error : NULL))
+  if (callback == NULL)
     {
-      curator_lease_release_start (lease, 0, async != NULL ? curator_async_release_done : NULL,
-                                   async);
+      if (is_ours)
+        curator_lease_release_start (lease, NULL);
+      return;
     }
-  else if (async != NULL)
+  CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
+                                           deliver_release, G_CALLBACK (callback), user_data);
+  if (!is_ours)
     {
-      curator_async_refuse (async, error);
+      curator_async_refuse (async, g_steal_pointer (&error));
+      return;
     }
+  CuratorOp *release = curator_release_new (lease->client, 0, curator_async_done, async);
+  curator_lease_release_start (lease, release);
+  curator_async_started (async, release, NULL);
 }

@@ -7,7 +7,7 @@
 #include "curator/lease.h"
 #include "curator/lock.h"
 #include "lock/lock_internals-private.h"
-#include "nodes/reaper.h"
+#include "nodes/release.h"
 
 typedef struct
 {
@@ -22,11 +22,8 @@ typedef struct
   /* Enters a hold of owner's again. TRUE if it did (or set error: LOCK_LOST), FALSE when acquire
    * has to be called. Always called before acquire. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
-  /* Ends one level of owner's hold. FALSE with error (NOT_OWNER) and no call of done; otherwise
-   * done (may be NULL) is called once, without a lock, when the server has confirmed or timeout_ms,
-   * as in curator_lock_release(), have passed. */
-  gboolean (*release) (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
-                       gpointer data, GError **error);
+  /* Ends one level of owner's hold, which ends op: with NOT_OWNER, or when the server has confirmed. */
+  void (*release) (CuratorLock *lock, guint64 owner, CuratorOp *op);
   /* Ends one level of owner's hold. If it was the last, the caller ends the lease that is returned, a
    * new reference; otherwise NULL. error: NOT_OWNER. NULL: release has to be called. */
   CuratorLease *(*leave) (CuratorLock *lock, guint64 owner, GError **error);

@@ -16,7 +16,6 @@
 #include "core/monitor.h"
 #include "lock/lease-private.h"
 #include "lock/reentry.h"
-#include "nodes/confirmation.h"
 
 #include <string.h>
 
@@ -232,21 +231,18 @@ curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *
 G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
+  CuratorAwait await;
+
   if (!curator_check_timeout (timeout_ms, error))
     return FALSE;
   if (lock->client == NULL)
     return TRUE;
   if (!curator_client_check_forked (lock->client, error))
     return FALSE;
-  CuratorConfirmation *confirmation = curator_confirmation_new (lock->client);
-  GError *refused = NULL;
-  if (!lock->klass->release (lock, curator_thread_id (), timeout_ms, curator_confirmation_done,
-                             confirmation, &refused))
-    {
-      curator_confirmation_done (refused, confirmation);
-      g_clear_error (&refused);
-    }
-  return curator_confirmation_await (confirmation, cancellable, error);
+  curator_await_init (&await, lock->client);
+  CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
+  lock->klass->release (lock, curator_thread_id (), op);
+  return curator_await_op (&await, op, cancellable, NULL, error);
 }
 
 gboolean
@@ -270,37 +266,30 @@ deliver_release (GCallback callback, gpointer lock, gpointer result, const GErro
 }
 
 /* Without a callback no thread is woken. */
-static void
-release_without_callback (CuratorLock *lock)
-{
-  g_autoptr (GError) ignored = NULL;
-  if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
-    lock->klass->release (lock, curator_thread_id (), 0, NULL, NULL, &ignored);
-}
-
 void
 curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
+  g_autoptr (GError) error = NULL;
+  const gboolean is_ours =
+      lock->client != NULL && curator_client_check_forked (lock->client, &error);
+
   if (callback == NULL)
     {
-      release_without_callback (lock);
+      if (is_ours)
+        lock->klass->release (lock, curator_thread_id (), NULL);
       return;
     }
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_release, G_CALLBACK (callback), user_data);
-  GError *error = NULL;
-
-  if (lock->client == NULL)
+  if (!is_ours)
     {
-      curator_async_refuse (async, NULL);
+      curator_async_refuse (async, g_steal_pointer (&error));
+      return;
     }
-  else if (!curator_client_check_forked (lock->client, &error)
-           || !lock->klass->release (lock, curator_thread_id (), 0, curator_async_release_done,
-                                     async, &error))
-    {
-      curator_async_refuse (async, error);
-    }
+  CuratorOp *op = curator_release_new (lock->client, 0, curator_async_done, async);
+  lock->klass->release (lock, curator_thread_id (), op);
+  curator_async_started (async, op, NULL);
 }
 
 gboolean

@@ -22,18 +22,17 @@
 #define END_GUARD_SHARE      10
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
-static CURATOR_LOCKED void
-delete_node (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
+static gint64
+owner_of_node (const CuratorLease *lease)
 {
-  const gint64 session_id = lease->is_ephemeral ? lease->session->id : 0;
+  return lease->is_ephemeral ? lease->session->id : 0;
+}
 
-  if (lease->name_is_unique)
-    {
-      curator_reaper_delete (lease->client, lease->path, session_id, patience_us, done, data);
-      return;
-    }
-  curator_reaper_delete_owned (lease->client, lease->path, session_id, lease->czxid, patience_us,
-                               done, data);
+/* By which the node is told from another one of its name; 0 if there is none. */
+static gint64
+mark_of_node (const CuratorLease *lease)
+{
+  return lease->name_is_unique ? 0 : lease->czxid;
 }
 
 /* Time for whatever works under the hold to stop. */
@@ -42,9 +41,8 @@ delete_node_later (CuratorLease *lease)
 {
   const gint64 guard_us = MIN (curator_session_terms (lease->session)->session_us / END_GUARD_SHARE,
                                LONGEST_END_GUARD_US);
-  curator_reaper_delete_later (lease->client, lease->path,
-                               lease->is_ephemeral ? lease->session->id : 0,
-                               lease->name_is_unique ? 0 : lease->czxid, guard_us);
+  curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
+                             mark_of_node (lease), guard_us);
 }
 
 static CURATOR_LOCKED void
@@ -68,7 +66,8 @@ lose (CuratorLease *lease, CuratorCounter reason)
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
     delete_node_later (lease);
   else
-    delete_node (lease, G_MAXINT64, NULL, NULL);
+    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                         NULL);
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -228,16 +227,19 @@ on_session_died (CuratorSessionHook *hook)
   curator_session_add_hook (client->session, &lease->hook);
 }
 
-gboolean
-curator_lease_end (CuratorLease *lease, gint64 patience_us, CuratorReleaseDone done, gpointer data)
+void
+curator_lease_end (CuratorLease *lease, CuratorOp *release)
 {
   if (curator_lease_is_over (node_state_now (lease)))
-    return FALSE;
+    {
+      curator_release_end (release, NULL);
+      return;
+    }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
-  delete_node (lease, patience_us, done, data);
+  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                       release);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
-  return TRUE;
 }
 
 /* By the clock alone; 0 if the hold is over already. Takes no lock, like the next two, which look at the
@@ -279,26 +281,17 @@ node_on_end (CuratorLease *lease)
 }
 
 static CURATOR_UNLOCKED void
-node_release (CuratorLease *lease, gint64 timeout_ms, CuratorReleaseDone done, gpointer data)
+node_release (CuratorLease *lease, CuratorOp *release)
 {
-  CuratorClient *client = lease->client;
-  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
-
-  curator_client_lock (client);
-  const gboolean ended = curator_lease_end (lease, patience_us, done, data);
-  curator_client_unlock (client);
-  if (!ended && done != NULL)
-    {
-      done (NULL, data);
-    }
+  curator_client_lock (lease->client);
+  curator_lease_end (lease, release);
+  curator_client_unlock (lease->client);
 }
 
 static CURATOR_UNLOCKED void
 node_finalize (CuratorLease *lease)
 {
-  curator_client_lock (lease->client);
-  curator_lease_end (lease, G_MAXINT64, NULL, NULL);
-  curator_client_unlock (lease->client);
+  node_release (lease, NULL);
   curator_session_unref (lease->session);
   curator_lock_internals_unref (lease->internals);
 }

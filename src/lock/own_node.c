@@ -18,6 +18,7 @@
 #include "lock/queue.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
+#include "nodes/deletion.h"
 #include "nodes/reaper.h"
 #include "nodes/uuid.h"
 #include "session/heartbeat.h"
@@ -235,8 +236,7 @@ matches_unknown_create (CuratorOwnNode *node, const char *path, const CuratorZkR
 {
   return node->may_exist && curator_reply_has_payload (reply, node->payload)
          && !curator_session_has_stake (node->session, path)
-         && !curator_reaper_is_deleting (node->internals->client->reaper, path, reply->stat,
-                                         node->payload)
+         && !curator_deletions_has (node->internals->client, path, reply->stat, node->payload)
          && is_identifiable (node);
 }
 
@@ -260,8 +260,8 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
     }
   else if (rc == ZOK && !node->request->is_sequential)
     {
-      const gboolean is_litter = curator_reaper_is_deleting (node->internals->client->reaper, path,
-                                                             reply->stat, node->payload);
+      const gboolean is_litter =
+          curator_deletions_has (node->internals->client, path, reply->stat, node->payload);
       node->klass->name_taken (node, curator_path_leaf (path), is_litter);
     }
   else
@@ -327,8 +327,8 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   while (node->prefix != NULL && node->candidates->len > 1)
     {
       const guint last = node->candidates->len - 1;
-      curator_reaper_delete (node->internals->client, g_ptr_array_index (node->candidates, last), 0,
-                             G_MAXINT64, NULL, NULL);
+      curator_delete_node (node->internals->client, g_ptr_array_index (node->candidates, last), 0,
+                           0, NULL);
       g_ptr_array_remove_index (node->candidates, last);
     }
   read_next_candidate (node);
@@ -427,21 +427,6 @@ curator_own_node_confirm (CuratorOwnNode *node)
 
 /* The next holder's node may have the same name, unless that has a GUID. A number does not make it unique:
  * the counter restarts when the parent is recreated. */
-static CURATOR_LOCKED void
-delete_node (CuratorOwnNode *node)
-{
-  CuratorClient *client = node->internals->client;
-  const gint64 owner = curator_own_node_owner (node);
-
-  if (node->request->protected_)
-    {
-      curator_reaper_delete (client, node->path, owner, G_MAXINT64, NULL, NULL);
-      return;
-    }
-  curator_reaper_delete_owned (client, node->path, owner, node->stake.czxid, G_MAXINT64, NULL,
-                               NULL);
-}
-
 char *
 curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
 {
@@ -460,7 +445,8 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   if (node->is_creating)
     curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
   else if (node->path != NULL)
-    delete_node (node);
+    curator_delete_node (client, node->path, unknown.session_id,
+                         node->request->protected_ ? 0 : node->stake.czxid, NULL);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
   if (node->may_exist)

@@ -1,7 +1,7 @@
 /* What a list of children means for one of them: the driver's decision on a sorted queue.
  *
  * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for
- * a user's driver, and for a look at what the reaper is going to delete. Threads: any; a user's driver is
+ * a user's driver, and for a look at what the client is going to delete. Threads: any; a user's driver is
  * called without a lock.
  */
 #include "lock/verdict.h"
@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "core/log.h"
 #include "lock/queue.h"
-#include "nodes/reaper.h"
+#include "nodes/deletion.h"
 
 static void
 note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
@@ -140,7 +140,7 @@ static CURATOR_LOCKED gboolean
 is_litter (const CuratorLockInternals *internals, const char *name)
 {
   g_autofree char *path = curator_path_join (internals->base, name);
-  return curator_reaper_will_delete (internals->client->reaper, path);
+  return curator_deletions_has_path (internals->client, path);
 }
 
 /* What is watched is in front, so if that is no litter the others need no look. */
@@ -148,7 +148,7 @@ gboolean
 curator_verdict_is_for_litter (const CuratorVerdict *verdict, CuratorLockInternals *internals,
                                const char *own, const CuratorQueue *queue)
 {
-  if (verdict->kind != VERDICT_WAIT || curator_reaper_pending (internals->client->reaper) == 0
+  if (verdict->kind != VERDICT_WAIT || curator_deletions_pending (internals->client) == 0
       || (verdict->watch != NULL && !is_litter (internals, verdict->watch)))
     {
       return FALSE;

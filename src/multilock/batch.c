@@ -83,47 +83,35 @@ curator_batch_unref (CuratorBatch *batch)
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
 static void
-leave_member (CuratorLock *member, guint64 owner, CuratorBatchReport *report, GPtrArray *leases)
+leave_member (CuratorLock *member, guint64 owner, CuratorOp *whole, GPtrArray *leases)
 {
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
   if (lease != NULL)
     g_ptr_array_add (leases, lease);
-  else if (report != NULL)
-    curator_batch_report_one (error, report);
-}
-
-static void
-release_member (CuratorLock *member, guint64 owner, gint64 timeout_ms, CuratorBatchReport *report)
-{
-  g_autoptr (GError) error = NULL;
-  if (!member->klass->release (member, owner, timeout_ms,
-                               report != NULL ? curator_batch_report_one : NULL, report, &error)
-      && report != NULL)
-    {
-      curator_batch_report_one (error, report);
-    }
+  else
+    curator_release_part_ended (whole, error);
 }
 
 void
-curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                       CuratorBatchReport *report)
+curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorOp *whole)
 {
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
+  curator_release_split (whole, n);
   for (guint i = n; i-- > 0;)
     {
       CuratorLock *member = g_ptr_array_index (members, i);
       if (member->klass->leave != NULL)
         {
-          leave_member (member, owner, report, leases);
+          leave_member (member, owner, whole, leases);
           continue;
         }
-      curator_leases_release (leases, timeout_ms, report);
+      curator_leases_release (leases, whole);
       g_ptr_array_set_size (leases, 0);
-      release_member (member, owner, timeout_ms, report);
+      member->klass->release (member, owner, curator_release_part (whole, member->client));
     }
-  curator_leases_release (leases, timeout_ms, report);
+  curator_leases_release (leases, whole);
 }
 
 /* A path without an attempt or hold of this session, on which nobody was in front lately. */
@@ -187,8 +175,8 @@ give_back (CuratorBatch *batch)
     }
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)
-    curator_batch_release (members, members->len, batch->spec.owner, 0, NULL);
-  curator_leases_release (leases, 0, NULL);
+    curator_batch_release (members, members->len, batch->spec.owner, NULL);
+  curator_leases_release (leases, NULL);
 }
 
 static CURATOR_LOCKED gboolean
@@ -205,13 +193,13 @@ has_op_behind_cut (const CuratorBatch *batch)
 static CURATOR_LOCKED void
 withdraw_ops (CuratorBatch *batch)
 {
-  curator_reaper_gather (batch->client->reaper);
+  curator_deletions_gather (batch->client);
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     {
       if (batch->entries[i].op != NULL)
         curator_lock_internals_withdraw (batch->entries[i].op);
     }
-  curator_reaper_send_gathered (batch->client->reaper);
+  curator_deletions_send_gathered (batch->client);
 }
 
 static CURATOR_UNLOCKED void

@@ -1,7 +1,6 @@
 /* Members of a multi-lock that are acquired together, and released together. */
 #pragma once
 
-#include "lock/batch_report.h"
 #include "lock/lock-private.h"
 
 typedef struct _CuratorBatch CuratorBatch;
@@ -35,7 +34,6 @@ CuratorLease *curator_batch_steal_lease (CuratorBatch *batch, guint index) CURAT
 void curator_batch_cancel (CuratorBatch *batch, GError *reason) CURATOR_UNLOCKED;
 void curator_batch_unref (CuratorBatch *batch);
 
-/* Ends one level of owner's hold of the first n members, in reverse. Each reports to report, which may
- * be NULL, within timeout_ms. */
-void curator_batch_release (GPtrArray *members, guint n, guint64 owner, gint64 timeout_ms,
-                            CuratorBatchReport *report) CURATOR_UNLOCKED;
+/* Ends one level of owner's hold of the first n members, in reverse. Each is a part of whole. */
+void curator_batch_release (GPtrArray *members, guint n, guint64 owner,
+                            CuratorOp *whole) CURATOR_UNLOCKED;

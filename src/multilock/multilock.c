@@ -13,7 +13,6 @@
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "lock/batch_report.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "multilock/batch.h"
@@ -64,14 +63,14 @@ roll_back (Chain *chain)
   CURATOR_INSIDE_GATE;
   if (chain->owner != 0)
     {
-      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, 0, NULL);
+      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
     }
   else
     {
       g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
       for (guint i = chain->leases->len; i-- > 0;)
         g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
-      curator_leases_release (reversed, 0, NULL);
+      curator_leases_release (reversed, NULL);
     }
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
@@ -329,14 +328,11 @@ multi_reenter (CuratorLock *lock, guint64 owner, GError **error)
   return multi_of (lock)->members->len == 0;
 }
 
-static gboolean
-multi_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
-               gpointer data, GError **error)
+static void
+multi_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
 {
   GPtrArray *members = multi_of (lock)->members;
-  curator_batch_release (members, members->len, owner, timeout_ms,
-                         curator_batch_report_new (members->len, done, data));
-  return TRUE;
+  curator_batch_release (members, members->len, owner, op);
 }
 
 static gboolean

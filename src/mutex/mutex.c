@@ -205,68 +205,49 @@ mutex_get_queue (CuratorLock *lock)
   return is_exclusive ? internals : NULL;
 }
 
-static void
-set_not_owner (CuratorMutex *mutex, GError **error)
+/* Ends one level. Returns the hold if it was the last one. */
+static CURATOR_LOCKED LockData *
+leave (CuratorMutex *mutex, guint64 owner, GError **error)
 {
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-               "%s: release: this thread does not hold the %s",
-               curator_lock_internals_shown (mutex->internals), mutex->kind->name);
-}
-
-static CURATOR_UNLOCKED gboolean
-mutex_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
-               gpointer data, GError **error)
-{
-  CuratorMutex *mutex = mutex_of (lock);
-  CuratorClient *client = lock->client;
-  const gint64 patience_us = curator_client_release_patience_us (client, timeout_ms);
-  LockData *last = NULL;
-  gboolean ended = FALSE;
-
-  curator_client_lock (client);
   LockData *hold = find_hold (mutex, owner);
-  if (hold != NULL && --hold->count == 0)
-    {
-      last = hold;
-      curator_reentry_forget (lock);
-      g_hash_table_steal (mutex->lock_data, &owner);
-      ended = curator_lease_end (last->lease, patience_us, done, data);
-      drop_empty_table (mutex);
-    }
-  curator_client_unlock (client);
+
   if (hold == NULL)
     {
-      set_not_owner (mutex, error);
-      return FALSE;
+      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                   "%s: release: this thread does not hold the %s",
+                   curator_lock_internals_shown (mutex->internals), mutex->kind->name);
     }
+  if (hold == NULL || --hold->count > 0)
+    return NULL;
+  curator_reentry_forget (&mutex->lock);
+  g_hash_table_steal (mutex->lock_data, &owner);
+  drop_empty_table (mutex);
+  return hold;
+}
+
+static CURATOR_UNLOCKED void
+mutex_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
+{
+  GError *error = NULL;
+
+  curator_client_lock (lock->client);
+  LockData *last = leave (mutex_of (lock), owner, &error);
+  if (last != NULL)
+    curator_lease_end (last->lease, op);
+  else
+    curator_release_end (op, error);
+  curator_client_unlock (lock->client);
   g_clear_pointer (&last, free_lock_data);
-  if (!ended && done != NULL)
-    {
-      done (NULL, data);
-    }
-  return TRUE;
 }
 
 static CURATOR_UNLOCKED CuratorLease *
 mutex_leave (CuratorLock *lock, guint64 owner, GError **error)
 {
-  CuratorMutex *mutex = mutex_of (lock);
-  CuratorLease *lease = NULL;
-
   curator_client_lock (lock->client);
-  LockData *hold = find_hold (mutex, owner);
-  if (hold != NULL && --hold->count == 0)
-    {
-      lease = curator_lease_ref (hold->lease);
-      curator_reentry_forget (lock);
-      g_hash_table_steal (mutex->lock_data, &owner);
-      drop_empty_table (mutex);
-    }
+  LockData *last = leave (mutex_of (lock), owner, error);
   curator_client_unlock (lock->client);
-  if (hold == NULL)
-    set_not_owner (mutex, error);
-  if (lease != NULL)
-    free_lock_data (hold);
+  CuratorLease *lease = last != NULL ? curator_lease_ref (last->lease) : NULL;
+  g_clear_pointer (&last, free_lock_data);
   return lease;
 }
 

@@ -1,36 +1,7 @@
-/* The reaper: a queue of deletes and of searches for nodes whose creation reply was lost.
- *
- * An item leaves the queue only when a server confirms that the node is gone, a server refuses for
- * good, or the client closes (the session's end then deletes the node).
- */
+/* The reaper: what becomes of creates that nobody waits for any more. It finds their nodes, and deletes them. */
 #pragma once
 
 #include "session/request.h"
-
-/* Called without the client's mutex. error: NULL if the node is gone, RELEASE_PENDING after the
- * timeout (the item stays queued), CLOSED, or the server's refusal. */
-typedef void (*CuratorReleaseDone) (const GError *error, gpointer data);
-
-/* path: the full path; its name is used by nobody else. session_id: of an ephemeral, else 0. Where
- * time may have passed since the node was seen (under a later session, after a missing permission),
- * it is deleted only if it is still that session's. done may be NULL. */
-void curator_reaper_delete (CuratorClient *client, const char *path, gint64 session_id,
-                            gint64 timeout_us, CuratorReleaseDone done,
-                            gpointer data) CURATOR_LOCKED;
-/* The same for a node whose name others may use: deletes it only if it has this czxid. An ephemeral
- * (session_id not 0) is deleted only in its own session, whose end deletes it anyway. */
-void curator_reaper_delete_owned (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 timeout_us, CuratorReleaseDone done,
-                                  gpointer data) CURATOR_LOCKED;
-
-/* Deletes a node when so much time has passed. czxid: 0 if its name is used by nobody else. */
-void curator_reaper_delete_later (CuratorClient *client, const char *path, gint64 session_id,
-                                  gint64 czxid, gint64 pause_us) CURATOR_LOCKED;
-
-/* From now on deletes by path alone wait for send_gathered(), which sends them as one transaction.
- * The mutex is held in between. */
-void curator_reaper_gather (CuratorReaper *reaper) CURATOR_LOCKED;
-void curator_reaper_send_gathered (CuratorReaper *reaper) CURATOR_LOCKED;
 
 /* A create whose outcome may stay unknown. */
 typedef struct
@@ -53,16 +24,3 @@ void curator_reaper_delete_unknown (CuratorClient *client,
 /* The create is in flight and its caller gave up: deletes the node that it creates. */
 void curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                                   const CuratorUnknownCreate *unknown) CURATOR_LOCKED;
-
-/* TRUE if the node of this path, stat and payload is about to be deleted. */
-gboolean curator_reaper_is_deleting (CuratorReaper *reaper, const char *path,
-                                     const struct Stat *stat, GBytes *payload) CURATOR_LOCKED;
-
-/* The same of a node that only its path is known of, if nobody else uses such a name. */
-gboolean curator_reaper_will_delete (CuratorReaper *reaper, const char *path) CURATOR_LOCKED;
-
-CuratorReaper *curator_reaper_new (CuratorClient *client);
-void curator_reaper_connected (CuratorReaper *reaper) CURATOR_LOCKED;
-void curator_reaper_close (CuratorReaper *reaper) CURATOR_LOCKED;
-void curator_reaper_free (CuratorReaper *reaper) CURATOR_LOCKED;
-guint curator_reaper_pending (CuratorReaper *reaper) CURATOR_LOCKED;

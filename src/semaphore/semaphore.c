@@ -7,6 +7,7 @@
 #include "base/container.h"
 #include "base/path.h"
 #include "base/tag.h"
+#include "core/await.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/payload.h"
@@ -15,7 +16,6 @@
 #include "lock/own_watch.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
-#include "nodes/confirmation.h"
 #include "semaphore/shared_count-private.h"
 
 #include <string.h>
@@ -145,14 +145,15 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
 
 /* A lease may be another client's, of before a fork. */
 static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, gint64 timeout_ms, CuratorBatchReport *report)
+start_return (CuratorLease *lease, CuratorOp *whole)
 {
   g_autoptr (GError) error = NULL;
+  CuratorClient *client = curator_lease_get_client (lease);
 
-  if (curator_client_check_forked (curator_lease_get_client (lease), &error))
-    curator_lease_release_start (lease, timeout_ms, curator_batch_report_one, report);
+  if (curator_client_check_forked (client, &error))
+    curator_lease_release_start (lease, curator_release_part (whole, client));
   else
-    curator_batch_report_one (error, report);
+    curator_release_part_ended (whole, error);
 }
 
 gboolean
@@ -162,18 +163,20 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), FALSE);
   CURATOR_CHECK_WAITING (curator_is_array_of (leases, CURATOR_TAG_LEASE), cancellable, error,
                          FALSE);
+  CuratorAwait await;
 
   if (!curator_check_timeout (timeout_ms, error)
       || !curator_client_check_forked (semaphore->client, error))
     {
       return FALSE;
     }
-  CuratorConfirmation *confirmation = curator_confirmation_new (semaphore->client);
-  CuratorBatchReport *report =
-      curator_batch_report_new (leases->len, curator_confirmation_done, confirmation);
+  curator_await_init (&await, semaphore->client);
+  CuratorOp *whole =
+      curator_release_new (semaphore->client, timeout_ms, curator_await_done, &await);
+  curator_release_split (whole, leases->len);
   for (guint i = 0; i < leases->len; i++)
-    start_return (g_ptr_array_index (leases, i), timeout_ms, report);
-  return curator_confirmation_await (confirmation, cancellable, error);
+    start_return (g_ptr_array_index (leases, i), whole);
+  return curator_await_op (&await, whole, cancellable, NULL, error);
 }
 
 char **

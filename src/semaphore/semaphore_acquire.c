@@ -130,7 +130,7 @@ release_all (Acquire *acquire)
     g_ptr_array_insert (leases, 0, steal_turn (acquire));
   /* The leases go first, so that the next holder of the turn finds them gone. */
   for (guint i = leases->len; i-- > 0;)
-    curator_lease_end (g_ptr_array_index (leases, i), G_MAXINT64, NULL, NULL);
+    curator_lease_end (g_ptr_array_index (leases, i), NULL);
   /* Dropping them takes the client's mutex. */
   curator_client_after_unlock (client, unref_leases, leases);
   acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
@@ -244,7 +244,7 @@ acquire_succeed (Acquire *acquire)
   CuratorClient *client = acquire->op.client;
   CuratorLease *turn = steal_turn (acquire);
 
-  curator_lease_end (turn, G_MAXINT64, NULL, NULL);
+  curator_lease_end (turn, NULL);
   curator_client_after_unlock (client, unref_lease, turn);
   curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
 }

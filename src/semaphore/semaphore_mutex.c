@@ -90,25 +90,21 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, pending);
 }
 
-static CURATOR_UNLOCKED gboolean
-sm_release (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorReleaseDone done,
-            gpointer data, GError **error)
+static CURATOR_UNLOCKED void
+sm_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
 
   curator_client_lock (lock->client);
   CuratorLease *lease = g_steal_pointer (&mutex->lease);
+  if (lease != NULL)
+    curator_lease_end (lease, op);
+  else
+    curator_release_end (op, g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                                          "%s: release: the semaphore mutex is not acquired",
+                                          curator_lock_internals_shown (mutex->semaphore->leases)));
   curator_client_unlock (lock->client);
-  if (lease == NULL)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                   "%s: release: the semaphore mutex is not acquired",
-                   curator_lock_internals_shown (mutex->semaphore->leases));
-      return FALSE;
-    }
-  curator_lease_release_start (lease, timeout_ms, done, data);
-  curator_lease_unref (lease);
-  return TRUE;
+  g_clear_pointer (&lease, curator_lease_unref);
 }
 
 static CURATOR_UNLOCKED gboolean

@@ -183,6 +183,7 @@ on_failure (gpointer data)
   after_answer (session);
 }
 
+/* What the library says. */
 static CURATOR_LOCKED int
 send_to_library (CuratorRequest *request)
 {
@@ -193,6 +194,14 @@ send_to_library (CuratorRequest *request)
   gsize length = 0;
   const char *data = request->bytes != NULL ? g_bytes_get_data (request->bytes, &length) : NULL;
 
+  g_queue_push_tail_link (&session->in_flight, &request->link);
+  request->sent_us = curator_locked_boottime_us (session->client);
+  session->asked_us = request->sent_us;
+  session->quiet_since_us =
+      session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;
+  if (handle == NULL || session->state == CURATOR_SESSION_DEAD)
+    return ZCONNECTIONLOSS;
+  curator_count (session->client, CURATOR_COUNTER_REQUESTS, 1);
   switch (request->kind)
     {
     case REQUEST_CREATE:
@@ -223,28 +232,14 @@ send_to_library (CuratorRequest *request)
     }
 }
 
+/* If nothing was sent, the handle has expired or is closing, and its event will follow. */
 static CURATOR_LOCKED void
-submit_now (CuratorRequest *request)
+fail_unless_sent (CuratorRequest *request, int rc)
 {
-  CuratorSession *session = request->session;
-  CuratorClient *client = session->client;
-  int rc = ZCONNECTIONLOSS;
-
-  g_queue_push_tail_link (&session->in_flight, &request->link);
-  request->sent_us = curator_locked_boottime_us (client);
-  session->asked_us = request->sent_us;
-  session->quiet_since_us =
-      session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;
-  if (session->handle != NULL && session->state != CURATOR_SESSION_DEAD)
-    {
-      curator_count (client, CURATOR_COUNTER_REQUESTS, 1);
-      rc = send_to_library (request);
-    }
   if (rc == ZOK)
     return;
-  /* Nothing was sent: the handle has expired or is closing, and its event will follow. */
   request->failure_rc = rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR ? ZCONNECTIONLOSS : rc;
-  request->failure = curator_timer_after (client, 0, on_failure, request);
+  request->failure = curator_timer_after (request->session->client, 0, on_failure, request);
 }
 
 static void
@@ -253,7 +248,8 @@ flush_backlog (CuratorSession *session)
   while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
          && session->backlog.length > 0)
     {
-      submit_now (g_queue_pop_head_link (&session->backlog)->data);
+      CuratorRequest *next = g_queue_pop_head_link (&session->backlog)->data;
+      fail_unless_sent (next, send_to_library (next));
     }
 }
 
@@ -275,7 +271,7 @@ submit (CuratorSession *session, CuratorRequest request, CuratorRequestDone done
   if (session->in_flight.length >= MAX_IN_FLIGHT)
     g_queue_push_tail_link (&session->backlog, &copy->link);
   else
-    submit_now (copy);
+    fail_unless_sent (copy, send_to_library (copy));
   return copy;
 }
 

@@ -33,9 +33,9 @@ curator_plant_chaos(
 curator_plant_chaos(
   chaos_timeout_of_the_old_server KINDS rolling,paths,processes FILE session/lease_clock.c EXPECT "two holders|too many permits|refuses token|token not rising"
   CHANGE "curator_lease_session_ms (believed_ms, timeout_ms)" "believed_ms != 0 ? believed_ms : timeout_ms")
-# The reaper gives up for ever when a permission is missing for a while.
+# A deletion is given up for ever when a permission is missing for a while.
 curator_plant_chaos(
-  chaos_refused_delete_is_final KINDS acl FILE nodes/reaper.c EXPECT "hangs|orphans"
+  chaos_refused_delete_is_final KINDS acl FILE nodes/deletion.c EXPECT "hangs|orphans"
   CHANGE "if (rc != ZNOAUTH)" "if (TRUE)")
 # A refusal for a quota is taken for a broken connection.
 curator_plant_chaos(

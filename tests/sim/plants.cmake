@@ -70,7 +70,7 @@ curator_plant(
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
   CHANGE "attempt->counted_as_waiter = TRUE@"
-         "attempt->counted_as_waiter = TRUE@ curator_reaper_delete (attempt->op.client, curator_attempt_node (attempt), 0, G_MAXINT64, NULL, NULL)@")
+         "attempt->counted_as_waiter = TRUE@ curator_delete_node (attempt->op.client, curator_attempt_node (attempt), 0, 0, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
@@ -141,9 +141,13 @@ curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
   CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
-         "curator_lease_end (last->lease, patience_us, done, data)@"
-         "curator_lease_end (last->lease, patience_us, done, data)@
-      if (curator_client_is_connected (client)) g_hash_table_steal (mutex->lock_data, &owner)@ else last = NULL@")
+         "if (last != NULL)\n    curator_lease_end (last->lease, op)@\n  else\n"
+         "if (last != NULL)
+    {
+      curator_lease_end (last->lease, op)@
+      if (curator_client_is_connected (lock->client)) g_hash_table_steal (mutex_of (lock)->lock_data, &owner)@ else last = NULL@
+    }
+  else\n")
 curator_plant(
   multilock_without_break PUBLISHED RECIPE multilock FILE multilock/multilock.c
   EXPECT "${two_holders}|is not held|is not acquired|does not hold"
@@ -253,7 +257,7 @@ curator_plant(
          "&& !curator_session_has_stake (node->session, path)" "")
 curator_plant(
   fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
-  CHANGE "if (lease->name_is_unique)" "if (TRUE)")
+  CHANGE "return lease->name_is_unique ? 0 : lease->czxid" "return 0")
 
 # --- readers and writers ---
 curator_plant(
@@ -298,7 +302,7 @@ curator_plant(
   CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
          "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
          "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
-         "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, G_MAXINT64, NULL, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
+         "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
   shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
   EXPECT "expectation failed"
@@ -320,12 +324,12 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, 0, NULL)@"
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
          "for (guint i = chain->n_held@ i-- > 1@)
             {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
               g_ptr_array_add (one, member_at (chain->multi, i))@
-              curator_batch_release (one, 1, chain->owner, 0, NULL)@
+              curator_batch_release (one, 1, chain->owner, NULL)@
             }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"

@@ -1,0 +1,431 @@
+/* Deletes nodes, each until it is gone.
+ *
+ * Mirrors FailedDeleteManager. Threads: any; guarded by the client's mutex. The retry policy does not apply:
+ * a deletion is tried as soon as there is a connection, and again after pauses that grow to one second, or to
+ * five while permissions are missing, which may be granted again.
+ */
+#include "nodes/deletion-private.h"
+
+#include "base/container.h"
+#include "base/guards.h"
+#include "base/path.h"
+#include "core/client-record.h"
+#include "core/log.h"
+#include "core/monitor.h"
+#include "core/namespace.h"
+#include "core/stats-private.h"
+#include "core/zk_error.h"
+#include "session/session.h"
+#include "session/stakes.h"
+
+#include <string.h>
+
+#define FIRST_PAUSE_US   (50 * 1000)
+#define LAST_PAUSE_US    G_USEC_PER_SEC
+#define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
+
+struct _CuratorDeletions
+{
+  GQueue items CURATOR_GUARDED;
+  gboolean closed CURATOR_GUARDED;
+  CuratorBatchDelete *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
+};
+
+static void deletion_try (CuratorDeletion *deletion) CURATOR_LOCKED;
+
+CuratorDeletions *
+curator_deletions_new (void)
+{
+  return g_new0 (CuratorDeletions, 1);
+}
+
+void
+curator_deletions_free (CuratorDeletions *deletions)
+{
+  g_assert (deletions->items.length == 0);
+  g_free (deletions);
+}
+
+guint
+curator_deletions_pending (CuratorClient *client)
+{
+  return client->deletions->items.length;
+}
+
+/* No other node ever has this name. */
+static gboolean
+is_unique (const CuratorDeletion *deletion)
+{
+  return deletion->listed == NULL && deletion->czxid == 0 && deletion->payload == NULL;
+}
+
+gboolean
+curator_deletions_has (CuratorClient *client, const char *path, const struct Stat *stat,
+                       GBytes *payload)
+{
+  for (GList *link = client->deletions->items.head; link != NULL; link = link->next)
+    {
+      const CuratorDeletion *deletion = link->data;
+      const gboolean may_match =
+          is_unique (deletion)
+          || (deletion->listed == NULL && deletion->owner == stat->ephemeralOwner
+              && (deletion->czxid == 0 || deletion->czxid == stat->czxid)
+              && (deletion->payload == NULL || g_bytes_equal (deletion->payload, payload)));
+      if (may_match && g_str_equal (deletion->path, path))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* A search deletes every child of its path whose name begins with the prefix. */
+static CURATOR_LOCKED gboolean
+will_delete (const CuratorDeletion *deletion, const char *path)
+{
+  const gsize length = strlen (deletion->path);
+
+  if (deletion->prefix == NULL)
+    return is_unique (deletion) && g_str_equal (deletion->path, path);
+  return strncmp (path, deletion->path, length) == 0 && path[length] == '/'
+         && g_str_has_prefix (path + length + 1, deletion->prefix);
+}
+
+gboolean
+curator_deletions_has_path (CuratorClient *client, const char *path)
+{
+  GList *link = client->deletions->items.head;
+  while (link != NULL && !will_delete (link->data, path))
+    link = link->next;
+  return link != NULL;
+}
+
+/* Takes error. */
+static CURATOR_LOCKED void
+end_release (CuratorDeletion *deletion, GError *error)
+{
+  curator_release_end (deletion->release, error);
+  g_clear_pointer (&deletion->release, curator_op_unref);
+}
+
+void
+curator_deletion_end (CuratorDeletion *deletion, GError *error)
+{
+  end_release (deletion, error);
+  g_clear_pointer (&deletion->request, curator_request_forget);
+  curator_batch_delete_leave (&deletion->batched);
+  curator_timer_cancel (deletion->client, &deletion->pause);
+  g_queue_unlink (&deletion->client->deletions->items, &deletion->link);
+  g_free (deletion->prefix);
+  g_clear_pointer (&deletion->payload, g_bytes_unref);
+  g_free (deletion->sequential_name);
+  g_free (deletion);
+}
+
+static CURATOR_LOCKED void
+on_pause_end (gpointer data)
+{
+  CuratorDeletion *deletion = data;
+  deletion->pause = NULL;
+  deletion_try (deletion);
+}
+
+void
+curator_deletion_retry_later (CuratorDeletion *deletion)
+{
+  const gint64 longest_us = deletion->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US;
+  deletion->pause_us = CLAMP (deletion->pause_us * 2, FIRST_PAUSE_US, longest_us);
+  deletion->pause =
+      curator_timer_after (deletion->client, deletion->pause_us, on_pause_end, deletion);
+}
+
+void
+curator_deletion_refused (CuratorDeletion *deletion, int rc, GError *error)
+{
+  if (!deletion->is_refused)
+    curator_warn ("cannot delete a node: %s", error->message);
+  end_release (deletion, error);
+  if (rc != ZNOAUTH)
+    {
+      curator_deletion_end (deletion, NULL);
+      return;
+    }
+  deletion->is_refused = TRUE;
+  curator_deletion_retry_later (deletion);
+}
+
+static CURATOR_LOCKED void
+on_answer (CuratorDeletion *deletion, int rc)
+{
+  deletion->deleting = FALSE;
+  if (rc == ZOK || rc == ZNONODE)
+    {
+      curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
+      curator_deletion_end (deletion, NULL);
+    }
+  else if (!curator_zk_is_refusal (rc))
+    {
+      curator_deletion_retry_later (deletion);
+    }
+  else
+    {
+      const char *path = curator_client_user_path (deletion->client, deletion->path);
+      curator_deletion_refused (deletion, rc, curator_error_from_zk_delete (rc, path));
+    }
+}
+
+static CURATOR_LOCKED void
+on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorDeletion *deletion = data;
+  deletion->request = NULL;
+  on_answer (deletion, rc);
+}
+
+static CURATOR_LOCKED gboolean
+is_ours (const CuratorDeletion *deletion, const CuratorZkReply *reply)
+{
+  const gint64 session_id = deletion->client->session->id;
+  if (is_unique (deletion))
+    return reply->stat->ephemeralOwner == deletion->owner;
+  return (deletion->owner == 0 || deletion->owner == session_id)
+         && (deletion->czxid != 0
+             || !curator_session_has_stake (deletion->client->session, deletion->path))
+         && reply->stat->ephemeralOwner == deletion->owner
+         && (deletion->czxid != 0 ? reply->stat->czxid == deletion->czxid
+                                  : curator_reply_has_payload (reply, deletion->payload));
+}
+
+/* TRUE if a delete of this path is in flight, after which the name may be another client's. */
+static CURATOR_LOCKED gboolean
+is_being_deleted (const CuratorDeletion *deletion)
+{
+  for (GList *link = deletion->client->deletions->items.head; link != NULL; link = link->next)
+    {
+      const CuratorDeletion *other = link->data;
+      if (other->deleting && g_str_equal (other->path, deletion->path))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Deletes the node if it is ours. Only this client could make room for another node between this
+ * reply and the delete, and it sends one delete at a time. */
+static CURATOR_LOCKED void
+on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorDeletion *deletion = data;
+  CuratorClient *client = deletion->client;
+
+  deletion->request = NULL;
+  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client)
+      || (rc == ZOK && is_being_deleted (deletion)))
+    {
+      curator_deletion_retry_later (deletion);
+    }
+  else if (rc == ZNOAUTH && (deletion->czxid != 0 || is_unique (deletion)) && !deletion->by_exists)
+    {
+      deletion->by_exists = TRUE;
+      deletion->request =
+          curator_request_exists (client->session, deletion->path, FALSE, on_owner_known, deletion);
+    }
+  else if (rc == ZNOAUTH)
+    {
+      const char *path = curator_client_user_path (client, deletion->path);
+      curator_deletion_refused (deletion, rc, curator_error_from_zk_owner (rc, path));
+    }
+  else if (rc == ZOK && is_ours (deletion, reply))
+    {
+      deletion->deleting = TRUE;
+      deletion->request =
+          curator_request_remove (client->session, deletion->path, on_deleted, deletion);
+    }
+  else
+    {
+      curator_deletion_end (deletion, NULL);
+    }
+}
+
+static CURATOR_LOCKED void
+on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorDeletion *deletion = data;
+  deletion->request = NULL;
+  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (deletion->client))
+    {
+      curator_deletion_retry_later (deletion);
+      return;
+    }
+  CuratorSession *session = deletion->client->session;
+  deletion->request =
+      deletion->listed != NULL
+          ? curator_request_get_children (session, deletion->path, FALSE, deletion->listed,
+                                          deletion)
+          : curator_request_get (session, deletion->path, FALSE, on_owner_known, deletion);
+}
+
+/* Somebody may have put another node in the place of ours in the meantime. */
+static CURATOR_LOCKED gboolean
+must_be_checked (const CuratorDeletion *deletion)
+{
+  return !is_unique (deletion)
+         || (deletion->owner != 0
+             && (deletion->is_refused || deletion->owner != deletion->client->session->id));
+}
+
+static void
+deletion_try (CuratorDeletion *deletion)
+{
+  CuratorClient *client = deletion->client;
+
+  if (!curator_client_is_connected (client))
+    {
+      /* Tried again on the next connect. */
+      return;
+    }
+  if (!must_be_checked (deletion))
+    {
+      deletion->request =
+          curator_request_remove (client->session, deletion->path, on_deleted, deletion);
+    }
+  else
+    {
+      /* A server that lags behind may not have the node yet, and a deposed leader answers even a
+       * sync. A server that answers this check has all that the quorum has. */
+      GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+      g_ptr_array_add (paths, deletion->listed != NULL ? g_strdup (deletion->path)
+                                                       : curator_path_parent (deletion->path));
+      deletion->request =
+          curator_request_check (client->session, paths, on_quorum_reached, deletion);
+    }
+}
+
+CuratorDeletion *
+curator_deletion_new (CuratorClient *client, const char *path)
+{
+  const gsize path_size = strlen (path) + 1;
+  CuratorDeletion *deletion = g_malloc0 (sizeof *deletion + path_size);
+  deletion->link.data = deletion;
+  deletion->client = client;
+  memcpy (deletion->path, path, path_size);
+  g_queue_push_tail_link (&client->deletions->items, &deletion->link);
+  return deletion;
+}
+
+static CURATOR_LOCKED void
+on_batch_answered (CuratorBatchedNode *member, int rc)
+{
+  on_answer (CURATOR_CONTAINER (member, CuratorDeletion, batched), rc);
+}
+
+static CURATOR_LOCKED void
+on_batch_failed (CuratorBatchedNode *member)
+{
+  deletion_try (CURATOR_CONTAINER (member, CuratorDeletion, batched));
+}
+
+static CURATOR_LOCKED gboolean
+joins_batch (CuratorDeletion *deletion)
+{
+  CuratorBatchDelete *batch = deletion->client->deletions->gathering;
+
+  if (batch == NULL || !curator_client_is_connected (deletion->client)
+      || must_be_checked (deletion))
+    return FALSE;
+  deletion->batched = (CuratorBatchedNode){ .path = deletion->path,
+                                            .answered = on_batch_answered,
+                                            .alone = on_batch_failed };
+  curator_batch_delete_add (batch, &deletion->batched);
+  return TRUE;
+}
+
+/* FALSE if it has ended, or is in a batch. */
+static CURATOR_LOCKED gboolean
+is_due (CuratorDeletion *deletion, CuratorOp *release)
+{
+  deletion->release = release != NULL ? curator_op_ref (release) : NULL;
+  if (deletion->client->deletions->closed)
+    {
+      curator_deletion_end (deletion, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                                           "the client is closed"));
+      return FALSE;
+    }
+  curator_release_begin (release, deletion->path);
+  return !joins_batch (deletion);
+}
+
+void
+curator_deletion_start (CuratorDeletion *deletion)
+{
+  if (is_due (deletion, NULL))
+    deletion_try (deletion);
+}
+
+static CURATOR_LOCKED CuratorDeletion *
+of_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid)
+{
+  CuratorDeletion *deletion = curator_deletion_new (client, path);
+  deletion->owner = session_id;
+  deletion->czxid = czxid;
+  return deletion;
+}
+
+void
+curator_delete_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
+                     CuratorOp *release)
+{
+  CuratorDeletion *deletion = of_node (client, path, session_id, czxid);
+  if (is_due (deletion, release))
+    deletion_try (deletion);
+}
+
+void
+curator_delete_node_later (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
+                           gint64 pause_us)
+{
+  CuratorDeletion *deletion = of_node (client, path, session_id, czxid);
+  if (client->deletions->closed)
+    curator_deletion_end (deletion, NULL);
+  else
+    deletion->pause = curator_timer_after (client, pause_us, on_pause_end, deletion);
+}
+
+void
+curator_deletions_gather (CuratorClient *client)
+{
+  g_assert (client->deletions->gathering == NULL);
+  client->deletions->gathering = curator_batch_delete_new ();
+}
+
+void
+curator_deletions_send_gathered (CuratorClient *client)
+{
+  curator_batch_delete_send (g_steal_pointer (&client->deletions->gathering), client);
+}
+
+void
+curator_deletions_connected (CuratorClient *client)
+{
+  GList *next;
+  for (GList *link = client->deletions->items.head; link != NULL; link = next)
+    {
+      CuratorDeletion *deletion = link->data;
+      next = link->next;
+      /* After a failure the pause still applies: the request may have cost the connection. */
+      if (deletion->request == NULL && deletion->pause == NULL && deletion->batched.batch == NULL)
+        deletion_try (deletion);
+    }
+}
+
+void
+curator_deletions_close (CuratorClient *client)
+{
+  CuratorDeletions *deletions = client->deletions;
+
+  deletions->closed = TRUE;
+  while (deletions->items.head != NULL)
+    {
+      curator_deletion_end (
+          deletions->items.head->data,
+          g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                               "the client was closed; the session's end deletes the node"));
+    }
+}
