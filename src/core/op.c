@@ -43,8 +43,6 @@ curator_op_unref (CuratorOp *op)
   CURATOR_INSIDE_GATE;
   if (op->klass->finalize != NULL)
     op->klass->finalize (op);
-  if (op->result != NULL && op->klass->free_result != NULL)
-    op->klass->free_result (op->result);
   g_clear_error (&op->error);
   curator_client_memory_unref (op->client);
   g_free (op);
@@ -79,9 +77,9 @@ curator_op_begin (CuratorOp *op)
     }
   if (client->auth_failure != 0)
     {
-      curator_op_finish (op, NULL,
-                         curator_error_from_zk (client->auth_failure, "connecting to",
-                                                client->connect_string));
+      curator_op_finish (
+          op, NULL,
+          curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
       return FALSE;
     }
   if (op->deadline_us != G_MAXINT64)
