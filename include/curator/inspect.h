@@ -6,9 +6,9 @@
  * behind. Curator has only getParticipantNodes() for this; the functions have no Java counterpart.
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
- * curator_escape_name(). All functions are thread-safe. Those that take a client wait for the
- * server under its retry policy; without an answer in time they fail with NO_ANSWER or
- * CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
+ * curator_escape_name(). All functions are thread-safe. Those that take a client ask the
+ * server under its retry policy, and wait for it unless they are _async; without an answer in time they fail
+ * with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
@@ -63,6 +63,12 @@ typedef struct _CuratorInspection CuratorInspection;
 /** One lock node at the time of the inspection. Owned by its inspection. */
 typedef struct _CuratorParticipant CuratorParticipant;
 
+/** Receives the result of curator_inspect_async(), once. Runs as a callback; see client.h.
+ *  @param inspection  transfer full; NULL on error
+ *  @param error       NULL on success; borrowed */
+typedef void (*CuratorInspectCallback) (CuratorClient *client, CuratorInspection *inspection,
+                                        const GError *error, gpointer user_data);
+
 /** Inspects the lock at @p path. A path that does not exist is of kind NONE and has no
  *  participants.
  *  @param path  absolute, without namespace
@@ -73,6 +79,13 @@ typedef struct _CuratorParticipant CuratorParticipant;
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
                                     GCancellable *cancellable, GError **error);
+
+/** Like curator_inspect(), but returns at once. The callback runs exactly once, never inside this
+ *  call, also when the client is closed. No Java counterpart. */
+CURATOR_API
+void curator_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
+                            GCancellable *cancellable, CuratorInspectCallback callback,
+                            gpointer user_data);
 
 /** Paths of the locks that are held or waited for at or below a path, in byte order, also of those of
  *  other libraries. An idle lock has no nodes and is not found.

@@ -39,6 +39,13 @@ G_BEGIN_DECLS
 typedef void (*CuratorAcquireCallback) (CuratorLock *lock, CuratorLease *lease, const GError *error,
                                         gpointer user_data);
 
+/** Receives the result of curator_lock_get_participant_nodes_async(), once. Runs as a callback; see
+ *  client.h.
+ *  @param nodes  transfer full, for g_strfreev(); NULL on error
+ *  @param error  NULL on success; borrowed */
+typedef void (*CuratorParticipantNodesCallback) (CuratorLock *lock, char **nodes,
+                                                 const GError *error, gpointer user_data);
+
 /** Receives the result of curator_lock_release_async(), once. Runs as a callback; see client.h.
  *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
 typedef void (*CuratorReleaseCallback) (CuratorLock *lock, const GError *error, gpointer user_data);
@@ -103,6 +110,14 @@ gboolean curator_lock_is_owned_by_current_thread (CuratorLock *lock);
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
                                            GCancellable *cancellable, GError **error);
+
+/** Like curator_lock_get_participant_nodes(), but returns at once. The callback runs exactly once,
+ *  never inside this call, also when the client is closed. No Java counterpart. */
+CURATOR_API
+void curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
+                                               GCancellable *cancellable,
+                                               CuratorParticipantNodesCallback callback,
+                                               gpointer user_data);
 
 /** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
  *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid

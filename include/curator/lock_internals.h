@@ -5,7 +5,8 @@
  *
  * The functions of a driver run on the caller's thread or on one thread of the client, possibly
  * concurrently, while the library holds no lock. One that blocks delays the client's other drivers
- * and retry policies, and nothing else.
+ * and retry policies, and nothing else. For curator_lock_get_participant_nodes_async(), they run where
+ * its callback does.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H
 #define CURATOR_LOCK_INTERNALS_H

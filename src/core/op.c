@@ -43,8 +43,6 @@ curator_op_unref (CuratorOp *op)
   CURATOR_INSIDE_GATE;
   if (op->klass->finalize != NULL)
     op->klass->finalize (op);
-  if (op->result != NULL && op->klass->free_result != NULL)
-    op->klass->free_result (op->result);
   g_clear_error (&op->error);
   curator_client_memory_unref (op->client);
   g_free (op);

@@ -25,7 +25,6 @@ typedef struct
    * TIMED_OUT. */
   GError *(*timed_out) (CuratorOp *op);
   void (*finalize) (CuratorOp *op); /* frees the members, not the op itself */
-  GDestroyNotify free_result;       /* for a result that done did not take */
 } CuratorOpClass;
 
 struct _CuratorOp

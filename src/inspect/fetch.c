@@ -1,6 +1,6 @@
-/* Reads a batch of nodes as one operation, with retries.
+/* Reads batches of nodes as one operation, with retries.
  *
- * Curator has no counterpart. Threads: any calls it and waits; guarded by the client's mutex. A
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex. A
  * bounded number of requests is in flight. After a retryable failure, the reads without a reply are
  * sent again as the retry policy allows.
  */
@@ -33,10 +33,9 @@ struct _Fetch
 {
   CuratorOp op;
   CuratorRetryLoop loop;
-  CuratorFetchKind kind;
-  GPtrArray *paths; /* a reference */
-  GArray *results;  /* CuratorFetched */
-  Slot *slots;
+  CuratorFetchPlan plan CURATOR_GUARDED; /* kind and paths: of this batch */
+  GArray *results CURATOR_GUARDED;       /* CuratorFetched */
+  Slot *slots CURATOR_GUARDED;
   guint next CURATOR_GUARDED; /* index of the next path to read in this try */
   guint in_flight CURATOR_GUARDED;
   guint n_answered CURATOR_GUARDED;
@@ -53,21 +52,21 @@ clear_fetched (gpointer data)
 
 static void send_more (Fetch *fetch) CURATOR_LOCKED;
 
-static void
+static CURATOR_LOCKED void
 take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZkReply *reply)
 {
   fetched->rc = rc;
   if (rc != ZOK)
     return;
-  if (fetch->kind != CURATOR_FETCH_CHILDREN)
+  if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
     fetched->stat = *reply->stat;
-  if (fetch->kind == CURATOR_FETCH_DATA)
+  if (fetch->plan.kind == CURATOR_FETCH_DATA)
     {
       g_autoptr (GBytes) read =
           g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
       fetched->data = curator_payload_unpack (fetch->op.client, read);
     }
-  if (fetch->kind != CURATOR_FETCH_CHILDREN)
+  if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
     return;
   fetched->children = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; reply->children != NULL && i < reply->children->count; i++)
@@ -99,13 +98,13 @@ static CURATOR_LOCKED void
 send_one (Fetch *fetch, guint i)
 {
   Slot *slot = &fetch->slots[i];
-  const char *path = g_ptr_array_index (fetch->paths, i);
+  const char *path = g_ptr_array_index (fetch->plan.paths, i);
   CuratorSession *session = fetch->op.client->session;
 
   fetch->in_flight++;
-  slot->request = fetch->kind == CURATOR_FETCH_STAT
+  slot->request = fetch->plan.kind == CURATOR_FETCH_STAT
                       ? curator_request_exists (session, path, FALSE, on_reply, slot)
-                  : fetch->kind == CURATOR_FETCH_DATA
+                  : fetch->plan.kind == CURATOR_FETCH_DATA
                       ? curator_request_get (session, path, FALSE, on_reply, slot)
                       : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
@@ -114,7 +113,7 @@ static CURATOR_LOCKED void
 fetch_give_up (gpointer data, int rc)
 {
   Fetch *fetch = data;
-  const char *path = g_ptr_array_index (fetch->paths, 0);
+  const char *path = g_ptr_array_index (fetch->plan.paths, 0);
   curator_op_finish (&fetch->op, NULL,
                      curator_request_error (fetch->op.client, rc, "reading",
                                             curator_client_user_path (fetch->op.client, path),
@@ -122,10 +121,71 @@ fetch_give_up (gpointer data, int rc)
 }
 
 static CURATOR_LOCKED void
+fetch_go (gpointer data)
+{
+  Fetch *fetch = data;
+  fetch->failure = ZOK;
+  fetch->next = 0;
+  send_more (fetch);
+}
+
+static CURATOR_LOCKED void
+begin_batch (Fetch *fetch)
+{
+  const guint n = fetch->plan.paths->len;
+
+  fetch->results = g_array_sized_new (FALSE, TRUE, sizeof (CuratorFetched), n);
+  g_array_set_clear_func (fetch->results, clear_fetched);
+  g_array_set_size (fetch->results, n);
+  fetch->slots = g_new0 (Slot, n);
+  fetch->n_answered = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      fetch->slots[i].fetch = fetch;
+      fetch->slots[i].index = i;
+    }
+  if (n > 0)
+    curator_retry_loop_begin (&fetch->loop);
+  else
+    send_more (fetch);
+}
+
+static void
+clear_batch (Fetch *fetch)
+{
+  curator_not_shared ();
+  g_clear_pointer (&fetch->plan.paths, g_ptr_array_unref);
+  g_clear_pointer (&fetch->results, g_array_unref);
+  g_clear_pointer (&fetch->slots, g_free);
+}
+
+static CURATOR_LOCKED void
+end_batch (Fetch *fetch)
+{
+  CuratorFetchPlan *plan = &fetch->plan;
+  GArray *read = g_steal_pointer (&fetch->results);
+  gpointer result = NULL;
+  GError *error = NULL;
+
+  clear_batch (fetch);
+  if (plan->next == NULL)
+    {
+      curator_op_finish (&fetch->op, read, NULL);
+      return;
+    }
+  plan->paths = plan->next (plan->reading, read, &plan->kind, &result, &error);
+  g_array_unref (read);
+  if (plan->paths != NULL)
+    begin_batch (fetch);
+  else
+    curator_op_finish (&fetch->op, result, error);
+}
+
+static CURATOR_LOCKED void
 send_more (Fetch *fetch)
 {
   while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
-         && fetch->next < fetch->paths->len)
+         && fetch->next < fetch->plan.paths->len)
     {
       const guint i = fetch->next++;
       if (!fetch->slots[i].answered)
@@ -142,27 +202,18 @@ send_more (Fetch *fetch)
       curator_retry_loop_stop (&fetch->loop);
       fetch_give_up (fetch, fetch->failure);
     }
-  else if (fetch->n_answered == fetch->paths->len)
+  else if (fetch->n_answered == fetch->plan.paths->len)
     {
       curator_retry_loop_stop (&fetch->loop);
-      curator_op_finish (&fetch->op, g_steal_pointer (&fetch->results), NULL);
+      end_batch (fetch);
     }
-}
-
-static CURATOR_LOCKED void
-fetch_go (gpointer data)
-{
-  Fetch *fetch = data;
-  fetch->failure = ZOK;
-  fetch->next = 0;
-  send_more (fetch);
 }
 
 /* Nobody is waited for but the server. */
 static CURATOR_LOCKED GError *
 fetch_timed_out (CuratorOp *op)
 {
-  const char *path = g_ptr_array_index (((Fetch *) op)->paths, 0);
+  const char *path = g_ptr_array_index (((Fetch *) op)->plan.paths, 0);
   return curator_unanswered_error (op->client, "reading",
                                    curator_client_user_path (op->client, path), op->begun_us);
 }
@@ -173,7 +224,7 @@ fetch_cancel (CuratorOp *op, GError *reason)
   Fetch *fetch = (Fetch *) op;
 
   curator_retry_loop_stop (&fetch->loop);
-  for (guint i = 0; i < fetch->paths->len; i++)
+  for (guint i = 0; i < fetch->plan.paths->len; i++)
     g_clear_pointer (&fetch->slots[i].request, curator_request_forget);
   curator_op_finish (op, NULL, reason);
 }
@@ -182,27 +233,35 @@ static void
 fetch_finalize (CuratorOp *op)
 {
   Fetch *fetch = (Fetch *) op;
-  g_ptr_array_unref (fetch->paths);
-  g_clear_pointer (&fetch->results, g_array_unref);
-  g_free (fetch->slots);
+  clear_batch (fetch);
+  g_clear_pointer (&fetch->plan.reading, fetch->plan.free_reading);
 }
 
-CURATOR_DESTROY_FUNC (free_results, g_array_unref)
-
-static void
-prepare_slots (Fetch *fetch)
+/* The server shows containers and nodes with a time to live as owned by sessions that cannot be. */
+gboolean
+curator_fetched_is_owned (const CuratorFetched *fetched)
 {
-  const guint n = fetch->paths->len;
+  const gint64 owner = fetched->stat.ephemeralOwner;
+  return fetched->rc == ZOK ? owner != 0 && owner != G_MININT64 && (guint64) owner >> 56 != 0xff
+                            : fetched->rc != ZNONODE;
+}
 
-  fetch->results = g_array_sized_new (FALSE, TRUE, sizeof (CuratorFetched), n);
-  g_array_set_clear_func (fetch->results, clear_fetched);
-  g_array_set_size (fetch->results, n);
-  fetch->slots = g_new0 (Slot, n);
-  for (guint i = 0; i < n; i++)
-    {
-      fetch->slots[i].fetch = fetch;
-      fetch->slots[i].index = i;
-    }
+CuratorOp *
+curator_fetch_start (CuratorClient *client, gint64 deadline_us, const CuratorFetchPlan *plan,
+                     CuratorOpDone done, gpointer data)
+{
+  static const CuratorOpClass klass = { .cancel = fetch_cancel,
+                                        .timed_out = fetch_timed_out,
+                                        .finalize = fetch_finalize };
+  Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, deadline_us, done, data);
+
+  curator_client_lock (client);
+  fetch->plan = *plan;
+  curator_retry_loop_init (&fetch->loop, client, fetch_go, fetch_give_up, fetch);
+  if (curator_op_begin (&fetch->op))
+    begin_batch (fetch);
+  curator_client_unlock (client);
+  return &fetch->op;
 }
 
 /* The operation may outlive the call, so it has its own copy. */
@@ -215,42 +274,17 @@ copy_paths (GPtrArray *paths)
   return copy;
 }
 
-/* The server shows containers and nodes with a time to live as owned by sessions that cannot be. */
-gboolean
-curator_fetched_is_owned (const CuratorFetched *fetched)
-{
-  const gint64 owner = fetched->stat.ephemeralOwner;
-  return fetched->rc == ZOK ? owner != 0 && owner != G_MININT64 && (guint64) owner >> 56 != 0xff
-                            : fetched->rc != ZNONODE;
-}
-
 GArray *
 curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths, GError **error)
 {
-  static const CuratorOpClass klass = { .cancel = fetch_cancel,
-                                        .timed_out = fetch_timed_out,
-                                        .finalize = fetch_finalize,
-                                        .free_result = free_results };
-  CuratorClient *client = limits->client;
   CuratorAwait await;
   gpointer result = NULL;
 
-  if (!curator_client_check_usable (client, error))
+  if (!curator_client_check_usable (limits->client, error))
     return NULL;
-  if (paths->len == 0)
-    return g_array_new (FALSE, TRUE, sizeof (CuratorFetched));
-  curator_await_init (&await, client);
-  Fetch *fetch = curator_op_alloc (sizeof *fetch, &klass, client, limits->deadline_us,
-                                   curator_await_done, &await);
-  fetch->kind = kind;
-  fetch->paths = copy_paths (paths);
-  prepare_slots (fetch);
-  curator_client_lock (client);
-  if (curator_op_begin (&fetch->op))
-    {
-      curator_retry_loop_init (&fetch->loop, client, fetch_go, fetch_give_up, fetch);
-      curator_retry_loop_begin (&fetch->loop);
-    }
-  curator_client_unlock (client);
-  return curator_await_op (&await, &fetch->op, limits->cancellable, &result, error) ? result : NULL;
+  curator_await_init (&await, limits->client);
+  const CuratorFetchPlan plan = { .kind = kind, .paths = copy_paths (paths) };
+  CuratorOp *op =
+      curator_fetch_start (limits->client, limits->deadline_us, &plan, curator_await_done, &await);
+  return curator_await_op (&await, op, limits->cancellable, &result, error) ? result : NULL;
 }

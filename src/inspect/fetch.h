@@ -1,8 +1,9 @@
-/* Reads a batch of nodes, with many requests in flight. Any thread; takes the client's mutex. */
+/* Reads batches of nodes, with many requests in flight. Any thread; takes the client's mutex. */
 #pragma once
 
 #include "core/async.h"
 #include "core/client-record.h"
+#include "core/op.h"
 
 typedef enum
 {
@@ -21,6 +22,25 @@ typedef struct
 
 /* With the Stat: a session owns the node, or it may not be read. */
 gboolean curator_fetched_is_owned (const CuratorFetched *fetched);
+
+/* What is read in batches. */
+typedef struct
+{
+  CuratorFetchKind kind; /* of the first batch, like paths */
+  GPtrArray *paths;      /* full paths; the plan's reference */
+  /* Called with the client's mutex held. Takes what has been read, one CuratorFetched for each path, in order.
+   * Returns the paths to read next, a reference, and sets their kind; NULL at the end, with either result or
+   * error. NULL: there is one batch, and the result is what curator_fetch() returns. */
+  GPtrArray *(*next) (gpointer reading, GArray *read, CuratorFetchKind *kind, gpointer *result,
+                      GError **error);
+  gpointer reading;
+  GDestroyNotify free_reading;
+} CuratorFetchPlan;
+
+/* Takes what is in plan. Fails as curator_fetch() and plan->next do. */
+CuratorOp *curator_fetch_start (CuratorClient *client, gint64 deadline_us,
+                                const CuratorFetchPlan *plan, CuratorOpDone done,
+                                gpointer data) CURATOR_UNLOCKED;
 
 /* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
  * with error if the retry policy gives up, the client is closed, or the server refuses the client rather

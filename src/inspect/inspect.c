@@ -1,7 +1,7 @@
 /* Inspects one lock path: lists, sorts and reads its nodes, and finds the holders.
  *
- * Mirrors getParticipantNodes(), with more detail. Threads: any; takes the client's mutex only to
- * read nodes.
+ * Mirrors getParticipantNodes(), with more detail. Threads: any; each answer is taken under the
+ * client's mutex.
  */
 #include "curator/inspect.h"
 
@@ -9,6 +9,7 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
+#include "core/await.h"
 #include "core/namespace.h"
 #include "core/zk_error.h"
 #include "inspect/fetch.h"
@@ -21,28 +22,72 @@
 /* A folder of lock nodes. A semaphore has two. */
 typedef struct
 {
-  char *path; /* full */
-  gboolean exists;
+  char *path;          /* full */
   GPtrArray *children; /* a reference; NULL if it does not exist */
   gint64 next_number;
+  CuratorQueueKeyFunc key;
+  CuratorParticipantKind kind; /* of its nodes; READ for those of a read-write lock */
+  CuratorQueue queue;
 } Folder;
 
-static void
-folder_clear (Folder *folder)
+enum
 {
-  g_free (folder->path);
-  g_clear_pointer (&folder->children, g_ptr_array_unref);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Folder, folder_clear)
+  TOP,
+  LEASES,
+  TURNS,
+  N_FOLDERS
+};
 
-static gboolean
-check_rc (int rc, const CuratorLimits *limits, const char *path, GError **error)
+typedef struct
 {
-  if (rc == ZOK || rc == ZNONODE)
-    return TRUE;
-  g_propagate_error (error, curator_error_from_zk (
-                                rc, "inspecting", curator_client_user_path (limits->client, path)));
-  return FALSE;
+  enum
+  {
+    READ_CHILDREN,
+    READ_FOLDER,
+    READ_NODES,
+    READ_OTHERS,
+    READ_ALL
+  } what;
+  int folder;
+} Step;
+
+static const Step queue_steps[] = {
+  { READ_CHILDREN, TOP }, { READ_FOLDER, TOP }, { READ_NODES, TOP },
+  { READ_OTHERS, TOP },   { READ_ALL, TOP },
+};
+
+/* Instead of the nodes of the top. Turns are read after leases: a contender without a turn has its leases by
+ * then. */
+static const Step semaphore_steps[] = {
+  { READ_CHILDREN, LEASES }, { READ_FOLDER, LEASES }, { READ_CHILDREN, TURNS },
+  { READ_FOLDER, TURNS },    { READ_NODES, LEASES },  { READ_NODES, TURNS },
+  { READ_OTHERS, TOP },      { READ_ALL, TOP },
+};
+
+typedef struct
+{
+  CuratorClient *client; /* the operation's */
+  CuratorInspection *inspection;
+  Folder folders[N_FOLDERS];
+  const Step *step;
+  GPtrArray *paths; /* that are being read */
+} Reading;
+
+static void
+reading_free (gpointer data)
+{
+  Reading *reading = data;
+
+  for (int i = 0; i < N_FOLDERS; i++)
+    {
+      Folder *folder = &reading->folders[i];
+      g_free (folder->path);
+      g_clear_pointer (&folder->children, g_ptr_array_unref);
+      curator_queue_clear (&folder->queue);
+    }
+  g_clear_pointer (&reading->inspection, curator_inspection_unref);
+  g_clear_pointer (&reading->paths, g_ptr_array_unref);
+  g_free (reading);
 }
 
 /* A sequential node gets the number of creates so far. The cversion in a Stat counts deletes too:
@@ -51,33 +96,6 @@ static gint64
 next_number_of (const struct Stat *stat)
 {
   return (gint64) (((guint32) stat->cversion + (guint32) stat->numChildren) / 2);
-}
-
-static gboolean
-folder_read (Folder *folder, const CuratorLimits *limits, GError **error)
-{
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-  g_ptr_array_add (paths, folder->path);
-  g_autoptr (GArray) listed = curator_fetch (limits, CURATOR_FETCH_CHILDREN, paths, error);
-  g_autoptr (GArray) read =
-      listed != NULL ? curator_fetch (limits, CURATOR_FETCH_DATA, paths, error) : NULL;
-
-  if (read == NULL)
-    return FALSE;
-  const CuratorFetched *children = &g_array_index (listed, CuratorFetched, 0);
-  const CuratorFetched *data = &g_array_index (read, CuratorFetched, 0);
-  if (!check_rc (children->rc, limits, folder->path, error)
-      || !check_rc (data->rc, limits, folder->path, error))
-    {
-      return FALSE;
-    }
-  folder->exists = children->rc == ZOK && data->rc == ZOK;
-  if (folder->exists)
-    {
-      folder->children = g_ptr_array_ref (children->children);
-      folder->next_number = next_number_of (&data->stat);
-    }
-  return TRUE;
 }
 
 static void
@@ -89,8 +107,9 @@ add_foreign_name (CuratorInspection *inspection, const Folder *folder, const cha
 }
 
 static void
-add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQueue *queue)
+add_foreign (CuratorInspection *inspection, const Folder *folder)
 {
+  const CuratorQueue *queue = &folder->queue;
   g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
 
   for (gsize i = 0; i < queue->n_names; i++)
@@ -103,9 +122,15 @@ add_foreign (CuratorInspection *inspection, const Folder *folder, const CuratorQ
     }
 }
 
-static void
-fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched)
+/* Adds the node that was read as number i. */
+static CuratorParticipant *
+add_participant (const Reading *reading, guint i, CuratorParticipantKind kind,
+                 const CuratorFetched *fetched)
 {
+  const char *path = g_ptr_array_index (reading->paths, i);
+  CuratorParticipant *participant = curator_inspection_add (reading->inspection, kind);
+
+  participant->node_path = g_strdup (curator_client_user_path (reading->client, path));
   participant->is_readable = fetched->rc == ZOK;
   participant->data =
       fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
@@ -115,6 +140,7 @@ fill_participant (CuratorParticipant *participant, const CuratorFetched *fetched
       participant->czxid = fetched->stat.czxid;
       participant->ctime_ms = fetched->stat.ctime;
     }
+  return participant;
 }
 
 static CuratorParticipantKind
@@ -126,41 +152,40 @@ kind_of_node (CuratorParticipantKind kind, const char *name)
   return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
 }
 
-/* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
-static gboolean
-add_nodes (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *folder,
-           CuratorQueueKeyFunc key, CuratorParticipantKind kind, GError **error)
+/* Sorts the lock nodes of a folder. Returns their full paths. */
+static GPtrArray *
+sort_nodes (CuratorInspection *inspection, Folder *folder)
 {
-  g_auto (CuratorQueue) queue = { 0 };
-  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
 
-  if (!folder->exists)
-    return TRUE;
-  curator_queue_init (&queue, (const char *const *) folder->children->pdata, folder->children->len,
-                      key, NULL);
+  if (folder->children == NULL)
+    return paths;
+  curator_queue_init (&folder->queue, (const char *const *) folder->children->pdata,
+                      folder->children->len, folder->key, NULL);
   inspection->digest += curator_grammar_digest (folder->children);
   inspection->is_exhausted =
       inspection->is_exhausted || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
-  add_foreign (inspection, folder, &queue);
-  for (gsize i = 0; i < queue.n_names; i++)
-    g_ptr_array_add (paths, curator_path_join (folder->path, queue.names[i]));
-  g_autoptr (GArray) nodes = curator_fetch (limits, CURATOR_FETCH_DATA, paths, error);
-  if (nodes == NULL)
-    return FALSE;
-  for (guint i = 0; i < nodes->len; i++)
+  add_foreign (inspection, folder);
+  for (gsize i = 0; i < folder->queue.n_names; i++)
+    g_ptr_array_add (paths, curator_path_join (folder->path, folder->queue.names[i]));
+  return paths;
+}
+
+/* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
+static void
+add_nodes (const Reading *reading, const Folder *folder, GArray *read)
+{
+  for (guint i = 0; i < read->len; i++)
     {
-      const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
+      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
+      const char *name = folder->queue.names[i];
       if (fetched->rc == ZNONODE)
         continue;
-      CuratorParticipant *participant =
-          curator_inspection_add (inspection, kind_of_node (kind, queue.names[i]));
-      participant->node_path =
-          g_strdup (curator_client_user_path (limits->client, g_ptr_array_index (paths, i)));
-      curator_queue_parse_number (key (queue.names[i], NULL), &participant->number);
-      fill_participant (participant, fetched);
+      CuratorParticipant *one =
+          add_participant (reading, i, kind_of_node (folder->kind, name), fetched);
+      curator_queue_parse_number (folder->key (name, NULL), &one->number);
     }
-  return TRUE;
 }
 
 /* A writer holds if it is first. A reader holds if no writer is before it, except a first writer
@@ -205,6 +230,15 @@ first_turn (const CuratorInspection *inspection)
   return NULL;
 }
 
+/* Pending leases go behind the holders. */
+static int
+compare_held (gconstpointer a, gconstpointer b)
+{
+  const CuratorParticipant *left = *(const CuratorParticipant *const *) a;
+  const CuratorParticipant *right = *(const CuratorParticipant *const *) b;
+  return (int) left->position - (int) right->position;
+}
+
 /* The first in the queue has the turn: it creates its leases and keeps the turn until they are
  * granted. So a lease of its session that is newer than its turn is not granted yet. */
 static void
@@ -225,24 +259,21 @@ mark_semaphore_holders (CuratorInspection *inspection)
       one->position = one->is_holder ? 0 : 1;
       inspection->n_holders += one->is_holder;
     }
+  g_ptr_array_sort (inspection->participants, compare_held);
 }
 
-/* Pending leases go behind the holders. */
-static int
-compare_held (gconstpointer a, gconstpointer b)
+static void
+begin_semaphore (Reading *reading)
 {
-  const CuratorParticipant *left = *(const CuratorParticipant *const *) a;
-  const CuratorParticipant *right = *(const CuratorParticipant *const *) b;
-  return (int) left->position - (int) right->position;
-}
+  CuratorInspection *inspection = reading->inspection;
+  const Folder *top = &reading->folders[TOP];
 
-static gboolean
-inspect_semaphore (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *top,
-                   GError **error)
-{
-  g_auto (Folder) leases = { .path = curator_path_join (top->path, CURATOR_LEASES_NAME) };
-  g_auto (Folder) turns = { .path = curator_path_join (top->path, CURATOR_TURNS_NAME) };
-
+  reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
+                                       .key = curator_grammar_lease_key,
+                                       .kind = CURATOR_PARTICIPANT_LEASE };
+  reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
+                                      .key = curator_grammar_mutex_key,
+                                      .kind = CURATOR_PARTICIPANT_TURN };
   inspection->digest = curator_grammar_digest (top->children);
   for (guint i = 0; i < top->children->len; i++)
     {
@@ -250,40 +281,36 @@ inspect_semaphore (CuratorInspection *inspection, const CuratorLimits *limits, c
       if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
         add_foreign_name (inspection, top, name);
     }
-  /* Turns are read after leases: a contender without a turn has its leases by then. */
-  if (!folder_read (&leases, limits, error) || !folder_read (&turns, limits, error)
-      || !add_nodes (inspection, limits, &leases, curator_grammar_lease_key,
-                     CURATOR_PARTICIPANT_LEASE, error)
-      || !add_nodes (inspection, limits, &turns, curator_grammar_mutex_key,
-                     CURATOR_PARTICIPANT_TURN, error))
-    {
-      return FALSE;
-    }
-  mark_semaphore_holders (inspection);
-  g_ptr_array_sort (inspection->participants, compare_held);
-  return TRUE;
+  reading->step = semaphore_steps;
 }
 
-static gboolean
-inspect_queue (CuratorInspection *inspection, const CuratorLimits *limits, const Folder *top,
-               GError **error)
+static void
+begin_queue (Folder *top, CuratorLockKind kind)
 {
-  const gboolean is_rw = inspection->kind == CURATOR_LOCK_KIND_READ_WRITE;
-  const gboolean is_latch = inspection->kind == CURATOR_LOCK_KIND_LEADER_LATCH;
+  const gboolean is_rw = kind == CURATOR_LOCK_KIND_READ_WRITE;
+  const gboolean is_latch = kind == CURATOR_LOCK_KIND_LEADER_LATCH;
 
-  if (!add_nodes (inspection, limits, top,
-                  is_rw      ? curator_grammar_rw_key
-                  : is_latch ? curator_grammar_latch_key
-                             : curator_grammar_mutex_key,
-                  is_rw      ? CURATOR_PARTICIPANT_READ
-                  : is_latch ? CURATOR_PARTICIPANT_LATCH
-                             : CURATOR_PARTICIPANT_MUTEX,
-                  error))
-    {
-      return FALSE;
-    }
-  mark_queue_holders (inspection);
-  return TRUE;
+  top->key = is_rw      ? curator_grammar_rw_key
+             : is_latch ? curator_grammar_latch_key
+                        : curator_grammar_mutex_key;
+  top->kind = is_rw      ? CURATOR_PARTICIPANT_READ
+              : is_latch ? CURATOR_PARTICIPANT_LATCH
+                         : CURATOR_PARTICIPANT_MUTEX;
+}
+
+/* The folder has been read: the recipe is known. */
+static void
+begin_nodes (Reading *reading, Folder *top)
+{
+  const GPtrArray *children = top->children;
+  CuratorInspection *inspection = reading->inspection;
+
+  if (children != NULL)
+    inspection->kind = curator_grammar_kind ((const char *const *) children->pdata, children->len);
+  if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
+    begin_semaphore (reading);
+  else
+    begin_queue (top, inspection->kind);
 }
 
 static int
@@ -295,49 +322,125 @@ compare_odd (gconstpointer a, gconstpointer b)
 }
 
 /* Adds the nodes of other programs that are somebody's. Whether one of them holds is not known. */
-static gboolean
-add_others (CuratorInspection *inspection, const CuratorLimits *limits, GError **error)
+static void
+add_others (const Reading *reading, GArray *read)
 {
-  g_autoptr (GPtrArray) odd = g_steal_pointer (&inspection->odd);
-  g_ptr_array_sort (odd, compare_odd);
-  g_autoptr (GArray) nodes = curator_fetch (limits, CURATOR_FETCH_DATA, odd, error);
+  CuratorInspection *inspection = reading->inspection;
 
-  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+  for (guint i = 0; i < read->len; i++)
     {
-      const CuratorFetched *fetched = &g_array_index (nodes, CuratorFetched, i);
+      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
       if (!curator_fetched_is_owned (fetched))
         continue;
-      const char *path = g_ptr_array_index (odd, i);
-      CuratorParticipant *other = curator_inspection_add (inspection, CURATOR_PARTICIPANT_OTHER);
-      other->node_path = g_strdup (curator_client_user_path (limits->client, path));
-      other->number = curator_grammar_number_of (path);
-      fill_participant (other, fetched);
+      CuratorParticipant *other = add_participant (reading, i, CURATOR_PARTICIPANT_OTHER, fetched);
+      other->number = curator_grammar_number_of (other->node_path);
     }
   if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
     inspection->kind = CURATOR_LOCK_KIND_OTHER;
-  return nodes != NULL;
+}
+
+static gboolean
+take_folder (Reading *reading, const Step *step, const CuratorFetched *fetched, GError **error)
+{
+  Folder *folder = &reading->folders[step->folder];
+
+  if (fetched->rc != ZOK && fetched->rc != ZNONODE)
+    {
+      const char *path = curator_client_user_path (reading->client, folder->path);
+      g_propagate_error (error, curator_error_from_zk (fetched->rc, "inspecting", path));
+      return FALSE;
+    }
+  if (fetched->rc != ZOK)
+    g_clear_pointer (&folder->children, g_ptr_array_unref);
+  else if (step->what == READ_CHILDREN)
+    folder->children = g_ptr_array_ref (fetched->children);
+  else
+    folder->next_number = next_number_of (&fetched->stat);
+  if (step->what == READ_FOLDER && step->folder == TOP)
+    begin_nodes (reading, folder);
+  return TRUE;
+}
+
+/* What was read in the present step; goes on to the next one. */
+static gboolean
+take (Reading *reading, GArray *read, GError **error)
+{
+  const Step *step = reading->step++;
+
+  if (step->what == READ_NODES)
+    add_nodes (reading, &reading->folders[step->folder], read);
+  else if (step->what == READ_OTHERS)
+    add_others (reading, read);
+  else
+    return take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error);
+  return TRUE;
+}
+
+static GPtrArray *
+paths_of_step (Reading *reading)
+{
+  CuratorInspection *inspection = reading->inspection;
+  Folder *folder = &reading->folders[reading->step->folder];
+
+  if (reading->step->what == READ_NODES)
+    return sort_nodes (inspection, folder);
+  if (reading->step->what == READ_OTHERS)
+    {
+      if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
+        mark_semaphore_holders (inspection);
+      else
+        mark_queue_holders (inspection);
+      g_ptr_array_sort (inspection->odd, compare_odd);
+      return g_steal_pointer (&inspection->odd);
+    }
+  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (paths, g_strdup (folder->path));
+  return paths;
+}
+
+static GPtrArray *
+next_step (gpointer data, GArray *read, CuratorFetchKind *kind, gpointer *result, GError **error)
+{
+  Reading *reading = data;
+
+  if (!take (reading, read, error))
+    return NULL;
+  g_clear_pointer (&reading->paths, g_ptr_array_unref);
+  if (reading->step->what == READ_ALL)
+    {
+      g_ptr_array_add (reading->inspection->foreign, NULL);
+      *result = g_steal_pointer (&reading->inspection);
+      return NULL;
+    }
+  *kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
+  reading->paths = paths_of_step (reading);
+  return g_ptr_array_ref (reading->paths);
+}
+
+static CURATOR_UNLOCKED CuratorOp *
+start (CuratorClient *client, const char *path, gint64 deadline_us, CuratorOpDone done,
+       gpointer data)
+{
+  Reading *reading = g_new0 (Reading, 1);
+
+  reading->client = client;
+  reading->inspection = curator_inspection_new (path);
+  reading->folders[TOP].path = curator_client_full_path (client, path);
+  reading->step = queue_steps;
+  const CuratorFetchPlan plan = { CURATOR_FETCH_CHILDREN, paths_of_step (reading), next_step,
+                                  reading, reading_free };
+  return curator_fetch_start (client, deadline_us, &plan, done, data);
 }
 
 CuratorInspection *
 curator_inspect_within (const CuratorLimits *limits, const char *path, GError **error)
 {
-  g_auto (Folder) top = { .path = curator_client_full_path (limits->client, path) };
+  CuratorAwait await;
+  gpointer inspection = NULL;
 
-  if (!folder_read (&top, limits, error))
-    return NULL;
-  g_autoptr (CuratorInspection) inspection = curator_inspection_new (path);
-  inspection->kind = top.exists ? curator_grammar_kind ((const char *const *) top.children->pdata,
-                                                        top.children->len)
-                                : CURATOR_LOCK_KIND_NONE;
-  const gboolean is_semaphore = inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE;
-  if (!(is_semaphore ? inspect_semaphore (inspection, limits, &top, error)
-                     : inspect_queue (inspection, limits, &top, error))
-      || !add_others (inspection, limits, error))
-    {
-      return NULL;
-    }
-  g_ptr_array_add (inspection->foreign, NULL);
-  return g_steal_pointer (&inspection);
+  curator_await_init (&await, limits->client);
+  CuratorOp *op = start (limits->client, path, limits->deadline_us, curator_await_done, &await);
+  return curator_await_op (&await, op, limits->cancellable, &inspection, error) ? inspection : NULL;
 }
 
 CuratorInspection *
@@ -352,4 +455,37 @@ curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
                  && curator_limits_init (&limits, client, timeout_ms, cancellable, error)
              ? curator_inspect_within (&limits, path, error)
              : NULL;
+}
+
+CURATOR_DESTROY_FUNC (unref_client, curator_client_unref)
+
+static void
+deliver (GCallback callback, gpointer client, gpointer inspection, const GError *error,
+         gpointer user_data)
+{
+  ((CuratorInspectCallback) callback) (client, inspection, error, user_data);
+}
+
+void
+curator_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
+                       GCancellable *cancellable, CuratorInspectCallback callback,
+                       gpointer user_data)
+{
+  CURATOR_INSIDE_GATE;
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
+                                           deliver, G_CALLBACK (callback), user_data);
+  GError *error = NULL;
+
+  if (!curator_path_validate (path, &error)
+      || !curator_check_call (client, timeout_ms, cancellable, &error))
+    {
+      curator_async_refuse (async, error);
+      return;
+    }
+  curator_async_started (
+      async,
+      start (client, path, curator_call_deadline (client, timeout_ms), curator_async_done, async),
+      cancellable);
 }

@@ -363,16 +363,13 @@ is_behind_own_session (const Attempt *attempt)
          && curator_local_queue_is_occupied (session, internals->base, internals->lock_name);
 }
 
-CURATOR_DESTROY_FUNC (release_lease, curator_lease_unref)
-
 CuratorOp *
 curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
                                        const CuratorAttemptSpec *spec)
 {
   static const CuratorOpClass klass = { .cancel = curator_attempt_cancel,
                                         .timed_out = curator_attempt_timed_out,
-                                        .finalize = attempt_finalize,
-                                        .free_result = release_lease };
+                                        .finalize = attempt_finalize };
   CuratorClient *client = internals->client;
   Attempt *attempt =
       curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);

@@ -35,7 +35,7 @@ typedef struct
                                   CuratorAttemptHook *hook, CuratorOpDone done, gpointer data);
   gboolean (*is_acquired) (CuratorLock *lock);
   gboolean (*is_owned) (CuratorLock *lock, guint64 owner);
-  char **(*get_participants) (CuratorLock *lock, const CuratorLimits *limits, GError **error);
+  CuratorParticipants (*get_participants) (CuratorLock *lock); /* NULL: it has none of its own */
   /* owner's hold, LOST ones included; NULL if there is none. A new reference. */
   CuratorLease *(*dup_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,

@@ -309,6 +309,14 @@ curator_lock_is_owned_by_current_thread (CuratorLock *lock)
              && lock->klass->is_owned (lock, curator_thread_id ()));
 }
 
+static gboolean
+check_participants (CuratorLock *lock, GError **error)
+{
+  return lock->klass->get_participants != NULL
+         || CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s has no participants of its own",
+                            lock->klass->name);
+}
+
 char **
 curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                     GError **error)
@@ -316,15 +324,55 @@ curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCance
   CuratorLimits limits;
 
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, NULL);
-  if (lock->klass->get_participants == NULL)
+  if (!check_participants (lock, error)
+      || !curator_limits_init (&limits, lock->client, timeout_ms, cancellable, error))
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                   "a %s has no participants of its own", lock->klass->name);
       return NULL;
     }
-  return curator_limits_init (&limits, lock->client, timeout_ms, cancellable, error)
-             ? lock->klass->get_participants (lock, &limits, error)
-             : NULL;
+  const CuratorParticipants those = lock->klass->get_participants (lock);
+  return curator_participants_await (&those, &limits, error);
+}
+
+/* A driver of the user's, which names the participants, is asked where callbacks run. */
+static void
+deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError *error,
+               gpointer user_data)
+{
+  CuratorLock *lock = data;
+  char **nodes = NULL;
+
+  if (check_participants (lock, NULL))
+    {
+      const CuratorParticipants those = lock->klass->get_participants (lock);
+      nodes = curator_participants_take (&those, result, error, NULL);
+    }
+  ((CuratorParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
+                                                user_data);
+}
+
+void
+curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
+                                          GCancellable *cancellable,
+                                          CuratorParticipantNodesCallback callback,
+                                          gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
+                                           deliver_nodes, G_CALLBACK (callback), user_data);
+  GError *error = NULL;
+
+  if (!check_participants (lock, &error)
+      || !curator_check_call (lock->client, timeout_ms, cancellable, &error))
+    {
+      curator_async_refuse (async, error);
+      return;
+    }
+  const CuratorParticipants those = lock->klass->get_participants (lock);
+  const gint64 deadline_us = curator_call_deadline (lock->client, timeout_ms);
+  curator_async_started (
+      async, curator_participants_start (&those, deadline_us, curator_async_done, async),
+      cancellable);
 }
 
 CuratorLease *

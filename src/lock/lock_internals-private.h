@@ -144,17 +144,23 @@ void curator_lock_internals_list (CuratorOp *op) CURATOR_LOCKED;
 void curator_lock_internals_withdraw (CuratorOp *op) CURATOR_LOCKED;
 /* max_leases has changed: every waiter lists again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LOCKED;
-/* The lock nodes as user paths in order, holder first; foreign children are left out. accept
- * (may be NULL) filters by leaf name. */
-char **curator_lock_internals_participants (CuratorLockInternals *internals,
-                                            const CuratorLimits *limits,
-                                            gboolean (*accept) (const char *name),
-                                            GError **error) CURATOR_UNLOCKED;
+/* Whose nodes are the participants of a lock. */
+typedef struct
+{
+  CuratorLockInternals *internals;       /* borrowed */
+  gboolean (*accept) (const char *name); /* filters by leaf name; or NULL */
+  gboolean is_one_node;                  /* a lock without a queue: its node, if there is one */
+} CuratorParticipants;
 
-/* For a lock without a queue: its node, if there is one. */
-char **curator_lock_internals_one_participant (CuratorLockInternals *internals,
-                                               const CuratorLimits *limits,
-                                               GError **error) CURATOR_UNLOCKED;
+/* The lock nodes as user paths in order, holder first; foreign children are left out. */
+char **curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
+                                   GError **error) CURATOR_UNLOCKED;
+/* The same in two steps: what the op ends with, and what take makes of it, which may call the user's
+ * driver. result: taken. */
+CuratorOp *curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
+                                       CuratorOpDone done, gpointer data) CURATOR_UNLOCKED;
+char **curator_participants_take (const CuratorParticipants *those, gpointer result,
+                                  const GError *failure, GError **error);
 
 /* The request of most attempts: a protected ephemeral of the lock's name. Shared, not to be
  * freed. */

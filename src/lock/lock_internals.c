@@ -5,6 +5,7 @@
 #include "lock/lock_internals-private.h"
 
 #include "base/path.h"
+#include "core/await.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
@@ -133,51 +134,72 @@ curator_lock_internals_key (const char *name, gpointer user_data)
   return curator_lock_driver_key (internals->driver, name, internals->lock_name);
 }
 
-char **
-curator_lock_internals_participants (CuratorLockInternals *internals, const CuratorLimits *limits,
-                                     gboolean (*accept) (const char *name), GError **error)
+static char *
+path_to_read (const CuratorParticipants *those)
 {
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result =
-      curator_call (limits, CURATOR_CALL_GET_CHILDREN, internals->base, NULL, 0, NULL, &local);
-  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  const CuratorLockInternals *internals = those->internals;
+  return those->is_one_node ? curator_path_join (internals->base, internals->lock_name)
+                            : g_strdup (internals->base);
+}
+
+CuratorOp *
+curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
+                            CuratorOpDone done, gpointer data)
+{
+  g_autofree char *path = path_to_read (those);
+  return curator_call_start (those->internals->client, deadline_us,
+                             those->is_one_node ? CURATOR_CALL_GET : CURATOR_CALL_GET_CHILDREN,
+                             path, done, data);
+}
+
+static void
+add_queue (const CuratorParticipants *those, const CuratorCallResult *result, GPtrArray *paths)
+{
+  const CuratorLockInternals *internals = those->internals;
+  const char *base = curator_client_user_path (internals->client, internals->base);
   g_auto (CuratorQueue) queue = { 0 };
 
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return NULL;
-    }
-  if (result != NULL)
-    {
-      curator_queue_init (&queue, (const char *const *) result->children->pdata,
-                          result->children->len, curator_lock_internals_key, internals);
-    }
-  const char *base = curator_client_user_path (internals->client, internals->base);
+  curator_queue_init (&queue, (const char *const *) result->children->pdata, result->children->len,
+                      curator_lock_internals_key, those->internals);
   for (gsize i = 0; i < queue.n_names; i++)
     {
-      if (accept == NULL || accept (queue.names[i]))
+      if (those->accept == NULL || those->accept (queue.names[i]))
         g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
     }
-  g_ptr_array_add (paths, NULL);
-  return (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
 }
 
 char **
-curator_lock_internals_one_participant (CuratorLockInternals *internals,
-                                        const CuratorLimits *limits, GError **error)
+curator_participants_take (const CuratorParticipants *those, gpointer data, const GError *failure,
+                           GError **error)
 {
-  g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result =
-      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
+  g_autoptr (CuratorCallResult) result = data;
 
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
+  if (result == NULL && !g_error_matches (failure, CURATOR_ZK_ERROR, ZNONODE))
     {
-      g_propagate_error (error, g_steal_pointer (&local));
+      g_propagate_error (error, g_error_copy (failure));
       return NULL;
     }
-  char **paths = g_new0 (char *, 2);
-  paths[0] = result != NULL ? g_strdup (curator_client_user_path (internals->client, path)) : NULL;
-  return paths;
+  GPtrArray *paths = g_ptr_array_new ();
+  g_autofree char *path = path_to_read (those);
+  if (result != NULL && those->is_one_node)
+    g_ptr_array_add (paths, g_strdup (curator_client_user_path (those->internals->client, path)));
+  else if (result != NULL)
+    add_queue (those, result, paths);
+  g_ptr_array_add (paths, NULL);
+  return (char **) g_ptr_array_free (paths, FALSE);
+}
+
+char **
+curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
+                            GError **error)
+{
+  CuratorAwait await;
+  gpointer result = NULL;
+  g_autoptr (GError) failure = NULL;
+
+  curator_await_init (&await, limits->client);
+  CuratorOp *op =
+      curator_participants_start (those, limits->deadline_us, curator_await_done, &await);
+  curator_await_op (&await, op, limits->cancellable, &result, &failure);
+  return curator_participants_take (those, result, failure, error);
 }

@@ -295,9 +295,7 @@ static CURATOR_UNLOCKED CuratorOp *
 multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
                CuratorOpDone done, gpointer data)
 {
-  static const CuratorOpClass klass = { .cancel = chain_cancel,
-                                        .finalize = chain_finalize,
-                                        .free_result = unref_lease };
+  static const CuratorOpClass klass = { .cancel = chain_cancel, .finalize = chain_finalize };
   CuratorClient *client = lock->client;
 
   if (multi_of (lock)->members->len == 0)

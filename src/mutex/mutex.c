@@ -280,14 +280,11 @@ mutex_is_owned (CuratorLock *lock, guint64 owner)
   return owned;
 }
 
-static char **
-mutex_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError **error)
+static CuratorParticipants
+mutex_get_participants (CuratorLock *lock)
 {
-  CuratorMutex *mutex = mutex_of (lock);
-  return mutex->kind->is_one_node
-             ? curator_lock_internals_one_participant (mutex->internals, limits, error)
-             : curator_lock_internals_participants (mutex->internals, limits, mutex->kind->accept,
-                                                    error);
+  const CuratorMutex *mutex = mutex_of (lock);
+  return (CuratorParticipants){ mutex->internals, mutex->kind->accept, mutex->kind->is_one_node };
 }
 
 static CURATOR_UNLOCKED CuratorLease *

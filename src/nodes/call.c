@@ -1,6 +1,6 @@
-/* A blocking read or write with retries. Mirrors RetryLoop.callWithRetry.
+/* A read or write with retries. Mirrors RetryLoop.callWithRetry.
  *
- * Threads: any may call and waits; every step runs under the client's mutex, like all operations.
+ * Threads: any; every step runs under the client's mutex, like all operations.
  */
 #include "nodes/call.h"
 
@@ -194,29 +194,24 @@ call_finalize (CuratorOp *op)
   g_clear_pointer (&call->bytes, g_bytes_unref);
 }
 
-CURATOR_DESTROY_FUNC (free_result, curator_call_result_free)
-
-CuratorCallResult *
-curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *path, GBytes *bytes,
-              int version, gboolean *ambiguous, GError **error)
+static Call *
+call_new (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind, const char *path,
+          CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = call_cancel,
                                         .timed_out = call_timed_out,
-                                        .finalize = call_finalize,
-                                        .free_result = free_result };
-  CuratorClient *client = limits->client;
-  CuratorAwait await;
-  gpointer result = NULL;
-
-  if (!curator_client_check_usable (client, error))
-    return NULL;
-  curator_await_init (&await, client);
-  Call *call = curator_op_alloc (sizeof *call, &klass, client, limits->deadline_us,
-                                 curator_await_done, &await);
+                                        .finalize = call_finalize };
+  Call *call = curator_op_alloc (sizeof *call, &klass, client, deadline_us, done, data);
   call->kind = kind;
   call->path = g_strdup (path);
-  call->bytes = curator_payload_pack (client, bytes);
-  call->version = version;
+  return call;
+}
+
+static CURATOR_UNLOCKED void
+call_begin (Call *call)
+{
+  CuratorClient *client = call->op.client;
+
   curator_client_lock (client);
   if (curator_op_begin (&call->op))
     {
@@ -224,6 +219,32 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
       curator_retry_loop_begin (&call->loop);
     }
   curator_client_unlock (client);
+}
+
+CuratorOp *
+curator_call_start (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind,
+                    const char *path, CuratorOpDone done, gpointer data)
+{
+  Call *call = call_new (client, deadline_us, kind, path, done, data);
+  call_begin (call);
+  return &call->op;
+}
+
+CuratorCallResult *
+curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *path, GBytes *bytes,
+              int version, gboolean *ambiguous, GError **error)
+{
+  CuratorClient *client = limits->client;
+  CuratorAwait await;
+  gpointer result = NULL;
+
+  if (!curator_client_check_usable (client, error))
+    return NULL;
+  curator_await_init (&await, client);
+  Call *call = call_new (client, limits->deadline_us, kind, path, curator_await_done, &await);
+  call->bytes = curator_payload_pack (client, bytes);
+  call->version = version;
+  call_begin (call);
   curator_op_ref (&call->op);
   const gboolean succeeded =
       curator_await_op (&await, &call->op, limits->cancellable, &result, error);

@@ -1,8 +1,9 @@
-/* A blocking request with retries: the base of the synchronous getters and setters. */
+/* A request with retries: the base of the getters and setters. */
 #pragma once
 
 #include "core/async.h"
 #include "core/client-record.h"
+#include "core/op.h"
 
 typedef enum
 {
@@ -28,5 +29,9 @@ typedef struct
 CuratorCallResult *curator_call (const CuratorLimits *limits, CuratorCallKind kind,
                                  const char *path, GBytes *bytes, int version, gboolean *ambiguous,
                                  GError **error) CURATOR_UNLOCKED;
+/* A get or get_children as an operation, with a CuratorCallResult. */
+CuratorOp *curator_call_start (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind,
+                               const char *path, CuratorOpDone done,
+                               gpointer data) CURATOR_UNLOCKED;
 void curator_call_result_free (CuratorCallResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorCallResult, curator_call_result_free)

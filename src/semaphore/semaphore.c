@@ -186,8 +186,9 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
   CuratorLimits limits;
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SEMAPHORE (semaphore), cancellable, error, NULL);
+  const CuratorParticipants those = { .internals = semaphore->leases };
   return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
-             ? curator_lock_internals_participants (semaphore->leases, &limits, NULL, error)
+             ? curator_participants_await (&those, &limits, error)
              : NULL;
 }
 

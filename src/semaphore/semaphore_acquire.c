@@ -318,8 +318,7 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_u
 {
   static const CuratorOpClass klass = { .cancel = acquire_cancel,
                                         .timed_out = acquire_timed_out,
-                                        .finalize = acquire_finalize,
-                                        .free_result = unref_leases };
+                                        .finalize = acquire_finalize };
   CuratorClient *client = semaphore->client;
   Acquire *acquire = curator_op_alloc (sizeof *acquire, &klass, client, deadline_us, done, data);
 

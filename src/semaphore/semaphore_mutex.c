@@ -122,11 +122,10 @@ sm_is_owned (CuratorLock *lock, guint64 owner)
   return sm_is_acquired (lock);
 }
 
-static char **
-sm_get_participants (CuratorLock *lock, const CuratorLimits *limits, GError **error)
+static CuratorParticipants
+sm_get_participants (CuratorLock *lock)
 {
-  return curator_lock_internals_participants (mutex_of (lock)->semaphore->leases, limits, NULL,
-                                              error);
+  return (CuratorParticipants){ .internals = mutex_of (lock)->semaphore->leases };
 }
 
 static CURATOR_UNLOCKED CuratorLease *

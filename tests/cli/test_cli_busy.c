@@ -1,5 +1,5 @@
 /* Results that come while zkflock's main thread is busy are all there when it looks again, the first of which
- * ends its wait. A stderr that nobody reads keeps it busy. */
+ * ends its wait. A stderr that nobody reads keeps it busy. No other thread of zkflock's asks for them. */
 #include "cli.h"
 
 #include <fcntl.h>
@@ -49,29 +49,51 @@ is_writing (gpointer data)
   return g_str_has_prefix (call, wanted);
 }
 
-/* A thread of that name lists the paths for other kinds. */
+/* Whether all threads but the main one are of the libraries. */
 static gboolean
-is_looking (gpointer data)
+has_one_thread (const Busy *busy)
 {
-  const Busy *busy = data;
   g_autofree char *folder = g_strdup_printf ("/proc/%d/task", (int) busy->cli->pid);
+  g_autofree char *main_thread = g_strdup_printf ("%d", (int) busy->cli->pid);
   g_autoptr (GDir) tasks = g_dir_open (folder, 0, NULL);
   const char *task;
+  int n = 0;
 
   while (tasks != NULL && (task = g_dir_read_name (tasks)) != NULL)
     {
       g_autofree char *file = g_strdup_printf ("task/%s/comm", task);
       g_autofree char *name = file_of (busy, file);
-      if (strcmp (name, "kinds\n") == 0)
-        return TRUE;
+      if (strcmp (task, main_thread) != 0 && !g_str_has_prefix (name, "curator-")
+          && !g_str_has_prefix (name, "zk-"))
+        {
+          print_message ("a thread %s", name);
+          return FALSE;
+        }
+      n++;
     }
-  return FALSE;
+  return n > 1;
 }
 
+/* It has asked for the queue, and for both lists of the look. */
 static gboolean
-has_looked (gpointer data)
+is_looking (gpointer proxy)
 {
-  return !is_looking (data);
+  return proxy_count (proxy, PROXY_GET_CHILDREN) >= 3;
+}
+
+/* Both lists of the look, which goes on. */
+static gboolean
+is_answered (gpointer proxy)
+{
+  g_autoptr (GPtrArray) frames = proxy_log_copy (proxy);
+  int n = 0;
+
+  for (guint i = 0; i < frames->len; i++)
+    {
+      const ProxyFrame *frame = g_ptr_array_index (frames, i);
+      n += frame->type == PROXY_GET_CHILDREN && frame->is_reply;
+    }
+  return n >= 2;
 }
 
 static void
@@ -96,21 +118,22 @@ other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
 
   assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
   fill (busy.err);
-  proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLE_BEFORE);
+  proxy_reset_counts (fixture->proxy);
+  proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REPLY);
   const char *const argv[] = {
     ZKFLOCK, "-Z", fixture_proxy (fixture), "--session-timeout", "40", "-w", WAIT, PATH,
     "true",  NULL
   };
   busy.cli = cli_start_with_stderr ((char *const *) argv, busy.err[1]);
   const gint64 started_ms = wait_now_ms ();
-  assert_true (wait_until (is_looking, &busy, CLI_MS));
+  assert_true (wait_until (is_looking, fixture->proxy, CLI_MS));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (wait_until (is_writing, &busy, CLI_MS));
 
   wait_ms ((int) (started_ms + WAIT_MS + LATER_MS - wait_now_ms ()));
-  assert_true (is_looking (&busy));
+  proxy_log_start (fixture->proxy);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (wait_until (has_looked, &busy, CLI_MS));
+  assert_true (wait_until (is_answered, fixture->proxy, CLI_MS));
   assert_true (is_writing (&busy));
   empty (&busy);
   assert_int_equal (cli_wait (busy.cli, CLI_MS), 69);
@@ -121,11 +144,32 @@ other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
   curator_client_close (client);
 }
 
+/* Its place in the queue and other kinds are known by then. */
+static void
+questions_need_no_thread (void **state)
+{
+  Fixture *fixture = *state;
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/busy-alone");
+  g_autoptr (GError) error = NULL;
+
+  assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+  Busy busy = { .cli = cli_zkflock (fixture_server (fixture), "--verbose", "/busy-alone", "true",
+                                    NULL) };
+  assert_true (cli_wait_text (busy.cli->err, "waiting: 1 of 1", CLI_MS));
+  assert_true (has_one_thread (&busy));
+  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_int_equal (cli_wait (busy.cli, CLI_MS), 0);
+  cli_free (busy.cli);
+  curator_client_close (client);
+}
+
 int
 main (void)
 {
   const struct CMUnitTest tests[] = {
     heal_and_test (other_kinds_are_looked_for_until_the_wait_has_ended),
+    heal_and_test (questions_need_no_thread),
   };
   return cmocka_run_group_tests_name ("busy", tests, fixture_start_slow, fixture_stop);
 }

@@ -737,6 +737,20 @@ test_inspection (void **state)
   assert_true (all[0].session_id == hold.session_id ());
   assert_true (all[0].token == hold.fencing_token ());
   assert_true (all[0].data == "label");
+  std::promise<curator::inspection> later;
+  curator::inspect_async (client, "/cpp/seen", 60s,
+                          [&] (curator::inspection one, const curator::error *failed) {
+                            assert_null (failed);
+                            later.set_value (std::move (one));
+                          });
+  assert_true (later.get_future ().get ().participants ()[0].node_path == hold.node_path ());
+  std::promise<std::vector<std::string>> nodes;
+  lock.writer ().participant_nodes_async (
+      60s, [&] (std::vector<std::string> found, const curator::error *failed) {
+        assert_null (failed);
+        nodes.set_value (std::move (found));
+      });
+  assert_true (nodes.get_future ().get () == std::vector<std::string>{ hold.node_path () });
   const curator::found_locks found = curator::find_locks (client, "/cpp/seen");
   assert_true (found.complete && found.paths == std::vector<std::string>{ "/cpp/seen" });
   const std::vector<curator::inspection> found_all = curator::inspect_all (client, "/cpp/seen");

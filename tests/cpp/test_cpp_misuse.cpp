@@ -197,6 +197,12 @@ of_lock (outcome revocable = returns)
         granted.get ();
       } },
     OP (lockable, participant_nodes, logic, refused, (void) it.participant_nodes ()),
+    { "lockable::participant_nodes_async", logic, refused,
+      [] (Lock &it) {
+        answer seen;
+        it.participant_nodes_async (1ms, seen.callback<std::vector<std::string>> ());
+        seen.get ();
+      } },
     OP (lockable, set_max_hold, logic, returns, it.set_max_hold (1min)),
     OP (lockable, make_revocable, logic, revocable, it.make_revocable ([] {})),
     OP (lockable, make_irrevocable, logic, revocable, it.make_irrevocable ()),
@@ -540,6 +546,12 @@ const std::vector<creation> creations = {
     [] (auto &client, auto &path) { (void) curator::shared_count (client, path, 1); } },
   { "semaphore", [] (auto &client, auto &path) { (void) curator::semaphore (client, path, 1); } },
   { "inspection", [] (auto &client, auto &path) { (void) curator::inspection (client, path); } },
+  { "inspect_async",
+    [] (auto &client, auto &path) {
+      answer seen;
+      curator::inspect_async (client, path, 1ms, seen.callback<curator::inspection> ());
+      seen.get ();
+    } },
   { "find_locks", [] (auto &client, auto &path) { (void) curator::find_locks (client, path); } },
   { "inspect_all", [] (auto &client, auto &path) { (void) curator::inspect_all (client, path); } },
   { "attempt_revoke", [] (auto &client, auto &path) { client.share ().attempt_revoke (path); } },

@@ -3,7 +3,6 @@
 
 #include "base/kind.h"
 #include "base/message.h"
-#include "errands.h"
 
 #include <curator/lock_internals.h>
 
@@ -27,9 +26,13 @@ typedef struct
   const Options *options;
   CuratorClient *client;
   gboolean is_waiting;
-  gboolean is_nested;           /* it waits for a hold that ends after it */
-  guint n_leases;               /* nodes of a semaphore */
-  CuratorInspection *semaphore; /* or NULL */
+  gboolean is_nested;  /* it waits for a hold that ends after it */
+  guint n_leases;      /* nodes of a semaphore */
+  char **path;         /* that is looked at */
+  int n_asked;         /* lists on their way; then both are there, or there is an error */
+  char **nodes;        /* of the path */
+  char **leases;       /* of its folder "leases" */
+  gboolean is_unclear; /* a name of nodes says nothing */
   GCancellable *cancellable;
   char *conflict;
   GError *error;
@@ -37,15 +40,21 @@ typedef struct
   gpointer data;
 } Look;
 
+static guint n_looks; /* not at their end */
+
+static void look_at_path (Look *look);
+
 static void
 look_free (Look *look)
 {
   curator_client_unref (look->client);
   g_object_unref (look->cancellable);
-  g_clear_pointer (&look->semaphore, curator_inspection_unref);
+  g_strfreev (look->nodes);
+  g_strfreev (look->leases);
   g_free (look->conflict);
   g_clear_error (&look->error);
   g_free (look);
+  n_looks--;
 }
 
 static Kind
@@ -56,35 +65,32 @@ kind_of_mode (Mode mode)
                                   : KIND_READ_WRITE;
 }
 
-/* Every sequential node counts as a participant. data: becomes TRUE where a name says nothing. */
+/* Every sequential node counts as a participant. data: becomes TRUE where a name says nothing; or NULL. */
 static const char *
 skip_to_number (CuratorLockDriver *driver, const char *name, const char *lock_name, gpointer data)
 {
   const gsize length = strlen (name);
   gboolean *is_unclear = data;
 
-  *is_unclear = *is_unclear || kind_is_unclear (name);
+  if (is_unclear != NULL)
+    *is_unclear = *is_unclear || kind_is_unclear (name);
   return length > KIND_DIGITS ? name + length - KIND_DIGITS : name;
 }
 
-/* The sequential nodes of a folder, of every kind; none if it cannot be read or does not exist. */
-static char **
-list (CuratorClient *client, const char *path, gboolean *is_unclear, GCancellable *cancellable,
-      GError **error)
+/* Asks for the sequential nodes of a folder, of every kind. */
+static void
+ask (Look *look, const char *path, gboolean *is_unclear, CuratorParticipantNodesCallback callback)
 {
   static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = skip_to_number };
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, is_unclear, NULL);
+  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock =
-      curator_mutex_new_with_driver (client, path, "lock-", 1, driver, error);
-  g_autoptr (GError) local = NULL;
-  char **nodes =
-      lock != NULL ? curator_lock_get_participant_nodes (lock, 0, cancellable, &local) : NULL;
+      curator_mutex_new_with_driver (look->client, path, "lock-", 1, driver, &error);
 
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNOAUTH))
-    return g_new0 (char *, 1);
-  if (local != NULL)
-    g_propagate_error (error, g_steal_pointer (&local));
-  return nodes;
+  if (lock != NULL)
+    curator_lock_get_participant_nodes_async (lock, 0, look->cancellable, callback, look);
+  else
+    callback (NULL, NULL, error, look);
 }
 
 /* The lock of a zkflock around this one: its command would wait for itself. */
@@ -96,35 +102,6 @@ is_around (const Look *look, const char *node)
          && !(look->options->mode == MODE_READ && strstr (node, "__READ__") != NULL)
          && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
 }
-
-typedef struct
-{
-  CuratorClient *client;
-  char *folder;
-  GCancellable *cancellable;
-  char **nodes;        /* NULL with an error */
-  gboolean is_unclear; /* a name says nothing */
-  GError *error;
-} Listing;
-
-static gpointer
-run_listing (gpointer data)
-{
-  Listing *listing = data;
-  listing->nodes = list (listing->client, listing->folder, &listing->is_unclear,
-                         listing->cancellable, &listing->error);
-  return NULL;
-}
-
-static void
-listing_clear (Listing *listing)
-{
-  g_free (listing->folder);
-  g_strfreev (listing->nodes);
-  g_clear_error (&listing->error);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Listing, listing_clear)
 
 /* The kind of a node that is not own, or -1. */
 static int
@@ -154,26 +131,6 @@ find_leases (Look *look, char **nodes)
   return look->n_leases > 0 ? KIND_SEMAPHORE : -1;
 }
 
-/* The kind of a node that only its owner tells from an application's, or -1, perhaps with an error. */
-static int
-find_owned (Look *look, const char *path)
-{
-  g_autoptr (CuratorInspection) lock =
-      curator_inspect (look->client, path, 0, look->cancellable, &look->error);
-  const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
-
-  for (guint i = 0; i < n; i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
-          && kind_is_unclear (curator_participant_get_node_path (one)))
-        {
-          return KIND_OTHER;
-        }
-    }
-  return -1;
-}
-
 static char *
 describe (const Options *options, const char *path, Kind own, Kind other)
 {
@@ -184,56 +141,6 @@ describe (const Options *options, const char *path, Kind own, Kind other)
                           options->paths[1] != NULL ? shown : "it is ",
                           options->paths[1] != NULL ? " is " : "", kind_to_string (other),
                           kind_to_string (own), remedies[other]);
-}
-
-/* Reads both folders at the same time, unless the system has no threads left. */
-static void
-run_listings (Listing *first, Listing *second)
-{
-  GThread *thread = g_thread_try_new ("kinds", run_listing, second, NULL);
-
-  run_listing (first);
-  if (thread != NULL)
-    g_thread_join (thread);
-  else
-    run_listing (second);
-}
-
-/* The conflict on one path, or NULL: perhaps with an error. */
-static char *
-look_at (Look *look, const char *path)
-{
-  const Kind own = kind_of_mode (look->options->mode);
-  g_auto (Listing) nodes = { .client = look->client, .cancellable = look->cancellable };
-  g_auto (Listing) leases = nodes;
-
-  nodes.folder = g_strdup (path);
-  leases.folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
-  run_listings (&nodes, &leases);
-  if (nodes.nodes == NULL || leases.nodes == NULL)
-    {
-      GError **cause = nodes.nodes == NULL ? &nodes.error : &leases.error;
-      g_propagate_error (&look->error, g_steal_pointer (cause));
-      return NULL;
-    }
-  const int held = find_leases (look, leases.nodes);
-  int other = find_other (look, nodes.nodes, own);
-  other = other < 0 && own != KIND_SEMAPHORE ? held : other;
-  if (other < 0 && nodes.is_unclear)
-    other = find_owned (look, path);
-  if (look->is_nested)
-    return g_strdup ("this command runs under that lock already, and would wait for its own end");
-  return other >= 0 ? describe (look->options, path, own, (Kind) other) : NULL;
-}
-
-static void
-run_look (gpointer data)
-{
-  Look *look = data;
-
-  for (char **path = look->options->paths;
-       *path != NULL && look->conflict == NULL && look->error == NULL; path++)
-    look->conflict = look_at (look, *path);
 }
 
 void
@@ -258,42 +165,135 @@ kinds_compare_counts (const Options *options, const CuratorInspection *lock)
 }
 
 static void
-read_counts (gpointer data)
-{
-  Look *look = data;
-  look->semaphore =
-      curator_inspect (look->client, look->options->paths[0], COUNTS_MS, look->cancellable, NULL);
-}
-
-static void
-on_counts_read (gpointer data)
+on_counts (CuratorClient *client, CuratorInspection *semaphore, const GError *error, gpointer data)
 {
   Look *look = data;
 
-  if (look->semaphore != NULL && !g_cancellable_is_cancelled (look->cancellable))
-    kinds_compare_counts (look->options, look->semaphore);
+  if (semaphore != NULL && !g_cancellable_is_cancelled (look->cancellable))
+    kinds_compare_counts (look->options, semaphore);
+  g_clear_pointer (&semaphore, curator_inspection_unref);
   look_free (look);
 }
 
 /* The counts of the others at a semaphore cost further reads, for which nobody waits. */
 static void
-on_looked (gpointer data)
+finish (Look *look)
 {
-  Look *look = data;
   const guint n_own = look->is_waiting ? 0 : 1;
   const gboolean has_others = look->options->mode == MODE_SEMAPHORE && look->n_leases > n_own
                               && look->conflict == NULL && look->error == NULL;
+  const gboolean is_wanted = !g_cancellable_is_cancelled (look->cancellable);
 
-  if (!g_cancellable_is_cancelled (look->cancellable))
+  if (is_wanted)
+    look->done (look->conflict, look->error, look->data);
+  if (is_wanted && has_others)
     {
-      look->done (look->conflict, look->error, look->data);
-      if (has_others)
+      curator_inspect_async (look->client, look->options->paths[0], COUNTS_MS, look->cancellable,
+                             on_counts, look);
+    }
+  else
+    {
+      look_free (look);
+    }
+}
+
+/* other: the kind that was found on this path, or -1. */
+static void
+go_on (Look *look, int other)
+{
+  const Kind own = kind_of_mode (look->options->mode);
+
+  if (look->is_nested)
+    {
+      look->conflict =
+          g_strdup ("this command runs under that lock already, and would wait for its own end");
+    }
+  else if (other >= 0)
+    {
+      look->conflict = describe (look->options, *look->path, own, (Kind) other);
+    }
+  look->path++;
+  if (look->conflict == NULL && look->error == NULL && *look->path != NULL)
+    look_at_path (look);
+  else
+    finish (look);
+}
+
+/* Only its owner tells a node from one of an application's. */
+static void
+on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, gpointer data)
+{
+  Look *look = data;
+  const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
+  int other = -1;
+
+  for (guint i = 0; i < n && other < 0; i++)
+    {
+      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+      if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
+          && kind_is_unclear (curator_participant_get_node_path (one)))
         {
-          errands_run (read_counts, on_counts_read, look);
-          return;
+          other = KIND_OTHER;
         }
     }
-  look_free (look);
+  look->error = error != NULL ? g_error_copy (error) : NULL;
+  g_clear_pointer (&lock, curator_inspection_unref);
+  go_on (look, other);
+}
+
+static void
+on_both_lists (Look *look)
+{
+  const Kind own = kind_of_mode (look->options->mode);
+
+  if (look->error != NULL)
+    {
+      go_on (look, -1);
+      return;
+    }
+  const int held = find_leases (look, look->leases);
+  int other = find_other (look, look->nodes, own);
+  other = other < 0 && own != KIND_SEMAPHORE ? held : other;
+  if (other < 0 && look->is_unclear)
+    curator_inspect_async (look->client, *look->path, 0, look->cancellable, on_owners, look);
+  else
+    go_on (look, other);
+}
+
+/* A folder that cannot be read has no nodes. */
+static void
+take_list (Look *look, char ***list, char **nodes, const GError *error)
+{
+  g_strfreev (*list);
+  *list = g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH) ? g_new0 (char *, 1) : nodes;
+  if (*list == NULL && look->error == NULL)
+    look->error = g_error_copy (error);
+  if (--look->n_asked == 0)
+    on_both_lists (look);
+}
+
+static void
+on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer data)
+{
+  take_list (data, &((Look *) data)->nodes, nodes, error);
+}
+
+static void
+on_leases (CuratorLock *lock, char **nodes, const GError *error, gpointer data)
+{
+  take_list (data, &((Look *) data)->leases, nodes, error);
+}
+
+static void
+look_at_path (Look *look)
+{
+  const char *path = *look->path;
+  g_autofree char *leases = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
+
+  look->is_unclear = FALSE;
+  look->n_asked = 2;
+  ask (look, path, &look->is_unclear, on_nodes);
+  ask (look, leases, NULL, on_leases);
 }
 
 void
@@ -305,8 +305,16 @@ kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,
   *look = (Look){ .options = options,
                   .client = curator_client_ref (client),
                   .is_waiting = is_waiting,
+                  .path = options->paths,
                   .cancellable = g_object_ref (cancellable),
                   .done = done,
                   .data = data };
-  errands_run (run_look, on_looked, look);
+  n_looks++;
+  look_at_path (look);
+}
+
+gboolean
+kinds_is_looking (void)
+{
+  return n_looks > 0;
 }

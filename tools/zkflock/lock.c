@@ -10,7 +10,6 @@
 #include "base/status.h"
 #include "conflict.h"
 #include "contest.h"
-#include "errands.h"
 #include "hold.h"
 #include "kinds.h"
 #include "linger.h"
@@ -20,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -503,9 +503,17 @@ use_lock (Run *run, gboolean *lost)
   return run_command (run, lost);
 }
 
-/* An errand, so that the main thread can bound its time. */
-static void
-close_client (gpointer data)
+static gboolean
+on_closed (gpointer data)
+{
+  Run *run = data;
+  run->closing.is_done = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* Both wait for the server. */
+static void *
+release_and_close (void *data)
 {
   Run *run = data;
   g_autoptr (GError) error = NULL;
@@ -516,13 +524,21 @@ close_client (gpointer data)
       run->closing.unconfirmed = TRUE;
     }
   curator_client_close (run->client);
+  g_idle_add_full (G_PRIORITY_DEFAULT, on_closed, run, NULL);
+  return NULL;
 }
 
+/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends the process
+ * where a filter refuses threads. */
 static void
-on_closed (gpointer data)
+start_to_close (Run *run)
 {
-  Run *run = data;
-  run->closing.is_done = TRUE;
+  pthread_t thread;
+
+  if (pthread_create (&thread, NULL, release_and_close, run) == 0)
+    pthread_detach (thread);
+  else
+    release_and_close (run);
 }
 
 static gboolean
@@ -547,7 +563,9 @@ close_within (Run *run, gint64 bound_ms)
 
   signals_set_handler (on_signal_at_close, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
-  errands_run (close_client, on_closed, run);
+  while (!over && kinds_is_looking ())
+    g_main_context_iteration (NULL, TRUE);
+  start_to_close (run);
   while (!over && !run->closing.is_done)
     g_main_context_iteration (NULL, TRUE);
   signals_set_handler (NULL, NULL);
@@ -688,7 +706,7 @@ start_and_run (Run *run)
     return report_shortage (options->paths[0], "cannot start a helper process", errno);
   run->loop = g_main_loop_new (NULL, FALSE);
   notify_watchdog ();
-  if (!signals_start () || !errands_start ())
+  if (!signals_start ())
     code = report_shortage (options->paths[0], "cannot start", errno);
   else
     run->client = connect_start (options, &code);

@@ -4,7 +4,6 @@
 
 #include "base/notify.h"
 #include "base/outcome.h"
-#include "errands.h"
 
 #define FIRST_READ_MS 300
 #define READ_MS       3000
@@ -14,12 +13,12 @@ struct _Place
   const Options *options;
   CuratorClient *client;
   GCancellable *stopped;
-  gboolean is_reading;
-  CuratorInspection *inspection; /* the result of a read, or NULL */
+  char **reading; /* the path that is read, or NULL */
   guint timer;
   guint last_position;
 };
 
+static void read_path (Place *place, char **path);
 static void schedule (Place *place, guint ms);
 
 static void
@@ -47,22 +46,8 @@ find_own (Place *place, CuratorInspection *inspection)
   return NULL;
 }
 
-/* The first path in whose queue this session waits: the paths of a multi-lock are acquired in turn. */
-static void
-read_queue (gpointer data)
-{
-  Place *place = data;
-
-  for (char **path = place->options->paths; *path != NULL && place->inspection == NULL; path++)
-    {
-      g_autoptr (CuratorInspection) one =
-          curator_inspect (place->client, *path, 0, place->stopped, NULL);
-      if (one != NULL && find_own (place, one) != NULL)
-        place->inspection = g_steal_pointer (&one);
-    }
-}
-
-static void
+/* FALSE: this session does not wait there. */
+static gboolean
 report (Place *place, CuratorInspection *inspection)
 {
   const CuratorParticipant *own = find_own (place, inspection);
@@ -70,7 +55,7 @@ report (Place *place, CuratorInspection *inspection)
   const guint position = own != NULL ? curator_participant_get_position (own) : 0;
 
   if (position == 0 || position == place->last_position)
-    return;
+    return own != NULL;
   gsize length;
   const char *bytes = g_bytes_get_data (curator_participant_get_data (first), &length);
   g_autofree char *label = curator_escape_name (bytes, (gssize) length);
@@ -79,23 +64,31 @@ report (Place *place, CuratorInspection *inspection)
                  curator_inspection_get_n_waiting (inspection), label);
   notify_status ("waiting: %u of %u, held by %s", position,
                  curator_inspection_get_n_waiting (inspection), label);
+  return TRUE;
 }
 
 static void
-on_read (gpointer data)
+on_read (CuratorClient *client, CuratorInspection *inspection, const GError *error, gpointer data)
 {
   Place *place = data;
-  g_autoptr (CuratorInspection) inspection = g_steal_pointer (&place->inspection);
+  char **next = place->reading + 1;
 
-  place->is_reading = FALSE;
+  place->reading = NULL;
   if (g_cancellable_is_cancelled (place->stopped))
-    {
-      place_free (place);
-      return;
-    }
-  if (inspection != NULL)
-    report (place, inspection);
-  schedule (place, READ_MS);
+    place_free (place);
+  else if ((inspection != NULL && report (place, inspection)) || *next == NULL)
+    schedule (place, READ_MS);
+  else
+    read_path (place, next);
+  g_clear_pointer (&inspection, curator_inspection_unref);
+}
+
+/* The first path in whose queue this session waits: the paths of a multi-lock are acquired in turn. */
+static void
+read_path (Place *place, char **path)
+{
+  place->reading = path;
+  curator_inspect_async (place->client, *path, 0, place->stopped, on_read, place);
 }
 
 static gboolean
@@ -103,8 +96,7 @@ on_timer (gpointer data)
 {
   Place *place = data;
   place->timer = 0;
-  place->is_reading = TRUE;
-  errands_run (read_queue, on_read, place);
+  read_path (place, place->options->paths);
   return G_SOURCE_REMOVE;
 }
 
@@ -141,6 +133,6 @@ place_stop (Place *place)
     return;
   g_cancellable_cancel (place->stopped);
   g_clear_handle_id (&place->timer, g_source_remove);
-  if (!place->is_reading)
+  if (place->reading == NULL)
     place_free (place);
 }

@@ -164,6 +164,32 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
       paths, found_locks{ detail::take<std::vector<std::string>> (paths), complete != FALSE });
 }
 
+/** Inspects a lock asynchronously: curator_inspect_async().
+ *  @param timeout  for the whole call; 0: up to the connection timeout; curator::forever
+ *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
+ *                  empty handle and an error, which is borrowed
+ *  @throws error  INVALID_ARGUMENT for a path with a NUL inside, and done is not called */
+template <class Rep, class Period, class F>
+result<void>
+inspect_async (const client &client, const std::string &path,
+               const std::chrono::duration<Rep, Period> &timeout, F &&done,
+               GCancellable *cancellable = nullptr)
+{
+  detail::outcome outcome;
+  CuratorClient *const session = detail::for_c (client);
+  const bool taken = outcome.takes (path);
+  if (taken)
+    {
+      curator_inspect_async (
+          session, path.c_str (), detail::to_ms (timeout), cancellable,
+          [] (CuratorClient *, CuratorInspection *seen, const GError *failed, gpointer data) {
+            detail::answer<std::decay_t<F>, inspection> (data, failed, seen);
+          },
+          new std::decay_t<F> (std::forward<F> (done)));
+    }
+  return outcome.check (taken);
+}
+
 /** Every lock at or below a path: curator_inspect_all().
  *  @param previous  the result of the last call: locks that have not changed are not read again */
 inline result<std::vector<inspection>>

@@ -200,6 +200,23 @@ public:
                                                    timeout, cancellable);
   }
 
+  /** Asks for them asynchronously: curator_lock_get_participant_nodes_async().
+   *  @param timeout  as above, or curator::forever
+   *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
+   *                  borrowed */
+  template <class Rep, class Period, class F>
+  void participant_nodes_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                                GCancellable *cancellable = nullptr) const
+  {
+    CuratorLock *const lock = object ();
+    curator_lock_get_participant_nodes_async (
+        lock, detail::to_ms (timeout), cancellable,
+        [] (CuratorLock *, char **nodes, const GError *failed, gpointer data) {
+          detail::answer<std::decay_t<F>, std::vector<std::string>> (data, failed, nodes);
+        },
+        new std::decay_t<F> (std::forward<F> (done)));
+  }
+
   /** Ends holds granted from now on when they last so long, also if the holder hangs:
    *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
    *  @throws error  INVALID_ARGUMENT for no time at all */

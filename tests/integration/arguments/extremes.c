@@ -86,6 +86,19 @@ extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, const 
   answer (outcome, leases, (GDestroyNotify) g_ptr_array_unref, error);
 }
 
+void
+extreme_inspect_answer (CuratorClient *client, CuratorInspection *inspection, const GError *error,
+                        gpointer outcome)
+{
+  answer (outcome, inspection, (GDestroyNotify) curator_inspection_unref, error);
+}
+
+void
+extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome)
+{
+  answer (outcome, nodes, (GDestroyNotify) g_strfreev, error);
+}
+
 static gboolean
 is_over (gpointer outcome)
 {

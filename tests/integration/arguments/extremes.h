@@ -96,6 +96,9 @@ void extreme_lock_answer (CuratorLock *lock, CuratorLease *lease, const GError *
                           gpointer outcome);
 void extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
                                gpointer outcome);
+void extreme_inspect_answer (CuratorClient *client, CuratorInspection *inspection,
+                             const GError *error, gpointer outcome);
+void extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome);
 /* Waits for the answer, unless the call was refused with a critical message. */
 void extreme_await (Stage *stage, Outcome *outcome);
 

@@ -109,6 +109,8 @@ is_allowed (Stage *stage, Place place, const char *name)
                                 : !is_programs && is_one_of (name, "curator-calls curator-states");
     case PLACE_QUESTION:
       return is_programs || is_one_of (name, "curator-asks");
+    case PLACE_SORTING:
+      return is_programs || is_one_of (name, "curator-asks curator-calls");
     case PLACE_LEADER:
       return is_one_of (name, "curator-leader");
     case PLACE_DESTROY:

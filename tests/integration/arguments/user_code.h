@@ -13,6 +13,7 @@ typedef enum
 {
   PLACE_CALLBACK, /* on a thread of callbacks, or in the program's context if it named one */
   PLACE_QUESTION, /* on the thread of questions, or inside a call of the program's */
+  PLACE_SORTING,  /* there, or where a callback may be */
   PLACE_LEADER,   /* on the leader's own thread */
   PLACE_DESTROY
 } Place;

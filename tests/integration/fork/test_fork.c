@@ -72,6 +72,19 @@ on_leases (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, 
 }
 
 static void
+on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError *error,
+              gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
+on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
 }
@@ -110,6 +123,9 @@ check_client (const Things *things)
   must_refuse (curator_client_start (client, &error));
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
   must_refuse (curator_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
+  gboolean refused = FALSE;
+  curator_inspect_async (client, "/fork/lock", 0, NULL, on_inspected, &refused);
+  must (refused);
   must_refuse (curator_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
   must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
   must_refuse (curator_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
@@ -149,6 +165,9 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   if (has_participants)
     {
       must_refuse (curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
+      refused = FALSE;
+      curator_lock_get_participant_nodes_async (lock, 0, NULL, on_nodes, &refused);
+      must (refused);
       must_refuse (curator_lock_make_revocable (lock, on_revocation, NULL, NULL, &error));
     }
   return 0;

@@ -1,4 +1,5 @@
-/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read. */
+/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read. Questions
+ * about one lock that nobody waits for. */
 #include "integration/fixture.h"
 
 #include <string.h>
@@ -280,6 +281,136 @@ TEST (only_the_ownerless_is_deleted)
   assert_false (raw_zk_exists (fixture->raw, persistent));
   assert_true (raw_zk_exists (fixture->raw, live));
   curator_client_close (client);
+}
+
+/* What the callbacks of some _async calls are to get. */
+typedef struct
+{
+  guint n; /* participants, unless it is an error */
+  GQuark domain;
+  int code;
+  GThread *thread; /* where they run, or NULL */
+  gint n_right;    /* atomic, like the next */
+  gint n_wrong;
+} Answers;
+
+static void
+note_answer (Answers *answers, gboolean has_result, guint n, const GError *error)
+{
+  const gboolean is_expected =
+      answers->domain == 0 ? has_result && error == NULL && n == answers->n
+                           : !has_result && g_error_matches (error, answers->domain, answers->code);
+  const gboolean is_there = answers->thread == NULL || answers->thread == g_thread_self ();
+
+  g_atomic_int_inc (is_expected && is_there ? &answers->n_right : &answers->n_wrong);
+}
+
+static void
+on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError *error,
+              gpointer answers)
+{
+  const guint n = inspection != NULL ? curator_inspection_get_n_participants (inspection) : 0;
+  note_answer (answers, inspection != NULL, n, error);
+  g_clear_pointer (&inspection, curator_inspection_unref);
+}
+
+static void
+on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer answers)
+{
+  note_answer (answers, nodes != NULL, nodes != NULL ? g_strv_length (nodes) : 0, error);
+  g_strfreev (nodes);
+}
+
+/* Two questions; the program keeps nothing of them. */
+static void
+ask (CuratorClient *client, const char *path, GCancellable *cancellable, Answers *answers)
+{
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+
+  curator_inspect_async (client, path, CURATOR_WAIT_FOREVER, cancellable, on_inspected, answers);
+  curator_lock_get_participant_nodes_async (lock, CURATOR_WAIT_FOREVER, cancellable, on_nodes,
+                                            answers);
+}
+
+static gboolean
+has_answers (Answers *answers, int n, GMainContext *context)
+{
+  while (context != NULL && g_main_context_iteration (context, FALSE))
+    ;
+  return g_atomic_int_get (&answers->n_right) + g_atomic_int_get (&answers->n_wrong) >= n;
+}
+
+static void
+assert_answered (Answers *answers, int n, GMainContext *context)
+{
+  assert_soon (has_answers (answers, n, context));
+  assert_int_equal (g_atomic_int_get (&answers->n_wrong), 0);
+  assert_int_equal (g_atomic_int_get (&answers->n_right), n);
+}
+
+static void
+ask_of_all_kinds (Fixture *fixture, GMainContext *context)
+{
+  static char scheme[] = "world";
+  static char anyone[] = "anyone";
+  struct ACL entry = { .perms = ZOO_PERM_ADMIN, .id = { scheme, anyone } };
+  const struct ACL_vector unreadable = { 1, &entry };
+  GThread *thread = context != NULL ? g_thread_self () : NULL;
+  Answers three = { .n = 3, .thread = thread };
+  Answers nobody = { .n = 0, .thread = thread };
+  Answers refused = { .domain = CURATOR_ZK_ERROR, .code = ZNOAUTH, .thread = thread };
+  Answers cancelled = { .domain = G_IO_ERROR, .code = G_IO_ERROR_CANCELLED, .thread = thread };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  if (context != NULL)
+    curator_client_set_callback_context (client, context);
+  client_start (client);
+  raw_zk_make_path (fixture->raw, "/asked/secret");
+  assert_int_equal (raw_zk_set_acl (fixture->raw, "/asked/secret", &unreadable), ZOK);
+  for (int i = 0; i < 50; i++)
+    {
+      ask (client, "/asked/lock", NULL, &three);
+      ask (client, "/asked/nobody", cancellable, &nobody);
+      ask (client, "/asked/secret", NULL, &refused);
+    }
+  assert_answered (&three, 100, context);
+  assert_answered (&nobody, 100, context);
+  assert_answered (&refused, 100, context);
+  g_cancellable_cancel (cancellable);
+  ask (client, "/asked/lock", cancellable, &cancelled);
+  assert_answered (&cancelled, 2, context);
+  curator_client_close (client);
+}
+
+TEST (questions_that_nobody_waits_for)
+{
+  g_autoptr (GMainContext) context = g_main_context_new ();
+
+  for (int i = 0; i < 3; i++)
+    plant (fixture, "/asked/lock", "lock-");
+  ask_of_all_kinds (fixture, NULL);
+  ask_of_all_kinds (fixture, context);
+}
+
+/* In a silence: cancelled, and closed. */
+TEST (questions_without_an_answer)
+{
+  Answers cancelled = { .domain = G_IO_ERROR, .code = G_IO_ERROR_CANCELLED };
+  Answers closed = { .domain = CURATOR_ERROR, .code = CURATOR_ERROR_CLOSED };
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), LONG_SESSION_MS);
+
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  ask (client, "/asked/lock", cancellable, &cancelled);
+  ask (client, "/asked/lock", NULL, &closed);
+  wait_ms (100);
+  assert_int_equal (g_atomic_int_get (&cancelled.n_right) + g_atomic_int_get (&closed.n_right), 0);
+  g_cancellable_cancel (cancellable);
+  assert_answered (&cancelled, 2, NULL);
+  curator_client_close (client);
+  assert_answered (&closed, 2, NULL);
 }
 
 SUITE ("inspect all", fixture_start_slow, fixture_stop)

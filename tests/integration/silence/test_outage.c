@@ -125,29 +125,48 @@ mailbox_take (Mailbox *box)
 }
 
 static void
+post_answer (Mailbox *box, const GError *error)
+{
+  mailbox_post (box, error != NULL ? g_error_copy (error)
+                                   : g_error_new_literal (G_IO_ERROR, 0, "granted"));
+}
+
+/* The end of a call that does not wait itself. */
+static gboolean
+wait_for_answer (Mailbox *box, GError **error)
+{
+  GError *answer;
+
+  do
+    {
+      answer = mailbox_take (box);
+    }
+  while (answer == NULL);
+  mailbox_clear (box);
+  if (g_error_matches (answer, G_IO_ERROR, 0))
+    {
+      g_error_free (answer);
+      return TRUE;
+    }
+  g_propagate_error (error, answer);
+  return FALSE;
+}
+
+static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer box)
 {
   g_clear_pointer (&lease, curator_lease_unref);
-  mailbox_post (box, error != NULL ? g_error_copy (error)
-                                   : g_error_new_literal (G_IO_ERROR, 0, "granted"));
+  post_answer (box, error);
 }
 
 static gboolean
 way_async (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
 {
   Mailbox box;
-  GError *answer;
 
   mailbox_init (&box);
   curator_lock_acquire_async (lock, ms, cancellable, on_acquired, &box);
-  do
-    {
-      answer = mailbox_take (&box);
-    }
-  while (answer == NULL);
-  mailbox_clear (&box);
-  g_propagate_error (error, answer);
-  return g_error_matches (*error, G_IO_ERROR, 0);
+  return wait_for_answer (&box, error);
 }
 
 typedef gboolean (*Way) (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error);
@@ -182,6 +201,24 @@ static gboolean
 call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_strings (curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
+}
+
+static void
+on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer box)
+{
+  g_assert ((nodes != NULL) == (error == NULL));
+  g_strfreev (nodes);
+  post_answer (box, error);
+}
+
+static gboolean
+call_participants_async (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  Mailbox box;
+
+  mailbox_init (&box);
+  curator_lock_get_participant_nodes_async (world->lock, ms, cancellable, on_nodes, &box);
+  return wait_for_answer (&box, error);
 }
 
 static gboolean
@@ -233,6 +270,25 @@ call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (world->client, "/outage/mutex", ms, cancellable, error);
   return inspection != NULL;
+}
+
+static void
+on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError *error,
+              gpointer box)
+{
+  g_assert ((inspection != NULL) == (error == NULL));
+  g_clear_pointer (&inspection, curator_inspection_unref);
+  post_answer (box, error);
+}
+
+static gboolean
+call_inspect_async (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  Mailbox box;
+
+  mailbox_init (&box);
+  curator_inspect_async (world->client, "/outage/mutex", ms, cancellable, on_inspected, &box);
+  return wait_for_answer (&box, error);
 }
 
 static gboolean
@@ -294,6 +350,7 @@ static const struct
   gboolean needs_server;
 } calls[] = {
   { "participants", call_participants },
+  { "participants, async", call_participants_async },
   { "participants of a semaphore", call_semaphore_participants },
   { "data of a lease", call_lease_data, TRUE },
   { "revoke", call_revoke },
@@ -301,6 +358,7 @@ static const struct
   { "set of a count", call_count_set, TRUE },
   { "try_set of a count", call_count_try_set, TRUE },
   { "inspect", call_inspect },
+  { "inspect, async", call_inspect_async },
   { "find_locks", call_find_locks },
   { "inspect_all", call_inspect_all },
   { "participants of a selector", call_selector_participants },
