@@ -39,28 +39,28 @@ main (int argc, char **argv)
 {
   static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run,  tree_run,
                                                     revoke_run,   doctor_run, reap_run, wait_run };
-  Options options;
   int code;
 
   title_init (argc, argv);
   setlocale (LC_ALL, "");
-  if (options_parse (&options, argc, argv, &code))
+  Options *options = options_parse (argc, argv, &code);
+  if (options != NULL)
     {
       outcome_start_clock ();
-      if (options.syslog)
+      if (options->syslog)
         message_use_syslog ();
       /* top draws on the whole screen. */
-      choose_logs (options.verbose            ? LOGS_ALL
-                   : options.verb == VERB_TOP ? LOGS_CRITICAL
-                                              : LOGS_WARNINGS);
-      code = !needs_are_met (options.paths[0]) ? EXIT_CODE_SHORTAGE
-             : open_status (&options)          ? verbs[options.verb](&options)
-                                               : EXIT_CODE_USAGE;
+      choose_logs (options->verbose            ? LOGS_ALL
+                   : options->verb == VERB_TOP ? LOGS_CRITICAL
+                                               : LOGS_WARNINGS);
+      code = !needs_are_met (options->paths[0]) ? EXIT_CODE_SHORTAGE
+             : open_status (options)            ? verbs[options->verb](options)
+                                                : EXIT_CODE_USAGE;
     }
-  if (options.verb != VERB_LOCK || code == 0)
+  if (options == NULL || options->verb != VERB_LOCK || code == 0)
     code = finish_output (code);
   status_finish (code);
-  options_clear (&options);
+  options_free (options);
   terminal_follow_signal ();
   if (probe_is_running ())
     {

@@ -29,7 +29,7 @@ set_files (CuratorTls *tls, const Secure *secure, GError **error)
   tls->key = g_strdup (secure->tls_key != NULL ? secure->tls_key : secure->tls_cert);
   if (tls->certificate == NULL || secure->tls_key_password_file == NULL)
     return TRUE;
-  tls->password = secret_read_password (secure->tls_key_password_file, "key password file", error);
+  tls->password = secret_read_password (secure->tls_key_password_file, "key password file ", error);
   return tls->password != NULL;
 }
 

@@ -27,49 +27,66 @@ report_no_path (const char *word)
     }
 }
 
-static void
-set_defaults (Options *options)
+static const Options DEFAULTS = { .session_timeout_ms = 15000,
+                                  .wait_ms = -1,
+                                  .conflict_code = 1,
+                                  .kill_after_ms = 2000,
+                                  .top.interval_ms = 1000,
+                                  .status_fd = -1 };
+
+/* What is set for the other mechanism does no harm. */
+static gboolean
+is_of_other_mechanism (const char *name, const char *mechanism)
 {
-  *options = (Options){ .session_timeout_ms = 15000,
-                        .wait_ms = -1,
-                        .conflict_code = 1,
-                        .kill_after_ms = 2000,
-                        .top.interval_ms = 1000,
-                        .status_fd = -1 };
+  return g_str_has_prefix (name, "sasl-")
+         && g_strcmp0 (mechanism, g_str_equal (name, "sasl-server-principal") ? "digest" : "gssapi")
+                == 0;
+}
+
+/* Takes what is not set, from the environment or from the files. */
+static void
+fill_in (RawOptions *raw, RawOptions *from)
+{
+  const Secure *secure = &raw->options.secure;
+  /* A key belongs to the certificate that is named beside it. */
+  const gboolean has_certificate = secure->tls_cert != NULL;
+
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
+    {
+      char **to = option_given (raw, row);
+      if ((row->uses & OPTION_IN_FILE) != 0 && *to == NULL
+          && !(has_certificate && g_str_has_prefix (row->name, "tls-key"))
+          && !is_of_other_mechanism (row->name, secure->sasl_mechanism))
+        *to = g_steal_pointer ((char **) option_given (from, row));
+    }
 }
 
 static void
-take (char **to, char **from)
+read_environment (RawOptions *raw)
 {
-  if (*from != NULL)
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
     {
-      g_free (*to);
-      *to = g_steal_pointer (from);
+      if ((row->uses & OPTION_IN_ENVIRONMENT) == 0)
+        continue;
+      g_autofree char *variable = g_ascii_strup (row->name, -1);
+      g_autofree char *name = g_strconcat ("ZKFLOCK_", g_strdelimit (variable, "-", '_'), NULL);
+      const char *text = g_getenv (name);
+      if (text != NULL && *text != '\0')
+        *(char **) option_given (raw, row) = g_strdup (text);
     }
 }
 
 /* FALSE: the settings of TLS and SASL make no sense; the reason has been printed. */
 static gboolean
-take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
+settle_hosts (Options *options)
 {
-  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
+  g_autofree char *mistake = secure_settle (&options->secure, options->hosts);
 
-  options->secure = raw->secure;
-  raw->secure = (Secure){ 0 };
-  take (&options->hosts, &raw->hosts);
-  if (options->hosts == NULL && hosts != NULL && *hosts != '\0')
-    options->hosts = g_strdup (hosts);
-  else if (options->hosts == NULL)
-    take (&options->hosts, &defaults->hosts);
-  g_autofree char *mistake = secure_settle (&options->secure, &defaults->secure, options->hosts);
   if (mistake != NULL)
-    {
-      options_usage ("%s", mistake);
-      return FALSE;
-    }
+    options_usage ("%s", mistake);
   if (options->hosts == NULL)
     options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
-  return TRUE;
+  return mistake == NULL;
 }
 
 gboolean
@@ -90,29 +107,11 @@ user_name (void)
                        : g_strdup_printf ("%u", (guint) getuid ());
 }
 
-static void
-take_strings (Options *options, RawOptions *raw)
+static char *
+default_label (void)
 {
-  take (&options->auth_file, &raw->auth_file);
-  take (&options->label, &raw->label);
-  if (options->label == NULL)
-    {
-      g_autofree char *user = user_name ();
-      options->label = g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
-    }
-  options->verbose = raw->verbose;
-  options->syslog = raw->syslog;
-  options->json = raw->json;
-  options->only_paths = raw->paths;
-  options->agreed = raw->yes;
-  options->revocable = raw->revocable;
-  options->mixed = raw->mixed;
-  options->hold = raw->hold;
-  options->compression = raw->compression;
-  options->mode = raw->shared           ? MODE_READ
-                  : raw->exclusive      ? MODE_WRITE
-                  : raw->leases != NULL ? MODE_SEMAPHORE
-                                        : MODE_MUTEX;
+  g_autofree char *user = user_name ();
+  return g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
 }
 
 /* words: those after PATH. */
@@ -224,56 +223,48 @@ drop_separator (char **words)
 
 /* Options, and the verb, which takes the place of the program's name. */
 static gboolean
-parse_options (Options *options, RawOptions *raw, char ***words)
+parse_options (RawOptions *raw, char ***words)
 {
   if (!options_parse_raw (raw, words, FALSE))
     return FALSE;
-  options->verb = verb_of ((*words)[1]);
-  if (options->verb == VERB_LOCK || raw->version)
+  raw->options.verb = verb_of ((*words)[1]);
+  if (raw->options.verb == VERB_LOCK || raw->version)
     return TRUE;
   g_free ((*words)[0]);
   memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
   return options_parse_raw (raw, words, TRUE);
 }
 
-/* What no variable of the environment sets but ZKFLOCK_OPTIONS. */
-static void
-take_defaults (RawOptions *raw, RawOptions *defaults)
-{
-  char **const pairs[][2] = { { &raw->times.session_timeout, &defaults->times.session_timeout },
-                              { &raw->times.connect_timeout, &defaults->times.connect_timeout },
-                              { &raw->times.kill_after, &defaults->times.kill_after },
-                              { &raw->auth_file, &defaults->auth_file },
-                              { &raw->acl, &defaults->acl },
-                              { &raw->label, &defaults->label } };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
-    {
-      if (*pairs[i][0] == NULL)
-        take (pairs[i][0], pairs[i][1]);
-    }
-}
-
 static gboolean
-parse (Options *options, RawOptions *raw, char ***words, int *exit_code)
+parse (RawOptions *raw, char ***words, int *exit_code)
 {
-  RawOptions defaults = { 0 };
+  Options *options = &raw->options;
+  RawOptions environment = { 0 };
+  RawOptions files = { 0 };
 
-  if (!parse_options (options, raw, words))
+  if (!parse_options (raw, words))
     return FALSE;
   if (raw->version)
     return TRUE;
   drop_separator (*words + 1);
-  gboolean good = config_read (&defaults, exit_code);
-  if (good)
+  if (!config_read (&files, exit_code))
     {
-      take_defaults (raw, &defaults);
-      take_strings (options, raw);
-      *exit_code = EXIT_CODE_USAGE;
-      good = take_hosts (options, raw, &defaults);
+      options_clear_raw (&files);
+      return FALSE;
     }
-  options_clear_raw (&defaults);
-  return good && options_parse_values (options, raw) && options_check_combination (options, raw)
+  read_environment (&environment);
+  fill_in (raw, &environment);
+  fill_in (raw, &files);
+  options_clear_raw (&environment);
+  options_clear_raw (&files);
+  *exit_code = EXIT_CODE_USAGE;
+  if (options->label == NULL)
+    options->label = default_label ();
+  options->mode = raw->shared           ? MODE_READ
+                  : raw->exclusive      ? MODE_WRITE
+                  : raw->leases != NULL ? MODE_SEMAPHORE
+                                        : MODE_MUTEX;
+  return settle_hosts (options) && options_parse_values (raw) && options_check_combination (raw)
          && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
                                         : parse_verb_words (options, *words + 1));
 }
@@ -328,13 +319,11 @@ add_environment (char ***words)
 static gboolean
 check_command_line (char **argv, gboolean *waits)
 {
-  Options options = { 0 };
   RawOptions scratch = { 0 };
   g_auto (GStrv) words = g_strdupv (argv);
-  const gboolean good =
-      parse_options (&options, &scratch, &words) && options_check_verb (&options, &scratch);
+  const gboolean good = parse_options (&scratch, &words) && options_check_verb (&scratch);
 
-  *waits = scratch.times.wait != NULL;
+  *waits = scratch.wait != NULL;
   options_clear_raw (&scratch);
   return good;
 }
@@ -358,33 +347,38 @@ print_versions (void)
   g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }
 
-gboolean
-options_parse (Options *options, int argc, char **argv, int *exit_code)
+Options *
+options_parse (int argc, char **argv, int *exit_code)
 {
-  RawOptions raw = { 0 };
+  RawOptions *raw = g_new0 (RawOptions, 1);
   g_auto (GStrv) words = g_strdupv (argv);
 
-  set_defaults (options);
+  raw->options = DEFAULTS;
   *exit_code = EXIT_CODE_USAGE;
-  const gboolean parsed = check_command_line (argv, &options->waits) && add_environment (&words)
-                          && parse (options, &raw, &words, exit_code);
-  const gboolean version = raw.version;
-  options_clear_raw (&raw);
-  if (parsed && version)
-    print_versions ();
-  *exit_code = parsed ? 0 : *exit_code;
-  return parsed && !version;
+  if (check_command_line (argv, &raw->options.waits) && add_environment (&words)
+      && parse (raw, &words, exit_code))
+    {
+      *exit_code = 0;
+      if (!raw->version)
+        return &raw->options;
+      print_versions ();
+    }
+  options_free (&raw->options);
+  return NULL;
 }
 
 void
-options_clear (Options *options)
+options_free (Options *options)
 {
-  g_free (options->hosts);
-  g_free (options->label);
-  g_free (options->auth_file);
-  secure_clear (&options->secure);
-  g_strfreev (options->command);
-  g_strfreev (options->paths);
+  RawOptions *raw = (RawOptions *) options; /* its first member */
+
+  if (raw != NULL)
+    {
+      options_clear_raw (raw);
+      g_strfreev (options->command);
+      g_strfreev (options->paths);
+      g_free (raw);
+    }
 }
 
 const char *

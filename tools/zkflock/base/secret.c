@@ -8,18 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_SIZE 65536
+#define MAX_SIZE  65536
+#define AUTH_FILE "auth file "
 
 static gboolean
 refuse (GError **error, const char *file, const char *what, const char *why)
 {
   g_autofree char *shown = curator_escape_name (file, -1);
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "%s %s: %s", what, shown, why);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "%s%s: %s", what, shown, why);
   return FALSE;
 }
 
 static gboolean
-check_file (int fd, const char *file, const char *what, GError **error)
+check_file (int fd, const char *file, const char *what, gboolean is_secret, GError **error)
 {
   struct stat info;
 
@@ -27,25 +28,29 @@ check_file (int fd, const char *file, const char *what, GError **error)
     return refuse (error, file, what, g_strerror (errno));
   if (!S_ISREG (info.st_mode))
     return refuse (error, file, what, "not a regular file");
-  if ((info.st_mode & 077) != 0)
+  if (is_secret && (info.st_mode & 077) != 0)
     {
       return refuse (error, file, what,
                      "other users have access to it; its mode must be 0600 or stricter");
+    }
+  if ((info.st_mode & 022) != 0)
+    {
+      return refuse (error, file, what,
+                     "other users can write it; its mode must be 0644 or stricter");
     }
   if (info.st_uid != geteuid () && info.st_uid != 0)
     return refuse (error, file, what, "it belongs to another user");
   return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
 }
 
-/* The text of the file; what: its role, for the message. */
-static char *
-read_file (const char *file, const char *what, GError **error)
+char *
+own_file_read (const char *file, const char *what, gboolean is_secret, GError **error)
 {
   const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   gssize length = 0;
   gssize n = 0;
 
-  if (!check_file (fd, file, what, error))
+  if (!check_file (fd, file, what, is_secret, error))
     {
       if (fd >= 0)
         close (fd);
@@ -68,7 +73,7 @@ read_file (const char *file, const char *what, GError **error)
 char *
 secret_read_password (const char *file, const char *what, GError **error)
 {
-  char *text = read_file (file, what, error);
+  char *text = own_file_read (file, what, TRUE, error);
   const gsize length = text != NULL ? strcspn (text, "\r\n") : 0;
 
   if (text == NULL)
@@ -135,7 +140,7 @@ GPtrArray *
 credentials_read (const char *file, GError **error)
 {
   g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func (free_line);
-  char *text = read_file (file, "auth file", error);
+  char *text = own_file_read (file, AUTH_FILE, TRUE, error);
 
   if (text == NULL)
     return NULL;
@@ -143,7 +148,7 @@ credentials_read (const char *file, GError **error)
   secret_free (text);
   if (!fine)
     {
-      refuse (error, file, "auth file", "it must consist of lines of scheme:credentials");
+      refuse (error, file, AUTH_FILE, "it must consist of lines of scheme:credentials");
       return NULL;
     }
   return g_steal_pointer (&credentials);
