@@ -248,10 +248,12 @@ on_connect_timer (gpointer data)
    * longer, and the client knows when it has failed. */
   if (run->probe == NULL && connect_knows_cause (run->options, run->client))
     run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
+  /* A server that closes the connection, to the client, too, will not do for a try. */
+  const guint refusals = CAUSES_FINAL | (connect_has_failed (run->client) ? CAUSE_CLOSED : 0);
+  const guint causes = probe_causes (run->probe);
   if (g_get_monotonic_time () < run->connect_by_us
       && !connect_is_refused (run->options, run->client, run->probe)
-      && !(run->options->wait_ms == 0
-           && probe_all_refuse (run->probe, connect_has_failed (run->client))
+      && !(run->options->wait_ms == 0 && causes != 0 && (causes & ~refusals) == 0
            && connect_knows_cause (run->options, run->client)))
     {
       return G_SOURCE_CONTINUE;
