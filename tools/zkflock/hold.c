@@ -54,7 +54,7 @@ on_stdin (int fd, GIOCondition condition, gpointer data)
   if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
     return G_SOURCE_CONTINUE;
   end (data, 0);
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE;
 }
 
 /* A pipe that has ended lets go on purpose. */
@@ -74,7 +74,7 @@ on_lease_over (int fd, GIOCondition condition, gpointer data)
   Hold *hold = data;
   hold->lost = TRUE;
   end (hold, EXIT_CODE_LOST);
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE;
 }
 
 /* The hold may have ended by the clock before the lease changes its state. */
@@ -167,10 +167,8 @@ hold_run (Hold *hold, gboolean *lost)
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
     {
-      GSource *source =
-          sources[i] != 0 ? g_main_context_find_source_by_id (NULL, sources[i]) : NULL;
-      if (source != NULL)
-        g_source_destroy (source);
+      if (sources[i] != 0)
+        g_source_remove (sources[i]);
     }
   *lost = hold->lost;
   if (hold->lost)

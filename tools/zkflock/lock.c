@@ -305,15 +305,12 @@ report_waiting (Run *run)
 {
   GString *event = status_begin ("waiting");
 
-  if (event != NULL)
-    {
-      json_begin_array (event, "paths");
-      for (char **path = run->options->paths; *path != NULL; path++)
-        json_string (event, NULL, *path, -1);
-      json_end_array (event);
-      json_string (event, "mode", mode_to_string (run->options), -1);
-      status_send (event);
-    }
+  json_begin (event, "paths", '[');
+  for (char **path = run->options->paths; *path != NULL; path++)
+    json_string (event, NULL, *path, -1);
+  json_end (event, ']');
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
 }
 
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
@@ -442,14 +439,11 @@ report_grant (Run *run)
 {
   GString *event = status_begin ("granted");
 
-  if (event != NULL)
-    {
-      json_string (event, "path", contest_get_path (run->contest), -1);
-      json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
-      json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
-      json_string (event, "mode", mode_to_string (run->options), -1);
-      status_send (event);
-    }
+  json_string (event, "path", contest_get_path (run->contest), -1);
+  json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
+  json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
 }
 
 static int
@@ -591,30 +585,24 @@ open_standard_descriptors (void)
 }
 
 static void
-report_end (Run *run, gboolean granted, gboolean lost, gboolean closed)
+report_end (Run *run, gboolean lost, gboolean closed)
 {
-  GString *event = granted ? status_begin (lost ? "lost" : "released") : NULL;
+  GString *event = status_begin (lost ? "lost" : "released");
 
-  if (event != NULL)
-    {
-      if (!lost)
-        json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
-      status_send (event);
-    }
+  if (!lost)
+    json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
+  status_send (event);
 }
 
 /* SUSPECT, and HELD again. The loss is reported once, at the end. */
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  GString *event = state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_HELD
-                       ? status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held")
-                       : NULL;
-  if (event != NULL)
-    {
-      json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
-      status_send (event);
-    }
+  if (state != CURATOR_LEASE_SUSPECT && state != CURATOR_LEASE_HELD)
+    return;
+  GString *event = status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held");
+  json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
+  status_send (event);
 }
 
 static int
@@ -643,7 +631,8 @@ run_with_client (Run *run)
   if (granted && !lost)
     print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
   const gboolean closed = close_within (run, bound_ms);
-  report_end (run, granted, lost, closed);
+  if (granted)
+    report_end (run, lost, closed);
   if (!closed)
     {
       status_finish (code);

@@ -31,8 +31,7 @@ static gboolean
 complain (const char *file, const char *text, const char *start, const char *what)
 {
   g_autofree char *shown = curator_escape_name (start, -1);
-  print_error (NULL, "%s, line %u: %s %s", file, line_of (text, start), shown, what);
-  return FALSE;
+  return options_usage ("%s, line %u: %s %s", file, line_of (text, start), shown, what);
 }
 
 static const OptionRow *
@@ -97,19 +96,6 @@ foreign_line (const char *text)
 }
 
 static gboolean
-complain_of_line (const char *file, const char *text, guint line)
-{
-  static const char mark[] = "\xef\xbb\xbf";
-
-  print_error (NULL, "%s, line %u: %s", file, line,
-               g_str_has_prefix (text, mark)
-                   ? "the file begins with a byte order mark; save it without"
-                   : "neither [" GROUP "], the only group, nor NAME = VALUE below it, nor # and a "
-                     "comment");
-  return FALSE;
-}
-
-static gboolean
 take_all (RawOptions *defaults, const char *file, const char *text)
 {
   g_autoptr (GKeyFile) parsed = g_key_file_new ();
@@ -117,12 +103,16 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   const guint foreign = foreign_line (text);
 
   if (foreign != 0)
-    return complain_of_line (file, text, foreign);
-  if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, NULL))
     {
-      print_error (NULL, "%s: it is no configuration", file);
-      return FALSE;
+      return options_usage (
+          "%s, line %u: %s", file, foreign,
+          g_str_has_prefix (text, "\xef\xbb\xbf")
+              ? "the file begins with a byte order mark; save it without"
+              : "neither [" GROUP
+                "], the only group, nor NAME = VALUE below it, nor # and a comment");
     }
+  if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, NULL))
+    return options_usage ("%s: it is no configuration", file);
   g_auto (GStrv) names = g_key_file_get_keys (parsed, GROUP, NULL, NULL);
   for (char **name = names; name != NULL && *name != NULL; name++)
     {

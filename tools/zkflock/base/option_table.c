@@ -105,7 +105,7 @@ const OptionRow option_rows[] = {
   { NULL },
 };
 
-void
+gboolean
 options_usage (const char *format, ...)
 {
   va_list args;
@@ -113,6 +113,7 @@ options_usage (const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   print_error (NULL, "%s", text);
+  return FALSE;
 }
 
 gpointer
@@ -122,7 +123,7 @@ option_given (RawOptions *raw, const OptionRow *row)
 }
 
 /* GLib's message names the option. */
-static void
+static gboolean
 report_bad_option (const GError *error)
 {
   const char *word = strstr (error->message, "--");
@@ -131,10 +132,8 @@ report_bad_option (const GError *error)
           ? hint_option (word, option_rows)
           : NULL;
 
-  if (hint != NULL)
-    options_usage ("%s; did you mean --%s?", error->message, hint);
-  else
-    options_usage ("%s; see zkflock --help", error->message);
+  return hint != NULL ? options_usage ("%s; did you mean --%s?", error->message, hint)
+                      : options_usage ("%s; see zkflock --help", error->message);
 }
 
 gboolean
@@ -166,10 +165,7 @@ options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_set_summary (context, SUMMARY);
   g_option_context_set_strict_posix (context, !is_verb);
-  if (g_option_context_parse_strv (context, argv, &error))
-    return TRUE;
-  report_bad_option (error);
-  return FALSE;
+  return g_option_context_parse_strv (context, argv, &error) || report_bad_option (error);
 }
 
 void

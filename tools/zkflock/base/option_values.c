@@ -31,10 +31,7 @@ parse_int (const char *name, const char *text, int least, int most, int *value)
   gint64 number;
 
   if (!g_ascii_string_to_signed (text, 10, least, most, &number, NULL))
-    {
-      options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
-      return FALSE;
-    }
+    return options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
   *value = (int) number;
   return TRUE;
 }
@@ -48,8 +45,7 @@ parse_word (const char *name, const char *text, const char *const *words, int *v
         return TRUE;
     }
   g_autofree char *known = g_strjoinv (", ", (char **) words);
-  options_usage ("%s is one of %s, not \"%s\"", name, known, text);
-  return FALSE;
+  return options_usage ("%s is one of %s, not \"%s\"", name, known, text);
 }
 
 static gboolean
@@ -66,8 +62,7 @@ parse_value (RawOptions *raw, const OptionRow *row)
     case OPTION_SECONDS:
       if (option_parse_seconds (text, value))
         return TRUE;
-      options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
-      return FALSE;
+      return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
     case OPTION_NUMBER:
       return parse_int (name, text, row->least, row->most > 0 ? row->most : G_MAXINT, value);
     case OPTION_WORD:
@@ -111,8 +106,7 @@ options_check_verb (RawOptions *raw)
       if (is_given && (row->uses & OPTION_LOCKS) != 0 && (row->uses & uses[verb]) == 0)
         {
           g_autofree char *name = shown_name (row);
-          options_usage ("%s applies to locking only", name);
-          return FALSE;
+          return options_usage ("%s applies to locking only", name);
         }
     }
   return TRUE;
@@ -160,10 +154,7 @@ options_check_combination (const RawOptions *raw)
   for (gsize i = 0; i < G_N_ELEMENTS (rules); i++)
     {
       if (rules[i].is_wrong)
-        {
-          options_usage ("%s", rules[i].why);
-          return FALSE;
-        }
+        return options_usage ("%s", rules[i].why);
     }
   return TRUE;
 }

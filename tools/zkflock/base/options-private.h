@@ -59,8 +59,8 @@ gpointer option_given (RawOptions *raw, const OptionRow *row);
 /* The names of the verbs, in the order of Verb; that of VERB_LOCK is empty. */
 extern const char *const options_verb_names[];
 
-/* A message about the options. */
-void options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Prints a message about the options; returns FALSE. */
+gboolean options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* Takes the options out of argv. FALSE: the reason has been printed. */
 gboolean options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb);

@@ -9,22 +9,15 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper_version.h>
 
-static void
+static gboolean
 report_no_path (const char *word)
 {
   const char *verb = hint_verb (word, options_verb_names + VERB_WHO);
   g_autofree char *shown = curator_escape_name (word, -1);
+  g_autofree char *hint = verb != NULL ? g_strdup_printf ("did you mean \"%s\"?", verb)
+                                       : g_strdup ("see zkflock --help");
 
-  if (verb != NULL)
-    {
-      options_usage ("\"%s\" is no verb, and a path begins with a slash; did you mean \"%s\"?",
-                     shown, verb);
-    }
-  else
-    {
-      options_usage ("\"%s\" is no verb, and a path begins with a slash; see zkflock --help",
-                     shown);
-    }
+  return options_usage ("\"%s\" is no verb, and a path begins with a slash; %s", shown, hint);
 }
 
 static const Options DEFAULTS = { .session_timeout_ms = 15000,
@@ -83,10 +76,10 @@ settle_hosts (Options *options)
   g_autofree char *mistake = secure_settle (&options->secure, options->hosts);
 
   if (mistake != NULL)
-    options_usage ("%s", mistake);
+    return options_usage ("%s", mistake);
   if (options->hosts == NULL)
     options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
-  return mistake == NULL;
+  return TRUE;
 }
 
 gboolean
@@ -123,58 +116,49 @@ parse_command (Options *options, char **words)
   if (n == 0)
     {
       if (options->min_hold_ms > 0)
-        {
-          options_usage ("--min-hold needs a COMMAND");
-          return FALSE;
-        }
+        return options_usage ("--min-hold needs a COMMAND");
       return TRUE;
     }
   if (options->hold)
-    {
-      options_usage ("--hold takes no COMMAND");
-      return FALSE;
-    }
+    return options_usage ("--hold takes no COMMAND");
   if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0)
     {
       if (n != 2)
-        {
-          options_usage ("-c takes exactly one STRING");
-          return FALSE;
-        }
+        return options_usage ("-c takes exactly one STRING");
       const char *const shell[] = { "/bin/sh", "-c", words[1], NULL };
       options->command = g_strdupv ((char **) shell);
       return TRUE;
     }
   options->command = g_strdupv (words + (strcmp (words[0], "--") == 0 ? 1 : 0));
   if (options->command[0] == NULL || *options->command[0] == '\0')
-    {
-      options_usage ("COMMAND is missing");
-      return FALSE;
-    }
+    return options_usage ("COMMAND is missing");
   return TRUE;
+}
+
+/* The first word, and then the others. NULL stands for none. */
+static char **
+words_of (const char *first, char **second, char **third)
+{
+  GPtrArray *words = g_ptr_array_new ();
+  char **const parts[] = { second, third };
+
+  g_ptr_array_add (words, g_strdup (first));
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    for (char **word = parts[i]; word != NULL && *word != NULL; word++)
+      g_ptr_array_add (words, g_strdup (*word));
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (words, FALSE);
 }
 
 /* words: PATH and the words after it. */
 static gboolean
 parse_lock_words (Options *options, char **words, char **multi)
 {
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-
   if (words[0] == NULL)
-    {
-      options_usage ("PATH is missing; see zkflock --help");
-      return FALSE;
-    }
+    return options_usage ("PATH is missing; see zkflock --help");
   if (*words[0] != '/')
-    {
-      report_no_path (words[0]);
-      return FALSE;
-    }
-  g_ptr_array_add (paths, g_strdup (words[0]));
-  for (guint i = 0; multi != NULL && multi[i] != NULL; i++)
-    g_ptr_array_add (paths, g_strdup (multi[i]));
-  g_ptr_array_add (paths, NULL);
-  options->paths = (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
+    return report_no_path (words[0]);
+  options->paths = words_of (words[0], multi, NULL);
   return parse_command (options, words + 1);
 }
 
@@ -187,15 +171,9 @@ parse_verb_words (Options *options, char **words)
   const guint n = g_strv_length (words);
 
   if (n == 0 && !is_optional)
-    {
-      options_usage ("%s: PATH is missing", options_verb_names[options->verb]);
-      return FALSE;
-    }
+    return options_usage ("%s: PATH is missing", options_verb_names[options->verb]);
   if (n > 1 && options->verb != VERB_TOP)
-    {
-      options_usage ("%s takes one PATH", options_verb_names[options->verb]);
-      return FALSE;
-    }
+    return options_usage ("%s takes one PATH", options_verb_names[options->verb]);
   options->paths = g_strdupv (n > 0 ? words : (char **) root);
   return TRUE;
 }
@@ -269,20 +247,6 @@ parse (RawOptions *raw, char ***words, int *exit_code)
                                         : parse_verb_words (options, *words + 1));
 }
 
-static char **
-words_of (const char *first, char **second, char **third)
-{
-  GPtrArray *words = g_ptr_array_new ();
-
-  g_ptr_array_add (words, g_strdup (first));
-  for (char **word = second; *word != NULL; word++)
-    g_ptr_array_add (words, g_strdup (*word));
-  for (char **word = third; *word != NULL; word++)
-    g_ptr_array_add (words, g_strdup (*word));
-  g_ptr_array_add (words, NULL);
-  return (char **) g_ptr_array_free (words, FALSE);
-}
-
 /* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
 static gboolean
 add_environment (char ***words)
@@ -295,21 +259,14 @@ add_environment (char ***words)
   if (text == NULL || text[strspn (text, " \t\n")] == '\0')
     return TRUE;
   if (!g_shell_parse_argv (text, NULL, &options, &error))
-    {
-      options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
-      return FALSE;
-    }
-  char *no_more[] = { NULL };
-  g_auto (GStrv) alone = words_of ((*words)[0], options, no_more);
+    return options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
+  g_auto (GStrv) alone = words_of ((*words)[0], options, NULL);
   const gboolean parsed = options_parse_raw (&scratch, &alone, FALSE);
   options_clear_raw (&scratch);
   if (!parsed)
     return FALSE;
   if (g_strv_length (alone) > 1)
-    {
-      options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
-      return FALSE;
-    }
+    return options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
   char **all = words_of ((*words)[0], options, *words + 1);
   g_strfreev (*words);
   *words = all;

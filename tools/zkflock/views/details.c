@@ -17,18 +17,6 @@
 
 static const char UNKNOWN_ADDRESS[] = "not listed by \"cons\"";
 
-static char *
-session_of (const CuratorParticipant *one)
-{
-  return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
-}
-
-static char *
-node_of (const CuratorParticipant *one)
-{
-  return curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
-}
-
 static const char *
 address_of (const CuratorParticipant *one, GHashTable *addresses)
 {
@@ -63,8 +51,8 @@ append_participant (Frame *frame, const CuratorParticipant *one, int label_width
   const int width = frame->style->width;
   g_autoptr (GString) row = g_string_new (NULL);
   g_autofree char *label = text_label (curator_participant_get_data (one));
-  g_autofree char *session = session_of (one);
-  g_autofree char *node = node_of (one);
+  g_autofree char *session = who_session (one);
+  g_autofree char *node = who_node (one);
 
   who_append_start (row, one);
   text_fit (row, label, label_width, FALSE);
@@ -121,8 +109,8 @@ new_pane (const CuratorParticipant *one, GHashTable *addresses, int width)
 {
   GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
   const char *address = address_of (one, addresses);
-  g_autofree char *node = node_of (one);
-  g_autofree char *session = session_of (one);
+  g_autofree char *node = who_node (one);
+  g_autofree char *session = who_session (one);
   g_autofree char *payload = text_label (curator_participant_get_data (one));
 
   append_value (lines, "node", node, width);
@@ -141,7 +129,7 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
   Frame frame = { .style = style, .out = g_string_new (NULL) };
   const guint n = curator_inspection_get_n_participants (lock);
   const int label_width = label_width_of (style->width);
-  g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
+  g_autofree char *path = who_path (lock);
   g_autofree char *summary = who_summary (lock);
   g_autofree char *title = g_strdup_printf ("%s: %s", path, summary);
   g_autoptr (GPtrArray) pane = NULL;

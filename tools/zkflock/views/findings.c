@@ -52,18 +52,18 @@ findings_print (const Doctor *doctor)
   g_autoptr (GString) out = g_string_new (NULL);
 
   if (doctor->options->json)
-    json_begin_array (out, NULL);
+    json_begin (out, NULL, '[');
   for (guint i = 0; i < doctor->findings->len; i++)
     {
       const Finding *finding = g_ptr_array_index (doctor->findings, i);
       if (doctor->options->json)
         {
-          json_begin_object (out, NULL);
+          json_begin (out, NULL, '{');
           json_string (out, "level", level_names[finding->level], -1);
           json_string (out, "check", finding->check, -1);
           json_string (out, "subject", finding->subject, -1);
           json_string (out, "text", finding->text, -1);
-          json_end_object (out);
+          json_end (out, '}');
         }
       else
         {
@@ -73,7 +73,7 @@ findings_print (const Doctor *doctor)
     }
   if (doctor->options->json)
     {
-      json_end_array (out);
+      json_end (out, ']');
       g_string_append_c (out, '\n');
     }
   fputs (out->str, stdout);
