@@ -97,19 +97,6 @@ on_timer (gpointer data)
   return G_SOURCE_CONTINUE;
 }
 
-static guint
-check_ms (const Hold *hold)
-{
-  return hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS;
-}
-
-static gboolean
-print_token (Hold *hold)
-{
-  return printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) > 0
-         && fflush (stdout) == 0;
-}
-
 Hold *
 hold_new (const Options *options, const char *path, CuratorLease *lease, gint64 ends_us)
 {
@@ -144,7 +131,8 @@ hold_run (Hold *hold, gboolean *lost)
   const int lease_fd = curator_lease_get_fd (hold->lease);
 
   *lost = FALSE;
-  if (!print_token (hold))
+  if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) < 0
+      || fflush (stdout) != 0)
     {
       print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
       return EXIT_CODE_OUTPUT;
@@ -161,7 +149,7 @@ hold_run (Hold *hold, gboolean *lost)
         ? 0
         : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
     g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold),
-    g_timeout_add (check_ms (hold), on_timer, hold)
+    g_timeout_add (hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS, on_timer, hold)
   };
   g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);

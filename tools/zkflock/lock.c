@@ -528,20 +528,13 @@ on_bound_passed (gpointer data)
   return G_SOURCE_CONTINUE; /* removed by close_within(), which may have the other result already */
 }
 
-static void
-on_signal_at_close (int signal, gpointer data)
-{
-  if (signal_stops (signal))
-    *(gboolean *) data = TRUE;
-}
-
 /* Returns FALSE if the client is still busy; what is left then ends with the session. */
 static gboolean
 close_within (Run *run, gint64 bound_ms)
 {
   gboolean over = FALSE;
 
-  signals_set_handler (on_signal_at_close, &over);
+  signals_set_handler (signals_note_stop, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
   errands_run (close_client, on_closed, run);
   while (!over && !run->closing.is_done)

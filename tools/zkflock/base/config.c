@@ -66,14 +66,6 @@ take_key (GKeyFile *parsed, const char *name, RawOptions *defaults, const char *
   return TRUE;
 }
 
-/* The keys that belong to one certificate come from one file. */
-static gboolean
-is_of_another_certificate (const RawOptions *defaults, gboolean has_certificate, const char *name)
-{
-  return has_certificate && defaults->options.secure.tls_cert != NULL
-         && g_str_has_prefix (name, "tls-key");
-}
-
 /* The first line that no configuration has, or 0. Whoever names another file by mistake may have named a secret: the
  * line itself is not shown. */
 static guint
@@ -116,7 +108,8 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   g_auto (GStrv) names = g_key_file_get_keys (parsed, GROUP, NULL, NULL);
   for (char **name = names; name != NULL && *name != NULL; name++)
     {
-      if (!is_of_another_certificate (defaults, has_certificate, *name)
+      /* The keys that belong to one certificate come from one file. */
+      if (!(has_certificate && g_str_has_prefix (*name, "tls-key"))
           && !take_key (parsed, *name, defaults, file, text))
         {
           return FALSE;

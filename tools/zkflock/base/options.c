@@ -93,17 +93,11 @@ options_lack_hosts (const Options *options)
 
 /* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
 static char *
-user_name (void)
-{
-  const struct passwd *entry = getpwuid (getuid ());
-  return entry != NULL ? g_filename_display_name (entry->pw_name)
-                       : g_strdup_printf ("%u", (guint) getuid ());
-}
-
-static char *
 default_label (void)
 {
-  g_autofree char *user = user_name ();
+  const struct passwd *entry = getpwuid (getuid ());
+  g_autofree char *user = entry != NULL ? g_filename_display_name (entry->pw_name)
+                                        : g_strdup_printf ("%u", (guint) getuid ());
   return g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
 }
 

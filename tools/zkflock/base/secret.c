@@ -99,47 +99,27 @@ secret_free (char *secret)
     }
 }
 
-static void
-free_line (gpointer line)
-{
-  secret_free (line);
-}
-
-static gboolean
-parse_line (GPtrArray *credentials, const char *line, gsize length)
-{
-  if (length == 0 || *line == '#')
-    return TRUE;
-  char *copy = g_strndup (line, length);
-  const char *colon = strchr (copy, ':');
-  const gboolean fine = colon != NULL && colon != copy && colon[1] != '\0';
-  if (!fine)
-    {
-      secret_free (copy);
-      return FALSE;
-    }
-  g_ptr_array_add (credentials, copy);
-  return TRUE;
-}
-
 static gboolean
 parse_lines (GPtrArray *credentials, const char *text)
 {
-  gboolean fine = TRUE;
-
-  for (const char *line = text; fine && *line != '\0';)
+  for (gsize length; *text != '\0'; text += length + strspn (text + length, "\r\n"))
     {
-      const gsize length = strcspn (line, "\r\n");
-      fine = parse_line (credentials, line, length);
-      line += length + strspn (line + length, "\r\n");
+      length = strcspn (text, "\r\n");
+      if (length == 0 || *text == '#')
+        continue;
+      char *line = g_strndup (text, length);
+      const char *colon = strchr (line, ':');
+      g_ptr_array_add (credentials, line);
+      if (colon == NULL || colon == line || colon[1] == '\0')
+        return FALSE;
     }
-  return fine && credentials->len > 0;
+  return credentials->len > 0;
 }
 
 GPtrArray *
 credentials_read (const char *file, GError **error)
 {
-  g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func (free_line);
+  g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func ((GDestroyNotify) secret_free);
   char *text = own_file_read (file, AUTH_FILE, TRUE, error);
 
   if (text == NULL)

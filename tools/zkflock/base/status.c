@@ -124,30 +124,20 @@ status_note_command (gboolean by_signal, int number)
 static const char *
 verdict_of (int exit_code)
 {
-  switch (exit_code)
-    {
-    case 0:
-      return "released";
-    case EXIT_CODE_USAGE:
-      return "usage";
-    case EXIT_CODE_NOT_KILLED:
-      return "not killed";
-    case EXIT_CODE_SHORTAGE:
-      return "shortage";
-    case EXIT_CODE_OUTPUT:
-      return "output";
-    case EXIT_CODE_LOST:
-      return "lost";
-    case EXIT_CODE_TLS:
-      return "tls";
-    case EXIT_CODE_REFUSED:
-      return "refused";
-    case EXIT_CODE_NOT_EXECUTABLE:
-    case EXIT_CODE_NOT_FOUND:
-      return "not started";
-    default:
-      return exit_code > EXIT_CODE_SIGNAL ? "signal" : "unreachable";
-    }
+  static const char *const verdicts[] = {
+    [0] = "released",
+    [EXIT_CODE_USAGE] = "usage",
+    [EXIT_CODE_NOT_KILLED] = "not killed",
+    [EXIT_CODE_SHORTAGE] = "shortage",
+    [EXIT_CODE_OUTPUT] = "output",
+    [EXIT_CODE_LOST] = "lost",
+    [EXIT_CODE_TLS] = "tls",
+    [EXIT_CODE_REFUSED] = "refused",
+    [EXIT_CODE_NOT_EXECUTABLE] = "not started",
+    [EXIT_CODE_NOT_FOUND] = "not started",
+  };
+  const char *verdict = exit_code < (int) G_N_ELEMENTS (verdicts) ? verdicts[exit_code] : NULL;
+  return verdict != NULL ? verdict : exit_code > EXIT_CODE_SIGNAL ? "signal" : "unreachable";
 }
 
 void

@@ -13,6 +13,7 @@
 #include "views/findings.h"
 #include "views/who.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNTER_WARNING 0.5
@@ -295,27 +296,25 @@ check_locks (Doctor *doctor, GError **error)
 int
 doctor_run (const Options *options, CuratorClient *client)
 {
-  Doctor doctor = { .options = options,
-                    .client = client,
-                    .began_ms = g_get_real_time () / 1000 - outcome_elapsed_ms () };
   g_autoptr (GError) error = NULL;
   g_autoptr (Dial) dial = dial_new (&options->secure, &error);
+  g_autoptr (GString) findings = g_string_new (options->json ? "[" : NULL);
+  Doctor doctor = { .options = options,
+                    .client = client,
+                    .dial = dial,
+                    .findings = findings,
+                    .began_ms = g_get_real_time () / 1000 - outcome_elapsed_ms () };
+
   if (dial == NULL)
     return fail_with (options, error);
-  doctor.dial = dial;
-  doctor.servers = servers_ask (options, dial);
-  doctor.findings = findings_new ();
+  g_autoptr (GPtrArray) servers = servers_ask (options, dial);
+  doctor.servers = servers;
   check_granted (&doctor);
   check_servers (&doctor);
   doctor_check_ensemble (&doctor);
   doctor_check_security (&doctor);
-  const gboolean is_complete = check_locks (&doctor, &error);
-  if (is_complete)
-    findings_print (&doctor);
-  const int code = !is_complete                     ? fail_with (options, error)
-                   : findings_has_problem (&doctor) ? FOUND_CODE
-                                                    : 0;
-  g_ptr_array_unref (doctor.servers);
-  g_ptr_array_unref (doctor.findings);
-  return code;
+  if (!check_locks (&doctor, &error))
+    return fail_with (options, error);
+  printf ("%s%s", findings->str, options->json ? "]\n" : "");
+  return doctor.has_problem ? FOUND_CODE : 0;
 }
