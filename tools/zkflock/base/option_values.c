@@ -4,6 +4,12 @@
 
 #include <string.h>
 
+typedef struct
+{
+  gboolean is_wrong;
+  const char *why;
+} Rule;
+
 /* As flock(1) names it, where it has the option. */
 static char *
 shown_name (const OptionRow *row)
@@ -112,16 +118,59 @@ options_check_verb (RawOptions *raw)
   return TRUE;
 }
 
+/* "SERVICE" or "SERVICE/NAME". */
+static gboolean
+is_principal (const char *text)
+{
+  const char *slash = strchr (text, '/');
+
+  return *text != '\0' && *text != '/' && strchr (text, '@') == NULL
+         && (slash == NULL || (slash[1] != '\0' && strchr (slash + 1, '/') == NULL));
+}
+
+static gboolean
+check_rules (const Rule *rules, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    {
+      if (rules[i].is_wrong)
+        return options_usage ("%s", rules[i].why);
+    }
+  return TRUE;
+}
+
+static gboolean
+check_secure (const Secure *secure)
+{
+  const char *principal = secure->sasl_server_principal;
+  const gboolean has_login = secure->sasl_user != NULL || secure->sasl_password_file != NULL;
+  const Rule rules[] = {
+    { secure->tls_cert == NULL && secure->tls_key != NULL, "--tls-key needs --tls-cert" },
+    { secure->tls_cert == NULL && secure->tls_key_password_file != NULL,
+      "--tls-key-password-file needs --tls-cert" },
+    { secure->sasl == SASL_DIGEST
+          && (secure->sasl_user == NULL || secure->sasl_password_file == NULL),
+      "--sasl=digest needs --sasl-user and --sasl-password-file" },
+    { secure->sasl == SASL_DIGEST && principal != NULL,
+      "--sasl-server-principal applies to --sasl=gssapi only" },
+    { secure->sasl == SASL_GSSAPI && has_login,
+      "--sasl-user and --sasl-password-file apply to --sasl=digest only: gssapi uses the tickets "
+      "of kinit" },
+    { secure->sasl == SASL_NONE && (has_login || principal != NULL),
+      "--sasl-user, --sasl-password-file and --sasl-server-principal need --sasl" },
+    { principal != NULL && !is_principal (principal),
+      "--sasl-server-principal takes SERVICE or SERVICE/NAME, without a realm" },
+  };
+
+  return check_rules (rules, G_N_ELEMENTS (rules));
+}
+
 gboolean
 options_check_combination (const RawOptions *raw)
 {
   const Options *options = &raw->options;
   const Verb verb = options->verb;
-  const struct
-  {
-    gboolean is_wrong;
-    const char *why;
-  } rules[] = {
+  const Rule rules[] = {
     { raw->no_fork,
       "-F cannot exist here: the lock lives in the session of this process, which must "
       "keep running" },
@@ -151,10 +200,5 @@ options_check_combination (const RawOptions *raw)
       "--connect-timeout must be more than 0 and at most 3600 seconds" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rules); i++)
-    {
-      if (rules[i].is_wrong)
-        return options_usage ("%s", rules[i].why);
-    }
-  return TRUE;
+  return check_rules (rules, G_N_ELEMENTS (rules)) && check_secure (&options->secure);
 }

@@ -69,16 +69,18 @@ read_environment (RawOptions *raw)
     }
 }
 
-/* FALSE: the settings of TLS and SASL make no sense; the reason has been printed. */
 static gboolean
 settle_hosts (Options *options)
 {
-  g_autofree char *mistake = secure_settle (&options->secure, options->hosts);
+  Secure *secure = &options->secure;
 
-  if (mistake != NULL)
-    return options_usage ("%s", mistake);
+  if (!secure_settle (secure, options->hosts))
+    {
+      g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
+      return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
+    }
   if (options->hosts == NULL)
-    options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
+    options->hosts = g_strdup (secure->is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
   return TRUE;
 }
 

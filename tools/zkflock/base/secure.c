@@ -7,54 +7,6 @@
 
 #define TLS_PREFIX "tls://"
 
-static const char *
-check_tls (const Secure *secure)
-{
-  if (secure->tls_cert != NULL)
-    return NULL;
-  return secure->tls_key != NULL                 ? "--tls-key needs --tls-cert"
-         : secure->tls_key_password_file != NULL ? "--tls-key-password-file needs --tls-cert"
-                                                 : NULL;
-}
-
-static const char *
-check_sasl (const Secure *secure)
-{
-  const gboolean has_login = secure->sasl_user != NULL || secure->sasl_password_file != NULL;
-
-  switch (secure->sasl)
-    {
-    case SASL_DIGEST:
-      return secure->sasl_user == NULL || secure->sasl_password_file == NULL
-                 ? "--sasl=digest needs --sasl-user and --sasl-password-file"
-             : secure->sasl_server_principal != NULL
-                 ? "--sasl-server-principal applies to --sasl=gssapi only"
-                 : NULL;
-    case SASL_GSSAPI:
-      return has_login ? "--sasl-user and --sasl-password-file apply to --sasl=digest only: gssapi "
-                         "uses the tickets of kinit"
-                       : NULL;
-    case SASL_NONE:
-    default:
-      return has_login || secure->sasl_server_principal != NULL
-                 ? "--sasl-user, --sasl-password-file and --sasl-server-principal need --sasl"
-                 : NULL;
-    }
-}
-
-/* "SERVICE" or "SERVICE/NAME". */
-static const char *
-check_principal (const char *principal)
-{
-  const char *slash = principal != NULL ? strchr (principal, '/') : NULL;
-
-  return principal != NULL
-                 && (*principal == '\0' || *principal == '/' || strchr (principal, '@') != NULL
-                     || (slash != NULL && (slash[1] == '\0' || strchr (slash + 1, '/') != NULL)))
-             ? "--sasl-server-principal takes SERVICE or SERVICE/NAME, without a realm"
-             : NULL;
-}
-
 static gboolean
 has_tls_prefix (const char *hosts)
 {
@@ -63,25 +15,18 @@ has_tls_prefix (const char *hosts)
                 == 0;
 }
 
-char *
+gboolean
 secure_settle (Secure *secure, const char *hosts)
 {
+  const char *mechanism = secure->sasl_mechanism;
+
   /* An option about TLS asks for TLS: it is never ignored for a connection in clear text. */
   secure->is_tls = secure->tls_ca != NULL || secure->tls_crl != NULL || secure->tls_cert != NULL
                    || secure->tls_server_name != NULL || has_tls_prefix (hosts);
-  const char *mechanism = secure->sasl_mechanism;
   secure->sasl = g_strcmp0 (mechanism, "digest") == 0   ? SASL_DIGEST
                  : g_strcmp0 (mechanism, "gssapi") == 0 ? SASL_GSSAPI
                                                         : SASL_NONE;
-  if (mechanism != NULL && secure->sasl == SASL_NONE)
-    {
-      g_autofree char *shown = curator_escape_name (mechanism, -1);
-      return g_strdup_printf ("--sasl is one of digest, gssapi, not \"%s\"", shown);
-    }
-  const char *mistake = check_tls (secure);
-  mistake = mistake != NULL ? mistake : check_sasl (secure);
-  mistake = mistake != NULL ? mistake : check_principal (secure->sasl_server_principal);
-  return g_strdup (mistake);
+  return mechanism == NULL || secure->sasl != SASL_NONE;
 }
 
 gboolean

@@ -29,9 +29,8 @@ typedef struct
   gboolean is_tls;
 } Secure;
 
-/* Checks the strings. hosts: the connect string, or NULL for the default. Returns NULL, or the mistake, to
- * be freed. */
-char *secure_settle (Secure *secure, const char *hosts);
+/* hosts: the connect string, or NULL for the default. FALSE: there is no such mechanism of SASL. */
+gboolean secure_settle (Secure *secure, const char *hosts);
 
 /* The library secures the connection, and knows why there is none. */
 gboolean secure_is_used (const Secure *secure);
