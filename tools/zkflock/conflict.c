@@ -39,27 +39,20 @@ conflict_report (const Options *options, CuratorClient *client)
       holder != NULL ? text_label (curator_participant_get_data (holder)) : NULL;
   GString *event = status_begin ("conflict");
 
-  if (event != NULL)
+  if (holder != NULL)
     {
-      if (holder != NULL)
-        {
-          json_string (event, "path", curator_inspection_get_path (held), -1);
-          json_string (event, "holder", label, -1);
-          json_string (event, "node", curator_participant_get_node_path (holder), -1);
-          json_int (event, "waiting", curator_inspection_get_n_waiting (held));
-        }
-      status_send (event);
+      json_string (event, "path", curator_inspection_get_path (held), -1);
+      json_string (event, "holder", label, -1);
+      json_string (event, "node", curator_participant_get_node_path (holder), -1);
+      json_int (event, "waiting", curator_inspection_get_n_waiting (held));
     }
+  status_send (event);
   const char *path = held != NULL ? curator_inspection_get_path (held) : options->paths[0];
   g_autofree char *text = label != NULL
                               ? g_strdup_printf ("not granted: held by %s", label)
                               : g_strdup ("not granted: nobody is known to hold it any more");
   if (options->verbose)
-    {
-      print_note (path, "%s", text); /* goes to syslog, too */
-    }
+    print_note (path, "%s", text); /* goes to syslog, too */
   else
-    {
-      log_note (path, "%s", text);
-    }
+    log_note (path, "%s", text);
 }

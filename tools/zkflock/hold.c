@@ -54,7 +54,7 @@ on_stdin (int fd, GIOCondition condition, gpointer data)
   if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
     return G_SOURCE_CONTINUE;
   end (data, 0);
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE;
 }
 
 /* A pipe that has ended lets go on purpose. */
@@ -74,7 +74,7 @@ on_lease_over (int fd, GIOCondition condition, gpointer data)
   Hold *hold = data;
   hold->lost = TRUE;
   end (hold, EXIT_CODE_LOST);
-  return G_SOURCE_REMOVE;
+  return G_SOURCE_CONTINUE;
 }
 
 /* The hold may have ended by the clock before the lease changes its state. */
@@ -95,19 +95,6 @@ on_timer (gpointer data)
       end (hold, EXIT_CODE_LOST);
     }
   return G_SOURCE_CONTINUE;
-}
-
-static guint
-check_ms (const Hold *hold)
-{
-  return hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS;
-}
-
-static gboolean
-print_token (Hold *hold)
-{
-  return printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) > 0
-         && fflush (stdout) == 0;
 }
 
 Hold *
@@ -144,7 +131,8 @@ hold_run (Hold *hold, gboolean *lost)
   const int lease_fd = curator_lease_get_fd (hold->lease);
 
   *lost = FALSE;
-  if (!print_token (hold))
+  if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) < 0
+      || fflush (stdout) != 0)
     {
       print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
       return EXIT_CODE_OUTPUT;
@@ -161,16 +149,14 @@ hold_run (Hold *hold, gboolean *lost)
         ? 0
         : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
     g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold),
-    g_timeout_add (check_ms (hold), on_timer, hold)
+    g_timeout_add (hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS, on_timer, hold)
   };
   g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
     {
-      GSource *source =
-          sources[i] != 0 ? g_main_context_find_source_by_id (NULL, sources[i]) : NULL;
-      if (source != NULL)
-        g_source_destroy (source);
+      if (sources[i] != 0)
+        g_source_remove (sources[i]);
     }
   *lost = hold->lost;
   if (hold->lost)

@@ -7,55 +7,27 @@
 
 #define CHECK_MS 100
 
-typedef struct
-{
-  CuratorLease *lease;
-  gint64 until_us;
-  GMainLoop *loop;
-} Linger;
-
-static gboolean
-is_over (Linger *self)
-{
-  return boottime_us () >= self->until_us || curator_lease_get_remaining_ms (self->lease) == 0;
-}
-
+/* Wakes the loop. */
 static gboolean
 on_timer (gpointer data)
 {
-  Linger *self = data;
-
-  if (is_over (self))
-    g_main_loop_quit (self->loop);
   return G_SOURCE_CONTINUE;
-}
-
-static void
-on_signal (int signal, gpointer data)
-{
-  Linger *self = data;
-
-  if (signal_stops (signal))
-    g_main_loop_quit (self->loop);
 }
 
 gboolean
 linger (const Options *options, CuratorLease *lease, gint64 until_us)
 {
-  Linger self = { .lease = lease, .until_us = until_us };
+  const gint64 left_us = until_us - boottime_us ();
+  const guint timer = g_timeout_add (CHECK_MS, on_timer, NULL);
+  gboolean is_stopped = FALSE;
 
-  if (!is_over (&self))
-    {
-      print_verbose (options, "the lock is held on for %d ms",
-                     (int) ((until_us - boottime_us ()) / 1000));
-      self.loop = g_main_loop_new (NULL, FALSE);
-      signals_set_handler (on_signal, &self);
-      const guint timer = g_timeout_add (CHECK_MS, on_timer, &self);
-      g_main_loop_run (self.loop);
-      g_source_remove (timer);
-      signals_set_handler (NULL, NULL);
-      g_main_loop_unref (self.loop);
-    }
+  if (left_us > 0)
+    print_verbose (options, "the lock is held on for %d ms", (int) (left_us / 1000));
+  signals_set_handler (signals_note_stop, &is_stopped);
+  while (!is_stopped && boottime_us () < until_us && curator_lease_get_remaining_ms (lease) > 0)
+    g_main_context_iteration (NULL, TRUE);
+  signals_set_handler (NULL, NULL);
+  g_source_remove (timer);
   if (curator_lease_get_remaining_ms (lease) > 0)
     return TRUE;
   print_error (options->paths[0], "lock lost before --min-hold was over");

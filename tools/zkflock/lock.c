@@ -248,10 +248,12 @@ on_connect_timer (gpointer data)
    * longer, and the client knows when it has failed. */
   if (run->probe == NULL && connect_knows_cause (run->options, run->client))
     run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
+  /* A server that closes the connection, to the client, too, will not do for a try. */
+  const guint refusals = CAUSES_FINAL | (connect_has_failed (run->client) ? CAUSE_CLOSED : 0);
+  const guint causes = probe_causes (run->probe);
   if (g_get_monotonic_time () < run->connect_by_us
       && !connect_is_refused (run->options, run->client, run->probe)
-      && !(run->options->wait_ms == 0
-           && probe_all_refuse (run->probe, connect_has_failed (run->client))
+      && !(run->options->wait_ms == 0 && causes != 0 && (causes & ~refusals) == 0
            && connect_knows_cause (run->options, run->client)))
     {
       return G_SOURCE_CONTINUE;
@@ -303,15 +305,12 @@ report_waiting (Run *run)
 {
   GString *event = status_begin ("waiting");
 
-  if (event != NULL)
-    {
-      json_begin_array (event, "paths");
-      for (char **path = run->options->paths; *path != NULL; path++)
-        json_string (event, NULL, *path, -1);
-      json_end_array (event);
-      json_string (event, "mode", mode_to_string (run->options), -1);
-      status_send (event);
-    }
+  json_begin (event, "paths", '[');
+  for (char **path = run->options->paths; *path != NULL; path++)
+    json_string (event, NULL, *path, -1);
+  json_end (event, ']');
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
 }
 
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
@@ -440,14 +439,11 @@ report_grant (Run *run)
 {
   GString *event = status_begin ("granted");
 
-  if (event != NULL)
-    {
-      json_string (event, "path", contest_get_path (run->contest), -1);
-      json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
-      json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
-      json_string (event, "mode", mode_to_string (run->options), -1);
-      status_send (event);
-    }
+  json_string (event, "path", contest_get_path (run->contest), -1);
+  json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
+  json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
 }
 
 static int
@@ -548,20 +544,13 @@ on_bound_passed (gpointer data)
   return G_SOURCE_CONTINUE; /* removed by close_within(), which may have the other result already */
 }
 
-static void
-on_signal_at_close (int signal, gpointer data)
-{
-  if (signal_stops (signal))
-    *(gboolean *) data = TRUE;
-}
-
 /* Returns FALSE if the client is still busy; what is left then ends with the session. */
 static gboolean
 close_within (Run *run, gint64 bound_ms)
 {
   gboolean over = FALSE;
 
-  signals_set_handler (on_signal_at_close, &over);
+  signals_set_handler (signals_note_stop, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
   while (!over && kinds_is_looking ())
     g_main_context_iteration (NULL, TRUE);
@@ -607,30 +596,24 @@ open_standard_descriptors (void)
 }
 
 static void
-report_end (Run *run, gboolean granted, gboolean lost, gboolean closed)
+report_end (Run *run, gboolean lost, gboolean closed)
 {
-  GString *event = granted ? status_begin (lost ? "lost" : "released") : NULL;
+  GString *event = status_begin (lost ? "lost" : "released");
 
-  if (event != NULL)
-    {
-      if (!lost)
-        json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
-      status_send (event);
-    }
+  if (!lost)
+    json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
+  status_send (event);
 }
 
 /* SUSPECT, and HELD again. The loss is reported once, at the end. */
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  GString *event = state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_HELD
-                       ? status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held")
-                       : NULL;
-  if (event != NULL)
-    {
-      json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
-      status_send (event);
-    }
+  if (state != CURATOR_LEASE_SUSPECT && state != CURATOR_LEASE_HELD)
+    return;
+  GString *event = status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held");
+  json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
+  status_send (event);
 }
 
 static int
@@ -659,7 +642,8 @@ run_with_client (Run *run)
   if (granted && !lost)
     print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
   const gboolean closed = close_within (run, bound_ms);
-  report_end (run, granted, lost, closed);
+  if (granted)
+    report_end (run, lost, closed);
   if (!closed)
     {
       status_finish (code);

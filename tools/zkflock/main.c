@@ -1,8 +1,8 @@
 /* zkflock: flock(1) for a ZooKeeper ensemble. */
+#include "base/connect.h"
 #include "base/needs.h"
 #include "base/options.h"
 #include "base/outcome.h"
-#include "base/probe.h"
 #include "base/status.h"
 #include "lock.h"
 #include "runner/terminal.h"
@@ -34,33 +34,47 @@ open_status (const Options *options)
   return FALSE;
 }
 
+static int
+run_verb (const Options *options)
+{
+  static int (*const views[]) (const Options *, CuratorClient *) = {
+    [VERB_WHO] = who_run,       [VERB_TOP] = top_run,       [VERB_TREE] = tree_run,
+    [VERB_REVOKE] = revoke_run, [VERB_DOCTOR] = doctor_run, [VERB_REAP] = reap_run,
+    [VERB_WAIT] = wait_run,
+  };
+  int code = 0;
+
+  if (options->verb == VERB_LOCK)
+    return lock_and_run (options);
+  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
+  return client != NULL ? views[options->verb](options, client) : code;
+}
+
 int
 main (int argc, char **argv)
 {
-  static int (*const verbs[]) (const Options *) = { lock_and_run, who_run,    top_run,  tree_run,
-                                                    revoke_run,   doctor_run, reap_run, wait_run };
-  Options options;
   int code;
 
   title_init (argc, argv);
   setlocale (LC_ALL, "");
-  if (options_parse (&options, argc, argv, &code))
+  Options *options = options_parse (argc, argv, &code);
+  if (options != NULL)
     {
       outcome_start_clock ();
-      if (options.syslog)
+      if (options->syslog)
         message_use_syslog ();
       /* top draws on the whole screen. */
-      choose_logs (options.verbose            ? LOGS_ALL
-                   : options.verb == VERB_TOP ? LOGS_CRITICAL
-                                              : LOGS_WARNINGS);
-      code = !needs_are_met (options.paths[0]) ? EXIT_CODE_SHORTAGE
-             : open_status (&options)          ? verbs[options.verb](&options)
-                                               : EXIT_CODE_USAGE;
+      choose_logs (options->verbose            ? LOGS_ALL
+                   : options->verb == VERB_TOP ? LOGS_CRITICAL
+                                               : LOGS_WARNINGS);
+      code = !needs_are_met (options->paths[0]) ? EXIT_CODE_SHORTAGE
+             : open_status (options)            ? run_verb (options)
+                                                : EXIT_CODE_USAGE;
     }
-  if (options.verb != VERB_LOCK || code == 0)
+  if (options == NULL || options->verb != VERB_LOCK || code == 0)
     code = finish_output (code);
   status_finish (code);
-  options_clear (&options);
+  options_free (options);
   terminal_follow_signal ();
   if (probe_is_running ())
     {

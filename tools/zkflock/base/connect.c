@@ -14,8 +14,8 @@
 #define PROBE_TIMEOUT_MS 1000
 #define PROBE_WAIT_MS    4000
 #define PROBE_POLL_MS    10
-/* How long a busy machine may delay a probe whose servers were asked in time. */
-#define PROBE_LATE_MS   1000
+/* How late a probe may be that was started in time: the machine is busy, or the time to connect is short. */
+#define PROBE_LATE_MS   3000
 #define CONNECT_POLL_MS 100
 
 static void
@@ -119,16 +119,7 @@ connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   const int code = error != NULL ? exit_code_of_cause (error) : 0;
   return code == EXIT_CODE_SHORTAGE
-         || (code == EXIT_CODE_TLS && options->secure.is_tls && probe_all_refuse_tls (probe));
-}
-
-static void
-wait_for_probe (Probe *probe, gboolean (*is_done) (Probe *probe), gint64 most_ms)
-{
-  const gint64 until = g_get_monotonic_time () + most_ms * 1000;
-
-  while (!is_done (probe) && g_get_monotonic_time () < until)
-    g_usleep (PROBE_POLL_MS * 1000);
+         || (code == EXIT_CODE_TLS && options->secure.is_tls && probe_causes (probe) == CAUSE_TLS);
 }
 
 int
@@ -136,28 +127,27 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
 {
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   const int code = error != NULL ? exit_code_of_cause (error) : EXIT_CODE_UNREACHABLE;
+  const gint64 most_ms = probe != NULL ? PROBE_LATE_MS : PROBE_WAIT_MS;
+  const gint64 until_us = g_get_monotonic_time () + most_ms * 1000;
 
   if (code != EXIT_CODE_UNREACHABLE)
     {
       print_error (options->paths[0], "%s", error->message);
       return code;
     }
-  Probe *asked = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
-
-  if (asked != NULL)
-    wait_for_probe (asked, probe_is_complete, PROBE_WAIT_MS);
-  else
-    wait_for_probe (probe, probe_has_causes, PROBE_LATE_MS);
+  Probe *started = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
+  probe = probe != NULL ? probe : started;
+  while ((probe_causes (probe) & CAUSE_PENDING) != 0 && g_get_monotonic_time () < until_us)
+    g_usleep (PROBE_POLL_MS * 1000);
+  const guint found = probe_causes (probe);
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
-  g_autofree char *causes = probe_describe (probe != NULL ? probe : asked);
-  const gboolean is_tls_refused =
-      options->secure.is_tls && probe_all_refuse_tls (probe != NULL ? probe : asked);
-  const gboolean adds = error != NULL && probe_some_serve (probe != NULL ? probe : asked);
+  g_autofree char *causes = probe_describe (probe);
+  const gboolean adds = error != NULL && (found & CAUSE_SERVES) != 0;
   print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
                options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
-  probe_free (asked);
-  return is_tls_refused ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
+  probe_free (started);
+  return options->secure.is_tls && found == CAUSE_TLS ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
 }
 
 /* A chroot follows the last server, which may begin with "tls://". */

@@ -5,7 +5,8 @@
  */
 #include "base/dial.h"
 
-#include "base/dial_tls.h"
+#include "base/secret.h"
+#include "channel/channel_tls.h"
 
 #include <string.h>
 
@@ -17,17 +18,17 @@
 
 struct _Dial
 {
-  gint refs;         /* atomic */
-  DialFiles *files;  /* NULL: clear text */
-  char *server_name; /* of all servers, or NULL */
+  CuratorTls tls;
+  CuratorTlsCredentials *credentials; /* NULL: clear text */
+  char *server_name;                  /* of all servers, or NULL */
 };
 
-/* One connection; session is NULL in clear text. */
+/* One connection; tls is NULL in clear text. */
 typedef struct
 {
   GSocketConnection *connection;
-  DialSession *session;
-  gint64 deadline_us; /* of the whole answer in clear text */
+  CuratorTlsSession *tls;
+  gint64 deadline_us; /* of the whole answer */
 } Line;
 
 char **
@@ -49,149 +50,213 @@ dial_split_hosts (const char *hosts)
   return (char **) g_ptr_array_free (names, FALSE);
 }
 
-static Dial *
-new_dial (DialFiles *files, const char *server_name)
+static gboolean
+set_files (CuratorTls *tls, const Secure *secure, GError **error)
 {
-  Dial *dial = g_new0 (Dial, 1);
-  g_atomic_int_set (&dial->refs, 1);
-  dial->files = files;
-  dial->server_name = g_strdup (server_name);
-  return dial;
+  tls->verify = TRUE;
+  tls->ca_file = g_strdup (secure->tls_ca);
+  tls->crl_file = g_strdup (secure->tls_crl);
+  tls->certificate = g_strdup (secure->tls_cert);
+  tls->key = g_strdup (secure->tls_key != NULL ? secure->tls_key : secure->tls_cert);
+  if (tls->certificate == NULL || secure->tls_key_password_file == NULL)
+    return TRUE;
+  tls->password = secret_read_password (secure->tls_key_password_file, "key password file ", error);
+  return tls->password != NULL;
 }
 
 Dial *
 dial_new (const Secure *secure, GError **error)
 {
-  if (!secure->is_tls)
-    return new_dial (NULL, NULL);
-  DialFiles *files = dial_files_new (secure, error);
-  return files != NULL ? new_dial (files, secure->tls_server_name) : NULL;
+  Dial *dial = g_new0 (Dial, 1);
+
+  if (secure != NULL && !secure->is_tls)
+    return dial;
+  if (secure == NULL || set_files (&dial->tls, secure, error))
+    dial->credentials = curator_tls_credentials_load (&dial->tls, error);
+  if (dial->credentials == NULL)
+    {
+      dial_free (dial);
+      return NULL;
+    }
+  dial->server_name = secure != NULL ? g_strdup (secure->tls_server_name) : NULL;
+  return dial;
 }
 
 gboolean
 dial_uses_tls (Dial *dial)
 {
-  return dial->files != NULL;
-}
-
-Dial *
-dial_ref (Dial *dial)
-{
-  g_atomic_int_inc (&dial->refs);
-  return dial;
+  return dial->credentials != NULL;
 }
 
 void
-dial_unref (Dial *dial)
+dial_free (Dial *dial)
 {
-  if (g_atomic_int_dec_and_test (&dial->refs))
-    {
-      g_clear_pointer (&dial->files, dial_files_free);
-      g_free (dial->server_name);
-      g_free (dial);
-    }
+  g_clear_pointer (&dial->credentials, curator_tls_credentials_free);
+  g_free (dial->tls.ca_file);
+  g_free (dial->tls.crl_file);
+  g_free (dial->tls.certificate);
+  g_free (dial->tls.key);
+  secret_free (dial->tls.password);
+  g_free (dial->server_name);
+  g_free (dial);
 }
 
 gint64
 dial_get_own_expiry (Dial *dial)
 {
-  return dial->files != NULL ? dial_files_get_expiry (dial->files) : 0;
+  return dial->credentials != NULL ? curator_tls_credentials_get_expiry (dial->credentials) : 0;
 }
 
 static void
 hang_up (Line *line)
 {
-  g_clear_pointer (&line->session, dial_session_free);
+  g_clear_pointer (&line->tls, curator_tls_session_free);
   g_clear_object (&line->connection);
+}
+
+/* FALSE with error set if it is late. */
+static gboolean
+wait_ready (Line *line, GError **error)
+{
+  GSocket *socket = g_socket_connection_get_socket (line->connection);
+  const gboolean writes = line->tls != NULL && curator_tls_session_wants_write (line->tls);
+  const gint64 left_us = line->deadline_us - g_get_monotonic_time ();
+
+  if (left_us > 0)
+    return g_socket_condition_timed_wait (socket, writes ? G_IO_OUT : G_IO_IN, left_us, NULL,
+                                          error);
+  g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT, "no answer in time");
+  return FALSE;
+}
+
+/* Who only looks at a certificate wants to see a bad one, too: it is not verified here. */
+static gboolean
+shake_hands (Line *line, Dial *dial, const char *host, GError **error)
+{
+  const int fd = g_socket_get_fd (g_socket_connection_get_socket (line->connection));
+  int rc;
+
+  line->tls = curator_tls_session_new (fd, host, dial->credentials, FALSE, error);
+  if (line->tls == NULL)
+    return FALSE;
+  do
+    {
+      rc = curator_tls_session_shake (line->tls, error);
+    }
+  while (rc == 0 && wait_ready (line, error));
+  return rc > 0;
+}
+
+static gboolean
+connect_to (GSocketConnectable *server, gint64 timeout_ms, Line *line, GError **error)
+{
+  g_autoptr (GSocketClient) client = g_socket_client_new ();
+  g_autoptr (GError) failure = NULL;
+
+  g_socket_client_set_timeout (client, (guint) (timeout_ms / 1000));
+  g_socket_client_set_enable_proxy (client, FALSE);
+  line->connection = g_socket_client_connect (client, server, NULL, &failure);
+  if (line->connection != NULL)
+    return TRUE;
+  /* Timed out is what a server is that accepts the connection and does not answer. */
+  if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+    {
+      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
+                           "no answer to a connect: is the machine off, or a firewall in between?");
+    }
+  else
+    {
+      g_propagate_error (error, g_steal_pointer (&failure));
+    }
+  return FALSE;
 }
 
 static gboolean
 call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **error)
 {
-  g_autoptr (GSocketClient) client = g_socket_client_new ();
-  g_autoptr (GSocketConnectable) server = g_network_address_parse (
-      address, dial->files != NULL ? DEFAULT_SECURE_PORT : DEFAULT_PORT, error);
-
-  g_autoptr (GError) failure = NULL;
+  const gboolean is_tls = dial_uses_tls (dial);
+  g_autoptr (GSocketConnectable) server =
+      g_network_address_parse (address, is_tls ? DEFAULT_SECURE_PORT : DEFAULT_PORT, error);
 
   *line = (Line){ 0 };
-  if (server == NULL)
+  timeout_ms = MAX (timeout_ms, SHORTEST_TIMEOUT_MS);
+  if (server == NULL || !connect_to (server, timeout_ms, line, error))
     return FALSE;
-  g_socket_client_set_timeout (client, (guint) (MAX (timeout_ms, SHORTEST_TIMEOUT_MS) / 1000));
-  g_socket_client_set_enable_proxy (client, FALSE);
-  line->connection = g_socket_client_connect (client, server, NULL, &failure);
-  if (line->connection == NULL)
-    {
-      /* Timed out is what a server is that accepts the connection and does not answer. */
-      if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-        {
-          g_set_error_literal (
-              error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
-              "no answer to a connect: is the machine off, or a firewall in between?");
-        }
-      else
-        {
-          g_propagate_error (error, g_steal_pointer (&failure));
-        }
-      return FALSE;
-    }
-  line->deadline_us =
-      g_get_monotonic_time () + MAX (timeout_ms, SHORTEST_TIMEOUT_MS) * G_TIME_SPAN_MILLISECOND;
-  if (dial->files != NULL)
-    {
-      const char *host = dial->server_name != NULL
-                             ? dial->server_name
-                             : g_network_address_get_hostname (G_NETWORK_ADDRESS (server));
-      line->session = dial_session_new (
-          dial->files, g_socket_connection_get_socket (line->connection), host, timeout_ms, error);
-      if (line->session == NULL)
-        {
-          hang_up (line);
-          return FALSE;
-        }
-    }
-  return TRUE;
+  line->deadline_us = g_get_monotonic_time () + timeout_ms * G_TIME_SPAN_MILLISECOND;
+  const char *host = dial->server_name != NULL
+                         ? dial->server_name
+                         : g_network_address_get_hostname (G_NETWORK_ADDRESS (server));
+  if (!is_tls || shake_hands (line, dial, host, error))
+    return TRUE;
+  hang_up (line);
+  return FALSE;
 }
 
 static gboolean
 write_all (Line *line, const void *bytes, gsize size, GError **error)
 {
-  if (line->session != NULL)
-    return dial_session_write (line->session, bytes, size, error) >= 0;
-  return g_output_stream_write_all (g_io_stream_get_output_stream (G_IO_STREAM (line->connection)),
-                                    bytes, size, NULL, NULL, error);
+  gssize n;
+
+  if (line->tls == NULL)
+    {
+      GOutputStream *out = g_io_stream_get_output_stream (G_IO_STREAM (line->connection));
+      return g_output_stream_write_all (out, bytes, size, NULL, NULL, error);
+    }
+  do
+    {
+      n = curator_tls_session_write (line->tls, bytes, size, error);
+    }
+  while (n == 0 && wait_ready (line, error));
+  return n > 0;
 }
 
-/* -1: it failed, or the answer is late. */
+/* At most 0: the end, or with error set a failure, or the answer is late. */
 static gssize
-read_some (Line *line, char *buffer, gsize size, GError **error)
+read_some (Line *line, guint8 *buffer, gsize size, GError **error)
 {
-  if (line->session != NULL)
-    return dial_session_read (line->session, buffer, size, error);
   GSocket *socket = g_socket_connection_get_socket (line->connection);
-  const gint64 left_us = line->deadline_us - g_get_monotonic_time ();
-  return g_socket_condition_timed_wait (socket, G_IO_IN, MAX (left_us, 0), NULL, error)
-             ? g_socket_receive (socket, buffer, size, NULL, error)
-             : -1;
+  gssize n;
+
+  if (line->tls == NULL)
+    {
+      return wait_ready (line, error)
+                 ? g_socket_receive (socket, (char *) buffer, size, NULL, error)
+                 : -1;
+    }
+  do
+    {
+      n = curator_tls_session_read (line->tls, buffer, size, error);
+    }
+  while (n == 0 && wait_ready (line, error));
+  return n;
+}
+
+static void
+inspect (Line *line, DialCertificate *certificate)
+{
+  g_autofree char *refusal = curator_tls_session_dup_refusal (line->tls);
+
+  certificate->expires_at = curator_tls_session_get_peer_expiry (line->tls);
+  certificate->refusal = refusal != NULL ? curator_escape_name (refusal, -1) : NULL;
 }
 
 /* Until the server closes the connection, or is late. What came before still shows the protocol. */
 static GBytes *
 read_all (Line *line, GError **error)
 {
-  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GByteArray) answer = g_byte_array_new ();
   g_autoptr (GError) failure = NULL;
-  char buffer[8192];
+  guint8 buffer[8192];
   gssize n;
 
-  while (text->len < MAX_ANSWER && (n = read_some (line, buffer, sizeof buffer, &failure)) > 0)
-    g_string_append_len (text, buffer, n);
-  if (text->len == 0 && failure != NULL)
+  while (answer->len < MAX_ANSWER && (n = read_some (line, buffer, sizeof buffer, &failure)) > 0)
+    g_byte_array_append (answer, buffer, (guint) n);
+  if (answer->len == 0 && failure != NULL)
     {
       g_propagate_error (error, g_steal_pointer (&failure));
       return NULL;
     }
-  return g_string_free_to_bytes (g_steal_pointer (&text));
+  return g_byte_array_free_to_bytes (g_steal_pointer (&answer));
 }
 
 GBytes *
@@ -204,8 +269,8 @@ dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size, g
 
   if (!call (dial, address, timeout_ms, &line, error))
     return NULL;
-  if (line.session != NULL)
-    dial_session_inspect (line.session, &certificate);
+  if (line.tls != NULL)
+    inspect (&line, &certificate);
   if (certificate.refusal != NULL)
     {
       g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
@@ -238,7 +303,7 @@ dial_inspect (Dial *dial, const char *address, gint64 timeout_ms, DialCertificat
 
   if (!call (dial, address, timeout_ms, &line, error))
     return FALSE;
-  dial_session_inspect (line.session, certificate);
+  inspect (&line, certificate);
   hang_up (&line);
   return TRUE;
 }
@@ -246,8 +311,7 @@ dial_inspect (Dial *dial, const char *address, gint64 timeout_ms, DialCertificat
 gboolean
 dial_offers_tls (const char *address, gint64 timeout_ms)
 {
-  DialFiles *files = dial_files_new (NULL, NULL);
-  g_autoptr (Dial) dial = files != NULL ? new_dial (files, NULL) : NULL;
+  g_autoptr (Dial) dial = dial_new (NULL, NULL);
   g_autoptr (GError) error = NULL;
   DialCertificate certificate = { 0 };
 

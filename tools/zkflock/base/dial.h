@@ -3,6 +3,8 @@
 
 #include "base/secure.h"
 
+#include <gio/gio.h>
+
 typedef struct _Dial Dial;
 
 typedef struct
@@ -14,11 +16,10 @@ typedef struct
 /* The servers of a connect string, each without "tls://" and the chroot. */
 char **dial_split_hosts (const char *hosts);
 
-/* NULL with error set if TLS is used and its files cannot be read. */
+/* NULL with error set if TLS is used and its files cannot be read. secure: NULL for TLS that verifies nobody. */
 Dial *dial_new (const Secure *secure, GError **error);
 gboolean dial_uses_tls (Dial *dial);
-Dial *dial_ref (Dial *dial);
-void dial_unref (Dial *dial);
+void dial_free (Dial *dial);
 
 /* Any thread. Sends a four-letter word and returns the answer, which may be empty. NULL with
  * G_RESOLVER_ERROR, G_IO_ERROR, or CURATOR_CONNECT_ERROR for TLS. */
@@ -35,6 +36,6 @@ gboolean dial_offers_tls (const char *address, gint64 timeout_ms);
 /* When our own certificate expires, in seconds since 1970; 0 without one. */
 gint64 dial_get_own_expiry (Dial *dial);
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Dial, dial_unref)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Dial, dial_free)
 
 #endif

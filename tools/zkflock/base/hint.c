@@ -56,7 +56,7 @@ hint_verb (const char *word, const char *const *verbs)
 }
 
 const char *
-hint_option (const char *word, GPtrArray *names)
+hint_option (const char *word, const OptionRow *row)
 {
   const char *nearest = NULL;
   guint least = G_MAXUINT;
@@ -65,9 +65,9 @@ hint_option (const char *word, GPtrArray *names)
   if (!g_str_has_prefix (word, "--"))
     return NULL;
   name = g_strndup (word + 2, strcspn (word + 2, "="));
-  for (guint i = 0; *name != '\0' && i < names->len; i++)
+  for (; *name != '\0' && row->name != NULL; row++)
     {
-      const char *one = g_ptr_array_index (names, i);
+      const char *one = row->name;
       /* GNU programs allow "--non" for "--nonblock". */
       const guint distance = g_str_has_prefix (one, name) ? 0
                              : is_near (name, one)        ? edit_distance (name, one)

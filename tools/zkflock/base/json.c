@@ -43,29 +43,16 @@ begin_member (GString *out, const char *name)
 }
 
 void
-json_begin_object (GString *out, const char *name)
+json_begin (GString *out, const char *name, char bracket)
 {
   begin_member (out, name);
-  g_string_append_c (out, '{');
+  g_string_append_c (out, bracket);
 }
 
 void
-json_end_object (GString *out)
+json_end (GString *out, char bracket)
 {
-  g_string_append_c (out, '}');
-}
-
-void
-json_begin_array (GString *out, const char *name)
-{
-  begin_member (out, name);
-  g_string_append_c (out, '[');
-}
-
-void
-json_end_array (GString *out)
-{
-  g_string_append_c (out, ']');
+  g_string_append_c (out, bracket);
 }
 
 void

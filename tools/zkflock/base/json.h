@@ -4,10 +4,9 @@
 #include <glib.h>
 
 /* name: of the member; NULL inside an array. */
-void json_begin_object (GString *out, const char *name);
-void json_end_object (GString *out);
-void json_begin_array (GString *out, const char *name);
-void json_end_array (GString *out);
+/* bracket: of an object or an array. */
+void json_begin (GString *out, const char *name, char bracket);
+void json_end (GString *out, char bracket);
 void json_string (GString *out, const char *name, const char *bytes, gssize length);
 void json_int (GString *out, const char *name, gint64 value);
 void json_bool (GString *out, const char *name, gboolean value);

@@ -1,4 +1,4 @@
-/* The options that GOption knows, and what it says about others. */
+/* The options, one row each, and what GOption says about others. */
 #include "base/message.h"
 #include "base/options-private.h"
 
@@ -14,7 +14,98 @@ static const char SUMMARY[] =
 const char *const options_verb_names[] = { "",       "who",  "top",  "tree", "revoke",
                                            "doctor", "reap", "wait", NULL };
 
-void
+#define LOCKS        OPTION_LOCKS
+#define FILES        OPTION_IN_FILE
+#define EVERYWHERE   (OPTION_IN_FILE | OPTION_IN_ENVIRONMENT)
+#define RAW(field)   G_STRUCT_OFFSET (RawOptions, field)
+#define VALUE(field) G_STRUCT_OFFSET (RawOptions, options.field)
+
+const OptionRow option_rows[] = {
+  { "exclusive", 'x', OPTION_FLAG, LOCKS, RAW (exclusive), 0, NULL,
+    "Take the write side of a read-write lock" },
+  { "shared", 's', OPTION_FLAG, LOCKS, RAW (shared), 0, NULL,
+    "Take the read side of a read-write lock" },
+  { "leases", 'N', OPTION_NUMBER, LOCKS, RAW (leases), VALUE (leases), "COUNT",
+    "Take one of COUNT leases of a semaphore", .least = 1 },
+  { "multi", 0, OPTION_TEXTS, LOCKS, RAW (multi), 0, "PATH", "Another path; all are held or none" },
+  { "nonblock", 'n', OPTION_FLAG, LOCKS | OPTION_WAITS, RAW (nonblock), 0, NULL,
+    "Fail instead of waiting" },
+  { "wait", 'w', OPTION_SECONDS, LOCKS | OPTION_WAITS | OPTION_REVOKES, RAW (wait), VALUE (wait_ms),
+    "SECONDS", "Wait at most this long; revoke: for the release" },
+  { "conflict-exit-code", 'E', OPTION_NUMBER, LOCKS | OPTION_WAITS | OPTION_REVOKES, RAW (code),
+    VALUE (conflict_code), "CODE", "Exit code for conflict or timeout (1)", .most = 255 },
+  { "kill-after", 0, OPTION_SECONDS, LOCKS | FILES, RAW (kill_after), VALUE (kill_after_ms),
+    "SECONDS", "Time from TERM to KILL when the lock is about to be lost (2)" },
+  { "on-suspend", 0, OPTION_WORD, LOCKS, RAW (on_suspend), VALUE (on_suspend), "WHAT",
+    "While the hold is in doubt: continue, pause or kill",
+    .words = { "continue", "pause", "kill" } },
+  { "max-hold", 0, OPTION_SECONDS, LOCKS, RAW (max_hold), VALUE (max_hold_ms), "SECONDS",
+    "Hold at most this long: TERM before, KILL in time" },
+  { "min-hold", 0, OPTION_SECONDS, LOCKS, RAW (min_hold), VALUE (min_hold_ms), "SECONDS",
+    "Hold at least this long, also if the command ends sooner" },
+  { "revocable", 0, OPTION_FLAG, LOCKS, VALUE (revocable), 0, NULL,
+    "End the command when another client asks for the lock" },
+  { "hold", 0, OPTION_FLAG, LOCKS, VALUE (hold), 0, NULL,
+    "Without COMMAND: hold until a signal, not until stdin ends" },
+  { "mixed", 0, OPTION_FLAG, LOCKS, VALUE (mixed), 0, NULL,
+    "Run beside locks of another kind at PATH, which do not exclude this one" },
+  { "label", 0, OPTION_TEXT, LOCKS | FILES, VALUE (label), 0, "TEXT",
+    "Label that \"zkflock who\" shows (user@host:pid)" },
+  { "status-fd", 0, OPTION_NUMBER, LOCKS, RAW (status_fd), VALUE (status_fd), "FD",
+    "Write what happens to this descriptor, as lines of JSON" },
+  /* Other names that flock(1) has for the same. */
+  { "timeout", 0, OPTION_SECONDS, 0, RAW (wait), VALUE (wait_ms) },
+  { "nb", 0, OPTION_FLAG, 0, RAW (nonblock) },
+  { "e", 'e', OPTION_FLAG, 0, RAW (exclusive) },
+  { "close", 'o', OPTION_FLAG, 0, RAW (close) },
+  { "unlock", 'u', OPTION_FLAG, 0, RAW (unlock) },
+  { "no-fork", 'F', OPTION_FLAG, 0, RAW (no_fork) },
+  { "hosts", 'Z', OPTION_TEXT, EVERYWHERE, VALUE (hosts), 0, "HOSTS",
+    "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS },
+  { "session-timeout", 0, OPTION_SECONDS, FILES, RAW (session_timeout), VALUE (session_timeout_ms),
+    "SECONDS", "Session timeout to request (15)" },
+  { "connect-timeout", 0, OPTION_SECONDS, FILES, RAW (connect_timeout), VALUE (connect_timeout_ms),
+    "SECONDS", "Give up connecting after this long (the session timeout)" },
+  { "auth-file", 0, OPTION_TEXT, FILES, VALUE (auth_file), 0, "FILE",
+    "File of scheme:credentials lines; mode 0600" },
+  { "acl", 0, OPTION_WORD, FILES, RAW (acl), VALUE (acl_creator), "WHAT",
+    "Access to created nodes: open or creator", .words = { "open", "creator" } },
+  { "compression", 0, OPTION_FLAG, 0, VALUE (compression), 0, NULL,
+    "Write payloads and requests in gzip, as Java's enableCompression" },
+  { "interval", 'i', OPTION_SECONDS, 0, RAW (interval), VALUE (top.interval_ms), "SECONDS",
+    "top: time between refreshes (1)" },
+  { "iterations", 0, OPTION_NUMBER, 0, RAW (iterations), VALUE (top.iterations), "COUNT",
+    "top: number of refreshes (no limit)" },
+  { "json", 0, OPTION_FLAG, 0, VALUE (json), 0, NULL, "who, top, tree, doctor: print JSON" },
+  { "paths", 0, OPTION_FLAG, 0, VALUE (only_paths), 0, NULL, "tree: print only the paths" },
+  { "yes", 'y', OPTION_FLAG, 0, VALUE (agreed), 0, NULL, "reap: delete without a question" },
+  { "syslog", 0, OPTION_FLAG, 0, VALUE (syslog), 0, NULL, "Send messages to syslog, too" },
+  { "verbose", 0, OPTION_FLAG, 0, VALUE (verbose), 0, NULL, "Report each step with its time" },
+  { "version", 'V', OPTION_FLAG, 0, RAW (version), 0, NULL, "Show versions" },
+  { "tls-ca", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_ca), 0, "FILE",
+    "TLS: the CAs to trust instead of the system's" },
+  { "tls-crl", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_crl), 0, "FILE",
+    "TLS: the CAs' list of revoked certificates; none is looked up without" },
+  { "tls-cert", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_cert), 0, "FILE",
+    "TLS: our certificate" },
+  { "tls-key", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_key), 0, "FILE",
+    "TLS: its key, if not in the same file" },
+  { "tls-key-password-file", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_key_password_file), 0,
+    "FILE", "TLS: the password of the key; mode 0600" },
+  { "tls-server-name", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.tls_server_name), 0, "NAME",
+    "TLS: the name in the servers' certificates, if not the host's" },
+  { "sasl", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.sasl_mechanism), 0, "WHAT",
+    "Authenticate by SASL: digest or gssapi" },
+  { "sasl-user", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.sasl_user), 0, "NAME",
+    "SASL digest: the user" },
+  { "sasl-password-file", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.sasl_password_file), 0, "FILE",
+    "SASL digest: the password; mode 0600" },
+  { "sasl-server-principal", 0, OPTION_TEXT, EVERYWHERE, VALUE (secure.sasl_server_principal), 0,
+    "SERVICE[/NAME]", "SASL gssapi: the servers' principal (zookeeper/HOST)" },
+  { NULL },
+};
+
+gboolean
 options_usage (const char *format, ...)
 {
   va_list args;
@@ -22,160 +113,68 @@ options_usage (const char *format, ...)
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   print_error (NULL, "%s", text);
+  return FALSE;
 }
 
-/* names: receives the long names of the entries. */
-static void
-add_entries (GOptionContext *context, GPtrArray *names, const GOptionEntry *entries)
+gpointer
+option_given (RawOptions *raw, const OptionRow *row)
 {
-  for (const GOptionEntry *entry = entries; entry->long_name != NULL; entry++)
-    g_ptr_array_add (names, g_strdup (entry->long_name));
-  g_option_context_add_main_entries (context, entries, NULL);
-}
-
-static void
-add_lock_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
-{
-  /* A FILENAME is taken as it is; a STRING would be converted from the locale, which is "C" for cron. */
-  const GOptionEntry entries[] = {
-    { "exclusive", 'x', 0, G_OPTION_ARG_NONE, &raw->exclusive,
-      "Take the write side of a read-write lock", NULL },
-    { "shared", 's', 0, G_OPTION_ARG_NONE, &raw->shared, "Take the read side of a read-write lock",
-      NULL },
-    { "leases", 'N', 0, G_OPTION_ARG_STRING, &raw->leases,
-      "Take one of COUNT leases of a semaphore", "COUNT" },
-    { "multi", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &raw->multi, "Another path; all are held or none",
-      "PATH" },
-    { "nonblock", 'n', 0, G_OPTION_ARG_NONE, &raw->nonblock, "Fail instead of waiting", NULL },
-    { "wait", 'w', 0, G_OPTION_ARG_STRING, &raw->times.wait,
-      "Wait at most this long; revoke: for the release", "SECONDS" },
-    { "conflict-exit-code", 'E', 0, G_OPTION_ARG_STRING, &raw->code,
-      "Exit code for conflict or timeout (1)", "CODE" },
-    { "kill-after", 0, 0, G_OPTION_ARG_STRING, &raw->times.kill_after,
-      "Time from TERM to KILL when the lock is about to be lost (2)", "SECONDS" },
-    { "on-suspend", 0, 0, G_OPTION_ARG_STRING, &raw->on_suspend,
-      "While the hold is in doubt: continue, pause or kill", "WHAT" },
-    { "max-hold", 0, 0, G_OPTION_ARG_STRING, &raw->times.max_hold,
-      "Hold at most this long: TERM before, KILL in time", "SECONDS" },
-    { "min-hold", 0, 0, G_OPTION_ARG_STRING, &raw->times.min_hold,
-      "Hold at least this long, also if the command ends sooner", "SECONDS" },
-    { "revocable", 0, 0, G_OPTION_ARG_NONE, &raw->revocable,
-      "End the command when another client asks for the lock", NULL },
-    { "hold", 0, 0, G_OPTION_ARG_NONE, &raw->hold,
-      "Without COMMAND: hold until a signal, not until stdin ends", NULL },
-    { "mixed", 0, 0, G_OPTION_ARG_NONE, &raw->mixed,
-      "Run beside locks of another kind at PATH, which do not exclude this one", NULL },
-    { "label", 0, 0, G_OPTION_ARG_FILENAME, &raw->label,
-      "Label that \"zkflock who\" shows (user@host:pid)", "TEXT" },
-    { "status-fd", 0, 0, G_OPTION_ARG_STRING, &raw->status_fd,
-      "Write what happens to this descriptor, as lines of JSON", "FD" },
-    /* Other names that flock(1) has for the same. */
-    { "timeout", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_STRING, &raw->times.wait, NULL, NULL },
-    { "nb", 0, G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->nonblock, NULL, NULL },
-    { "e", 'e', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->exclusive, NULL, NULL },
-    { "close", 'o', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->close, NULL, NULL },
-    { "unlock", 'u', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->unlock, NULL, NULL },
-    { "no-fork", 'F', G_OPTION_FLAG_HIDDEN, G_OPTION_ARG_NONE, &raw->no_fork, NULL, NULL },
-    { NULL },
-  };
-  add_entries (context, names, entries);
-}
-
-static void
-add_common_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
-{
-  const GOptionEntry entries[] = {
-    { "hosts", 'Z', 0, G_OPTION_ARG_FILENAME, &raw->hosts,
-      "Servers; default $ZKFLOCK_HOSTS, then " DEFAULT_HOSTS, "HOSTS" },
-    { "session-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->times.session_timeout,
-      "Session timeout to request (15)", "SECONDS" },
-    { "connect-timeout", 0, 0, G_OPTION_ARG_STRING, &raw->times.connect_timeout,
-      "Give up connecting after this long (the session timeout)", "SECONDS" },
-    { "auth-file", 0, 0, G_OPTION_ARG_FILENAME, &raw->auth_file,
-      "File of scheme:credentials lines; mode 0600", "FILE" },
-    { "acl", 0, 0, G_OPTION_ARG_STRING, &raw->acl, "Access to created nodes: open or creator",
-      "WHAT" },
-    { "compression", 0, 0, G_OPTION_ARG_NONE, &raw->compression,
-      "Write payloads and requests in gzip, as Java's enableCompression", NULL },
-    { "interval", 'i', 0, G_OPTION_ARG_STRING, &raw->times.interval,
-      "top: time between refreshes (1)", "SECONDS" },
-    { "iterations", 0, 0, G_OPTION_ARG_STRING, &raw->iterations,
-      "top: number of refreshes (no limit)", "COUNT" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &raw->json, "who, top, tree, doctor: print JSON", NULL },
-    { "paths", 0, 0, G_OPTION_ARG_NONE, &raw->paths, "tree: print only the paths", NULL },
-    { "yes", 'y', 0, G_OPTION_ARG_NONE, &raw->yes, "reap: delete without a question", NULL },
-    { "syslog", 0, 0, G_OPTION_ARG_NONE, &raw->syslog, "Send messages to syslog, too", NULL },
-    { "verbose", 0, 0, G_OPTION_ARG_NONE, &raw->verbose, "Report each step with its time", NULL },
-    { "version", 'V', 0, G_OPTION_ARG_NONE, &raw->version, "Show versions", NULL },
-    { NULL },
-  };
-  add_entries (context, names, entries);
+  return (char *) raw + row->given;
 }
 
 /* GLib's message names the option. */
-static void
-report_bad_option (const GError *error, GPtrArray *names)
+static gboolean
+report_bad_option (const GError *error)
 {
   const char *word = strstr (error->message, "--");
   const char *hint =
       g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && word != NULL
-          ? hint_option (word, names)
+          ? hint_option (word, option_rows)
           : NULL;
 
-  if (hint != NULL)
-    options_usage ("%s; did you mean --%s?", error->message, hint);
-  else
-    options_usage ("%s; see zkflock --help", error->message);
-}
-
-static void
-add_secure_options (GOptionContext *context, GPtrArray *names, RawOptions *raw)
-{
-  g_autofree GOptionEntry *entries = secure_new_entries (&raw->secure);
-  add_entries (context, names, entries);
+  return hint != NULL ? options_usage ("%s; did you mean --%s?", error->message, hint)
+                      : options_usage ("%s; see zkflock --help", error->message);
 }
 
 gboolean
 options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
 {
+  static const GOptionArg args[] = {
+    [OPTION_FLAG] = G_OPTION_ARG_NONE,
+    [OPTION_TEXT] = G_OPTION_ARG_FILENAME,
+    [OPTION_SECONDS] = G_OPTION_ARG_STRING,
+    [OPTION_NUMBER] = G_OPTION_ARG_STRING,
+    [OPTION_TEXTS] = G_OPTION_ARG_FILENAME_ARRAY,
+    [OPTION_WORD] = G_OPTION_ARG_STRING,
+  };
+  GOptionEntry entries[G_N_ELEMENTS (option_rows)] = { 0 };
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
-  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
 
-  g_option_context_set_summary (context, SUMMARY);
-  add_lock_options (context, names, raw);
-  add_common_options (context, names, raw);
-  add_secure_options (context, names, raw);
-  g_option_context_set_strict_posix (context, !is_verb);
-  if (!g_option_context_parse_strv (context, argv, &error))
+  for (gsize i = 0; option_rows[i].name != NULL; i++)
     {
-      report_bad_option (error, names);
-      return FALSE;
+      const OptionRow *row = &option_rows[i];
+      entries[i] = (GOptionEntry){ .long_name = row->name,
+                                   .short_name = row->letter,
+                                   .flags = row->help == NULL ? G_OPTION_FLAG_HIDDEN : 0,
+                                   .arg = args[row->type],
+                                   .arg_data = option_given (raw, row),
+                                   .description = row->help,
+                                   .arg_description = row->argument };
     }
-  return TRUE;
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_set_summary (context, SUMMARY);
+  g_option_context_set_strict_posix (context, !is_verb);
+  return g_option_context_parse_strv (context, argv, &error) || report_bad_option (error);
 }
 
 void
 options_clear_raw (RawOptions *raw)
 {
-  char **const strings[] = { &raw->times.wait,
-                             &raw->code,
-                             &raw->leases,
-                             &raw->hosts,
-                             &raw->times.session_timeout,
-                             &raw->times.connect_timeout,
-                             &raw->times.kill_after,
-                             &raw->on_suspend,
-                             &raw->label,
-                             &raw->auth_file,
-                             &raw->acl,
-                             &raw->times.interval,
-                             &raw->iterations,
-                             &raw->times.max_hold,
-                             &raw->times.min_hold,
-                             &raw->status_fd };
-  for (gsize i = 0; i < G_N_ELEMENTS (strings); i++)
-    g_free (*strings[i]);
-  g_strfreev (raw->multi);
-  secure_clear (&raw->secure);
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
+    {
+      if (row->type != OPTION_FLAG && row->type != OPTION_TEXTS)
+        g_clear_pointer ((char **) option_given (raw, row), g_free);
+    }
+  g_clear_pointer (&raw->multi, g_strfreev);
 }

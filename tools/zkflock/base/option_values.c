@@ -1,29 +1,31 @@
 /* The values of the options, and which of them may be combined. */
-#include "base/options-private.h"
-
 #include "base/kind.h"
+#include "base/options-private.h"
 
 #include <string.h>
 
-static gboolean
-is_set (char *const *text)
+typedef struct
 {
-  return *text != NULL;
+  gboolean is_wrong;
+  const char *why;
+} Rule;
+
+/* As flock(1) names it, where it has the option. */
+static char *
+shown_name (const OptionRow *row)
+{
+  return (row->uses & OPTION_LOCKS) != 0 && row->letter != 0 ? g_strdup_printf ("-%c", row->letter)
+                                                             : g_strconcat ("--", row->name, NULL);
 }
 
-static gboolean
-parse_seconds (const char *name, const char *text, gint64 *ms)
+gboolean
+option_parse_seconds (const char *text, gint64 *ms)
 {
-  char *end = NULL;
-  const double seconds = text != NULL ? g_ascii_strtod (text, &end) : 0;
+  char *end;
+  const double seconds = g_ascii_strtod (text, &end);
 
-  if (text == NULL)
-    return TRUE;
   if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 1e6))
-    {
-      options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
-      return FALSE;
-    }
+    return FALSE;
   /* Round up to 1: 0 has a meaning of its own. */
   *ms = seconds > 0 ? MAX ((gint64) (seconds * 1000 + 0.5), 1) : 0;
   return TRUE;
@@ -34,13 +36,8 @@ parse_int (const char *name, const char *text, int least, int most, int *value)
 {
   gint64 number;
 
-  if (text == NULL)
-    return TRUE;
   if (!g_ascii_string_to_signed (text, 10, least, most, &number, NULL))
-    {
-      options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
-      return FALSE;
-    }
+    return options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
   *value = (int) number;
   return TRUE;
 }
@@ -48,183 +45,160 @@ parse_int (const char *name, const char *text, int least, int most, int *value)
 static gboolean
 parse_word (const char *name, const char *text, const char *const *words, int *value)
 {
-  if (text == NULL)
-    return TRUE;
-  for (int i = 0; words[i] != NULL; i++)
+  for (*value = 0; words[*value] != NULL; ++*value)
     {
-      if (strcmp (text, words[i]) == 0)
-        {
-          *value = i;
-          return TRUE;
-        }
+      if (strcmp (text, words[*value]) == 0)
+        return TRUE;
     }
   g_autofree char *known = g_strjoinv (", ", (char **) words);
-  options_usage ("%s is one of %s, not \"%s\"", name, known, text);
-  return FALSE;
+  return options_usage ("%s is one of %s, not \"%s\"", name, known, text);
+}
+
+static gboolean
+parse_value (RawOptions *raw, const OptionRow *row)
+{
+  gpointer value = (char *) raw + row->value;
+  const char *text = row->type != OPTION_FLAG ? *(char **) option_given (raw, row) : NULL;
+  g_autofree char *name = shown_name (row);
+
+  if (text == NULL)
+    return TRUE;
+  switch (row->type)
+    {
+    case OPTION_SECONDS:
+      if (option_parse_seconds (text, value))
+        return TRUE;
+      return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
+    case OPTION_NUMBER:
+      return parse_int (name, text, row->least, row->most > 0 ? row->most : G_MAXINT, value);
+    case OPTION_WORD:
+      return parse_word (name, text, row->words, value);
+    case OPTION_FLAG:
+    case OPTION_TEXT:
+    case OPTION_TEXTS:
+    default:
+      return TRUE;
+    }
 }
 
 gboolean
-options_parse_values (Options *options, const RawOptions *raw)
+options_parse_values (RawOptions *raw)
 {
-  static const char *const on_suspend[] = { "continue", "pause", "kill", NULL };
-  static const char *const acls[] = { "open", "creator", NULL };
-  int suspend = ON_SUSPEND_CONTINUE;
-  int acl = 0;
+  Options *options = &raw->options;
 
-  if (!parse_seconds ("-w", raw->times.wait, &options->wait_ms)
-      || !parse_seconds ("--session-timeout", raw->times.session_timeout,
-                         &options->session_timeout_ms)
-      || !parse_seconds ("--connect-timeout", raw->times.connect_timeout,
-                         &options->connect_timeout_ms)
-      || !parse_seconds ("--kill-after", raw->times.kill_after, &options->kill_after_ms)
-      || !parse_seconds ("--max-hold", raw->times.max_hold, &options->max_hold_ms)
-      || !parse_seconds ("--min-hold", raw->times.min_hold, &options->min_hold_ms)
-      || !parse_int ("--status-fd", raw->status_fd, 0, G_MAXINT, &options->status_fd)
-      || !parse_seconds ("--interval", raw->times.interval, &options->top.interval_ms)
-      || !parse_int ("--iterations", raw->iterations, 0, G_MAXINT, &options->top.iterations)
-      || !parse_int ("-E", raw->code, 0, 255, &options->conflict_code)
-      || !parse_int ("-N", raw->leases, 1, G_MAXINT, &options->leases)
-      || !parse_word ("--on-suspend", raw->on_suspend, on_suspend, &suspend)
-      || !parse_word ("--acl", raw->acl, acls, &acl))
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
     {
-      return FALSE;
+      if (!parse_value (raw, row))
+        return FALSE;
     }
-  options->on_suspend = (OnSuspend) suspend;
-  options->acl_creator = acl == 1;
-  options->wait_ms = raw->nonblock ? 0 : options->wait_ms;
-  if (raw->times.connect_timeout == NULL)
+  if (raw->nonblock)
+    options->wait_ms = 0;
+  if (raw->connect_timeout == NULL)
     options->connect_timeout_ms = options->session_timeout_ms;
   return TRUE;
 }
 
 gboolean
-options_check_verb (const Options *options, const RawOptions *raw)
+options_check_verb (RawOptions *raw)
 {
-  const gboolean is_revoke = options->verb == VERB_REVOKE;
-  const gboolean is_wait = options->verb == VERB_WAIT;
-  const struct
-  {
-    const char *name;
-    gboolean is_given;
-  } of_locking[] = { { "-x", raw->exclusive },
-                     { "-s", raw->shared },
-                     { "-N", is_set (&raw->leases) },
-                     { "--multi", raw->multi != NULL },
-                     { "-n", raw->nonblock && !is_wait },
-                     { "-w", is_set (&raw->times.wait) && !is_revoke && !is_wait },
-                     { "-E", is_set (&raw->code) && !is_revoke && !is_wait },
-                     { "--kill-after", is_set (&raw->times.kill_after) },
-                     { "--max-hold", is_set (&raw->times.max_hold) },
-                     { "--min-hold", is_set (&raw->times.min_hold) },
-                     { "--status-fd", is_set (&raw->status_fd) },
-                     { "--on-suspend", is_set (&raw->on_suspend) },
-                     { "--revocable", raw->revocable },
-                     { "--hold", raw->hold },
-                     { "--mixed", raw->mixed },
-                     { "--label", is_set (&raw->label) } };
+  static const guint uses[] = { [VERB_REVOKE] = OPTION_REVOKES, [VERB_WAIT] = OPTION_WAITS };
+  const Verb verb = raw->options.verb;
 
-  for (gsize i = 0; options->verb != VERB_LOCK && i < G_N_ELEMENTS (of_locking); i++)
+  for (const OptionRow *row = option_rows; verb != VERB_LOCK && row->name != NULL; row++)
     {
-      if (of_locking[i].is_given)
+      const gpointer given = option_given (raw, row);
+      const gboolean is_given =
+          row->type == OPTION_FLAG ? *(gboolean *) given : *(gpointer *) given != NULL;
+      if (is_given && (row->uses & OPTION_LOCKS) != 0 && (row->uses & uses[verb]) == 0)
         {
-          options_usage ("%s applies to locking only", of_locking[i].name);
-          return FALSE;
+          g_autofree char *name = shown_name (row);
+          return options_usage ("%s applies to locking only", name);
         }
     }
   return TRUE;
 }
 
-/* Whether the verb and the kind of lock take the options. */
+/* "SERVICE" or "SERVICE/NAME". */
 static gboolean
-fits_verb (const Options *options, const RawOptions *raw)
+is_principal (const char *text)
 {
-  if (raw->no_fork)
-    {
-      options_usage (
-          "-F cannot exist here: the lock lives in the session of this process, which must keep "
-          "running");
-    }
-  else if (raw->unlock)
-    {
-      options_usage (
-          "-u cannot exist here: a lock is held by its process and released when that ends; "
-          "\"zkflock revoke\" asks for it");
-    }
-  else if (raw->paths && options->verb != VERB_TREE)
-    {
-      options_usage ("--paths applies to tree only");
-    }
-  else if (raw->yes && options->verb != VERB_REAP)
-    {
-      options_usage ("-y applies to reap only");
-    }
-  else if (raw->shared + raw->exclusive + is_set (&raw->leases) > 1)
-    {
-      options_usage ("-s, -x and -N exclude each other");
-    }
-  else if (is_set (&raw->leases) && raw->multi != NULL)
-    {
-      options_usage ("--multi cannot be combined with -N");
-    }
-  else if (raw->revocable && raw->multi != NULL)
-    {
-      options_usage ("a multi-lock cannot be revoked");
-    }
-  else if (options->json
-           && (options->verb == VERB_LOCK || options->verb == VERB_REVOKE
-               || options->verb == VERB_WAIT || options->verb == VERB_REAP))
-    {
-      options_usage ("--json applies to who, top, tree and doctor only");
-    }
-  else
-    {
-      return TRUE;
-    }
-  return FALSE;
+  const char *slash = strchr (text, '/');
+
+  return *text != '\0' && *text != '/' && strchr (text, '@') == NULL
+         && (slash == NULL || (slash[1] != '\0' && strchr (slash + 1, '/') == NULL));
 }
 
 static gboolean
-has_valid_values (const Options *options, const RawOptions *raw)
+check_rules (const Rule *rules, gsize n)
 {
-  if (is_set (&raw->times.max_hold) && options->max_hold_ms == 0)
+  for (gsize i = 0; i < n; i++)
     {
-      options_usage ("--max-hold must be more than 0");
+      if (rules[i].is_wrong)
+        return options_usage ("%s", rules[i].why);
     }
-  else if (options->max_hold_ms > 0 && options->min_hold_ms > options->max_hold_ms)
-    {
-      options_usage ("--min-hold must not be longer than --max-hold");
-    }
-  else if (strlen (options->label) > MAX_LABEL_LENGTH)
-    {
-      options_usage ("--label takes at most %d bytes", MAX_LABEL_LENGTH);
-    }
-  else if (!g_utf8_validate (options->label, -1, NULL))
-    {
-      options_usage ("--label is not valid UTF-8");
-    }
-  else if (options->acl_creator && options->auth_file == NULL
-           && !secure_has_identity (&options->secure))
-    {
-      options_usage (
-          "--acl=creator needs --auth-file, --tls-cert or --sasl: the nodes would have no owner");
-    }
-  else if (options->session_timeout_ms < 10 || options->session_timeout_ms > 3600 * 1000)
-    {
-      options_usage ("--session-timeout must be at least 0.01 and at most 3600 seconds");
-    }
-  else if (options->connect_timeout_ms <= 0 || options->connect_timeout_ms > 3600 * 1000)
-    {
-      options_usage ("--connect-timeout must be more than 0 and at most 3600 seconds");
-    }
-  else
-    {
-      return TRUE;
-    }
-  return FALSE;
+  return TRUE;
+}
+
+static gboolean
+check_secure (const Secure *secure)
+{
+  const char *principal = secure->sasl_server_principal;
+  const gboolean has_login = secure->sasl_user != NULL || secure->sasl_password_file != NULL;
+  const Rule rules[] = {
+    { secure->tls_cert == NULL && secure->tls_key != NULL, "--tls-key needs --tls-cert" },
+    { secure->tls_cert == NULL && secure->tls_key_password_file != NULL,
+      "--tls-key-password-file needs --tls-cert" },
+    { secure->sasl == SASL_DIGEST
+          && (secure->sasl_user == NULL || secure->sasl_password_file == NULL),
+      "--sasl=digest needs --sasl-user and --sasl-password-file" },
+    { secure->sasl == SASL_DIGEST && principal != NULL,
+      "--sasl-server-principal applies to --sasl=gssapi only" },
+    { secure->sasl == SASL_GSSAPI && has_login,
+      "--sasl-user and --sasl-password-file apply to --sasl=digest only: gssapi uses the tickets "
+      "of kinit" },
+    { secure->sasl == SASL_NONE && (has_login || principal != NULL),
+      "--sasl-user, --sasl-password-file and --sasl-server-principal need --sasl" },
+    { principal != NULL && !is_principal (principal),
+      "--sasl-server-principal takes SERVICE or SERVICE/NAME, without a realm" },
+  };
+
+  return check_rules (rules, G_N_ELEMENTS (rules));
 }
 
 gboolean
-options_check_combination (const Options *options, const RawOptions *raw)
+options_check_combination (const RawOptions *raw)
 {
-  return fits_verb (options, raw) && has_valid_values (options, raw);
+  const Options *options = &raw->options;
+  const Verb verb = options->verb;
+  const Rule rules[] = {
+    { raw->no_fork,
+      "-F cannot exist here: the lock lives in the session of this process, which must "
+      "keep running" },
+    { raw->unlock,
+      "-u cannot exist here: a lock is held by its process and released when that ends; "
+      "\"zkflock revoke\" asks for it" },
+    { options->only_paths && verb != VERB_TREE, "--paths applies to tree only" },
+    { options->agreed && verb != VERB_REAP, "-y applies to reap only" },
+    { raw->shared + raw->exclusive + (raw->leases != NULL) > 1,
+      "-s, -x and -N exclude each other" },
+    { raw->leases != NULL && raw->multi != NULL, "--multi cannot be combined with -N" },
+    { options->revocable && raw->multi != NULL, "a multi-lock cannot be revoked" },
+    { options->json && verb != VERB_WHO && verb != VERB_TOP && verb != VERB_TREE
+          && verb != VERB_DOCTOR,
+      "--json applies to who, top, tree and doctor only" },
+    { raw->max_hold != NULL && options->max_hold_ms == 0, "--max-hold must be more than 0" },
+    { options->max_hold_ms > 0 && options->min_hold_ms > options->max_hold_ms,
+      "--min-hold must not be longer than --max-hold" },
+    { strlen (options->label) > MAX_LABEL_LENGTH,
+      "--label takes at most " G_STRINGIFY (MAX_LABEL_LENGTH) " bytes" },
+    { !g_utf8_validate (options->label, -1, NULL), "--label is not valid UTF-8" },
+    { options->acl_creator && options->auth_file == NULL && !secure_has_identity (&options->secure),
+      "--acl=creator needs --auth-file, --tls-cert or --sasl: the nodes would have no owner" },
+    { options->session_timeout_ms < 10 || options->session_timeout_ms > 3600 * 1000,
+      "--session-timeout must be at least 0.01 and at most 3600 seconds" },
+    { options->connect_timeout_ms <= 0 || options->connect_timeout_ms > 3600 * 1000,
+      "--connect-timeout must be more than 0 and at most 3600 seconds" },
+  };
+
+  return check_rules (rules, G_N_ELEMENTS (rules)) && check_secure (&options->secure);
 }

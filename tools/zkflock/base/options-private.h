@@ -7,27 +7,60 @@
 #define DEFAULT_HOSTS        "localhost:2181"
 #define DEFAULT_SECURE_HOSTS "tls://localhost:2281"
 
-/* As they are written, in seconds. */
 typedef struct
 {
+  Options options; /* first: options_free() */
+  gboolean exclusive, shared, nonblock, no_fork, close, unlock, version;
+  /* As they are written, NULL where they are not given. */
   char *wait, *session_timeout, *connect_timeout, *kill_after, *max_hold, *min_hold, *interval;
-} RawTimes;
+  char *code, *leases, *on_suspend, *acl, *iterations, *status_fd;
+  char **multi;
+} RawOptions;
+
+typedef enum
+{
+  OPTION_FLAG,
+  OPTION_TEXT, /* taken as it is; a word would be converted from the locale, which is "C" for cron */
+  OPTION_TEXTS,   /* one for each time that it is given */
+  OPTION_SECONDS, /* gint64 milliseconds */
+  OPTION_NUMBER,  /* int */
+  OPTION_WORD     /* int, its index */
+} OptionType;
+
+typedef enum
+{
+  OPTION_LOCKS = 1 << 0,          /* applies to locking only */
+  OPTION_WAITS = 1 << 1,          /* and to wait */
+  OPTION_REVOKES = 1 << 2,        /* and to revoke */
+  OPTION_IN_FILE = 1 << 3,        /* a key of the configuration files */
+  OPTION_IN_ENVIRONMENT = 1 << 4, /* and a variable: ZKFLOCK_TLS_CA for --tls-ca */
+} OptionUse;
 
 typedef struct
 {
-  gboolean exclusive, shared, nonblock, no_fork, close, unlock, verbose, json, paths, yes, version,
-      revocable, hold, mixed, compression, syslog;
-  RawTimes times;
-  char *code, *leases, *hosts, *on_suspend, *label, *auth_file, *acl, *iterations, *status_fd;
-  Secure secure;
-  char **multi;
-} RawOptions;
+  const char *name;
+  char letter; /* or 0 */
+  OptionType type;
+  guint uses;  /* OptionUse */
+  gsize given; /* offset in RawOptions of what GOption writes */
+  gsize value; /* offset of what a SECONDS, NUMBER or WORD is parsed into */
+  const char *argument;
+  const char *help; /* NULL: not shown */
+  int least, most;  /* of a NUMBER; most may be 0: no limit */
+  const char *words[4];
+} OptionRow;
+
+/* Ends with a row without a name. */
+extern const OptionRow option_rows[];
+
+/* What GOption writes for the row: char *, or gboolean for a FLAG, or char ** for TEXTS. */
+gpointer option_given (RawOptions *raw, const OptionRow *row);
 
 /* The names of the verbs, in the order of Verb; that of VERB_LOCK is empty. */
 extern const char *const options_verb_names[];
 
-/* A message about the options. */
-void options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Prints a message about the options; returns FALSE. */
+gboolean options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* Takes the options out of argv. FALSE: the reason has been printed. */
 gboolean options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb);
@@ -40,15 +73,16 @@ gboolean config_read (RawOptions *defaults, int *exit_code);
 
 /* The verb that word was meant to be, or NULL. verbs ends with NULL. */
 const char *hint_verb (const char *word, const char *const *verbs);
-/* The long name that word ("--nonblok", or "--lable=x") was meant to be, or NULL. names: of char *,
- * without the hyphens. */
-const char *hint_option (const char *word, GPtrArray *names);
+/* The long name that word ("--nonblok", or "--lable=x") was meant to be, without its hyphens, or NULL. rows ends
+ * with a row without a name. */
+const char *hint_option (const char *word, const OptionRow *rows);
 
+gboolean option_parse_seconds (const char *text, gint64 *ms);
 /* Each is FALSE after printing why. */
-gboolean options_parse_values (Options *options, const RawOptions *raw);
+gboolean options_parse_values (RawOptions *raw);
 /* Of the command line only: ZKFLOCK_OPTIONS serves all verbs. */
-gboolean options_check_verb (const Options *options, const RawOptions *raw);
+gboolean options_check_verb (RawOptions *raw);
 /* Which options may be combined. */
-gboolean options_check_combination (const Options *options, const RawOptions *raw);
+gboolean options_check_combination (const RawOptions *raw);
 
 #endif

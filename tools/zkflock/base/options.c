@@ -9,66 +9,78 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper_version.h>
 
-static void
+static gboolean
 report_no_path (const char *word)
 {
   const char *verb = hint_verb (word, options_verb_names + VERB_WHO);
   g_autofree char *shown = curator_escape_name (word, -1);
+  g_autofree char *hint = verb != NULL ? g_strdup_printf ("did you mean \"%s\"?", verb)
+                                       : g_strdup ("see zkflock --help");
 
-  if (verb != NULL)
-    {
-      options_usage ("\"%s\" is no verb, and a path begins with a slash; did you mean \"%s\"?",
-                     shown, verb);
-    }
-  else
-    {
-      options_usage ("\"%s\" is no verb, and a path begins with a slash; see zkflock --help",
-                     shown);
-    }
+  return options_usage ("\"%s\" is no verb, and a path begins with a slash; %s", shown, hint);
 }
 
-static void
-set_defaults (Options *options)
-{
-  *options = (Options){ .session_timeout_ms = 15000,
-                        .wait_ms = -1,
-                        .conflict_code = 1,
-                        .kill_after_ms = 2000,
-                        .top.interval_ms = 1000,
-                        .status_fd = -1 };
-}
+static const Options DEFAULTS = { .session_timeout_ms = 15000,
+                                  .wait_ms = -1,
+                                  .conflict_code = 1,
+                                  .kill_after_ms = 2000,
+                                  .top.interval_ms = 1000,
+                                  .status_fd = -1 };
 
-static void
-take (char **to, char **from)
-{
-  if (*from != NULL)
-    {
-      g_free (*to);
-      *to = g_steal_pointer (from);
-    }
-}
-
-/* FALSE: the settings of TLS and SASL make no sense; the reason has been printed. */
+/* What is set for the other mechanism does no harm. */
 static gboolean
-take_hosts (Options *options, RawOptions *raw, RawOptions *defaults)
+is_of_other_mechanism (const char *name, const char *mechanism)
 {
-  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
+  return g_str_has_prefix (name, "sasl-")
+         && g_strcmp0 (mechanism, g_str_equal (name, "sasl-server-principal") ? "digest" : "gssapi")
+                == 0;
+}
 
-  options->secure = raw->secure;
-  raw->secure = (Secure){ 0 };
-  take (&options->hosts, &raw->hosts);
-  if (options->hosts == NULL && hosts != NULL && *hosts != '\0')
-    options->hosts = g_strdup (hosts);
-  else if (options->hosts == NULL)
-    take (&options->hosts, &defaults->hosts);
-  g_autofree char *mistake = secure_settle (&options->secure, &defaults->secure, options->hosts);
-  if (mistake != NULL)
+/* Takes what is not set, from the environment or from the files. */
+static void
+fill_in (RawOptions *raw, RawOptions *from)
+{
+  const Secure *secure = &raw->options.secure;
+  /* A key belongs to the certificate that is named beside it. */
+  const gboolean has_certificate = secure->tls_cert != NULL;
+
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
     {
-      options_usage ("%s", mistake);
-      return FALSE;
+      char **to = option_given (raw, row);
+      if ((row->uses & OPTION_IN_FILE) != 0 && *to == NULL
+          && !(has_certificate && g_str_has_prefix (row->name, "tls-key"))
+          && !is_of_other_mechanism (row->name, secure->sasl_mechanism))
+        *to = g_steal_pointer ((char **) option_given (from, row));
+    }
+}
+
+static void
+read_environment (RawOptions *raw)
+{
+  for (const OptionRow *row = option_rows; row->name != NULL; row++)
+    {
+      if ((row->uses & OPTION_IN_ENVIRONMENT) == 0)
+        continue;
+      g_autofree char *variable = g_ascii_strup (row->name, -1);
+      g_autofree char *name = g_strconcat ("ZKFLOCK_", g_strdelimit (variable, "-", '_'), NULL);
+      const char *text = g_getenv (name);
+      if (text != NULL && *text != '\0')
+        *(char **) option_given (raw, row) = g_strdup (text);
+    }
+}
+
+static gboolean
+settle_hosts (Options *options)
+{
+  Secure *secure = &options->secure;
+
+  if (!secure_settle (secure, options->hosts))
+    {
+      g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
+      return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
     }
   if (options->hosts == NULL)
-    options->hosts = g_strdup (options->secure.is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
+    options->hosts = g_strdup (secure->is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
   return TRUE;
 }
 
@@ -83,36 +95,12 @@ options_lack_hosts (const Options *options)
 
 /* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
 static char *
-user_name (void)
+default_label (void)
 {
   const struct passwd *entry = getpwuid (getuid ());
-  return entry != NULL ? g_filename_display_name (entry->pw_name)
-                       : g_strdup_printf ("%u", (guint) getuid ());
-}
-
-static void
-take_strings (Options *options, RawOptions *raw)
-{
-  take (&options->auth_file, &raw->auth_file);
-  take (&options->label, &raw->label);
-  if (options->label == NULL)
-    {
-      g_autofree char *user = user_name ();
-      options->label = g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
-    }
-  options->verbose = raw->verbose;
-  options->syslog = raw->syslog;
-  options->json = raw->json;
-  options->only_paths = raw->paths;
-  options->agreed = raw->yes;
-  options->revocable = raw->revocable;
-  options->mixed = raw->mixed;
-  options->hold = raw->hold;
-  options->compression = raw->compression;
-  options->mode = raw->shared           ? MODE_READ
-                  : raw->exclusive      ? MODE_WRITE
-                  : raw->leases != NULL ? MODE_SEMAPHORE
-                                        : MODE_MUTEX;
+  g_autofree char *user = entry != NULL ? g_filename_display_name (entry->pw_name)
+                                        : g_strdup_printf ("%u", (guint) getuid ());
+  return g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
 }
 
 /* words: those after PATH. */
@@ -124,58 +112,49 @@ parse_command (Options *options, char **words)
   if (n == 0)
     {
       if (options->min_hold_ms > 0)
-        {
-          options_usage ("--min-hold needs a COMMAND");
-          return FALSE;
-        }
+        return options_usage ("--min-hold needs a COMMAND");
       return TRUE;
     }
   if (options->hold)
-    {
-      options_usage ("--hold takes no COMMAND");
-      return FALSE;
-    }
+    return options_usage ("--hold takes no COMMAND");
   if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0)
     {
       if (n != 2)
-        {
-          options_usage ("-c takes exactly one STRING");
-          return FALSE;
-        }
+        return options_usage ("-c takes exactly one STRING");
       const char *const shell[] = { "/bin/sh", "-c", words[1], NULL };
       options->command = g_strdupv ((char **) shell);
       return TRUE;
     }
   options->command = g_strdupv (words + (strcmp (words[0], "--") == 0 ? 1 : 0));
   if (options->command[0] == NULL || *options->command[0] == '\0')
-    {
-      options_usage ("COMMAND is missing");
-      return FALSE;
-    }
+    return options_usage ("COMMAND is missing");
   return TRUE;
+}
+
+/* The first word, and then the others. NULL stands for none. */
+static char **
+words_of (const char *first, char **second, char **third)
+{
+  GPtrArray *words = g_ptr_array_new ();
+  char **const parts[] = { second, third };
+
+  g_ptr_array_add (words, g_strdup (first));
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    for (char **word = parts[i]; word != NULL && *word != NULL; word++)
+      g_ptr_array_add (words, g_strdup (*word));
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (words, FALSE);
 }
 
 /* words: PATH and the words after it. */
 static gboolean
 parse_lock_words (Options *options, char **words, char **multi)
 {
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
-
   if (words[0] == NULL)
-    {
-      options_usage ("PATH is missing; see zkflock --help");
-      return FALSE;
-    }
+    return options_usage ("PATH is missing; see zkflock --help");
   if (*words[0] != '/')
-    {
-      report_no_path (words[0]);
-      return FALSE;
-    }
-  g_ptr_array_add (paths, g_strdup (words[0]));
-  for (guint i = 0; multi != NULL && multi[i] != NULL; i++)
-    g_ptr_array_add (paths, g_strdup (multi[i]));
-  g_ptr_array_add (paths, NULL);
-  options->paths = (char **) g_ptr_array_free (g_steal_pointer (&paths), FALSE);
+    return report_no_path (words[0]);
+  options->paths = words_of (words[0], multi, NULL);
   return parse_command (options, words + 1);
 }
 
@@ -188,15 +167,9 @@ parse_verb_words (Options *options, char **words)
   const guint n = g_strv_length (words);
 
   if (n == 0 && !is_optional)
-    {
-      options_usage ("%s: PATH is missing", options_verb_names[options->verb]);
-      return FALSE;
-    }
+    return options_usage ("%s: PATH is missing", options_verb_names[options->verb]);
   if (n > 1 && options->verb != VERB_TOP)
-    {
-      options_usage ("%s takes one PATH", options_verb_names[options->verb]);
-      return FALSE;
-    }
+    return options_usage ("%s takes one PATH", options_verb_names[options->verb]);
   options->paths = g_strdupv (n > 0 ? words : (char **) root);
   return TRUE;
 }
@@ -224,72 +197,50 @@ drop_separator (char **words)
 
 /* Options, and the verb, which takes the place of the program's name. */
 static gboolean
-parse_options (Options *options, RawOptions *raw, char ***words)
+parse_options (RawOptions *raw, char ***words)
 {
   if (!options_parse_raw (raw, words, FALSE))
     return FALSE;
-  options->verb = verb_of ((*words)[1]);
-  if (options->verb == VERB_LOCK || raw->version)
+  raw->options.verb = verb_of ((*words)[1]);
+  if (raw->options.verb == VERB_LOCK || raw->version)
     return TRUE;
   g_free ((*words)[0]);
   memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
   return options_parse_raw (raw, words, TRUE);
 }
 
-/* What no variable of the environment sets but ZKFLOCK_OPTIONS. */
-static void
-take_defaults (RawOptions *raw, RawOptions *defaults)
-{
-  char **const pairs[][2] = { { &raw->times.session_timeout, &defaults->times.session_timeout },
-                              { &raw->times.connect_timeout, &defaults->times.connect_timeout },
-                              { &raw->times.kill_after, &defaults->times.kill_after },
-                              { &raw->auth_file, &defaults->auth_file },
-                              { &raw->acl, &defaults->acl },
-                              { &raw->label, &defaults->label } };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
-    {
-      if (*pairs[i][0] == NULL)
-        take (pairs[i][0], pairs[i][1]);
-    }
-}
-
 static gboolean
-parse (Options *options, RawOptions *raw, char ***words, int *exit_code)
+parse (RawOptions *raw, char ***words, int *exit_code)
 {
-  RawOptions defaults = { 0 };
+  Options *options = &raw->options;
+  RawOptions environment = { 0 };
+  RawOptions files = { 0 };
 
-  if (!parse_options (options, raw, words))
+  if (!parse_options (raw, words))
     return FALSE;
   if (raw->version)
     return TRUE;
   drop_separator (*words + 1);
-  gboolean good = config_read (&defaults, exit_code);
-  if (good)
+  if (!config_read (&files, exit_code))
     {
-      take_defaults (raw, &defaults);
-      take_strings (options, raw);
-      *exit_code = EXIT_CODE_USAGE;
-      good = take_hosts (options, raw, &defaults);
+      options_clear_raw (&files);
+      return FALSE;
     }
-  options_clear_raw (&defaults);
-  return good && options_parse_values (options, raw) && options_check_combination (options, raw)
+  read_environment (&environment);
+  fill_in (raw, &environment);
+  fill_in (raw, &files);
+  options_clear_raw (&environment);
+  options_clear_raw (&files);
+  *exit_code = EXIT_CODE_USAGE;
+  if (options->label == NULL)
+    options->label = default_label ();
+  options->mode = raw->shared           ? MODE_READ
+                  : raw->exclusive      ? MODE_WRITE
+                  : raw->leases != NULL ? MODE_SEMAPHORE
+                                        : MODE_MUTEX;
+  return settle_hosts (options) && options_parse_values (raw) && options_check_combination (raw)
          && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
                                         : parse_verb_words (options, *words + 1));
-}
-
-static char **
-words_of (const char *first, char **second, char **third)
-{
-  GPtrArray *words = g_ptr_array_new ();
-
-  g_ptr_array_add (words, g_strdup (first));
-  for (char **word = second; *word != NULL; word++)
-    g_ptr_array_add (words, g_strdup (*word));
-  for (char **word = third; *word != NULL; word++)
-    g_ptr_array_add (words, g_strdup (*word));
-  g_ptr_array_add (words, NULL);
-  return (char **) g_ptr_array_free (words, FALSE);
 }
 
 /* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */
@@ -304,21 +255,14 @@ add_environment (char ***words)
   if (text == NULL || text[strspn (text, " \t\n")] == '\0')
     return TRUE;
   if (!g_shell_parse_argv (text, NULL, &options, &error))
-    {
-      options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
-      return FALSE;
-    }
-  char *no_more[] = { NULL };
-  g_auto (GStrv) alone = words_of ((*words)[0], options, no_more);
+    return options_usage ("ZKFLOCK_OPTIONS: %s", error->message);
+  g_auto (GStrv) alone = words_of ((*words)[0], options, NULL);
   const gboolean parsed = options_parse_raw (&scratch, &alone, FALSE);
   options_clear_raw (&scratch);
   if (!parsed)
     return FALSE;
   if (g_strv_length (alone) > 1)
-    {
-      options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
-      return FALSE;
-    }
+    return options_usage ("ZKFLOCK_OPTIONS holds options only, not \"%s\"", alone[1]);
   char **all = words_of ((*words)[0], options, *words + 1);
   g_strfreev (*words);
   *words = all;
@@ -328,13 +272,11 @@ add_environment (char ***words)
 static gboolean
 check_command_line (char **argv, gboolean *waits)
 {
-  Options options = { 0 };
   RawOptions scratch = { 0 };
   g_auto (GStrv) words = g_strdupv (argv);
-  const gboolean good =
-      parse_options (&options, &scratch, &words) && options_check_verb (&options, &scratch);
+  const gboolean good = parse_options (&scratch, &words) && options_check_verb (&scratch);
 
-  *waits = scratch.times.wait != NULL;
+  *waits = scratch.wait != NULL;
   options_clear_raw (&scratch);
   return good;
 }
@@ -358,33 +300,38 @@ print_versions (void)
   g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }
 
-gboolean
-options_parse (Options *options, int argc, char **argv, int *exit_code)
+Options *
+options_parse (int argc, char **argv, int *exit_code)
 {
-  RawOptions raw = { 0 };
+  RawOptions *raw = g_new0 (RawOptions, 1);
   g_auto (GStrv) words = g_strdupv (argv);
 
-  set_defaults (options);
+  raw->options = DEFAULTS;
   *exit_code = EXIT_CODE_USAGE;
-  const gboolean parsed = check_command_line (argv, &options->waits) && add_environment (&words)
-                          && parse (options, &raw, &words, exit_code);
-  const gboolean version = raw.version;
-  options_clear_raw (&raw);
-  if (parsed && version)
-    print_versions ();
-  *exit_code = parsed ? 0 : *exit_code;
-  return parsed && !version;
+  if (check_command_line (argv, &raw->options.waits) && add_environment (&words)
+      && parse (raw, &words, exit_code))
+    {
+      *exit_code = 0;
+      if (!raw->version)
+        return &raw->options;
+      print_versions ();
+    }
+  options_free (&raw->options);
+  return NULL;
 }
 
 void
-options_clear (Options *options)
+options_free (Options *options)
 {
-  g_free (options->hosts);
-  g_free (options->label);
-  g_free (options->auth_file);
-  secure_clear (&options->secure);
-  g_strfreev (options->command);
-  g_strfreev (options->paths);
+  RawOptions *raw = (RawOptions *) options; /* its first member */
+
+  if (raw != NULL)
+    {
+      options_clear_raw (raw);
+      g_strfreev (options->command);
+      g_strfreev (options->paths);
+      g_free (raw);
+    }
 }
 
 const char *

@@ -77,11 +77,12 @@ typedef struct
   char **paths; /* at least one; several for a multi-lock or top */
 } Options;
 
-/* Returns FALSE if the program must end with *exit_code; the reason has been printed. */
-gboolean options_parse (Options *options, int argc, char **argv, int *exit_code);
+/* Returns NULL if the program must end with *exit_code; the reason has been printed. */
+Options *options_parse (int argc, char **argv, int *exit_code);
 /* Whether the servers are the default ones, and the environment names none. */
 gboolean options_lack_hosts (const Options *options);
-void options_clear (Options *options);
+/* NULL is allowed. */
+void options_free (Options *options);
 
 const char *mode_to_string (const Options *options);
 

@@ -12,53 +12,44 @@
 
 #define WORD "srvr"
 
-typedef enum
-{
-  CAUSE_PENDING,
-  CAUSE_NOT_ASKED,
-  CAUSE_UNKNOWN_HOST,
-  CAUSE_REFUSED,
-  CAUSE_UNREACHABLE, /* another error of the connection */
-  CAUSE_SILENT,      /* connected, then nothing */
-  CAUSE_CLOSED,      /* connected, then closed without an answer */
-  CAUSE_TLS,         /* TLS or a certificate was refused */
-  CAUSE_WANTS_TLS,   /* answers TLS only */
-  CAUSE_FOREIGN,
-  CAUSE_NO_QUORUM,
-  CAUSE_SERVES
-} Cause;
-
-/* Shared by the probe and the thread of the server. */
-typedef struct
+/* Lives as long as the caller or a thread needs it. */
+struct _Probe
 {
   gint refs; /* atomic */
   Dial *dial;
-  char *address;
   gint64 timeout_ms;
   GMutex mutex;
-  Cause cause;       /* guarded */
-  char *text;        /* guarded; the error of the connection, or NULL */
-  gboolean is_final; /* guarded; the cause will not change */
+  GPtrArray *targets;
+};
+
+typedef struct
+{
+  Probe *probe;
+  char *address;
+  Cause cause;   /* guarded by the probe's mutex */
+  GError *error; /* guarded; of the connection, or NULL */
 } Target;
 
 static gint n_running; /* atomic; threads */
 
-struct _Probe
-{
-  GPtrArray *targets;
-};
-
 static void
-target_unref (gpointer data)
+free_target (gpointer data)
 {
   Target *target = data;
-  if (g_atomic_int_dec_and_test (&target->refs))
+  g_free (target->address);
+  g_clear_error (&target->error);
+  g_free (target);
+}
+
+void
+probe_free (Probe *probe)
+{
+  if (probe != NULL && g_atomic_int_dec_and_test (&probe->refs))
     {
-      g_mutex_clear (&target->mutex);
-      dial_unref (target->dial);
-      g_free (target->address);
-      g_free (target->text);
-      g_free (target);
+      g_ptr_array_unref (probe->targets);
+      g_clear_pointer (&probe->dial, dial_free);
+      g_mutex_clear (&probe->mutex);
+      g_free (probe);
     }
 }
 
@@ -89,175 +80,113 @@ cause_of_answer (const char *answer)
              : CAUSE_FOREIGN;
 }
 
+/* Ends the thread of a target, or stands for one that could not be started. */
 static void
-set_cause (Target *target, Cause cause, const GError *error, gboolean is_final)
+end_target (Target *target, Cause cause, GError *error)
 {
-  g_mutex_lock (&target->mutex);
+  Probe *probe = target->probe;
+
+  g_mutex_lock (&probe->mutex);
   target->cause = cause;
-  g_free (target->text);
-  target->text = error != NULL ? g_strdup (error->message) : NULL;
-  target->is_final = is_final;
-  g_mutex_unlock (&target->mutex);
+  target->error = error;
+  g_mutex_unlock (&probe->mutex);
+  probe_free (probe);
+  g_atomic_int_add (&n_running, -1);
 }
 
 static gpointer
-probe_target (gpointer data)
+ask_target (gpointer data)
 {
   Target *target = data;
-  g_autoptr (GError) error = NULL;
+  Probe *probe = target->probe;
+  GError *error = NULL;
   g_autofree char *answer =
-      dial_ask (target->dial, target->address, WORD, target->timeout_ms, &error);
-  const Cause cause = answer != NULL ? cause_of_answer (answer) : cause_of_error (error);
-  const gboolean may_be_tls =
-      !dial_uses_tls (target->dial) && (cause == CAUSE_SILENT || cause == CAUSE_CLOSED);
+      dial_ask (probe->dial, target->address, WORD, probe->timeout_ms, &error);
+  Cause cause = answer != NULL ? cause_of_answer (answer) : cause_of_error (error);
 
-  set_cause (target, cause, error, !may_be_tls);
-  if (may_be_tls)
-    {
-      set_cause (target,
-                 dial_offers_tls (target->address, target->timeout_ms) ? CAUSE_WANTS_TLS : cause,
-                 error, TRUE);
-    }
-  target_unref (target);
-  g_atomic_int_add (&n_running, -1);
+  if ((cause == CAUSE_SILENT || cause == CAUSE_CLOSED) && !dial_uses_tls (probe->dial)
+      && dial_offers_tls (target->address, probe->timeout_ms))
+    cause = CAUSE_WANTS_TLS;
+  end_target (target, cause, error);
   return NULL;
 }
 
 static void
-start_target (Probe *probe, Dial *dial, const char *address, gint64 timeout_ms)
+start_target (Probe *probe, const char *address)
 {
   Target *target = g_new0 (Target, 1);
 
-  g_atomic_int_set (&target->refs, 1);
-  g_atomic_int_inc (&target->refs);
-  target->dial = dial_ref (dial);
-  target->address = g_strdup (address);
-  target->timeout_ms = timeout_ms;
-  g_mutex_init (&target->mutex);
+  *target = (Target){ .probe = probe, .address = g_strdup (address), .cause = CAUSE_PENDING };
   g_ptr_array_add (probe->targets, target);
+  g_atomic_int_inc (&probe->refs);
   g_atomic_int_inc (&n_running);
-  GThread *thread = g_thread_try_new ("probe", probe_target, target, NULL);
+  GThread *thread = g_thread_try_new ("probe", ask_target, target, NULL);
   if (thread != NULL)
-    {
-      g_thread_unref (thread);
-      return;
-    }
-  set_cause (target, CAUSE_NOT_ASKED, NULL, TRUE);
-  target_unref (target);
-  g_atomic_int_add (&n_running, -1);
+    g_thread_unref (thread);
+  else
+    end_target (target, CAUSE_NOT_ASKED, NULL);
 }
 
 Probe *
 probe_start (const Options *options, gint64 timeout_ms)
 {
   Probe *probe = g_new0 (Probe, 1);
-  g_autoptr (Dial) dial = dial_new (&options->secure, NULL);
   g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
-  probe->targets = g_ptr_array_new_with_free_func (target_unref);
-  for (char **address = addresses; dial != NULL && *address != NULL; address++)
-    start_target (probe, dial, *address, timeout_ms);
+  g_atomic_int_set (&probe->refs, 1);
+  probe->dial = dial_new (&options->secure, NULL);
+  probe->timeout_ms = timeout_ms;
+  g_mutex_init (&probe->mutex);
+  probe->targets = g_ptr_array_new_with_free_func (free_target);
+  for (char **address = addresses; probe->dial != NULL && *address != NULL; address++)
+    start_target (probe, *address);
   return probe;
 }
 
-static Cause
-get_cause (Target *target)
+guint
+probe_causes (Probe *probe)
 {
-  g_mutex_lock (&target->mutex);
-  const Cause cause = target->cause;
-  g_mutex_unlock (&target->mutex);
-  return cause;
-}
+  guint causes = 0;
 
-static gboolean
-is_final (Target *target)
-{
-  g_mutex_lock (&target->mutex);
-  const gboolean final = target->is_final;
-  g_mutex_unlock (&target->mutex);
-  return final;
-}
-
-gboolean
-probe_all_refuse (Probe *probe, gboolean has_failed)
-{
-  for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
-    {
-      Target *target = g_ptr_array_index (probe->targets, i);
-      const Cause cause = get_cause (target);
-      const gboolean is_closed = cause == CAUSE_CLOSED && has_failed && is_final (target);
-      if (!is_closed && cause != CAUSE_UNKNOWN_HOST && cause != CAUSE_REFUSED
-          && cause != CAUSE_FOREIGN && cause != CAUSE_WANTS_TLS && cause != CAUSE_TLS
-          && cause != CAUSE_NO_QUORUM)
-        {
-          return FALSE;
-        }
-    }
-  return probe != NULL && probe->targets->len > 0;
-}
-
-gboolean
-probe_some_serve (Probe *probe)
-{
-  gboolean found = FALSE;
-
+  if (probe == NULL)
+    return 0;
+  g_mutex_lock (&probe->mutex);
   for (guint i = 0; i < probe->targets->len; i++)
-    found = found || get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_SERVES;
-  return found;
-}
-
-gboolean
-probe_all_refuse_tls (Probe *probe)
-{
-  for (guint i = 0; probe != NULL && i < probe->targets->len; i++)
-    {
-      if (get_cause (g_ptr_array_index (probe->targets, i)) != CAUSE_TLS)
-        return FALSE;
-    }
-  return probe != NULL && probe->targets->len > 0;
-}
-
-gboolean
-probe_has_causes (Probe *probe)
-{
-  for (guint i = 0; i < probe->targets->len; i++)
-    {
-      if (get_cause (g_ptr_array_index (probe->targets, i)) == CAUSE_PENDING)
-        return FALSE;
-    }
-  return TRUE;
-}
-
-gboolean
-probe_is_complete (Probe *probe)
-{
-  for (guint i = 0; i < probe->targets->len; i++)
-    {
-      if (!is_final (g_ptr_array_index (probe->targets, i)))
-        return FALSE;
-    }
-  return TRUE;
+    causes |= ((Target *) g_ptr_array_index (probe->targets, i))->cause;
+  g_mutex_unlock (&probe->mutex);
+  return causes;
 }
 
 static const char *
-describe_target (Target *target)
+describe_target (const Target *target)
 {
-  static const char *const texts[] = {
-    [CAUSE_PENDING] = "no connection yet",
-    [CAUSE_NOT_ASKED] = "no connection, and no thread left to ask it",
-    [CAUSE_UNKNOWN_HOST] = "unknown host",
-    [CAUSE_REFUSED] = "connection refused",
-    [CAUSE_UNREACHABLE] = "cannot connect",
-    [CAUSE_SILENT] = "accepts connections and does not answer",
-    [CAUSE_CLOSED] = "closes the connection without an answer: is its maxClientCnxns reached?",
-    [CAUSE_WANTS_TLS] = "expects TLS: write tls:// before it",
-    [CAUSE_TLS] = "TLS was refused",
-    [CAUSE_FOREIGN] = "not a ZooKeeper server",
-    [CAUSE_NO_QUORUM] = "no quorum",
-    [CAUSE_SERVES] = "serves, but no session was established",
-  };
-  const gboolean has_text = target->cause == CAUSE_UNREACHABLE || target->cause == CAUSE_TLS;
-  return has_text && target->text != NULL ? target->text : texts[target->cause];
+  switch (target->cause)
+    {
+    case CAUSE_NOT_ASKED:
+      return "no connection, and no thread left to ask it";
+    case CAUSE_UNKNOWN_HOST:
+      return "unknown host";
+    case CAUSE_REFUSED:
+      return "connection refused";
+    case CAUSE_UNREACHABLE:
+    case CAUSE_TLS:
+      return target->error->message;
+    case CAUSE_SILENT:
+      return "accepts connections and does not answer";
+    case CAUSE_CLOSED:
+      return "closes the connection without an answer: is its maxClientCnxns reached?";
+    case CAUSE_WANTS_TLS:
+      return "expects TLS: write tls:// before it";
+    case CAUSE_FOREIGN:
+      return "not a ZooKeeper server";
+    case CAUSE_NO_QUORUM:
+      return "no quorum";
+    case CAUSE_SERVES:
+      return "serves, but no session was established";
+    case CAUSE_PENDING:
+    default:
+      return "no connection yet";
+    }
 }
 
 char *
@@ -265,15 +194,15 @@ probe_describe (Probe *probe)
 {
   GString *all = g_string_new (NULL);
 
+  g_mutex_lock (&probe->mutex);
   for (guint i = 0; i < probe->targets->len; i++)
     {
-      Target *target = g_ptr_array_index (probe->targets, i);
+      const Target *target = g_ptr_array_index (probe->targets, i);
       g_autofree char *address = curator_escape_name (target->address, -1);
-      g_mutex_lock (&target->mutex);
       g_string_append_printf (all, "%s%s: %s", i > 0 ? "; " : "", address,
                               describe_target (target));
-      g_mutex_unlock (&target->mutex);
     }
+  g_mutex_unlock (&probe->mutex);
   return g_string_free (all, FALSE);
 }
 
@@ -281,14 +210,4 @@ gboolean
 probe_is_running (void)
 {
   return g_atomic_int_get (&n_running) > 0;
-}
-
-void
-probe_free (Probe *probe)
-{
-  if (probe != NULL)
-    {
-      g_ptr_array_unref (probe->targets);
-      g_free (probe);
-    }
 }

@@ -8,18 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_SIZE 65536
+#define MAX_SIZE  65536
+#define AUTH_FILE "auth file "
 
 static gboolean
 refuse (GError **error, const char *file, const char *what, const char *why)
 {
   g_autofree char *shown = curator_escape_name (file, -1);
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "%s %s: %s", what, shown, why);
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PERMISSION_DENIED, "%s%s: %s", what, shown, why);
   return FALSE;
 }
 
 static gboolean
-check_file (int fd, const char *file, const char *what, GError **error)
+check_file (int fd, const char *file, const char *what, gboolean is_secret, GError **error)
 {
   struct stat info;
 
@@ -27,25 +28,29 @@ check_file (int fd, const char *file, const char *what, GError **error)
     return refuse (error, file, what, g_strerror (errno));
   if (!S_ISREG (info.st_mode))
     return refuse (error, file, what, "not a regular file");
-  if ((info.st_mode & 077) != 0)
+  if (is_secret && (info.st_mode & 077) != 0)
     {
       return refuse (error, file, what,
                      "other users have access to it; its mode must be 0600 or stricter");
+    }
+  if ((info.st_mode & 022) != 0)
+    {
+      return refuse (error, file, what,
+                     "other users can write it; its mode must be 0644 or stricter");
     }
   if (info.st_uid != geteuid () && info.st_uid != 0)
     return refuse (error, file, what, "it belongs to another user");
   return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
 }
 
-/* The text of the file; what: its role, for the message. */
-static char *
-read_file (const char *file, const char *what, GError **error)
+char *
+own_file_read (const char *file, const char *what, gboolean is_secret, GError **error)
 {
   const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   gssize length = 0;
   gssize n = 0;
 
-  if (!check_file (fd, file, what, error))
+  if (!check_file (fd, file, what, is_secret, error))
     {
       if (fd >= 0)
         close (fd);
@@ -68,7 +73,7 @@ read_file (const char *file, const char *what, GError **error)
 char *
 secret_read_password (const char *file, const char *what, GError **error)
 {
-  char *text = read_file (file, what, error);
+  char *text = own_file_read (file, what, TRUE, error);
   const gsize length = text != NULL ? strcspn (text, "\r\n") : 0;
 
   if (text == NULL)
@@ -94,48 +99,28 @@ secret_free (char *secret)
     }
 }
 
-static void
-free_line (gpointer line)
-{
-  secret_free (line);
-}
-
-static gboolean
-parse_line (GPtrArray *credentials, const char *line, gsize length)
-{
-  if (length == 0 || *line == '#')
-    return TRUE;
-  char *copy = g_strndup (line, length);
-  const char *colon = strchr (copy, ':');
-  const gboolean fine = colon != NULL && colon != copy && colon[1] != '\0';
-  if (!fine)
-    {
-      secret_free (copy);
-      return FALSE;
-    }
-  g_ptr_array_add (credentials, copy);
-  return TRUE;
-}
-
 static gboolean
 parse_lines (GPtrArray *credentials, const char *text)
 {
-  gboolean fine = TRUE;
-
-  for (const char *line = text; fine && *line != '\0';)
+  for (gsize length; *text != '\0'; text += length + strspn (text + length, "\r\n"))
     {
-      const gsize length = strcspn (line, "\r\n");
-      fine = parse_line (credentials, line, length);
-      line += length + strspn (line + length, "\r\n");
+      length = strcspn (text, "\r\n");
+      if (length == 0 || *text == '#')
+        continue;
+      char *line = g_strndup (text, length);
+      const char *colon = strchr (line, ':');
+      g_ptr_array_add (credentials, line);
+      if (colon == NULL || colon == line || colon[1] == '\0')
+        return FALSE;
     }
-  return fine && credentials->len > 0;
+  return credentials->len > 0;
 }
 
 GPtrArray *
 credentials_read (const char *file, GError **error)
 {
-  g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func (free_line);
-  char *text = read_file (file, "auth file", error);
+  g_autoptr (GPtrArray) credentials = g_ptr_array_new_with_free_func ((GDestroyNotify) secret_free);
+  char *text = own_file_read (file, AUTH_FILE, TRUE, error);
 
   if (text == NULL)
     return NULL;
@@ -143,7 +128,7 @@ credentials_read (const char *file, GError **error)
   secret_free (text);
   if (!fine)
     {
-      refuse (error, file, "auth file", "it must consist of lines of scheme:credentials");
+      refuse (error, file, AUTH_FILE, "it must consist of lines of scheme:credentials");
       return NULL;
     }
   return g_steal_pointer (&credentials);

@@ -29,13 +29,8 @@ typedef struct
   gboolean is_tls;
 } Secure;
 
-/* For GOption, to be freed. */
-GOptionEntry *secure_new_entries (Secure *secure);
-/* Fills in what only the environment or the defaults set, of which values are taken, and checks all of
- * it. hosts: the connect string, or NULL for
- * the default. Returns NULL, or the mistake, to be freed. */
-char *secure_settle (Secure *secure, Secure *defaults, const char *hosts);
-void secure_clear (Secure *secure);
+/* hosts: the connect string, or NULL for the default. FALSE: there is no such mechanism of SASL. */
+gboolean secure_settle (Secure *secure, const char *hosts);
 
 /* The library secures the connection, and knows why there is none. */
 gboolean secure_is_used (const Secure *secure);

@@ -78,12 +78,10 @@ flush (int wait_ms)
 GString *
 status_begin (const char *event)
 {
-  if (!status_is_wanted ())
-    return NULL;
   GString *line = g_string_new (NULL);
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *time = g_date_time_format (now, "%Y-%m-%dT%H:%M:%S.%fZ");
-  json_begin_object (line, NULL);
+  json_begin (line, NULL, '{');
   json_string (line, "event", event, -1);
   json_string (line, "time", time, -1);
   return line;
@@ -92,11 +90,10 @@ status_begin (const char *event)
 void
 status_send (GString *event)
 {
-  if (event == NULL)
-    return;
-  json_end_object (event);
+  json_end (event, '}');
   g_string_append_c (event, '\n');
-  g_string_append_len (status.unread, event->str, (gssize) event->len);
+  if (status_is_wanted ())
+    g_string_append_len (status.unread, event->str, (gssize) event->len);
   g_string_free (event, TRUE);
   flush (0);
 }
@@ -120,40 +117,27 @@ status_note_command (gboolean by_signal, int number)
   status.by_signal = by_signal;
   status.number = number;
   GString *event = status_begin ("ended");
-  if (event != NULL)
-    {
-      json_int (event, by_signal ? "signal" : "exit_code", number);
-      status_send (event);
-    }
+  json_int (event, by_signal ? "signal" : "exit_code", number);
+  status_send (event);
 }
 
 static const char *
 verdict_of (int exit_code)
 {
-  switch (exit_code)
-    {
-    case 0:
-      return "released";
-    case EXIT_CODE_USAGE:
-      return "usage";
-    case EXIT_CODE_NOT_KILLED:
-      return "not killed";
-    case EXIT_CODE_SHORTAGE:
-      return "shortage";
-    case EXIT_CODE_OUTPUT:
-      return "output";
-    case EXIT_CODE_LOST:
-      return "lost";
-    case EXIT_CODE_TLS:
-      return "tls";
-    case EXIT_CODE_REFUSED:
-      return "refused";
-    case EXIT_CODE_NOT_EXECUTABLE:
-    case EXIT_CODE_NOT_FOUND:
-      return "not started";
-    default:
-      return exit_code > EXIT_CODE_SIGNAL ? "signal" : "unreachable";
-    }
+  static const char *const verdicts[] = {
+    [0] = "released",
+    [EXIT_CODE_USAGE] = "usage",
+    [EXIT_CODE_NOT_KILLED] = "not killed",
+    [EXIT_CODE_SHORTAGE] = "shortage",
+    [EXIT_CODE_OUTPUT] = "output",
+    [EXIT_CODE_LOST] = "lost",
+    [EXIT_CODE_TLS] = "tls",
+    [EXIT_CODE_REFUSED] = "refused",
+    [EXIT_CODE_NOT_EXECUTABLE] = "not started",
+    [EXIT_CODE_NOT_FOUND] = "not started",
+  };
+  const char *verdict = exit_code < (int) G_N_ELEMENTS (verdicts) ? verdicts[exit_code] : NULL;
+  return verdict != NULL ? verdict : exit_code > EXIT_CODE_SIGNAL ? "signal" : "unreachable";
 }
 
 void
@@ -161,16 +145,14 @@ status_finish (int exit_code)
 {
   GString *event = status_begin ("exit");
 
-  if (event == NULL)
-    return;
   json_string (event, "verdict", status.verdict != NULL ? status.verdict : verdict_of (exit_code),
                -1);
   json_int (event, "exit_code", exit_code);
   if (status.command_ended)
     {
-      json_begin_object (event, "command");
+      json_begin (event, "command", '{');
       json_int (event, status.by_signal ? "signal" : "exit_code", status.number);
-      json_end_object (event);
+      json_end (event, '}');
     }
   status_send (event);
   flush (LAST_WAIT_MS);

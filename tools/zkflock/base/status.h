@@ -8,8 +8,7 @@
 gboolean status_open (int fd);
 gboolean status_is_wanted (void);
 
-/* Begins an event, to which json.h adds members; status_send() writes and frees it. NULL if nobody wants
- * it. */
+/* Begins an event, to which json.h adds members; status_send() writes it if somebody wants it, and frees it. */
 GString *status_begin (const char *event);
 void status_send (GString *event);
 /* An event without members. */

@@ -18,6 +18,13 @@ signal_stops (int signal)
   return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
+void
+signals_note_stop (int signal, gpointer data)
+{
+  if (signal_stops (signal))
+    *(gboolean *) data = TRUE;
+}
+
 static gboolean
 is_ignored (int signal)
 {

@@ -20,5 +20,7 @@ void signals_set_handler (SignalHandler handler, gpointer data);
 
 /* Whether the signal is TERM, INT, HUP or QUIT. */
 gboolean signal_stops (int signal);
+/* A handler: sets the gboolean that data points to when a signal stops. */
+void signals_note_stop (int signal, gpointer data);
 
 #endif

@@ -146,11 +146,8 @@ ask_to_end (Supervisor *self, const char *reason)
 {
   GString *event = status_begin ("term");
 
-  if (event != NULL)
-    {
-      json_string (event, "reason", reason, -1);
-      status_send (event);
-    }
+  json_string (event, "reason", reason, -1);
+  status_send (event);
   kill_group (self, SIGTERM);
   if (self->paused)
     pause_group (self, FALSE);
@@ -625,18 +622,6 @@ supervisor_free (Supervisor *self)
   g_free (self);
 }
 
-static void
-report_start (Supervisor *self)
-{
-  GString *event = status_begin ("started");
-
-  if (event != NULL)
-    {
-      json_int (event, "pid", self->group);
-      status_send (event);
-    }
-}
-
 int
 supervisor_run (Supervisor *self, SupervisorEnd *end)
 {
@@ -652,7 +637,9 @@ supervisor_run (Supervisor *self, SupervisorEnd *end)
   if (remaining_ms (self) > 0 && maximum_left_ms (self) > 0)
     launcher_go (job->launcher, job->environment);
   print_verbose (job->options, "the command runs as process %d", (int) self->group);
-  report_start (self);
+  GString *event = status_begin ("started");
+  json_int (event, "pid", self->group);
+  status_send (event);
   supervise (self);
   release_terminal (self);
   const int error = launcher_close (job->launcher);

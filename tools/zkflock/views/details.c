@@ -17,18 +17,6 @@
 
 static const char UNKNOWN_ADDRESS[] = "not listed by \"cons\"";
 
-static char *
-session_of (const CuratorParticipant *one)
-{
-  return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
-}
-
-static char *
-node_of (const CuratorParticipant *one)
-{
-  return curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
-}
-
 static const char *
 address_of (const CuratorParticipant *one, GHashTable *addresses)
 {
@@ -37,41 +25,28 @@ address_of (const CuratorParticipant *one, GHashTable *addresses)
   return address != NULL ? address : "-";
 }
 
-static void
-append_titles (Frame *frame, int label_width)
+static int
+label_width_of (int width)
 {
-  const int width = frame->style->width;
-  GString *out = frame->out;
-
-  frame_colour (frame, INVERSE);
-  g_string_append (out, "    #  KIND     AGE  ");
-  text_fit (out, "LABEL", label_width, FALSE);
-  if (width >= WIDTH_FOR_ADDRESS)
-    g_string_append_printf (out, "  %-*s", ADDRESS_WIDTH, "ADDRESS");
-  if (width >= WIDTH_FOR_SESSION)
-    g_string_append_printf (out, "  %-*s", SESSION_WIDTH, "SESSION");
-  if (width >= WIDTH_FOR_NODE)
-    g_string_append (out, "  NODE");
-  frame_colour (frame, PLAIN);
-  frame_end_line (frame);
+  const int start = 21;
+  return MAX (width - start - (width >= WIDTH_FOR_ADDRESS ? ADDRESS_WIDTH + 2 : 0)
+                  - (width >= WIDTH_FOR_SESSION ? SESSION_WIDTH + 2 : 0)
+                  - (width >= WIDTH_FOR_NODE ? 50 : 0),
+              1);
 }
 
+/* row: its start. */
 static void
-append_participant (Frame *frame, const CuratorParticipant *one, int label_width,
-                    GHashTable *addresses, gboolean is_selected)
+append_cells (Frame *frame, GString *row, const char *label, const char *address,
+              const char *session, const char *node)
 {
   const int width = frame->style->width;
-  g_autoptr (GString) row = g_string_new (NULL);
-  g_autofree char *label = text_label (curator_participant_get_data (one));
-  g_autofree char *session = session_of (one);
-  g_autofree char *node = node_of (one);
 
-  who_append_start (row, one);
-  text_fit (row, label, label_width, FALSE);
+  text_fit (row, label, label_width_of (width), FALSE);
   if (width >= WIDTH_FOR_ADDRESS)
     {
       g_string_append (row, "  ");
-      text_fit (row, address_of (one, addresses), ADDRESS_WIDTH, FALSE);
+      text_fit (row, address, ADDRESS_WIDTH, FALSE);
     }
   if (width >= WIDTH_FOR_SESSION)
     {
@@ -83,19 +58,22 @@ append_participant (Frame *frame, const CuratorParticipant *one, int label_width
       g_string_append (row, "  ");
       text_fit_end (row, node, width - text_width (row->str));
     }
+}
+
+static void
+append_participant (Frame *frame, const CuratorParticipant *one, GHashTable *addresses,
+                    gboolean is_selected)
+{
+  g_autoptr (GString) row = g_string_new (NULL);
+  g_autofree char *label = text_label (curator_participant_get_data (one));
+  g_autofree char *session = who_session (one);
+  g_autofree char *node = who_node (one);
+
+  who_append_start (row, one);
+  append_cells (frame, row, label, address_of (one, addresses), session, node);
   if (is_selected && !frame->style->in_colour)
     row->str[0] = '>';
   frame_append_line (frame, is_selected ? INVERSE : frame->style->is_stale ? DIM : NULL, row->str);
-}
-
-static int
-label_width_of (int width)
-{
-  const int start = 21;
-  return MAX (width - start - (width >= WIDTH_FOR_ADDRESS ? ADDRESS_WIDTH + 2 : 0)
-                  - (width >= WIDTH_FOR_SESSION ? SESSION_WIDTH + 2 : 0)
-                  - (width >= WIDTH_FOR_NODE ? 50 : 0),
-              1);
 }
 
 /* "payload  first@host:88"; a long value goes on in further lines. */
@@ -121,8 +99,8 @@ new_pane (const CuratorParticipant *one, GHashTable *addresses, int width)
 {
   GPtrArray *lines = g_ptr_array_new_with_free_func (g_free);
   const char *address = address_of (one, addresses);
-  g_autofree char *node = node_of (one);
-  g_autofree char *session = session_of (one);
+  g_autofree char *node = who_node (one);
+  g_autofree char *session = who_session (one);
   g_autofree char *payload = text_label (curator_participant_get_data (one));
 
   append_value (lines, "node", node, width);
@@ -140,18 +118,19 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
 {
   Frame frame = { .style = style, .out = g_string_new (NULL) };
   const guint n = curator_inspection_get_n_participants (lock);
-  const int label_width = label_width_of (style->width);
-  g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
+  g_autofree char *path = who_path (lock);
   g_autofree char *summary = who_summary (lock);
   g_autofree char *title = g_strdup_printf ("%s: %s", path, summary);
   g_autoptr (GPtrArray) pane = NULL;
+  g_autoptr (GString) titles = g_string_new ("    #  KIND     AGE  ");
   Cursor *cursor = &screen->participants;
 
   frame_append_line (&frame, BOLD, title);
   frame_append_trouble (&frame);
   if (n == 0)
     return g_string_free (frame.out, FALSE);
-  append_titles (&frame, label_width);
+  append_cells (&frame, titles, "LABEL", "ADDRESS", "SESSION", "NODE");
+  frame_append_line (&frame, INVERSE, titles->str);
   cursor->row = MIN (cursor->row, n - 1);
   pane = new_pane (curator_inspection_get_participant (lock, cursor->row), addresses, style->width);
   const int room = frame_rows_left (&frame);
@@ -161,8 +140,8 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
   screen_fit (cursor, n, visible);
   for (guint i = cursor->first; i < MIN (n, cursor->first + visible); i++)
     {
-      append_participant (&frame, curator_inspection_get_participant (lock, i), label_width,
-                          addresses, i == cursor->row);
+      append_participant (&frame, curator_inspection_get_participant (lock, i), addresses,
+                          i == cursor->row);
     }
   for (guint i = 0; i < (guint) pane_rows; i++)
     frame_append_line (&frame, YELLOW, g_ptr_array_index (pane, i));

@@ -5,7 +5,6 @@
  */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/kind.h"
 #include "base/outcome.h"
 #include "output/text.h"
@@ -14,6 +13,7 @@
 #include "views/findings.h"
 #include "views/who.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNTER_WARNING 0.5
@@ -55,7 +55,7 @@ check_numbers (Doctor *doctor, const CuratorInspection *lock)
       const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
       const gint64 number = curator_participant_get_number (one);
       const gint64 next = curator_inspection_get_next_number (lock);
-      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+      g_autofree char *node = who_node_path (one);
 
       if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_OTHER
           && (number < 0 || number >= next))
@@ -153,7 +153,7 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
     {
       const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
       const gint64 session = curator_participant_get_session_id (one);
-      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+      g_autofree char *node = who_node_path (one);
       g_autofree char *label = text_label (curator_participant_get_data (one));
 
       if (!curator_participant_is_readable (one))
@@ -294,36 +294,27 @@ check_locks (Doctor *doctor, GError **error)
 }
 
 int
-doctor_run (const Options *options)
+doctor_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
-  Doctor doctor = { .options = options, .began_ms = g_get_real_time () / 1000 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  if (client == NULL)
-    return code;
-  doctor.client = client;
   g_autoptr (Dial) dial = dial_new (&options->secure, &error);
+  g_autoptr (GString) findings = g_string_new (options->json ? "[" : NULL);
+  Doctor doctor = { .options = options,
+                    .client = client,
+                    .dial = dial,
+                    .findings = findings,
+                    .began_ms = g_get_real_time () / 1000 - outcome_elapsed_ms () };
+
   if (dial == NULL)
     return fail_with (options, error);
-  doctor.dial = dial;
-  doctor.servers = servers_ask (options, dial);
-  doctor.findings = findings_new ();
+  g_autoptr (GPtrArray) servers = servers_ask (options, dial);
+  doctor.servers = servers;
   check_granted (&doctor);
   check_servers (&doctor);
   doctor_check_ensemble (&doctor);
   doctor_check_security (&doctor);
-  if (check_locks (&doctor, &error))
-    {
-      findings_print (&doctor);
-      code = findings_has_problem (&doctor) ? FOUND_CODE : 0;
-    }
-  else
-    {
-      code = fail_with (options, error);
-    }
-  g_ptr_array_unref (doctor.servers);
-  g_ptr_array_unref (doctor.findings);
-  return code;
+  if (!check_locks (&doctor, &error))
+    return fail_with (options, error);
+  printf ("%s%s", findings->str, options->json ? "]\n" : "");
+  return doctor.has_problem ? FOUND_CODE : 0;
 }

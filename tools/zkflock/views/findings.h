@@ -20,16 +20,11 @@ typedef struct
   CuratorClient *client;
   Dial *dial;
   GPtrArray *servers;
-  GPtrArray *findings;
+  GString *findings;
+  gboolean has_problem; /* there is one that is no note */
 } Doctor;
 
 void doctor_report (Doctor *doctor, Level level, const char *check, const char *subject,
                     const char *format, ...) G_GNUC_PRINTF (5, 6);
-
-GPtrArray *findings_new (void);
-/* For people, or as JSON if the options want that. */
-void findings_print (const Doctor *doctor);
-/* Whether anything but notes was found. */
-gboolean findings_has_problem (const Doctor *doctor);
 
 #endif

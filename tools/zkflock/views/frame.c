@@ -99,7 +99,7 @@ measure (Frame *frame, GPtrArray *locks)
   for (guint i = 0; i < locks->len; i++)
     {
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
+      g_autofree char *path = who_path (lock);
       g_autofree char *holder = who_holder (lock, TRUE);
       frame->lock_width = MAX (frame->lock_width, text_width (path));
       frame->holder_width = MAX (frame->holder_width, text_width (holder));
@@ -229,7 +229,7 @@ append_lock (Frame *frame, const CuratorInspection *lock, gboolean is_selected)
   const guint n_waiting = curator_inspection_get_n_waiting (lock);
   const gboolean is_held = curator_inspection_get_n_holders (lock) > 0;
   const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
-  g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
+  g_autofree char *path = who_path (lock);
   g_autofree char *holder = who_holder (lock, TRUE);
   g_autofree char *age =
       is_held ? text_age (curator_participant_get_age_ms (first)) : g_strdup ("-");
@@ -244,15 +244,12 @@ append_lock (Frame *frame, const CuratorInspection *lock, gboolean is_selected)
   g_string_append_c (frame->out, is_selected && !frame->style->in_colour ? '>' : ' ');
   append_cell (frame, kind, frame->kind_width, FALSE);
   colour_lock (frame, is_held ? GREEN : RED);
-  text_fit (frame->out, holder, frame->holder_width, FALSE);
+  append_cell (frame, holder, frame->holder_width, FALSE);
   colour_lock (frame, PLAIN);
-  g_string_append_c (frame->out, ' ');
-  text_fit (frame->out, age, AGE_WIDTH, TRUE);
-  g_string_append_c (frame->out, ' ');
+  append_cell (frame, age, AGE_WIDTH, TRUE);
   colour_lock (frame, n_waiting > 0 ? YELLOW : PLAIN);
-  text_fit (frame->out, count, COUNT_WIDTH, TRUE);
+  append_cell (frame, count, COUNT_WIDTH, TRUE);
   colour_lock (frame, PLAIN);
-  g_string_append_c (frame->out, ' ');
   text_fit (frame->out, queue, frame->queue_width < 0 ? text_width (queue) : frame->queue_width,
             FALSE);
   frame_colour (frame, PLAIN);

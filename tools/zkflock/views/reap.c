@@ -1,7 +1,6 @@
 /* reap: deletes the lock nodes that no session owns, after showing them. */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/outcome.h"
 #include "output/text.h"
 #include "views/who.h"
@@ -35,8 +34,7 @@ find_ownerless (GPtrArray *locks, guint *others)
             }
           else
             {
-              g_autofree char *node =
-                  curator_escape_name (curator_participant_get_node_path (one), -1);
+              g_autofree char *node = who_node_path (one);
               print_error (node, "no session owns it, and its name is none that Curator's recipes "
                                  "give: it may be an application's, and is left alone");
               ++*others;
@@ -52,7 +50,7 @@ show (GPtrArray *found)
   for (guint i = 0; i < found->len; i++)
     {
       const CuratorParticipant *one = g_ptr_array_index (found, i);
-      g_autofree char *node = curator_escape_name (curator_participant_get_node_path (one), -1);
+      g_autofree char *node = who_node_path (one);
       g_autofree char *label = text_label (curator_participant_get_data (one));
       g_autofree char *age = text_age (curator_participant_get_age_ms (one));
       printf ("%s  %s  %s\n", node, label, age);
@@ -84,15 +82,10 @@ delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
 }
 
 int
-reap_run (const Options *options)
+reap_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
   gboolean complete = TRUE;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  if (client == NULL)
-    return code;
   g_autoptr (GPtrArray) locks =
       curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (locks == NULL)

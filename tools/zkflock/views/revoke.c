@@ -1,7 +1,6 @@
 /* revoke: asks the holders of a lock to release it. Each holder decides for itself. */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/outcome.h"
 #include "output/text.h"
 #include "views/wait.h"
@@ -61,16 +60,11 @@ ask (CuratorClient *client, const Options *options, const CuratorParticipant *on
 }
 
 int
-revoke_run (const Options *options)
+revoke_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
   g_autoptr (GPtrArray) asked = g_ptr_array_new_with_free_func (g_free);
   guint holders = 0;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  if (client == NULL)
-    return code;
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)

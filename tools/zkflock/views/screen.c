@@ -2,6 +2,7 @@
 #include "views/screen.h"
 
 #include "output/text.h"
+#include "views/who.h"
 
 #include <curator/curator.h>
 #include <string.h>
@@ -249,7 +250,7 @@ contains (const char *text, const char *folded)
 static gboolean
 passes (const CuratorInspection *lock, const char *folded)
 {
-  g_autofree char *path = curator_escape_name (curator_inspection_get_path (lock), -1);
+  g_autofree char *path = who_path (lock);
   g_autofree char *holder = holder_label (lock);
 
   return contains (path, folded) || contains (holder, folded)

@@ -5,7 +5,6 @@
  */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/json.h"
 #include "base/outcome.h"
 #include "views/frame.h"
@@ -296,7 +295,7 @@ draw_json (GPtrArray *locks, GHashTable *others)
 {
   g_autoptr (GString) out = g_string_new (NULL);
 
-  json_begin_array (out, NULL);
+  json_begin (out, NULL, '[');
   for (guint i = 0; i < locks->len; i++)
     {
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
@@ -304,7 +303,7 @@ draw_json (GPtrArray *locks, GHashTable *others)
           out, lock,
           GPOINTER_TO_UINT (g_hash_table_lookup (others, curator_inspection_get_path (lock))));
     }
-  json_end_array (out);
+  json_end (out, ']');
   puts (out->str);
 }
 
@@ -409,15 +408,13 @@ wants_colour (void)
 }
 
 int
-top_run (const Options *options)
+top_run (const Options *options, CuratorClient *client)
 {
-  Top top = { .options = options };
+  Top top = { .options = options, .client = client };
   const char *terminal = g_getenv ("TERM");
-  int code = 0;
 
-  top.client = connect_and_wait (options, &code);
-  if (top.client == NULL || pipe (top.pipe) != 0)
-    return code;
+  if (pipe (top.pipe) != 0)
+    return report_shortage (options->paths[0], "cannot make a pipe", errno);
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
   top.in_colour = top.is_live && wants_colour ();
@@ -429,7 +426,7 @@ top_run (const Options *options)
   if (thread == NULL)
     return report_shortage (options->paths[0], "cannot start a thread", EAGAIN);
   enter_screen (&top);
-  code = show (&top);
+  const int code = show (&top);
   leave_screen (&top);
   g_mutex_lock (&top.mutex);
   top.stopped = TRUE;
@@ -446,6 +443,5 @@ top_run (const Options *options)
   g_free (top.wanted);
   screen_clear (&top.screen);
   g_clear_error (&top.fatal);
-  curator_client_unref (top.client);
   return code;
 }

@@ -1,7 +1,6 @@
 /* tree: every lock at or below a path, one line each. */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/json.h"
 #include "base/outcome.h"
 #include "output/text.h"
@@ -18,7 +17,7 @@ static void
 append_line (GString *out, CuratorClient *client, const CuratorInspection *inspection,
              int path_width, int holder_width)
 {
-  g_autofree char *path = curator_escape_name (curator_inspection_get_path (inspection), -1);
+  g_autofree char *path = who_path (inspection);
   g_autofree char *waiting = g_strdup_printf ("%u", curator_inspection_get_n_waiting (inspection));
 
   text_fit_end (out, path, path_width);
@@ -45,8 +44,7 @@ append_text (GString *out, CuratorClient *client, GPtrArray *found)
 
   for (guint i = 0; i < found->len; i++)
     {
-      g_autofree char *path =
-          curator_escape_name (curator_inspection_get_path (g_ptr_array_index (found, i)), -1);
+      g_autofree char *path = who_path (g_ptr_array_index (found, i));
       width = MAX (width, text_width (path));
     }
   const int room = MAX (terminal - fixed - MIN_HOLDER, MIN_PATH);
@@ -67,36 +65,30 @@ append_paths (GString *out, GPtrArray *found)
 {
   for (guint i = 0; i < found->len; i++)
     {
-      g_autofree char *path =
-          curator_escape_name (curator_inspection_get_path (g_ptr_array_index (found, i)), -1);
+      g_autofree char *path = who_path (g_ptr_array_index (found, i));
       g_string_append_printf (out, "%s\n", path);
     }
 }
 
 int
-tree_run (const Options *options)
+tree_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
   gboolean complete = TRUE;
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  if (client == NULL)
-    return code;
   g_autoptr (GPtrArray) found =
       curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
   if (found == NULL)
     return fail_with (options, error);
   if (options->json)
     {
-      json_begin_array (out, NULL);
+      json_begin (out, NULL, '[');
       for (guint i = 0; i < found->len; i++)
         {
           CuratorInspection *one = g_ptr_array_index (found, i);
           who_append_json (out, one, who_find_other_kinds (client, one));
         }
-      json_end_array (out);
+      json_end (out, ']');
       g_string_append_c (out, '\n');
     }
   else if (options->only_paths)

@@ -9,12 +9,12 @@
 /* How long a look at all locks of a tree may take; a lost connection ends it no sooner. */
 #define WALK_MS (60 * 1000)
 
-int who_run (const Options *options);
-int top_run (const Options *options);
-int tree_run (const Options *options);
-int revoke_run (const Options *options);
-int doctor_run (const Options *options);
-int reap_run (const Options *options);
-int wait_run (const Options *options);
+int who_run (const Options *options, CuratorClient *client);
+int top_run (const Options *options, CuratorClient *client);
+int tree_run (const Options *options, CuratorClient *client);
+int revoke_run (const Options *options, CuratorClient *client);
+int doctor_run (const Options *options, CuratorClient *client);
+int reap_run (const Options *options, CuratorClient *client);
+int wait_run (const Options *options, CuratorClient *client);
 
 #endif

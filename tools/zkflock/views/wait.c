@@ -1,7 +1,6 @@
 /* wait: until a lock is free. */
 #include "views/wait.h"
 
-#include "base/connect.h"
 #include "base/outcome.h"
 #include "views/views.h"
 #include "views/who.h"
@@ -50,10 +49,7 @@ is_free (CuratorClient *client, CuratorInspection *inspection, gpointer data)
 }
 
 int
-wait_run (const Options *options)
+wait_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  return client != NULL ? wait_until (options, client, is_free, NULL) : code;
+  return wait_until (options, client, is_free, NULL);
 }

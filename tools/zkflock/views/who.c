@@ -1,7 +1,6 @@
 /* who: the participants of one lock. */
 #include "views/views.h"
 
-#include "base/connect.h"
 #include "base/json.h"
 #include "base/kind.h"
 #include "base/outcome.h"
@@ -105,12 +104,34 @@ who_summary (const CuratorInspection *inspection)
 }
 
 char *
+who_path (const CuratorInspection *inspection)
+{
+  return curator_escape_name (curator_inspection_get_path (inspection), -1);
+}
+
+char *
+who_node_path (const CuratorParticipant *one)
+{
+  return curator_escape_name (curator_participant_get_node_path (one), -1);
+}
+
+char *
+who_node (const CuratorParticipant *one)
+{
+  return curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
+}
+
+char *
+who_session (const CuratorParticipant *one)
+{
+  return g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
+}
+
+char *
 who_label (const CuratorParticipant *one)
 {
   g_autofree char *label = text_label (curator_participant_get_data (one));
-  return strcmp (label, "-") != 0 ? g_steal_pointer (&label)
-                                  : g_strdup_printf ("0x%" G_GINT64_MODIFIER "x",
-                                                     curator_participant_get_session_id (one));
+  return strcmp (label, "-") != 0 ? g_steal_pointer (&label) : who_session (one);
 }
 
 char *
@@ -191,10 +212,8 @@ append_row (GString *out, const CuratorParticipant *one, int width)
 {
   g_autoptr (GString) start = g_string_new (NULL);
   g_autofree char *label = text_label (curator_participant_get_data (one));
-  g_autofree char *session =
-      g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
-  g_autofree char *node =
-      curator_escape_name (strrchr (curator_participant_get_node_path (one), '/') + 1, -1);
+  g_autofree char *session = who_session (one);
+  g_autofree char *node = who_node (one);
 
   who_append_start (start, one);
   append_cells (out, start, label, session, node, width);
@@ -224,11 +243,9 @@ append_participant_json (GString *out, const CuratorParticipant *one)
 {
   gsize length;
   const char *label = g_bytes_get_data (curator_participant_get_data (one), &length);
-  char session[32];
+  g_autofree char *session = who_session (one);
 
-  g_snprintf (session, sizeof session, "0x%" G_GINT64_MODIFIER "x",
-              curator_participant_get_session_id (one));
-  json_begin_object (out, NULL);
+  json_begin (out, NULL, '{');
   json_string (out, "kind", curator_participant_kind_to_string (curator_participant_get_kind (one)),
                -1);
   json_bool (out, "holds", curator_participant_is_holder (one));
@@ -241,38 +258,38 @@ append_participant_json (GString *out, const CuratorParticipant *one)
   json_int (out, "token", (gint64) curator_participant_get_token (one));
   if (kind_get_count (one) > 0)
     json_int (out, "count", kind_get_count (one));
-  json_end_object (out);
+  json_end (out, '}');
 }
 
 void
 who_append_json (GString *out, const CuratorInspection *inspection, guint other_kinds)
 {
-  json_begin_object (out, NULL);
+  json_begin (out, NULL, '{');
   json_string (out, "path", curator_inspection_get_path (inspection), -1);
   json_string (out, "kind", curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
                -1);
   json_int (out, "holders", curator_inspection_get_n_holders (inspection));
   json_int (out, "waiting", curator_inspection_get_n_waiting (inspection));
-  json_begin_array (out, "kinds_not_excluded");
+  json_begin (out, "kinds_not_excluded", '[');
   for (guint kind = 0; other_kinds >> kind != 0; kind++)
     {
       if ((other_kinds >> kind & 1) != 0)
         json_string (out, NULL, kind_to_word ((Kind) kind), -1);
     }
-  json_end_array (out);
+  json_end (out, ']');
   json_share (out, "counter_used", curator_inspection_get_counter_used (inspection));
-  json_begin_array (out, "participants");
+  json_begin (out, "participants", '[');
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
     append_participant_json (out, curator_inspection_get_participant (inspection, i));
-  json_end_array (out);
-  json_begin_array (out, "foreign");
+  json_end (out, ']');
+  json_begin (out, "foreign", '[');
   for (const char *const *name = curator_inspection_get_foreign_children (inspection);
        *name != NULL; name++)
     {
       json_string (out, NULL, *name, -1);
     }
-  json_end_array (out);
-  json_end_object (out);
+  json_end (out, ']');
+  json_end (out, '}');
 }
 
 static gboolean
@@ -321,15 +338,10 @@ who_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
 }
 
 int
-who_run (const Options *options)
+who_run (const Options *options, CuratorClient *client)
 {
-  int code = 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-
-  if (client == NULL)
-    return code;
   g_autoptr (CuratorInspection) inspection =
       curator_inspect (client, options->paths[0], 0, NULL, &error);
   if (inspection == NULL)

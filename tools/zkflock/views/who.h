@@ -7,6 +7,10 @@
 gboolean who_is_by_recipe (const CuratorParticipant *one);
 /* "*" for a holder, the position, or "?" where it is not known. */
 char *who_place (const CuratorParticipant *one);
+/* The node, its path, and the session that owns it, as text to be freed. */
+char *who_node (const CuratorParticipant *one);
+char *who_node_path (const CuratorParticipant *one);
+char *who_session (const CuratorParticipant *one);
 /* Appends place, kind and age of one participant: 21 columns. */
 void who_append_start (GString *row, const CuratorParticipant *one);
 /* Appends the rows of one lock as the verb who prints them, at most max_rows. width: columns, 0 for
@@ -26,6 +30,7 @@ gboolean who_is_free (const CuratorInspection *inspection);
 char *who_label (const CuratorParticipant *one);
 /* The label of the first holder, and how many more there are. */
 char *who_holder (const CuratorInspection *inspection, gboolean briefly);
+char *who_path (const CuratorInspection *inspection);
 /* For example "mutex, 1 holds, 3 wait". */
 char *who_summary (const CuratorInspection *inspection);
 
