@@ -85,10 +85,8 @@ empty (const Busy *busy)
 }
 
 /* The look goes on until the wait has ended, and its result comes after that of the wait. */
-static void
-other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
+TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, PATH);
   g_autoptr (GError) error = NULL;
@@ -121,11 +119,4 @@ other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (other_kinds_are_looked_for_until_the_wait_has_ended),
-  };
-  return cmocka_run_group_tests_name ("busy", tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("busy", fixture_start_slow, fixture_stop)
