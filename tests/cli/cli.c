@@ -20,6 +20,14 @@ cli_new_file (void)
   return g_strdup_printf ("%s/curator-cli-%d-%d", g_get_tmp_dir (), (int) getpid (), ++n);
 }
 
+void
+cli_delete_file (char **file)
+{
+  if (*file != NULL)
+    g_unlink (*file);
+  g_free (*file);
+}
+
 static int
 open_output (const char *file)
 {

@@ -51,6 +51,9 @@ int cli_count_children (void);
 
 /* A path that does not exist yet, for a log. */
 char *cli_new_file (void);
+/* Deletes the file, and frees its path: at the end of the block, for a LOG. */
+void cli_delete_file (char **file);
+#define LOG __attribute__ ((cleanup (cli_delete_file))) char *
 /* Lines of a log, in order; empty if it is not there. */
 char **cli_lines (const char *file);
 /* Waits until the log has that many lines that begin with prefix. */

@@ -107,10 +107,8 @@ empty (const Busy *busy)
 }
 
 /* The look goes on until the wait has ended, and its result comes after that of the wait. */
-static void
-other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
+TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, PATH);
   g_autoptr (GError) error = NULL;
@@ -145,10 +143,8 @@ other_kinds_are_looked_for_until_the_wait_has_ended (void **state)
 }
 
 /* Its place in the queue and other kinds are known by then. */
-static void
-questions_need_no_thread (void **state)
+TEST (questions_need_no_thread)
 {
-  Fixture *fixture = *state;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/busy-alone");
   g_autoptr (GError) error = NULL;
@@ -164,12 +160,4 @@ questions_need_no_thread (void **state)
   curator_client_close (client);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (other_kinds_are_looked_for_until_the_wait_has_ended),
-    heal_and_test (questions_need_no_thread),
-  };
-  return cmocka_run_group_tests_name ("busy", tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("busy", fixture_start_slow, fixture_stop)

@@ -1,5 +1,7 @@
 /* All reasons why there is no connection, side by side: each is told apart from the others, by verbs that
  * look and by a lock, and no command runs. */
+#define SUITE_FIXTURE World *world
+#define SUITE_SETUP   NULL
 #include "cli.h"
 
 #include "support/hosts.h"
@@ -317,10 +319,8 @@ check_row (gsize row, Cli *cli, const char *verb)
   return good;
 }
 
-static void
-every_cause_is_told_apart (void **state)
+TEST (every_cause_is_told_apart)
 {
-  World *world = *state;
   Cli *clis[G_N_ELEMENTS (rows)][G_N_ELEMENTS (verbs)];
   g_autofree char *mark = cli_new_file ();
   gboolean good = TRUE;
@@ -343,8 +343,7 @@ every_cause_is_told_apart (void **state)
 }
 
 /* The time limit of a wait would be reached long after this test has failed. */
-static void
-a_try_ends_at_once (void **state)
+TEST (a_try_ends_at_once)
 {
   static const Place places[] = { AT_CLOSED, AT_UNKNOWN, AT_GREETER, AT_NO_QUORUM };
   g_autofree char *mark = cli_new_file ();
@@ -356,7 +355,7 @@ a_try_ends_at_once (void **state)
         is_refusal = is_refusal || rows[i].place == places[k];
       if (is_refusal)
         {
-          g_autoptr (Cli) cli = start_row (*state, i, "--connect-timeout=600", verbs[0], mark);
+          g_autoptr (Cli) cli = start_row (world, i, "--connect-timeout=600", verbs[0], mark);
           assert_true (check_row (i, cli, "-n"));
         }
     }
@@ -390,8 +389,7 @@ is_so_told (gpointer data)
 }
 
 /* What the library says of the same places: the address, the true cause, and its kind. */
-static void
-the_library_tells_the_same_causes (void **state)
+TEST (the_library_tells_the_same_causes)
 {
   static const struct
   {
@@ -408,8 +406,6 @@ the_library_tells_the_same_causes (void **state)
     { AT_NO_QUORUM, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
     { AT_WANTS_SASL, -1, "requires clients to authenticate" },
   };
-  World *world = *state;
-
   for (gsize i = 0; i < G_N_ELEMENTS (causes); i++)
     {
       const char *hosts = world->hosts[causes[i].place];
@@ -439,8 +435,7 @@ the_library_tells_the_same_causes (void **state)
 }
 
 /* Mistakes that need no server: nothing is connected, and one line says what is meant. */
-static void
-mistakes_in_connect_strings (void **state)
+TEST (mistakes_in_connect_strings)
 {
   static const struct
   {
@@ -496,10 +491,8 @@ mistakes_in_connect_strings (void **state)
 }
 
 /* The server answers; no retry and no other server would help. */
-static void
-a_lock_below_an_ephemeral_node (void **state)
+TEST (a_lock_below_an_ephemeral_node)
 {
-  World *world = *state;
   g_autoptr (CuratorClient) client = client_connect (world->hosts[AT_SERVER]);
   g_autoptr (CuratorLock) holder = curator_fixed_node_lock_new (client, "/ephemeral", NULL);
   g_autoptr (GError) error = NULL;
@@ -521,8 +514,7 @@ a_lock_below_an_ephemeral_node (void **state)
 }
 
 /* The connection is there, and the server closes it at each node that is to be created. */
-static void
-a_payload_that_the_server_does_not_take (void **state)
+TEST (a_payload_that_the_server_does_not_take)
 {
   static const char *const options[] = { "-Djute.maxbuffer=1024", NULL };
   static const char *const cause = "at a payload of 2000 bytes: is its jute.maxbuffer less?";
@@ -588,10 +580,8 @@ greet_late (gpointer data)
 }
 
 /* The client waits for its own handshake still; who asks once more sees why there will be none. */
-static void
-the_code_is_of_the_cause_that_is_told (void **state)
+TEST (the_code_is_of_the_cause_that_is_told)
 {
-  World *world = *state;
   g_autofree char *ca = g_strconcat ("--tls-ca=", world->directory, "/ca.pem", NULL);
   static const char *const words[][2] = { { "-n", "/p" }, { "who", "/p" } };
 
@@ -614,19 +604,4 @@ the_code_is_of_the_cause_that_is_told (void **state)
 }
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (mistakes_in_connect_strings),
-    cmocka_unit_test (a_lock_below_an_ephemeral_node),
-    cmocka_unit_test (the_library_tells_the_same_causes),
-    cmocka_unit_test (a_payload_that_the_server_does_not_take),
-#if HAS_TLS
-    cmocka_unit_test (the_code_is_of_the_cause_that_is_told),
-#endif
-    cmocka_unit_test (every_cause_is_told_apart),
-    cmocka_unit_test (a_try_ends_at_once),
-  };
-  return cmocka_run_group_tests (tests, start, stop);
-}
+SUITE ("causes", start, stop)

@@ -719,7 +719,7 @@ static int
 run_jobs (const char *what, const char *server, int first, int stride, int end)
 {
   Job jobs[PARALLEL] = { 0 };
-  g_autofree char *output = cli_new_file ();
+  LOG output = cli_new_file ();
   g_autofree char *text = NULL;
   int next = first;
   int running = 0;
@@ -747,12 +747,10 @@ run_jobs (const char *what, const char *server, int first, int stride, int end)
     }
   if (g_file_get_contents (output, &text, NULL, NULL))
     printf ("%s", text);
-  g_unlink (output);
   return failed;
 }
 
-static void
-p37_in_every_cell (void **state)
+TEST (p37_in_every_cell)
 {
   const char *wanted = g_getenv ("CURATOR_CELLS");
   int first = 0;
@@ -762,20 +760,19 @@ p37_in_every_cell (void **state)
 
   if (geteuid () != 0)
     skip ();
-  const int failed = run_jobs ("--cell", fixture_server (*state), first, stride, last + 1);
+  const int failed = run_jobs ("--cell", fixture_server (fixture), first, stride, last + 1);
   print_message ("%d of %d cells, %d failed\n", (last - first) / stride + 1, n_cells (), failed);
   assert_int_equal (failed, 0);
 }
 
-static void
-p37_whoever_is_killed_whenever (void **state)
+TEST (p37_whoever_is_killed_whenever)
 {
   const char *wanted = g_getenv ("CURATOR_KILLS");
   const int n = wanted != NULL ? atoi (wanted) : PARALLEL;
 
   if (geteuid () != 0)
     skip ();
-  const int failed = run_jobs ("--kill", fixture_server (*state), n_cells (), 1, n_cells () + n);
+  const int failed = run_jobs ("--kill", fixture_server (fixture), n_cells (), 1, n_cells () + n);
   print_message ("%d kills, %d failed\n", n, failed);
   assert_int_equal (failed, 0);
 }
@@ -783,14 +780,10 @@ p37_whoever_is_killed_whenever (void **state)
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (p37_in_every_cell),
-    heal_and_test (p37_whoever_is_killed_whenever),
-  };
   if (argc == 4)
     {
       return strcmp (argv[1], "--cell") == 0 ? run_cell (atoi (argv[2]), argv[3])
                                              : run_kill (atoi (argv[2]), argv[3]);
     }
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return suite_run ("cells", fixture_start, fixture_stop);
 }

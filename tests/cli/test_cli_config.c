@@ -1,4 +1,6 @@
 /* The configuration file: which one counts, what it may hold, and who may write it. */
+#define SUITE_FIXTURE Fixture *fixture
+#define SUITE_SETUP   clean
 #include "cli.h"
 
 #include <glib/gstdio.h>
@@ -66,17 +68,14 @@ clean (void **state)
 }
 
 /* As in a crontab. */
-static void
-a_missing_list_of_servers_is_named (void **state)
+TEST (a_missing_list_of_servers_is_named)
 {
   g_autoptr (Cli) cli = run ("--session-timeout", "1", "/config/none", "true", NULL);
   assert_ends (cli, 69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached");
 }
 
-static void
-the_label_comes_from_a_file (void **state)
+TEST (the_label_comes_from_a_file)
 {
-  Fixture *fixture = *state;
   g_autofree char *file =
       write_config (".config/zkflock.conf", "[zkflock]\nhosts = %s\nlabel = one of 200\n",
                     fixture_server (fixture));
@@ -90,32 +89,30 @@ the_label_comes_from_a_file (void **state)
   assert_int_equal (g_unlink (file), 0);
 }
 
-static void
-the_servers_come_from_a_file (void **state)
+TEST (the_servers_come_from_a_file)
 {
   g_autofree char *named =
-      write_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (*state));
+      write_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (fixture));
   g_setenv ("ZKFLOCK_CONFIG", named, TRUE);
   g_autoptr (Cli) by_name = run ("/config", CLI_COMMAND, "exit", "3", NULL);
   assert_ends (by_name, 3, "");
   g_unsetenv ("ZKFLOCK_CONFIG");
 
-  g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (*state)));
+  g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
   g_autoptr (Cli) by_folder = run ("/config", CLI_COMMAND, "exit", "4", NULL);
   assert_ends (by_folder, 4, "");
   g_unsetenv ("XDG_CONFIG_HOME");
 
-  g_free (write_config (".config/zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (*state)));
+  g_free (write_config (".config/zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
   g_autoptr (Cli) by_home = run ("/config", CLI_COMMAND, "exit", "5", NULL);
   assert_ends (by_home, 5, "");
 }
 
 /* Options, then ZKFLOCK_OPTIONS, then the variables, then the file. */
-static void
-what_is_nearer_counts (void **state)
+TEST (what_is_nearer_counts)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   g_autofree char *file = write_config ("nearer", "[zkflock]\nhosts=" NOWHERE
                                                   "\nconnect-timeout=0.2\nsession-timeout=30\n");
   g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
@@ -137,8 +134,7 @@ what_is_nearer_counts (void **state)
   assert_ends (empty, 0, "");
 }
 
-static void
-the_file_of_the_user_comes_before_that_of_the_system (void **state)
+TEST (the_file_of_the_user_comes_before_that_of_the_system)
 {
   g_autoptr (Cli) probe = cli_start (
       "/bin/sh", "-c", "exec unshare --mount --map-root-user mount -t tmpfs x /etc", NULL);
@@ -148,18 +144,17 @@ the_file_of_the_user_comes_before_that_of_the_system (void **state)
       "exec unshare --mount --map-root-user /bin/sh -c 'mount -t tmpfs x /etc\n"
       "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=0.2\\n\" >/etc/zkflock.conf\n"
       "shift; exec \"$@\"' sh \"$@\"";
-  g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (*state),
+  g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
                                       ZKFLOCK, "/system", CLI_COMMAND, "exit", "3", NULL);
   assert_ends (system, 3, "");
   g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=localhost:3\n"));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
-  g_autoptr (Cli) user = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (*state), ZKFLOCK,
-                                    "/system", "true", NULL);
+  g_autoptr (Cli) user = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
+                                    ZKFLOCK, "/system", "true", NULL);
   assert_ends (user, 69, "localhost:3");
 }
 
-static void
-mistakes_name_file_line_and_key (void **state)
+TEST (mistakes_name_file_line_and_key)
 {
   static const struct
   {
@@ -195,8 +190,7 @@ mistakes_name_file_line_and_key (void **state)
 }
 
 /* Whoever names another file by mistake may have named a secret. */
-static void
-no_line_of_another_file_is_shown (void **state)
+TEST (no_line_of_another_file_is_shown)
 {
   static const char *const texts[] = { "%s\n",
                                        "user:%s\n",
@@ -228,13 +222,12 @@ no_line_of_another_file_is_shown (void **state)
 }
 
 /* It decides which servers get the passwords. */
-static void
-a_file_that_others_can_write_is_refused (void **state)
+TEST (a_file_that_others_can_write_is_refused)
 {
   g_autofree char *file = write_config ("open",
                                         "[zkflock]\nhosts=%s\nsasl=digest\nsasl-user=me\n"
                                         "sasl-password-file=/nowhere\n",
-                                        fixture_server (*state));
+                                        fixture_server (fixture));
   static const mode_t modes[] = { 0664, 0646, 0666, 0620 };
 
   g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
@@ -259,8 +252,7 @@ a_file_that_others_can_write_is_refused (void **state)
 }
 
 /* The example, with every line in force. */
-static void
-the_example_is_right (void **state)
+TEST (the_example_is_right)
 {
   g_autofree char *text = NULL;
   assert_true (
@@ -284,19 +276,4 @@ start (void **state)
   return folder != NULL ? fixture_start (state) : -1;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup (a_missing_list_of_servers_is_named, clean),
-    cmocka_unit_test_setup (the_label_comes_from_a_file, clean),
-    cmocka_unit_test_setup (the_servers_come_from_a_file, clean),
-    cmocka_unit_test_setup (what_is_nearer_counts, clean),
-    cmocka_unit_test_setup (the_file_of_the_user_comes_before_that_of_the_system, clean),
-    cmocka_unit_test_setup (mistakes_name_file_line_and_key, clean),
-    cmocka_unit_test_setup (no_line_of_another_file_is_shown, clean),
-    cmocka_unit_test_setup (a_file_that_others_can_write_is_refused, clean),
-    cmocka_unit_test_setup (the_example_is_right, clean),
-  };
-  return cmocka_run_group_tests (tests, start, fixture_stop);
-}
+SUITE ("config", start, fixture_stop)

@@ -5,7 +5,6 @@
  */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #define LAST_CODE 255
@@ -101,7 +100,7 @@ static void
 meet_conflicts (Fixture *fixture, const Mode *mode, const char *path, const char *seconds,
                 const int *codes, int n_codes)
 {
-  g_autofree char *mark = cli_new_file ();
+  LOG mark = cli_new_file ();
 
   for (int first = 0; first < n_codes; first += AT_ONCE)
     {
@@ -115,77 +114,58 @@ meet_conflicts (Fixture *fixture, const Mode *mode, const char *path, const char
           cli_free (rivals[i]);
         }
     }
-  g_unlink (mark);
 }
 
-static void
-every_mode_meets_a_held_lock (void **state)
+TEST (every_mode_meets_a_held_lock)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
-      g_autofree char *log = cli_new_file ();
+      LOG log = cli_new_file ();
       g_autofree char *path = g_strdup_printf ("/%s/one", modes[i].name);
-      g_autoptr (Cli) holder = start_holder (*state, &modes[i], path, log);
+      g_autoptr (Cli) holder = start_holder (fixture, &modes[i], path, log);
 
-      meet_conflicts (*state, &modes[i], path, "0", special_codes, G_N_ELEMENTS (special_codes));
-      meet_conflicts (*state, &modes[i], path, "2", special_codes, G_N_ELEMENTS (special_codes));
+      meet_conflicts (fixture, &modes[i], path, "0", special_codes, G_N_ELEMENTS (special_codes));
+      meet_conflicts (fixture, &modes[i], path, "2", special_codes, G_N_ELEMENTS (special_codes));
       assert_int_equal (cli_wait (holder, 0), -1);
-      g_unlink (log);
     }
 }
 
-static void
-every_code_stands_for_a_conflict (void **state)
+TEST (every_code_stands_for_a_conflict)
 {
   int codes[LAST_CODE + 1];
-  g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) holder = start_holder (*state, &modes[0], "/codes", log);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = start_holder (fixture, &modes[0], "/codes", log);
 
   for (int code = 0; code <= LAST_CODE; code++)
     codes[code] = code;
-  meet_conflicts (*state, &modes[0], "/codes", "0", codes, LAST_CODE + 1);
+  meet_conflicts (fixture, &modes[0], "/codes", "0", codes, LAST_CODE + 1);
   assert_int_equal (cli_wait (holder, 0), -1);
-  g_unlink (log);
 }
 
 /* An exit code that equals the command's own, in many tries side by side. */
-static void
-many_tries_with_code_0 (void **state)
+TEST (many_tries_with_code_0)
 {
   const int codes[6 * AT_ONCE] = { 0 };
-  g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) holder = start_holder (*state, &modes[0], "/tries", log);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = start_holder (fixture, &modes[0], "/tries", log);
 
-  meet_conflicts (*state, &modes[0], "/tries", "0", codes, G_N_ELEMENTS (codes));
+  meet_conflicts (fixture, &modes[0], "/tries", "0", codes, G_N_ELEMENTS (codes));
   assert_int_equal (cli_wait (holder, 0), -1);
-  g_unlink (log);
 }
 
 /* Without a command: no token is printed. */
-static void
-hold_prints_no_token (void **state)
+TEST (hold_prints_no_token)
 {
-  g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) holder = start_holder (*state, &modes[0], "/token", log);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder = start_holder (fixture, &modes[0], "/token", log);
 
   for (gsize i = 0; i < G_N_ELEMENTS (special_codes); i++)
     {
       g_autofree char *code = g_strdup_printf ("%d", special_codes[i]);
-      g_autofree char *out = cli_run (*state, special_codes[i], "-n", "-E", code, "/token", NULL);
+      g_autofree char *out = cli_run (fixture, special_codes[i], "-n", "-E", code, "/token", NULL);
       assert_string_equal (out, "");
     }
   assert_int_equal (cli_wait (holder, 0), -1);
-  g_unlink (log);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (every_mode_meets_a_held_lock),
-    cmocka_unit_test (every_code_stands_for_a_conflict),
-    cmocka_unit_test (many_tries_with_code_0),
-    cmocka_unit_test (hold_prints_no_token),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("conflict", fixture_start, fixture_stop)

@@ -49,8 +49,7 @@ check_at_once (const char *hosts, const char *address, const char *cause)
   assert_in_range (least, 0, AT_ONCE_MS - 1);
 }
 
-static void
-a_try_ends_at_once_when_all_refuse (void **state)
+TEST (a_try_ends_at_once_when_all_refuse)
 {
   g_autofree char *one = unused_address ();
   g_autofree char *two = unused_address ();
@@ -61,25 +60,22 @@ a_try_ends_at_once_when_all_refuse (void **state)
   check_at_once (both, two, "connection refused");
 }
 
-static void
-a_try_ends_at_once_without_a_host (void **state)
+TEST (a_try_ends_at_once_without_a_host)
 {
   check_at_once ("no-such-host.invalid:2181", "no-such-host.invalid:2181", "unknown host");
 }
 
 /* One of them serves: the try waits for it. */
-static void
-a_try_uses_the_server_that_serves (void **state)
+TEST (a_try_uses_the_server_that_serves)
 {
   g_autofree char *one = unused_address ();
-  g_autofree char *both = g_strdup_printf ("%s,%s", one, fixture_server (*state));
+  g_autofree char *both = g_strdup_printf ("%s,%s", one, fixture_server (fixture));
   g_autoptr (Cli) cli = cli_zkflock (both, "-n", "/some", CLI_COMMAND, "exit", "4", NULL);
 
   assert_int_equal (cli_wait (cli, CLI_MS), 4);
 }
 
-static void
-connect_timeout_bounds_the_wait (void **state)
+TEST (connect_timeout_bounds_the_wait)
 {
   g_autofree char *address = unused_address ();
   const gint64 before = wait_now_ms ();
@@ -108,8 +104,7 @@ check_tls (const char *address, const char *cause, gboolean is_listening)
   assert_cause (who, address, cause);
 }
 
-static void
-causes_with_tls (void **state)
+TEST (causes_with_tls)
 {
   g_autofree char *refusing = unused_address ();
   g_autofree char *silent = NULL;
@@ -121,8 +116,7 @@ causes_with_tls (void **state)
   close (fd);
 }
 #else
-static void
-a_build_without_tls_refuses_it (void **state)
+TEST (a_build_without_tls_refuses_it)
 {
   g_autofree char *address = unused_address ();
   g_autofree char *scheme = g_strdup_printf ("--hosts=tls://%s", address);
@@ -139,8 +133,7 @@ a_build_without_tls_refuses_it (void **state)
 }
 #endif
 
-static void
-views_name_the_cause (void **state)
+TEST (views_name_the_cause)
 {
   g_autofree char *address = unused_address ();
   const gint64 before = wait_now_ms ();
@@ -151,8 +144,7 @@ views_name_the_cause (void **state)
   assert_cause (cli, address, "connection refused");
 }
 
-static void
-a_silent_server_is_named (void **state)
+TEST (a_silent_server_is_named)
 {
   g_autofree char *address = NULL;
   const int fd = cli_listen (&address);
@@ -165,10 +157,9 @@ a_silent_server_is_named (void **state)
 }
 
 /* As a balancer without a back end. */
-static void
-a_try_ends_at_once_when_all_close (void **state)
+TEST (a_try_ends_at_once_when_all_close)
 {
-  Hosts *hosts = hosts_new (fixture_server (*state), 3, FALSE);
+  Hosts *hosts = hosts_new (fixture_server (fixture), 3, FALSE);
   g_autofree char *two =
       g_strdup_printf ("%s,%s", hosts_address (hosts, 1), hosts_address (hosts, 2));
 
@@ -221,13 +212,12 @@ drip (gpointer data)
   return NULL;
 }
 
-static void
-a_server_without_an_end_is_left (void **state)
+TEST (a_server_without_an_end_is_left)
 {
   Dripper dripper = { 0 };
   dripper.listener = cli_listen (&dripper.address);
   dripper.thread = g_thread_new ("drip", drip, &dripper);
-  g_autofree char *both = g_strdup_printf ("%s,%s", fixture_server (*state), dripper.address);
+  g_autofree char *both = g_strdup_printf ("%s,%s", fixture_server (fixture), dripper.address);
   g_autoptr (Cli) cli = cli_zkflock (dripper.address, "-n", "--connect-timeout", "4", "/p",
                                      CLI_COMMAND, "exit", "0", NULL);
   g_autoptr (Cli) doctor = cli_zkflock (both, "doctor", "/p", NULL);
@@ -241,11 +231,10 @@ a_server_without_an_end_is_left (void **state)
   g_free (dripper.address);
 }
 
-static void
-a_missing_chroot_is_named (void **state)
+TEST (a_missing_chroot_is_named)
 {
   g_autofree char *mark = cli_new_file ();
-  g_autofree char *hosts = g_strconcat (fixture_server (*state), "/nowhere/at/all", NULL);
+  g_autofree char *hosts = g_strconcat (fixture_server (fixture), "/nowhere/at/all", NULL);
   g_autoptr (Cli) cli =
       cli_zkflock (hosts, "-n", "-E", "0", "/p", CLI_COMMAND, "turn", mark, "0", NULL);
 
@@ -263,10 +252,8 @@ a_missing_chroot_is_named (void **state)
 }
 
 /* Connected, but the server does not answer in time: nobody knows whether the lock is held. */
-static void
-an_unanswered_wait_is_no_conflict (void **state)
+TEST (an_unanswered_wait_is_no_conflict)
 {
-  Fixture *fixture = *state;
   g_autofree char *mark = cli_new_file ();
 
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
@@ -280,33 +267,10 @@ an_unanswered_wait_is_no_conflict (void **state)
   assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
 }
 
-static void
-usage_errors (void **state)
+TEST (usage_errors)
 {
-  g_free (cli_run (*state, 64, "--connect-timeout", "0", "/p", "true", NULL));
-  g_free (cli_run (*state, 64, "--connect-timeout", "soon", "/p", "true", NULL));
+  g_free (cli_run (fixture, 64, "--connect-timeout", "0", "/p", "true", NULL));
+  g_free (cli_run (fixture, 64, "--connect-timeout", "soon", "/p", "true", NULL));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (a_try_ends_at_once_when_all_refuse),
-    cmocka_unit_test (a_try_ends_at_once_without_a_host),
-    cmocka_unit_test (a_try_uses_the_server_that_serves),
-    cmocka_unit_test (connect_timeout_bounds_the_wait),
-    cmocka_unit_test (views_name_the_cause),
-#if HAS_TLS
-    cmocka_unit_test (causes_with_tls),
-#else
-    cmocka_unit_test (a_build_without_tls_refuses_it),
-#endif
-    cmocka_unit_test (a_silent_server_is_named),
-    cmocka_unit_test (a_try_ends_at_once_when_all_close),
-    cmocka_unit_test (a_server_without_an_end_is_left),
-    cmocka_unit_test (a_missing_chroot_is_named),
-    cmocka_unit_test (an_unanswered_wait_is_no_conflict),
-    cmocka_unit_test (usage_errors),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("connect", fixture_start, fixture_stop)

@@ -15,8 +15,7 @@ ask_doctor (const char *hosts, int code)
   return text;
 }
 
-static void
-standalone_servers_are_no_ensemble (void **state)
+TEST (standalone_servers_are_no_ensemble)
 {
   ZkServer *servers[3];
   g_autoptr (GString) hosts = g_string_new (NULL);
@@ -45,8 +44,7 @@ standalone_servers_are_no_ensemble (void **state)
     zk_server_stop (servers[i]);
 }
 
-static void
-servers_of_different_ensembles (void **state)
+TEST (servers_of_different_ensembles)
 {
   ZkEnsemble *one = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   ZkServer *alone = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
@@ -81,8 +79,7 @@ servers_of_different_ensembles (void **state)
 }
 
 /* As servers are by default: no word but srvr. Followers differ in what they have in /zookeeper/config only. */
-static void
-servers_that_allow_srvr_only (void **state)
+TEST (servers_that_allow_srvr_only)
 {
   const ZkEnsembleSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
                                   .sync_limit = 5,
@@ -113,8 +110,7 @@ servers_that_allow_srvr_only (void **state)
 }
 
 /* The server's JVM has another time than this machine. */
-static void
-a_clock_that_is_wrong (void **state)
+TEST (a_clock_that_is_wrong)
 {
   static const struct
   {
@@ -162,8 +158,7 @@ try_reconfig (gpointer data)
 }
 
 /* A fourth server, which has no vote. */
-static void
-an_observer_is_told (void **state)
+TEST (an_observer_is_told)
 {
   static const char *const options[] = { "-Dzookeeper.skipACL=yes", NULL };
   const ZkEnsembleSetup setup = {
@@ -198,8 +193,7 @@ an_observer_is_told (void **state)
   zk_ensemble_stop (ensemble);
 }
 
-static void
-connections_of_an_address_run_out (void **state)
+TEST (connections_of_an_address_run_out)
 {
   const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
                                 .config = "maxClientCnxns=5\n" };
@@ -216,16 +210,4 @@ connections_of_an_address_run_out (void **state)
   zk_server_stop (server);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (standalone_servers_are_no_ensemble),
-    cmocka_unit_test (servers_of_different_ensembles),
-    cmocka_unit_test (servers_that_allow_srvr_only),
-    cmocka_unit_test (a_clock_that_is_wrong),
-    cmocka_unit_test (an_observer_is_told),
-    cmocka_unit_test (connections_of_an_address_run_out),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("doctor", NULL, NULL)

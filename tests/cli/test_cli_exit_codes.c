@@ -3,7 +3,6 @@
 
 #include "support/net.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,31 +33,27 @@ check_stderr (Cli *cli, const char *text)
   assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
 }
 
-static void
-p37_commands_own_code (void **state)
+TEST (p37_commands_own_code)
 {
-  assert_run (0, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "0");
-  assert_run (7, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "7");
-  assert_run (255, NULL, fixture_server (*state), "/own", CLI_COMMAND, "exit", "255");
+  assert_run (0, NULL, fixture_server (fixture), "/own", CLI_COMMAND, "exit", "0");
+  assert_run (7, NULL, fixture_server (fixture), "/own", CLI_COMMAND, "exit", "7");
+  assert_run (255, NULL, fixture_server (fixture), "/own", CLI_COMMAND, "exit", "255");
 }
 
-static void
-shell_runs_a_string (void **state)
+TEST (shell_runs_a_string)
 {
-  assert_run (3, NULL, fixture_server (*state), "/shell", "-c", "exit 3");
+  assert_run (3, NULL, fixture_server (fixture), "/shell", "-c", "exit 3");
 }
 
-static void
-command_died_of_a_signal (void **state)
+TEST (command_died_of_a_signal)
 {
-  assert_run (128 + SIGUSR1, NULL, fixture_server (*state), "/died", CLI_COMMAND, "signal", "10");
+  assert_run (128 + SIGUSR1, NULL, fixture_server (fixture), "/died", CLI_COMMAND, "signal", "10");
 }
 
 /* Without a shell, PATH ends the options: what follows is the command's. */
-static void
-options_stop_at_path (void **state)
+TEST (options_stop_at_path)
 {
-  assert_run (127, "/stop: cannot run -n", fixture_server (*state), "/stop", "-n", "true");
+  assert_run (127, "/stop: cannot run -n", fixture_server (fixture), "/stop", "-n", "true");
 }
 
 /* Waits behind the holder of the path until the time is over, and ends with that code. Where the machine is so late
@@ -91,11 +86,10 @@ assert_waits_in_vain (Fixture *fixture, int code, const char *path, const char *
     }
 }
 
-static void
-conflict_and_time_out (void **state)
+TEST (conflict_and_time_out)
 {
-  const char *server = fixture_server (*state);
-  g_autofree char *log = cli_new_file ();
+  const char *server = fixture_server (fixture);
+  LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_zkflock (server, "/busy", CLI_COMMAND, "beat", log, NULL);
 
@@ -103,17 +97,15 @@ conflict_and_time_out (void **state)
   assert_run (1, NULL, server, "-n", "/busy", CLI_COMMAND, "exit", "0");
   assert_run (1, NULL, server, "-w", "0", "/busy", CLI_COMMAND, "exit", "0");
   assert_run (9, NULL, server, "-n", "-E", "9", "/busy", CLI_COMMAND, "exit", "0");
-  assert_waits_in_vain (*state, 1, "/busy", (const char *const[]){ "-w", "3.5", NULL });
-  g_unlink (log);
+  assert_waits_in_vain (fixture, 1, "/busy", (const char *const[]){ "-w", "3.5", NULL });
 }
 
 /* As most users run it: without the right to make a control group, from a shell without further
  * descriptors. */
-static void
-conflict_without_a_control_group (void **state)
+TEST (conflict_without_a_control_group)
 {
-  const char *server = fixture_server (*state);
-  g_autofree char *log = cli_new_file ();
+  const char *server = fixture_server (fixture);
+  LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_zkflock (server, "/plain", CLI_COMMAND, "beat", log, NULL);
 
@@ -126,15 +118,13 @@ conflict_without_a_control_group (void **state)
                  "exec \"$@\"",
                  "sh", ZKFLOCK, "-Z", server, "-n", "-E", "9", "/plain", "true", NULL);
   assert_int_equal (cli_wait (other, CLI_MS), 9);
-  g_unlink (log);
 }
 
 /* flock's other names. A writer is one who excludes readers. */
-static void
-names_of_flock (void **state)
+TEST (names_of_flock)
 {
-  const char *server = fixture_server (*state);
-  g_autofree char *log = cli_new_file ();
+  const char *server = fixture_server (fixture);
+  LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_zkflock (server, "-e", "/flock", CLI_COMMAND, "beat", log, NULL);
 
@@ -142,16 +132,14 @@ names_of_flock (void **state)
   assert_run (9, NULL, server, "-s", "--nb", "-E", "9", "/flock", CLI_COMMAND, "exit", "0");
   assert_run (9, NULL, server, "-s", "-n", "-o", "--close", "-E", "9", "/flock", CLI_COMMAND,
               "exit", "0");
-  assert_waits_in_vain (*state, 9, "/flock",
+  assert_waits_in_vain (fixture, 9, "/flock",
                         (const char *const[]){ "-s", "--timeout", "3.5", "-E", "9", NULL });
-  g_unlink (log);
 }
 
-static void
-options_of_the_environment (void **state)
+TEST (options_of_the_environment)
 {
-  const char *server = fixture_server (*state);
-  g_autofree char *log = cli_new_file ();
+  const char *server = fixture_server (fixture);
+  LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_zkflock (server, "/environment", CLI_COMMAND, "beat", log, NULL);
 
@@ -164,13 +152,11 @@ options_of_the_environment (void **state)
   g_setenv ("ZKFLOCK_OPTIONS", "'", TRUE);
   assert_run (64, "ZKFLOCK_OPTIONS", server, "/environment", "true");
   g_unsetenv ("ZKFLOCK_OPTIONS");
-  g_unlink (log);
 }
 
-static void
-usage_errors (void **state)
+TEST (usage_errors)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
 
   assert_run (64, "PATH is missing", server);
   assert_run (64, "slash", server, "relative", "true");
@@ -195,8 +181,7 @@ usage_errors (void **state)
   assert_run (64, "--on-suspend is one of", server, "--on-suspend=shrug", "/p", "true");
 }
 
-static void
-unreachable (void **state)
+TEST (unreachable)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -208,11 +193,9 @@ unreachable (void **state)
 }
 
 /* The node is deleted under the command by a third party: that hold is nobody's business any more. */
-static void
-lock_lost (void **state)
+TEST (lock_lost)
 {
-  Fixture *fixture = *state;
-  g_autofree char *log = cli_new_file ();
+  LOG log = cli_new_file ();
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "/lost", CLI_COMMAND, "beat", log, NULL);
 
@@ -227,13 +210,10 @@ lock_lost (void **state)
   assert_ptr_equal (warning, err);
   assert_non_null (
       strstr (err, "was deleted by a third party: the hold is lost\nzkflock: /lost: lock lost"));
-  g_unlink (log);
 }
 
-static void
-refused_by_acl (void **state)
+TEST (refused_by_acl)
 {
-  Fixture *fixture = *state;
   struct ACL entry = { .perms = 0x1f, .id = { .scheme = (char *) "digest", .id = (char *) "a:b" } };
   struct ACL_vector acl = { .count = 1, .data = &entry };
 
@@ -243,21 +223,19 @@ refused_by_acl (void **state)
   assert_run (77, "/walled", fixture_server (fixture), "/walled", CLI_COMMAND, "exit", "0");
 }
 
-static void
-not_executable_and_not_found (void **state)
+TEST (not_executable_and_not_found)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
 
   assert_run (126, "/x: cannot run /etc/passwd", server, "/x", "/etc/passwd");
   assert_run (127, "/x: cannot run /no/such/program", server, "/x", "/no/such/program");
   assert_run (127, "/x: cannot run no-such-program", server, "/x", "no-such-program");
 }
 
-static void
-told_to_stop (void **state)
+TEST (told_to_stop)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
 
   for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
     {
@@ -270,13 +248,12 @@ told_to_stop (void **state)
 }
 
 /* The table of the documents has each code, and no other; 70 is what test_cli_kill ends with. */
-static void
-the_table_in_the_documents (void **state)
+TEST (the_table_in_the_documents)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *nobody = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
-  g_autofree char *log = cli_new_file ();
+  LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_zkflock (server, "/table-busy", CLI_COMMAND, "beat", log, NULL);
   const struct
@@ -322,28 +299,6 @@ the_table_in_the_documents (void **state)
     n_documented += g_ascii_isdigit (at[3]) && !g_str_has_prefix (at + 3, "0 to");
   assert_int_equal (n_documented, G_N_ELEMENTS (rows) + 1);
   g_unsetenv ("NOBODY");
-  g_unlink (log);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (p37_commands_own_code),
-    cmocka_unit_test (shell_runs_a_string),
-    cmocka_unit_test (command_died_of_a_signal),
-    cmocka_unit_test (options_stop_at_path),
-    cmocka_unit_test (conflict_and_time_out),
-    cmocka_unit_test (conflict_without_a_control_group),
-    cmocka_unit_test (names_of_flock),
-    cmocka_unit_test (options_of_the_environment),
-    cmocka_unit_test (usage_errors),
-    cmocka_unit_test (unreachable),
-    cmocka_unit_test (lock_lost),
-    cmocka_unit_test (refused_by_acl),
-    cmocka_unit_test (not_executable_and_not_found),
-    cmocka_unit_test (told_to_stop),
-    cmocka_unit_test (the_table_in_the_documents),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("exit_codes", fixture_start, fixture_stop)

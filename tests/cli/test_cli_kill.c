@@ -17,14 +17,6 @@
 
 #define SESSION_TEXT "6"
 
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 /* A log that any user may write. */
 static char *
 new_open_log (void)
@@ -180,8 +172,7 @@ lose_under_root (Fixture *fixture, gboolean delegated, const char *path, char **
   return code;
 }
 
-static void
-what_cannot_be_killed_is_reported (void **state)
+TEST (what_cannot_be_killed_is_reported)
 {
   g_autofree char *err = NULL;
   gint64 last = 0;
@@ -189,7 +180,7 @@ what_cannot_be_killed_is_reported (void **state)
 
   if (geteuid () != 0)
     skip ();
-  const int code = lose_under_root (*state, FALSE, "/survives", &err, &last, &next_in);
+  const int code = lose_under_root (fixture, FALSE, "/survives", &err, &last, &next_in);
   if (code == -2)
     skip ();
   assert_int_equal (code, 70);
@@ -198,8 +189,7 @@ what_cannot_be_killed_is_reported (void **state)
   assert_non_null (strstr (err, "user root"));
 }
 
-static void
-p37_a_control_group_kills_another_user (void **state)
+TEST (p37_a_control_group_kills_another_user)
 {
   g_autofree char *err = NULL;
   gint64 last = 0;
@@ -207,7 +197,7 @@ p37_a_control_group_kills_another_user (void **state)
 
   if (geteuid () != 0)
     skip ();
-  const int code = lose_under_root (*state, TRUE, "/delegated", &err, &last, &next_in);
+  const int code = lose_under_root (fixture, TRUE, "/delegated", &err, &last, &next_in);
   if (code == -2)
     skip ();
   assert_int_equal (code, 75);
@@ -215,10 +205,8 @@ p37_a_control_group_kills_another_user (void **state)
 }
 
 /* With a control group, what has left the process group ends too. */
-static void
-p37_a_control_group_keeps_what_leaves (void **state)
+TEST (p37_a_control_group_keeps_what_leaves)
 {
-  Fixture *fixture = *state;
   LOG beats = new_open_log ();
   char *mounted = NULL;
   char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
@@ -237,11 +225,9 @@ p37_a_control_group_keeps_what_leaves (void **state)
 }
 
 /* More than one read of their list has. TERM reaches all of them, or they would never end. */
-static void
-term_reaches_a_crowd (void **state)
+TEST (term_reaches_a_crowd)
 {
   const int n = 3000;
-  Fixture *fixture = *state;
   char *mounted = NULL;
   char *cgroup = new_cgroup (TRUE, &mounted);
   LOG log = cli_new_file ();
@@ -285,10 +271,9 @@ children_of (pid_t pid)
   return found;
 }
 
-static void
-a_killed_helper_ends_the_wait (void **state)
+TEST (a_killed_helper_ends_the_wait)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   g_autoptr (Cli) holder = cli_zkflock (server, "/helper", NULL);
 
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
@@ -383,16 +368,15 @@ kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
   free_cgroup (cgroup, mounted);
 }
 
-static void
-p37_whoever_is_killed (void **state)
+TEST (p37_whoever_is_killed)
 {
   if (geteuid () != 0)
     skip ();
   for (Victims victims = 0; victims < N_VICTIMS; victims++)
     {
-      kill_and_check (*state, victims, FALSE);
+      kill_and_check (fixture, victims, FALSE);
       if (victims != ALL_AT_ONCE)
-        kill_and_check (*state, victims, TRUE);
+        kill_and_check (fixture, victims, TRUE);
     }
 }
 
@@ -408,11 +392,8 @@ start_hidden (const char *address, const char *path, const char *command, const 
                     mode, log, NULL);
 }
 
-static void
-p37_a_hidden_process_is_not_dead (void **state)
+TEST (p37_a_hidden_process_is_not_dead)
 {
-  Fixture *fixture = *state;
-
   if (geteuid () != 0)
     skip ();
   LOG beats = new_open_log ();
@@ -427,11 +408,8 @@ p37_a_hidden_process_is_not_dead (void **state)
   assert_true (cli_wait_text (holder->err, "could not be killed; running: ", 0));
 }
 
-static void
-p37_no_release_under_a_hidden_process (void **state)
+TEST (p37_no_release_under_a_hidden_process)
 {
-  Fixture *fixture = *state;
-
   if (geteuid () != 0)
     skip ();
   LOG beats = new_open_log ();
@@ -452,8 +430,7 @@ p37_no_release_under_a_hidden_process (void **state)
 }
 
 /* The command is another zkflock with a control group of its own, which dies with its guard. */
-static void
-removes_control_groups_in_its_own (void **state)
+TEST (removes_control_groups_in_its_own)
 {
   LOG beats = new_open_log ();
   char *mounted = NULL;
@@ -461,7 +438,7 @@ removes_control_groups_in_its_own (void **state)
 
   if (cgroup == NULL)
     skip ();
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   g_autofree char *script =
       g_strdup_printf (ZKFLOCK " -Z %s /inner " CLI_COMMAND " beat %s", server, beats);
   g_autoptr (Cli) outer = start_as_nobody (server, cgroup, "/outer", "/bin/sh", "-c", script);
@@ -473,10 +450,9 @@ removes_control_groups_in_its_own (void **state)
 
 /* Both zkflock and its guard were killed, and a process has left the group: the next zkflock ends it
  * and removes the control group. A folder that is in use stays. */
-static void
-sweeps_control_groups_of_the_dead (void **state)
+TEST (sweeps_control_groups_of_the_dead)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   LOG beats = new_open_log ();
   LOG others = new_open_log ();
   char *mounted = NULL;
@@ -529,15 +505,14 @@ has_no_zombie (gpointer pid)
 }
 
 /* As process 1 of a container, zkflock is the parent of every orphan there. */
-static void
-process_1_reaps_orphans (void **state)
+TEST (process_1_reaps_orphans)
 {
   LOG log = new_open_log ();
 
   if (geteuid () != 0)
     skip ();
   g_autoptr (Cli) outer = cli_start ("/usr/bin/unshare", "--pid", "--fork", "--kill-child", ZKFLOCK,
-                                     "-Z", fixture_server (*state), "/first", "/bin/sh", "-c",
+                                     "-Z", fixture_server (fixture), "/first", "/bin/sh", "-c",
                                      CLI_COMMAND " orphans \"$0\" 20; sleep 3", log, NULL);
   assert_true (cli_wait_lines (log, "BEAT", 20, CLI_MS));
   g_autoptr (GArray) inner = children_of (outer->pid);
@@ -547,21 +522,4 @@ process_1_reaps_orphans (void **state)
   assert_int_equal (cli_wait (outer, CLI_MS), 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (what_cannot_be_killed_is_reported),
-    heal_and_test (p37_a_control_group_kills_another_user),
-    heal_and_test (p37_a_control_group_keeps_what_leaves),
-    heal_and_test (term_reaches_a_crowd),
-    heal_and_test (a_killed_helper_ends_the_wait),
-    heal_and_test (p37_whoever_is_killed),
-    heal_and_test (p37_a_hidden_process_is_not_dead),
-    heal_and_test (p37_no_release_under_a_hidden_process),
-    heal_and_test (removes_control_groups_in_its_own),
-    heal_and_test (sweeps_control_groups_of_the_dead),
-    heal_and_test (process_1_reaps_orphans),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("kill", fixture_start, fixture_stop)

@@ -1,19 +1,10 @@
 /* How long a lock is held: at most, and at least. */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 
 #define SECOND_NS G_GINT64_CONSTANT (1000000000)
-
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
 
 static void
 assert_says (Cli *cli, const char *text)
@@ -24,8 +15,7 @@ assert_says (Cli *cli, const char *text)
 }
 
 /* For every kind of lock. The command ignores TERM, and so does its child. */
-static void
-a_maximum_ends_the_command_and_frees_the_lock (void **state)
+TEST (a_maximum_ends_the_command_and_frees_the_lock)
 {
   static const char *const kinds[] = { "--exclusive", "--shared", "--leases=1", "--multi=/other" };
 
@@ -34,22 +24,20 @@ a_maximum_ends_the_command_and_frees_the_lock (void **state)
       LOG beats = cli_new_file ();
       g_autofree char *path = g_strdup_printf ("/maximum/%d", (int) i);
       g_autoptr (Cli) holder =
-          cli_zkflock (fixture_server (*state), "--max-hold", "1", "--kill-after", "0.3", kinds[i],
+          cli_zkflock (fixture_server (fixture), "--max-hold", "1", "--kill-after", "0.3", kinds[i],
                        path, CLI_COMMAND, "stubborn", beats, NULL);
 
       assert_int_equal (cli_wait (holder, CLI_MS), 75);
       const gint64 last = cli_end_of_beats (beats);
       assert_true (last > 0);
       assert_says (holder, "held for its maximum of 1 s: the command was ended");
-      g_free (cli_run (*state, 0, "-n", kinds[i], path, "true", NULL));
+      g_free (cli_run (fixture, 0, "-n", kinds[i], path, "true", NULL));
     }
 }
 
 /* The order, by the logs of the two commands: the last beat, then the next turn. */
-static void
-nothing_runs_beside_the_next_one (void **state)
+TEST (nothing_runs_beside_the_next_one)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   LOG turns = cli_new_file ();
   g_autoptr (Cli) holder =
@@ -66,10 +54,8 @@ nothing_runs_beside_the_next_one (void **state)
 
 /* TERM comes before KILL, so a command that obeys is not killed; the exit code says that it was not its
  * choice. */
-static void
-term_comes_before_the_maximum (void **state)
+TEST (term_comes_before_the_maximum)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "4", "--verbose",
                                         "/polite", CLI_COMMAND, "polite", log, "7", NULL);
@@ -127,17 +113,14 @@ the_time_counts_before_the_start (void **state)
     }
 }
 
-static void
-a_command_that_ends_in_time_is_left_alone (void **state)
+TEST (a_command_that_ends_in_time_is_left_alone)
 {
-  g_free (cli_run (*state, 5, "--max-hold", "60", "/early", CLI_COMMAND, "exit", "5", NULL));
+  g_free (cli_run (fixture, 5, "--max-hold", "60", "/early", CLI_COMMAND, "exit", "5", NULL));
 }
 
 /* zkflock is stopped beyond the maximum, and its guard is not. */
-static void
-a_stopped_zkflock_keeps_the_maximum (void **state)
+TEST (a_stopped_zkflock_keeps_the_maximum)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "--session-timeout", "20", "--max-hold", "2",
@@ -152,22 +135,18 @@ a_stopped_zkflock_keeps_the_maximum (void **state)
   assert_int_equal (cli_last_beat (beats), last);
 }
 
-static void
-a_maximum_without_a_command (void **state)
+TEST (a_maximum_without_a_command)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "1", "/bare", NULL);
 
   assert_int_equal (cli_wait (holder, CLI_MS), 75);
   assert_says (holder, "held for its maximum of 1 s");
-  g_free (cli_run (*state, 0, "-n", "/bare", "true", NULL));
+  g_free (cli_run (fixture, 0, "-n", "/bare", "true", NULL));
 }
 
 /* The next one comes in a minimum after the first, which ended at once with its own code. */
-static void
-a_minimum_outlasts_the_command (void **state)
+TEST (a_minimum_outlasts_the_command)
 {
-  Fixture *fixture = *state;
   LOG first = cli_new_file ();
   LOG second = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--min-hold", "2", "/minimum",
@@ -185,10 +164,8 @@ a_minimum_outlasts_the_command (void **state)
   assert_true (wait_now_ns () - before >= SECOND_NS);
 }
 
-static void
-a_signal_ends_the_minimum (void **state)
+TEST (a_signal_ends_the_minimum)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--verbose", "--min-hold", "600",
                                         "/hurry", CLI_COMMAND, "exit", "6", NULL);
 
@@ -199,39 +176,25 @@ a_signal_ends_the_minimum (void **state)
 }
 
 /* Another machine may be able to run it. */
-static void
-no_minimum_without_a_command_that_runs (void **state)
+TEST (no_minimum_without_a_command_that_runs)
 {
-  g_free (cli_run (*state, 127, "--min-hold", "600", "/absent", "/no/such/command", NULL));
+  g_free (cli_run (fixture, 127, "--min-hold", "600", "/absent", "/no/such/command", NULL));
 }
 
-static void
-limits_that_make_no_sense (void **state)
+TEST (limits_that_make_no_sense)
 {
-  g_free (cli_run (*state, 64, "--max-hold", "0", "/limits", "true", NULL));
-  g_free (cli_run (*state, 64, "--max-hold", "soon", "/limits", "true", NULL));
-  g_free (cli_run (*state, 64, "--max-hold", "1", "--min-hold", "2", "/limits", "true", NULL));
-  g_free (cli_run (*state, 64, "--min-hold", "2", "/limits", NULL));
+  g_free (cli_run (fixture, 64, "--max-hold", "0", "/limits", "true", NULL));
+  g_free (cli_run (fixture, 64, "--max-hold", "soon", "/limits", "true", NULL));
+  g_free (cli_run (fixture, 64, "--max-hold", "1", "--min-hold", "2", "/limits", "true", NULL));
+  g_free (cli_run (fixture, 64, "--min-hold", "2", "/limits", NULL));
 }
 
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (a_maximum_ends_the_command_and_frees_the_lock),
-    heal_and_test (nothing_runs_beside_the_next_one),
-    heal_and_test (term_comes_before_the_maximum),
-    heal_and_test (a_command_that_ends_in_time_is_left_alone),
-    heal_and_test (a_stopped_zkflock_keeps_the_maximum),
-    heal_and_test (a_maximum_without_a_command),
-    heal_and_test (a_minimum_outlasts_the_command),
-    heal_and_test (a_signal_ends_the_minimum),
-    heal_and_test (no_minimum_without_a_command_that_runs),
-    heal_and_test (limits_that_make_no_sense),
-  };
   const struct CMUnitTest of_long_sessions[] = {
     heal_and_test (the_time_counts_before_the_start),
   };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop)
+  return suite_run ("limits", fixture_start, fixture_stop)
          + cmocka_run_group_tests (of_long_sessions, fixture_start_slow, fixture_stop);
 }

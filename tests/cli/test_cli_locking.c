@@ -9,17 +9,6 @@
 
 #define MANY 200
 
-static void
-unlink_and_free (char **file)
-{
-  if (*file != NULL)
-    {
-      g_unlink (*file);
-      g_free (*file);
-    }
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 /* n zkflocks with these options run that mode of the command each; returns how many were in at once. */
 static int
 contest (Fixture *fixture, int n, const char *option, const char *value, const char *path,
@@ -44,65 +33,57 @@ contest (Fixture *fixture, int n, const char *option, const char *value, const c
   return most;
 }
 
-static void
-mutexes_serialise (void **state)
+TEST (mutexes_serialise)
 {
-  assert_int_equal (contest (*state, 2, "--verbose", NULL, "/two", "turn", "300"), 1);
-  assert_int_equal (contest (*state, 4, "-x", NULL, "/writers", "turn", "100"), 1);
+  assert_int_equal (contest (fixture, 2, "--verbose", NULL, "/two", "turn", "300"), 1);
+  assert_int_equal (contest (fixture, 4, "-x", NULL, "/writers", "turn", "100"), 1);
 }
 
-static void
-readers_overlap (void **state)
+TEST (readers_overlap)
 {
-  assert_int_equal (contest (*state, 3, "-s", NULL, "/readers", "meet", "3"), 3);
+  assert_int_equal (contest (fixture, 3, "-s", NULL, "/readers", "meet", "3"), 3);
 }
 
-static void
-three_at_a_time (void **state)
+TEST (three_at_a_time)
 {
-  assert_int_equal (contest (*state, 9, "-N", "3", "/three", "meet", "3"), 3);
+  assert_int_equal (contest (fixture, 9, "-N", "3", "/three", "meet", "3"), 3);
 }
 
-static void
-readers_and_writer_exclude_each_other (void **state)
+TEST (readers_and_writer_exclude_each_other)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) reader =
       cli_zkflock (server, "-s", "/rw", CLI_COMMAND, "beat", log, NULL);
 
   assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
-  g_free (cli_run (*state, 1, "-n", "-x", "/rw", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 0, "-n", "-s", "/rw", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "-x", "/rw", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "-n", "-s", "/rw", CLI_COMMAND, "exit", "0", NULL));
 }
 
-static void
-several_paths_are_one_lock (void **state)
+TEST (several_paths_are_one_lock)
 {
-  const char *server = fixture_server (*state);
+  const char *server = fixture_server (fixture);
   LOG log = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) holder = cli_zkflock (server, "--multi", "/m/a", "--multi", "/m/c",
                                                       "/m/b", CLI_COMMAND, "beat", log, NULL);
 
   assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
-  g_free (cli_run (*state, 1, "-n", "/m/a", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 1, "-n", "/m/b", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 1, "-n", "/m/c", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 1, "-n", "--multi", "/m/a", "/m/d", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 0, "-n", "/m/d", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/m/a", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/m/b", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/m/c", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "--multi", "/m/a", "/m/d", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "-n", "/m/d", CLI_COMMAND, "exit", "0", NULL));
 }
 
 /* The session of each is as long as the server grants, so that none expires on a busy machine. */
-static void
-two_hundred_run_once_each (void **state)
+TEST (two_hundred_run_once_each)
 {
-  assert_int_equal (contest (*state, MANY, "--session-timeout", "10", "/crowd", "turn", "0"), 1);
+  assert_int_equal (contest (fixture, MANY, "--session-timeout", "10", "/crowd", "turn", "0"), 1);
 }
 
-static void
-p37_gives_up_the_place_at_once (void **state)
+TEST (p37_gives_up_the_place_at_once)
 {
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   LOG log = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (server, "/queue", CLI_COMMAND, "beat", log, NULL);
@@ -116,10 +97,8 @@ p37_gives_up_the_place_at_once (void **state)
   assert_int_equal (cli_wait (holder, 0), -1);
 }
 
-static void
-hold_mode_prints_the_token_and_ends_with_stdin (void **state)
+TEST (hold_mode_prints_the_token_and_ends_with_stdin)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/hold", NULL);
   struct Stat stat;
 
@@ -130,17 +109,16 @@ hold_mode_prints_the_token_and_ends_with_stdin (void **state)
   g_autofree char *out = cli_stdout (holder);
   g_autofree char *expected = g_strdup_printf ("%" G_GINT64_FORMAT "\n", (gint64) stat.czxid);
   assert_string_equal (out, expected);
-  g_free (cli_run (*state, 1, "-n", "/hold", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/hold", CLI_COMMAND, "exit", "0", NULL));
   cli_close_stdin (holder);
   assert_int_equal (cli_wait (holder, CLI_MS), 0);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/hold"), 0);
 }
 
-static void
-environment_and_descriptors (void **state)
+TEST (environment_and_descriptors)
 {
   LOG log = cli_new_file ();
-  g_free (cli_run (*state, 0, "-s", "/env", CLI_COMMAND, "show", log, NULL));
+  g_free (cli_run (fixture, 0, "-s", "/env", CLI_COMMAND, "show", log, NULL));
 
   g_auto (GStrv) lines = cli_lines (log);
   g_autofree char *text = g_strjoinv ("\n", lines);
@@ -162,14 +140,13 @@ environment_and_descriptors (void **state)
   assert_int_equal (n_descriptors, 3);
 }
 
-static void
-tokens_rise (void **state)
+TEST (tokens_rise)
 {
   LOG first = cli_new_file ();
   LOG second = cli_new_file ();
 
-  g_free (cli_run (*state, 0, "/token", CLI_COMMAND, "show", first, NULL));
-  g_free (cli_run (*state, 0, "/token", CLI_COMMAND, "show", second, NULL));
+  g_free (cli_run (fixture, 0, "/token", CLI_COMMAND, "show", first, NULL));
+  g_free (cli_run (fixture, 0, "/token", CLI_COMMAND, "show", second, NULL));
   assert_true (cli_number (second, "ENV CURATOR_LOCK_TOKEN=")
                > cli_number (first, "ENV CURATOR_LOCK_TOKEN="));
 }
@@ -183,25 +160,22 @@ java_worker (Fixture *fixture, const char *path, const char *acquisitions, const
                     "mutex", NULL);
 }
 
-static void
-java_blocks_zkflock (void **state)
+TEST (java_blocks_zkflock)
 {
   LOG log = cli_new_file ();
-  g_autoptr (Cli) java = java_worker (*state, "/java", "1", "8000");
+  g_autoptr (Cli) java = java_worker (fixture, "/java", "1", "8000");
 
   assert_true (cli_wait_lines (java->out, "GRANTED", 1, CLI_MS));
-  g_free (cli_run (*state, 1, "-n", "/java", CLI_COMMAND, "exit", "0", NULL));
-  g_free (cli_run (*state, 0, "/java", CLI_COMMAND, "turn", log, "0", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/java", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "/java", CLI_COMMAND, "turn", log, "0", NULL));
   assert_int_equal (cli_wait (java, CLI_MS), 0);
   const gint64 released = cli_number (java->out, "RELEASED 1 ");
   assert_true (released > 0);
   assert_true (cli_number (log, "IN ") >= released);
 }
 
-static void
-zkflock_blocks_java (void **state)
+TEST (zkflock_blocks_java)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/javb", NULL);
 
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
@@ -217,24 +191,4 @@ zkflock_blocks_java (void **state)
 }
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (mutexes_serialise),
-    cmocka_unit_test (readers_overlap),
-    cmocka_unit_test (three_at_a_time),
-    cmocka_unit_test (readers_and_writer_exclude_each_other),
-    cmocka_unit_test (several_paths_are_one_lock),
-    cmocka_unit_test (p37_gives_up_the_place_at_once),
-    cmocka_unit_test (hold_mode_prints_the_token_and_ends_with_stdin),
-    cmocka_unit_test (environment_and_descriptors),
-    cmocka_unit_test (tokens_rise),
-#ifdef CLI_JAVA
-    cmocka_unit_test (java_blocks_zkflock),
-    cmocka_unit_test (zkflock_blocks_java),
-#endif
-    cmocka_unit_test (two_hundred_run_once_each),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("locking", fixture_start, fixture_stop)

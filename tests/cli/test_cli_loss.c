@@ -1,27 +1,16 @@
 /* The command never outlives the lock: frozen servers, a stopped or killed zkflock, signals. */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 
 #define SESSION_TEXT "6"
 #define LOSS_MS      6000 /* the same */
 
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 /* Servers frozen under a command whose grandchild ignores TERM. Another contender waits; when it
  * comes in, the last beat of the whole group must be over. */
-static void
-p37_dead_before_the_next_one_holds (void **state)
+TEST (p37_dead_before_the_next_one_holds)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   LOG turns = cli_new_file ();
   g_autoptr (Cli) holder =
@@ -45,10 +34,8 @@ p37_dead_before_the_next_one_holds (void **state)
 
 /* The same without a thaw: what the server would do with its clock running is measured by a hole in
  * the network, which lets the server expire the session at its time. */
-static void
-p37_dead_before_the_session_ends (void **state)
+TEST (p37_dead_before_the_session_ends)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   LOG turns = cli_new_file ();
   g_autoptr (Cli) holder =
@@ -66,10 +53,8 @@ p37_dead_before_the_session_ends (void **state)
 }
 
 /* A server that comes back in time cancels everything. */
-static void
-a_short_outage_is_survived (void **state)
+TEST (a_short_outage_is_survived)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10",
                                         "/short", CLI_COMMAND, "turn", log, "5000", NULL);
@@ -80,10 +65,8 @@ a_short_outage_is_survived (void **state)
   assert_int_equal (cli_wait (holder, CLI_MS), 0);
 }
 
-static void
-stopped_for_twice_the_timeout (void **state)
+TEST (stopped_for_twice_the_timeout)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   LOG turns = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--session-timeout", SESSION_TEXT,
@@ -105,10 +88,8 @@ stopped_for_twice_the_timeout (void **state)
   assert_true (last < continued);
 }
 
-static void
-p37_killed_with_all_its_children (void **state)
+TEST (p37_killed_with_all_its_children)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "/killed", CLI_COMMAND, "stubborn", beats, NULL);
@@ -121,11 +102,10 @@ p37_killed_with_all_its_children (void **state)
 }
 
 /* What a command leaves in its group would go on without the lock. */
-static void
-p37_leftovers_end_with_the_command (void **state)
+TEST (p37_leftovers_end_with_the_command)
 {
   LOG beats = cli_new_file ();
-  g_free (cli_run (*state, 4, "/leave", CLI_COMMAND, "leave", beats, NULL));
+  g_free (cli_run (fixture, 4, "/leave", CLI_COMMAND, "leave", beats, NULL));
 
   const gint64 last = cli_last_beat (beats);
   wait_ms (300);
@@ -133,10 +113,8 @@ p37_leftovers_end_with_the_command (void **state)
   assert_int_equal (cli_last_beat (beats), last);
 }
 
-static void
-p37_signals_go_to_the_command (void **state)
+TEST (p37_signals_go_to_the_command)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   g_autoptr (Cli) polite =
       cli_zkflock (fixture_server (fixture), "/polite", CLI_COMMAND, "polite", log, "5", NULL);
@@ -154,12 +132,11 @@ p37_signals_go_to_the_command (void **state)
   assert_int_equal (cli_wait (plain, CLI_MS), 128 + SIGUSR1);
 }
 
-static void
-p37_second_term_kills (void **state)
+TEST (p37_second_term_kills)
 {
   LOG beats = cli_new_file ();
   g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (*state), "/second", CLI_COMMAND, "stubborn", beats, NULL);
+      cli_zkflock (fixture_server (fixture), "/second", CLI_COMMAND, "stubborn", beats, NULL);
 
   assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
   kill (holder->pid, SIGTERM);
@@ -171,10 +148,8 @@ p37_second_term_kills (void **state)
 }
 
 /* Between the cut and the proof that the hold lives on the group does not beat. */
-static void
-pauses_while_in_doubt (void **state)
+TEST (pauses_while_in_doubt)
 {
-  Fixture *fixture = *state;
   LOG beats = cli_new_file ();
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10",
@@ -197,8 +172,7 @@ pauses_while_in_doubt (void **state)
 }
 
 /* A silent network, and sessions so short that TERM comes before the lease is SUSPECT. */
-static void
-doubt_comes_before_the_end (void **state)
+TEST (doubt_comes_before_the_end)
 {
   static const char *const sessions[] = { "4", "6", "8", "10" };
   static const struct
@@ -213,7 +187,6 @@ doubt_comes_before_the_end (void **state)
   {
     N = G_N_ELEMENTS (sessions) * G_N_ELEMENTS (rows)
   };
-  Fixture *fixture = *state;
   Cli *holders[N];
 
   for (int i = 0; i < N; i++)
@@ -240,12 +213,9 @@ doubt_comes_before_the_end (void **state)
 }
 
 /* Whatever the command makes of TERM, it was zkflock that ended it; and nothing was lost. */
-static void
-ends_while_in_doubt (void **state)
+TEST (ends_while_in_doubt)
 {
   static const char *const modes[] = { "stubborn", "polite", "beat" };
-  Fixture *fixture = *state;
-
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       LOG beats = cli_new_file ();
@@ -269,10 +239,8 @@ ends_while_in_doubt (void **state)
 
 /* The command has ended, and the server does not answer: zkflock does not stay until the session has ended there. The
  * session ends before a stay of 15 s, and so late that a busy machine may delay zkflock by some seconds. */
-static void
-does_not_wait_for_a_silent_server (void **state)
+TEST (does_not_wait_for_a_silent_server)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_proxy (fixture), "-n", "--session-timeout", "14", "/silent", NULL);
 
@@ -284,10 +252,8 @@ does_not_wait_for_a_silent_server (void **state)
   assert_true (cli_wait_text (holder->err, "release not confirmed", 0));
 }
 
-static void
-lets_go_when_asked (void **state)
+TEST (lets_go_when_asked)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--revocable", "/asked",
                                         CLI_COMMAND, "polite", log, "6", NULL);
@@ -299,10 +265,8 @@ lets_go_when_asked (void **state)
   g_free (cli_run (fixture, 1, "revoke", "/asked", NULL));
 }
 
-static void
-releases_a_hold_when_asked (void **state)
+TEST (releases_a_hold_when_asked)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "--revocable", "/asked-hold", NULL);
 
@@ -311,24 +275,4 @@ releases_a_hold_when_asked (void **state)
   assert_int_equal (cli_wait (holder, CLI_MS), 0);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (p37_dead_before_the_next_one_holds),
-    heal_and_test (p37_dead_before_the_session_ends),
-    heal_and_test (a_short_outage_is_survived),
-    heal_and_test (stopped_for_twice_the_timeout),
-    heal_and_test (p37_killed_with_all_its_children),
-    heal_and_test (p37_leftovers_end_with_the_command),
-    heal_and_test (p37_signals_go_to_the_command),
-    heal_and_test (p37_second_term_kills),
-    heal_and_test (pauses_while_in_doubt),
-    heal_and_test (doubt_comes_before_the_end),
-    heal_and_test (ends_while_in_doubt),
-    heal_and_test (does_not_wait_for_a_silent_server),
-    heal_and_test (lets_go_when_asked),
-    heal_and_test (releases_a_hold_when_asked),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("loss", fixture_start, fixture_stop)

@@ -2,7 +2,6 @@
  * a lock inside the same lock. */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 
@@ -21,10 +20,9 @@ hold_with_input (Fixture *fixture, const char *script)
   return cli_start ("/bin/sh", "-c", script, ZKFLOCK, "-Z", fixture_server (fixture), NULL);
 }
 
-static void
-a_hold_without_input_says_so (void **state)
+TEST (a_hold_without_input_says_so)
 {
-  g_autoptr (Cli) cli = hold_with_input (*state, "exec \"$0\" \"$@\" /input </dev/null");
+  g_autoptr (Cli) cli = hold_with_input (fixture, "exec \"$0\" \"$@\" /input </dev/null");
 
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
   assert_says (cli, "standard input is at its end");
@@ -32,38 +30,35 @@ a_hold_without_input_says_so (void **state)
 }
 
 /* Whoever closes a pipe lets go on purpose. */
-static void
-a_pipe_that_ends_is_no_mistake (void **state)
+TEST (a_pipe_that_ends_is_no_mistake)
 {
-  g_autoptr (Cli) cli = hold_with_input (*state, "true | \"$0\" \"$@\" /input");
+  g_autoptr (Cli) cli = hold_with_input (fixture, "true | \"$0\" \"$@\" /input");
 
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
   g_autofree char *err = cli_stderr (cli);
   assert_string_equal (err, "");
 }
 
-static void
-hold_until_a_signal (void **state)
+TEST (hold_until_a_signal)
 {
-  g_autoptr (Cli) cli = hold_with_input (*state, "exec \"$0\" \"$@\" --hold /until </dev/null");
+  g_autoptr (Cli) cli = hold_with_input (fixture, "exec \"$0\" \"$@\" --hold /until </dev/null");
 
   assert_true (cli_wait_lines (cli->out, "", 1, CLI_MS));
-  g_free (cli_run (*state, 1, "-n", "/until", "true", NULL));
+  g_free (cli_run (fixture, 1, "-n", "/until", "true", NULL));
   assert_int_equal (cli_wait (cli, 0), -1);
   kill (cli->pid, SIGTERM);
   assert_int_equal (cli_wait (cli, CLI_MS), 128 + SIGTERM);
-  g_free (cli_run (*state, 64, "--hold", "/until", "true", NULL));
+  g_free (cli_run (fixture, 64, "--hold", "/until", "true", NULL));
 }
 
 /* As in a container whose user has no entry. */
-static void
-a_user_without_a_name (void **state)
+TEST (a_user_without_a_name)
 {
   g_autoptr (Cli) cli = cli_start (
       "/bin/sh", "-c",
       "test \"$(id -u)\" = 0 && exec setpriv --reuid=54321 --clear-groups \"$0\" \"$@\"\n"
       "exec unshare --user --map-user=54321 \"$0\" \"$@\"",
-      ZKFLOCK, "-Z", fixture_server (*state), "/nameless", ZKFLOCK, "-Z", fixture_server (*state),
+      ZKFLOCK, "-Z", fixture_server (fixture), "/nameless", ZKFLOCK, "-Z", fixture_server (fixture),
       "who", "/nameless", NULL);
 
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
@@ -74,10 +69,8 @@ a_user_without_a_name (void **state)
 }
 
 /* The servers are gone for longer than a moment, and come back. */
-static void
-a_waiter_tells_of_lost_servers (void **state)
+TEST (a_waiter_tells_of_lost_servers)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/gone", NULL);
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "/gone", "true", NULL);
@@ -93,8 +86,7 @@ a_waiter_tells_of_lost_servers (void **state)
   assert_int_equal (g_strv_length (lines), 2);
 }
 
-static void
-options_of_locking_are_no_views (void **state)
+TEST (options_of_locking_are_no_views)
 {
   static const char *const options[][2] = {
     { "-x", NULL },          { "-s", NULL },          { "-n", NULL },         { "-w", "1" },
@@ -105,7 +97,7 @@ options_of_locking_are_no_views (void **state)
 
   for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
     {
-      const char *server = fixture_server (*state);
+      const char *server = fixture_server (fixture);
       g_autoptr (Cli) after =
           options[i][1] != NULL
               ? cli_zkflock (server, "who", options[i][0], options[i][1], "/views", NULL)
@@ -113,11 +105,11 @@ options_of_locking_are_no_views (void **state)
       assert_int_equal (cli_wait (after, CLI_MS), 64);
       assert_says (after, "applies to locking only");
     }
-  g_autoptr (Cli) before = cli_zkflock (fixture_server (*state), "-n", "tree", NULL);
+  g_autoptr (Cli) before = cli_zkflock (fixture_server (fixture), "-n", "tree", NULL);
   assert_int_equal (cli_wait (before, CLI_MS), 64);
   /* In the environment they are for the other calls. */
   g_setenv ("ZKFLOCK_OPTIONS", "-n --label me", TRUE);
-  g_free (cli_run (*state, 3, "who", "/views", NULL));
+  g_free (cli_run (fixture, 3, "who", "/views", NULL));
   g_unsetenv ("ZKFLOCK_OPTIONS");
 }
 
@@ -140,8 +132,7 @@ nest (Fixture *fixture, const char *const *outer, const char *const *inner)
   return cli_start_strv ((char *const *) argv->pdata);
 }
 
-static void
-a_lock_inside_itself_is_refused (void **state)
+TEST (a_lock_inside_itself_is_refused)
 {
   static const struct
   {
@@ -161,7 +152,7 @@ a_lock_inside_itself_is_refused (void **state)
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autoptr (Cli) cli = nest (*state, rows[i].outer, rows[i].inner);
+      g_autoptr (Cli) cli = nest (fixture, rows[i].outer, rows[i].inner);
       assert_int_equal (cli_wait (cli, CLI_MS), rows[i].code);
       if (rows[i].code == 64)
         assert_says (cli, "runs under that lock already");
@@ -169,11 +160,10 @@ a_lock_inside_itself_is_refused (void **state)
 }
 
 /* In order: a quick grant comes before the look at the connection. */
-static void
-verbose_is_in_order (void **state)
+TEST (verbose_is_in_order)
 {
   g_autoptr (Cli) cli =
-      cli_zkflock (fixture_server (*state), "--verbose", "/order", CLI_COMMAND, "exit", "0", NULL);
+      cli_zkflock (fixture_server (fixture), "--verbose", "/order", CLI_COMMAND, "exit", "0", NULL);
 
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
   g_autofree char *err = cli_stderr (cli);
@@ -186,30 +176,14 @@ verbose_is_in_order (void **state)
                || strstr (err, "no control group (") != NULL);
 }
 
-static void
-forbidden_characters_have_names (void **state)
+TEST (forbidden_characters_have_names)
 {
-  g_autoptr (Cli) emoji = cli_zkflock (fixture_server (*state), "/\xf0\x9f\x98\x80", "true", NULL);
+  g_autoptr (Cli) emoji = cli_zkflock (fixture_server (fixture), "/\xf0\x9f\x98\x80", "true", NULL);
   assert_int_equal (cli_wait (emoji, CLI_MS), 64);
   assert_says (emoji, "such as an emoji");
-  g_autoptr (Cli) tab = cli_zkflock (fixture_server (*state), "/a\tb", "true", NULL);
+  g_autoptr (Cli) tab = cli_zkflock (fixture_server (fixture), "/a\tb", "true", NULL);
   assert_int_equal (cli_wait (tab, CLI_MS), 64);
   assert_says (tab, "a control character");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (a_hold_without_input_says_so),
-    heal_and_test (a_pipe_that_ends_is_no_mistake),
-    heal_and_test (hold_until_a_signal),
-    heal_and_test (a_user_without_a_name),
-    heal_and_test (a_waiter_tells_of_lost_servers),
-    heal_and_test (options_of_locking_are_no_views),
-    heal_and_test (a_lock_inside_itself_is_refused),
-    heal_and_test (verbose_is_in_order),
-    heal_and_test (forbidden_characters_have_names),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("manners", fixture_start, fixture_stop)

@@ -1,19 +1,13 @@
 /* The order of what happens to a command without answers, for every session timeout; and the table of it in
  * the documents, which this test computes. Pure. */
 #include "base/moments.h"
+#include "support/suite.h"
 #include "timeline.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void
-moments_are_in_order (void **state)
+TEST (moments_are_in_order)
 {
   for (gint64 session_ms = 2000; session_ms <= 120000; session_ms += 100)
     {
@@ -39,8 +33,7 @@ seconds (GString *row, gint64 ms)
                           (int) ((ms + 50) / 100 % 10));
 }
 
-static void
-the_table_in_the_documents (void **state)
+TEST (the_table_in_the_documents)
 {
   static const int sessions[] = { 4, 6, 10, 20, 30, 60 };
   g_autofree char *page = NULL;
@@ -63,12 +56,4 @@ the_table_in_the_documents (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (moments_are_in_order),
-    cmocka_unit_test (the_table_in_the_documents),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("moments", NULL, NULL)

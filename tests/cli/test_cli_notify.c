@@ -104,12 +104,10 @@ start_service (Fixture *fixture, Manager *manager, const char *watchdog_pid, con
   return service;
 }
 
-static void
-place_then_readiness (void **state)
+TEST (place_then_readiness)
 {
-  Fixture *fixture = *state;
   g_autoptr (Manager) manager = manager_new (FALSE);
-  g_autofree char *log = cli_new_file ();
+  LOG log = cli_new_file ();
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "--label", "first@host", "/notify", NULL);
 
@@ -129,43 +127,30 @@ place_then_readiness (void **state)
   assert_true (cli_wait_lines (log, "ENV CURATOR_LOCK_PATH=/notify", 1, CLI_MS));
   assert_false (cli_wait_lines (log, "ENV NOTIFY_", 1, 0));
   assert_false (cli_wait_lines (log, "ENV WATCHDOG_", 1, 0));
-  g_unlink (log);
 }
 
 /* A socket without a file, and a watchdog that is meant for another process. */
-static void
-abstract_socket_and_foreign_watchdog (void **state)
+TEST (abstract_socket_and_foreign_watchdog)
 {
   g_autoptr (Manager) manager = manager_new (TRUE);
-  g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) service = start_service (*state, manager, "1", "/abstract", log);
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) service = start_service (fixture, manager, "1", "/abstract", log);
 
   assert_told (manager, "READY=1");
   assert_told (manager, "STOPPING=1");
   assert_int_equal (cli_wait (service, CLI_MS), 0);
   assert_not_told (manager, "WATCHDOG=1");
   assert_false (cli_wait_lines (log, "ENV WATCHDOG_", 1, 0));
-  g_unlink (log);
 }
 
 /* A manager that is gone, or a name that is none, is nobody's trouble. */
-static void
-nobody_listens (void **state)
+TEST (nobody_listens)
 {
   g_setenv ("NOTIFY_SOCKET", "/no/such/socket", TRUE);
-  g_free (cli_run (*state, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
   g_setenv ("NOTIFY_SOCKET", "nonsense", TRUE);
-  g_free (cli_run (*state, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
   g_unsetenv ("NOTIFY_SOCKET");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (place_then_readiness),
-    cmocka_unit_test (abstract_socket_and_foreign_watchdog),
-    cmocka_unit_test (nobody_listens),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("notify", fixture_start, fixture_stop)

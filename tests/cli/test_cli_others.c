@@ -2,7 +2,6 @@
  * treated as another kind. */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 #define HEX  "0d5cc5eed2914df38b535a6d1d2b2c11"
@@ -104,7 +103,8 @@ list_owners (const char *json)
 {
   static const char program[] =
       "import json, sys; d = json.load (sys.stdin); d = d if isinstance (d, list) else [d]; "
-      "print ('\\n'.join (sorted (l['path'] + ' ' + p['node'] + ' ' + p['session'] + ' ' + p['kind'] "
+      "print ('\\n'.join (sorted (l['path'] + ' ' + p['node'] + ' ' + p['session'] + ' ' + "
+      "p['kind'] "
       "for l in d for p in l['participants'])))";
   g_autoptr (GError) error = NULL;
   g_autoptr (GSubprocess) python =
@@ -132,9 +132,8 @@ expected_owners (GPtrArray *others)
   for (guint i = 0; i < others->len; i++)
     {
       const Other *other = g_ptr_array_index (others, i);
-      g_ptr_array_add (lines,
-                       g_strdup_printf ("%s %s 0x%" G_GINT64_MODIFIER "x other", other->path,
-                                        other->node, raw_zk_session (other->owner)));
+      g_ptr_array_add (lines, g_strdup_printf ("%s %s 0x%" G_GINT64_MODIFIER "x other", other->path,
+                                               other->node, raw_zk_session (other->owner)));
     }
   g_ptr_array_sort (lines, compare_lines);
   g_ptr_array_add (lines, NULL);
@@ -142,10 +141,8 @@ expected_owners (GPtrArray *others)
   return g_strconcat (text, "\n", NULL);
 }
 
-static void
-views_show_every_queue_with_its_owners (void **state)
+TEST (views_show_every_queue_with_its_owners)
 {
-  Fixture *fixture = *state;
   RawZk *second = raw_zk_open (fixture_server (fixture));
   g_autoptr (GPtrArray) others = plant_all (fixture, second, "/shown");
   g_autofree char *expected = expected_owners (others);
@@ -153,8 +150,7 @@ views_show_every_queue_with_its_owners (void **state)
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/shown", NULL);
   g_autofree char *in_tree = list_owners (tree);
   assert_string_equal (in_tree, expected);
-  g_autofree char *top =
-      cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown", NULL);
+  g_autofree char *top = cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown", NULL);
   g_autofree char *in_top = list_owners (top);
   assert_string_equal (in_top, expected);
   g_autofree char *doctor =
@@ -174,10 +170,8 @@ views_show_every_queue_with_its_owners (void **state)
   assert_int_equal (raw_zk_delete_tree (fixture->raw, "/shown"), ZOK);
 }
 
-static void
-wait_and_lock_do_not_take_it_for_free (void **state)
+TEST (wait_and_lock_do_not_take_it_for_free)
 {
-  Fixture *fixture = *state;
   RawZk *second = raw_zk_open (fixture_server (fixture));
   g_autoptr (GPtrArray) others = plant_all (fixture, second, "/refused");
   static const char *const modes[] = { "-x", "-s", "--wait=60", "--leases=2" };
@@ -202,11 +196,9 @@ wait_and_lock_do_not_take_it_for_free (void **state)
 }
 
 /* Beside a lock of Curator's, each is told apart. */
-static void
-beside_locks_of_curator (void **state)
+TEST (beside_locks_of_curator)
 {
   static const char *const modes[] = { "--wait=60", "-x", "-s", "--leases=2" };
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
 
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
@@ -214,8 +206,7 @@ beside_locks_of_curator (void **state)
       g_autofree char *path = g_strdup_printf ("/beside/%u", i);
       g_autoptr (Cli) holder = cli_zkflock (server, modes[i], path, NULL);
       assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
-      g_autofree char *line =
-          g_strdup_printf ("%s: also used as a lock of another program", path);
+      g_autofree char *line = g_strdup_printf ("%s: also used as a lock of another program", path);
       g_autofree char *before = cli_run (fixture, 0, "who", path, NULL);
       assert_null (strstr (before, "also used"));
       Other *other = plant (path, "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
@@ -232,11 +223,8 @@ beside_locks_of_curator (void **state)
 }
 
 /* Nobody's: folders with numbers, containers among them, and data of an application. */
-static void
-nodes_without_an_owner_are_no_queue (void **state)
+TEST (nodes_without_an_owner_are_no_queue)
 {
-  Fixture *fixture = *state;
-
   g_free (cli_run (fixture, 0, "/own/batch-0000000001", "true", NULL));
   g_free (cli_run (fixture, 0, "/own/" HEX, "true", NULL));
   raw_zk_create (fixture->raw, "/own/order-0000000007", "", ZOO_PERSISTENT, NULL);
@@ -249,10 +237,8 @@ nodes_without_an_owner_are_no_queue (void **state)
 }
 
 /* What may not be read may be somebody's. */
-static void
-what_cannot_be_read_is_not_free (void **state)
+TEST (what_cannot_be_read_is_not_free)
 {
-  Fixture *fixture = *state;
   Other *other = plant ("/hidden", "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
   struct Stat stat;
 
@@ -266,15 +252,4 @@ what_cannot_be_read_is_not_free (void **state)
   free_other (other);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (views_show_every_queue_with_its_owners),
-    cmocka_unit_test (wait_and_lock_do_not_take_it_for_free),
-    cmocka_unit_test (beside_locks_of_curator),
-    cmocka_unit_test (nodes_without_an_owner_are_no_queue),
-    cmocka_unit_test (what_cannot_be_read_is_not_free),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("others", fixture_start, fixture_stop)

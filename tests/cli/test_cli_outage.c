@@ -204,11 +204,10 @@ measure_moments (Fixture *fixture, const int *seconds, int n)
     }
 }
 
-static void
-moments_of_a_silence_that_lasts (void **state)
+TEST (moments_of_a_silence_that_lasts)
 {
   static const int seconds[] = { 4, 6, 10, 20, 30 };
-  measure_moments (*state, seconds, wants_all () ? (int) G_N_ELEMENTS (seconds) : 2);
+  measure_moments (fixture, seconds, wants_all () ? (int) G_N_ELEMENTS (seconds) : 2);
 }
 
 static void
@@ -431,11 +430,10 @@ measure_edges (Fixture *fixture, const int *seconds, int n)
   assert_int_equal (n_measured, 2 * n);
 }
 
-static void
-the_edge_of_what_is_survived (void **state)
+TEST (the_edge_of_what_is_survived)
 {
   static const int seconds[] = { 4, 6, 10, 20, 30 };
-  measure_edges (*state, seconds, wants_all () ? (int) G_N_ELEMENTS (seconds) : 3);
+  measure_edges (fixture, seconds, wants_all () ? (int) G_N_ELEMENTS (seconds) : 3);
 }
 
 static void
@@ -460,15 +458,11 @@ start_long (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (moments_of_a_silence_that_lasts),
-    cmocka_unit_test (the_edge_of_what_is_survived),
-  };
   const struct CMUnitTest of_long_sessions[] = {
     cmocka_unit_test (moments_of_a_long_session),
     cmocka_unit_test (the_edge_of_what_a_long_session_survives),
   };
-  const int failed = cmocka_run_group_tests (tests, start, fixture_stop);
+  const int failed = suite_run ("outage", start, fixture_stop);
   return failed != 0 || !wants_all ()
              ? failed
              : cmocka_run_group_tests (of_long_sessions, start_long, fixture_stop);

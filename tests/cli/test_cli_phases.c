@@ -16,14 +16,6 @@
 
 static const int all_signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL /* last */ };
 
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 /* How its parent sees an end by that signal. */
 static int
 code_of (int signal)
@@ -97,8 +89,7 @@ end_before_the_grant (Cli *cli, int signal)
   assert_true (wait_until (none_runs, helpers, CLI_MS));
 }
 
-static void
-p37_while_connecting (void **state)
+TEST (p37_while_connecting)
 {
   g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
@@ -113,10 +104,8 @@ p37_while_connecting (void **state)
   assert_int_equal (cli_last_beat (log), 0);
 }
 
-static void
-p37_while_waiting (void **state)
+TEST (p37_while_waiting)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/waiting", NULL);
 
@@ -266,14 +255,13 @@ round_check_and_free (Round *self)
   g_free (self);
 }
 
-static void
-p37_while_running (void **state)
+TEST (p37_while_running)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
     {
       for (gsize j = 0; all_signals[j] != SIGKILL; j++)
         {
-          Round *round = round_new (*state, &shapes[i], all_signals[j]);
+          Round *round = round_new (fixture, &shapes[i], all_signals[j]);
           round_end (round);
           round_check_and_free (round);
         }
@@ -281,13 +269,12 @@ p37_while_running (void **state)
 }
 
 /* Nobody is left who could release: the next ones wait for the sessions to end, all at once. */
-static void
-p37_killed_while_running (void **state)
+TEST (p37_killed_while_running)
 {
   Round *rounds[G_N_ELEMENTS (shapes)];
 
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
-    rounds[i] = round_new (*state, &shapes[i], SIGKILL);
+    rounds[i] = round_new (fixture, &shapes[i], SIGKILL);
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
     round_end (rounds[i]);
   for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
@@ -296,11 +283,8 @@ p37_killed_while_running (void **state)
 
 /* The command has ended and the server does not answer. A signal ends the wait for its word; the
  * command's own code stays. */
-static void
-p37_while_releasing (void **state)
+TEST (p37_while_releasing)
 {
-  Fixture *fixture = *state;
-
   for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
     {
       g_autofree char *path = g_strdup_printf ("/releasing/%d", all_signals[i]);
@@ -317,13 +301,4 @@ p37_while_releasing (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (p37_while_connecting), heal_and_test (p37_while_waiting),
-    heal_and_test (p37_while_running),    heal_and_test (p37_killed_while_running),
-    heal_and_test (p37_while_releasing),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("phases", fixture_start, fixture_stop)

@@ -29,23 +29,21 @@ refused (Fixture *fixture, const char *file, const char *why)
   assert_null (strstr (err, SECRET));
 }
 
-static void
-open_files_are_refused (void **state)
+TEST (open_files_are_refused)
 {
   static const int modes[] = { 0644, 0640, 0602, 0610 };
 
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       g_autofree char *file = auth_file ("digest:me:" SECRET "\n", modes[i]);
-      refused (*state, file, "other users have access");
+      refused (fixture, file, "other users have access");
       g_unlink (file);
     }
-  refused (*state, "/no/such/file", "No such file");
-  refused (*state, "/tmp", "not a regular file");
+  refused (fixture, "/no/such/file", "No such file");
+  refused (fixture, "/tmp", "not a regular file");
 }
 
-static void
-files_without_credentials_are_refused (void **state)
+TEST (files_without_credentials_are_refused)
 {
   static const char *const texts[] = { "", "# nothing\n", SECRET "\n", ":" SECRET "\n",
                                        "digest:\n" };
@@ -53,7 +51,7 @@ files_without_credentials_are_refused (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       g_autofree char *file = auth_file (texts[i], 0600);
-      refused (*state, file, "lines of scheme:credentials");
+      refused (fixture, file, "lines of scheme:credentials");
       g_unlink (file);
     }
 }
@@ -70,10 +68,8 @@ assert_not_shown (pid_t pid)
   assert_null (memmem (text, length, SECRET, strlen (SECRET)));
 }
 
-static void
-creator_owns_what_is_made (void **state)
+TEST (creator_owns_what_is_made)
 {
-  Fixture *fixture = *state;
   g_autofree char *file = auth_file ("# who we are\n\ndigest:me:" SECRET "\r\n", 0600);
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--verbose", "--auth-file", file,
                                         "--acl=creator", "/mine/deep", NULL);
@@ -99,13 +95,12 @@ creator_owns_what_is_made (void **state)
 }
 
 /* GLib's debug output is the noisiest there is. */
-static void
-debug_logs_do_not_tell (void **state)
+TEST (debug_logs_do_not_tell)
 {
   g_autofree char *file = auth_file ("digest:me:" SECRET "\n", 0600);
 
   g_setenv ("G_MESSAGES_DEBUG", "all", TRUE);
-  g_autoptr (Cli) cli = cli_zkflock (fixture_server (*state), "--verbose", "--auth-file", file,
+  g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "--verbose", "--auth-file", file,
                                      "--acl=creator", "/noisy", CLI_COMMAND, "exit", "0", NULL);
   const int code = cli_wait (cli, CLI_MS);
   g_unsetenv ("G_MESSAGES_DEBUG");
@@ -117,14 +112,4 @@ debug_logs_do_not_tell (void **state)
   assert_null (strstr (out, SECRET));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (open_files_are_refused),
-    cmocka_unit_test (files_without_credentials_are_refused),
-    cmocka_unit_test (creator_owns_what_is_made),
-    cmocka_unit_test (debug_logs_do_not_tell),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("secrets", fixture_start, fixture_stop)

@@ -1,5 +1,7 @@
 /* zkflock over TLS and SASL: each verb with what the servers accept and with what they refuse. A refusal
  * has its exit code and its cause, and no command runs without the lock. */
+#define SUITE_FIXTURE Servers *servers
+#define SUITE_SETUP   NULL
 #include "cli.h"
 
 #include "integration/secured/realm.h"
@@ -328,11 +330,8 @@ check_cases (Servers *servers, gsize from, gsize to)
 }
 
 /* They wait for as long as the default says; a lock and the verb that looks. */
-static void
-start_cases_that_wait (void **state)
+TEST (start_cases_that_wait)
 {
-  Servers *servers = *state;
-
   servers->waiting = g_ptr_array_new_with_free_func (trial_free);
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -344,22 +343,13 @@ start_cases_that_wait (void **state)
     }
 }
 
-static void
-cases_that_wait (void **state)
-{
-  Servers *servers = *state;
-  check_trials (servers->waiting);
-}
-
-static void
-good_cases (void **state)
+TEST (good_cases)
 {
   for (gsize i = 0; cases[i].code == 0; i += 2)
-    check_cases (*state, i, i + 2);
+    check_cases (servers, i, i + 2);
 }
 
-static void
-bad_cases (void **state)
+TEST (bad_cases)
 {
   const gsize n = G_N_ELEMENTS (cases);
   gsize i = 0;
@@ -368,7 +358,7 @@ bad_cases (void **state)
     {
     }
   for (; i < n; i += N_AT_ONCE)
-    check_cases (*state, i, MIN (i + N_AT_ONCE, n));
+    check_cases (servers, i, MIN (i + N_AT_ONCE, n));
 }
 
 /* The words end with those of the verb. */
@@ -387,8 +377,7 @@ start_words (Servers *servers, Target target, const char *const *words, const ch
 }
 
 /* Nothing is connected before the files were found to be good. */
-static void
-files_are_checked_first (void **state)
+TEST (files_are_checked_first)
 {
   static const struct
   {
@@ -422,7 +411,6 @@ files_are_checked_first (void **state)
     { { DIGEST, "--sasl-password-file=%two-lines" }, 77, "one line, the password" },
     { { DIGEST, "--sasl-password-file=%empty" }, 77, "one line, the password" },
   };
-  Servers *servers = *state;
   Secured *secured = servers->secured;
   g_autofree char *address = g_steal_pointer (&servers->addresses[TO_SILENT]);
   const int fd = cli_listen (&servers->addresses[TO_SILENT]);
@@ -453,8 +441,7 @@ files_are_checked_first (void **state)
   assert_true (good);
 }
 
-static void
-usage_errors (void **state)
+TEST (usage_errors)
 {
   static const struct
   {
@@ -483,7 +470,7 @@ usage_errors (void **state)
                          .words = { lines[i].words[0], lines[i].words[1], lines[i].words[2],
                                     lines[i].words[3] } };
       const char *const path[] = { "/p" };
-      g_autoptr (Cli) cli = start_case (*state, &one, path, 1, NULL);
+      g_autoptr (Cli) cli = start_case (servers, &one, path, 1, NULL);
       const int code = cli_wait (cli, CLI_MS);
       g_autofree char *err = cli_stderr (cli);
       print_message ("%s", err);
@@ -493,10 +480,8 @@ usage_errors (void **state)
 }
 
 /* Passwords are in no log, not on the command line, and not in what the command inherits. */
-static void
-passwords_stay_secret (void **state)
+TEST (passwords_stay_secret)
 {
-  Servers *servers = *state;
   const Case one = { .target = TO_SECURE,
                      .words = { "G_MESSAGES_DEBUG=all", TLS, "--tls-cert=%client.pem",
                                 "--tls-key=%client-encrypted.key",
@@ -521,8 +506,7 @@ passwords_stay_secret (void **state)
 }
 
 /* Who is authenticated owns what it creates. */
-static void
-nodes_belong_to_the_identity (void **state)
+TEST (nodes_belong_to_the_identity)
 {
   static const Case owners[] = {
     { .target = TO_SECURE, .words = { TLS, OWN, "--acl=creator", "-n" } },
@@ -530,8 +514,6 @@ nodes_belong_to_the_identity (void **state)
       .words = { DIGEST, "--sasl-password-file=%password", "--acl=creator", "-n" } },
   };
   static const char *const paths[] = { "/owned/by-certificate", "/owned/by-password" };
-  Servers *servers = *state;
-
   assert_int_equal (raw_zk_make_path (servers->secured->raw, "/owned"), ZOK);
   for (gsize i = 0; i < G_N_ELEMENTS (owners); i++)
     {
@@ -547,10 +529,8 @@ nodes_belong_to_the_identity (void **state)
 }
 
 /* One of the servers has a certificate of another name. */
-static void
-doctor_looks_at_certificates (void **state)
+TEST (doctor_looks_at_certificates)
 {
-  Servers *servers = *state;
   g_autofree char *host = zk_server_new_host ();
   Proxy *proxy = proxy_new_raw (servers->addresses[TO_SECURE], host);
   g_autofree char *hosts =
@@ -592,11 +572,9 @@ doctor_with_sasl (Servers *servers, const char *address)
   return out;
 }
 
-static void
-doctor_finds_that_sasl_is_not_required (void **state)
+TEST (doctor_finds_that_sasl_is_not_required)
 {
   static const char unlike[] = "clients without SASL are served";
-  Servers *servers = *state;
   g_autofree char *folder = g_path_get_dirname (secured_file (servers->secured, "ca.pem"));
   const ZkServerSetup setup = { .tick_ms = 2000,
                                 .config = "enforce.auth.enabled=true\nenforce.auth.schemes=sasl\n",
@@ -613,10 +591,8 @@ doctor_finds_that_sasl_is_not_required (void **state)
   zk_server_stop (strict);
 }
 
-static void
-doctor_finds_clear_text (void **state)
+TEST (doctor_finds_clear_text)
 {
-  Servers *servers = *state;
   const char *const words[] = { "doctor", NULL };
   g_autoptr (Cli) cli = start_words (servers, TO_CLEAR, words, "/none");
   const int code = cli_wait (cli, CLI_MS);
@@ -697,10 +673,8 @@ block_of (const char *text, const char *language, int number)
 }
 
 /* The commands of docs/zkflock.md, on the servers of this test. */
-static void
-recipes_of_zkflock (void **state)
+TEST (recipes_of_zkflock)
 {
-  Servers *servers = *state;
   Secured *secured = servers->secured;
   g_autofree char *text = NULL;
   g_autofree char *by_tls = g_strconcat ("tls://", servers->addresses[TO_SECURE], NULL);
@@ -725,10 +699,8 @@ recipes_of_zkflock (void **state)
 }
 
 /* scheduler.conf with every line in force, as the unit reads it. */
-static void
-environment_file_of_the_unit (void **state)
+TEST (environment_file_of_the_unit)
 {
-  Servers *servers = *state;
   Secured *secured = servers->secured;
   g_autofree char *text = NULL;
   g_autofree char *by_tls = g_strconcat ("tls://", servers->addresses[TO_SECURE], NULL);
@@ -758,8 +730,7 @@ environment_file_of_the_unit (void **state)
 }
 
 /* A server as docs/security.md sets it up, from the certificates on, and its clients. */
-static void
-recipes_of_security (void **state)
+TEST (recipes_of_security)
 {
   g_autofree char *directory = g_dir_make_tmp ("curator-recipes-XXXXXX", NULL);
   g_autofree char *folder = g_strconcat (directory, "/", NULL);
@@ -809,24 +780,9 @@ recipes_of_security (void **state)
   assert_true (realm_run (remove));
 }
 
-int
-main (void)
+TEST (cases_that_wait)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (start_cases_that_wait),
-    cmocka_unit_test (good_cases),
-    cmocka_unit_test (bad_cases),
-    cmocka_unit_test (files_are_checked_first),
-    cmocka_unit_test (usage_errors),
-    cmocka_unit_test (passwords_stay_secret),
-    cmocka_unit_test (nodes_belong_to_the_identity),
-    cmocka_unit_test (recipes_of_zkflock),
-    cmocka_unit_test (environment_file_of_the_unit),
-    cmocka_unit_test (recipes_of_security),
-    cmocka_unit_test (doctor_looks_at_certificates),
-    cmocka_unit_test (doctor_finds_clear_text),
-    cmocka_unit_test (doctor_finds_that_sasl_is_not_required),
-    cmocka_unit_test (cases_that_wait),
-  };
-  return cmocka_run_group_tests (tests, start, stop);
+  check_trials (servers->waiting);
 }
+
+SUITE ("secured", start, stop)

@@ -42,11 +42,11 @@ static const struct
   int error; /* 0: it waits, as where the kernel has no random numbers yet */
   int call;
 } refusals[] = {
-  { 0, SYS_getrandom },          { ENOSYS, SYS_getrandom },    { EAGAIN, SYS_clone3 },
-  { ENFILE, SYS_eventfd2 },      { ENOMEM, SYS_eventfd2 },     { ENFILE, SYS_timerfd_create },
-  { ENOMEM, SYS_timerfd_create }, { ENFILE, SYS_signalfd4 },   { ENFILE, SYS_pipe2 },
-  { ENFILE, SYS_socket },        { ENOBUFS, SYS_socket },      { EMFILE, SYS_inotify_init1 },
-  { EMFILE, SYS_epoll_create1 }, { ENOMEM, SYS_mlock },        { ENOMEM, SYS_brk },
+  { 0, SYS_getrandom },           { ENOSYS, SYS_getrandom }, { EAGAIN, SYS_clone3 },
+  { ENFILE, SYS_eventfd2 },       { ENOMEM, SYS_eventfd2 },  { ENFILE, SYS_timerfd_create },
+  { ENOMEM, SYS_timerfd_create }, { ENFILE, SYS_signalfd4 }, { ENFILE, SYS_pipe2 },
+  { ENFILE, SYS_socket },         { ENOBUFS, SYS_socket },   { EMFILE, SYS_inotify_init1 },
+  { EMFILE, SYS_epoll_create1 },  { ENOMEM, SYS_mlock },     { ENOMEM, SYS_brk },
 };
 
 typedef struct
@@ -316,8 +316,7 @@ cell_judge (Cell *cell, World *world)
   if (cell->brief.code == 0 && !has_run)
     cell_fail (cell, &cell->brief, "nothing has run");
   const gboolean is_one = run_judge (cell, &cell->brief, world, 0, has_run);
-  const gboolean is_other =
-      run_judge (cell, &cell->other, world, codes[cell->course], has_beaten);
+  const gboolean is_other = run_judge (cell, &cell->other, world, codes[cell->course], has_beaten);
   world->n_not_loaded += !is_one || !is_other;
   world->n_ran += cell->brief.code == 0;
   world->n_ended[cell->course] += cell->other.code == codes[cell->course];
@@ -536,10 +535,9 @@ refuse_nth (World *world, const char *call, int nth)
   g_autofree char *tells = g_strconcat ("REFUSE_MARK=", mark, NULL);
   g_autofree char *path = g_strdup_printf ("/nth-%s-%d", call, nth);
   g_autofree char *log = cli_new_file ();
-  g_autoptr (Cli) cli =
-      cli_start ("/usr/bin/env", preload, which, number, tells, ZKFLOCK, "-Z",
-                 fixture_server (world->fixture), "--wait=3", "--max-hold=0.5", "--kill-after=0.2",
-                 path, CLI_COMMAND, "polite", log, "0", NULL);
+  g_autoptr (Cli) cli = cli_start ("/usr/bin/env", preload, which, number, tells, ZKFLOCK, "-Z",
+                                   fixture_server (world->fixture), "--wait=3", "--max-hold=0.5",
+                                   "--kill-after=0.2", path, CLI_COMMAND, "polite", log, "0", NULL);
   const int code = cli_wait (cli, CLI_MS);
   const gboolean is_refused = g_unlink (mark) == 0;
   const gboolean has_begun = cli_wait_lines (log, "BEAT", 1, 0);
@@ -560,9 +558,8 @@ refuse_nth (World *world, const char *call, int nth)
 static void
 at_every_point (void **state)
 {
-  static const char *const calls[] = { "fork",    "pipe2",          "eventfd", "socketpair",
-                                       "socket",  "timerfd_create", "signalfd",
-                                       "pthread_create" };
+  static const char *const calls[] = { "fork",   "pipe2",          "eventfd",  "socketpair",
+                                       "socket", "timerfd_create", "signalfd", "pthread_create" };
   World world = world_open (*state);
 
   for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)

@@ -10,14 +10,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 /* zkflock with descriptor 9 open for writing to the file. */
 static Cli *start_with_status (Fixture *fixture, const char *file, ...) G_GNUC_NULL_TERMINATED;
 
@@ -79,12 +71,11 @@ assert_last (const char *file, const char *text)
     fail_msg ("%s is not in %s", text, lines[n - 1]);
 }
 
-static void
-events_in_order (void **state)
+TEST (events_in_order)
 {
   LOG status = cli_new_file ();
   g_autoptr (Cli) cli =
-      start_with_status (*state, status, "/events", CLI_COMMAND, "exit", "1", NULL);
+      start_with_status (fixture, status, "/events", CLI_COMMAND, "exit", "1", NULL);
 
   assert_int_equal (cli_wait (cli, CLI_MS), 1);
   g_autofree char *events = events_of (status);
@@ -95,14 +86,13 @@ events_in_order (void **state)
 }
 
 /* 1 again, and this time it is zkflock's. */
-static void
-a_conflict_is_told_from_the_command (void **state)
+TEST (a_conflict_is_told_from_the_command)
 {
   LOG status = cli_new_file ();
   g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (*state), "--label", "night \"shift\"", "/told", NULL);
+      cli_zkflock (fixture_server (fixture), "--label", "night \"shift\"", "/told", NULL);
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
-  g_autoptr (Cli) rival = start_with_status (*state, status, "-n", "/told", "true", NULL);
+  g_autoptr (Cli) rival = start_with_status (fixture, status, "-n", "/told", "true", NULL);
 
   assert_int_equal (cli_wait (rival, CLI_MS), 1);
   assert_true (cli_wait_text (status, "\"path\":\"/told\",\"holder\":\"night \\\"shift\\\"\"", 0));
@@ -110,13 +100,12 @@ a_conflict_is_told_from_the_command (void **state)
   g_autofree char *err = cli_stderr (rival);
   assert_string_equal (err, "");
   g_autoptr (Cli) verbose =
-      cli_zkflock (fixture_server (*state), "-w", "3", "--verbose", "/told", "true", NULL);
+      cli_zkflock (fixture_server (fixture), "-w", "3", "--verbose", "/told", "true", NULL);
   assert_int_equal (cli_wait (verbose, CLI_MS), 1);
   assert_true (cli_wait_text (verbose->err, "/told: not granted: held by night", 0));
 }
 
-static void
-verdicts (void **state)
+TEST (verdicts)
 {
   const struct
   {
@@ -143,17 +132,15 @@ verdicts (void **state)
       LOG status = cli_new_file ();
       const char *const *argv = rows[i].argv;
       g_autoptr (Cli) cli =
-          start_with_status (*state, status, argv[0], argv[1], argv[2], argv[3], argv[4], NULL);
+          start_with_status (fixture, status, argv[0], argv[1], argv[2], argv[3], argv[4], NULL);
       assert_int_equal (cli_wait (cli, CLI_MS), rows[i].code);
       assert_last (status, rows[i].last);
     }
 }
 
 /* A session that ends under the command. */
-static void
-a_loss_is_reported (void **state)
+TEST (a_loss_is_reported)
 {
-  Fixture *fixture = *state;
   LOG status = cli_new_file ();
   LOG beats = cli_new_file ();
   g_autoptr (Cli) cli =
@@ -171,13 +158,12 @@ a_loss_is_reported (void **state)
 }
 
 /* Neither the command nor a child of it can write there, or keep a reader waiting. */
-static void
-the_command_does_not_inherit_it (void **state)
+TEST (the_command_does_not_inherit_it)
 {
   LOG status = cli_new_file ();
   LOG shown = cli_new_file ();
   g_autoptr (Cli) cli =
-      start_with_status (*state, status, "/inherit", CLI_COMMAND, "show", shown, NULL);
+      start_with_status (fixture, status, "/inherit", CLI_COMMAND, "show", shown, NULL);
 
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
   g_auto (GStrv) lines = cli_lines (shown);
@@ -189,25 +175,23 @@ the_command_does_not_inherit_it (void **state)
   assert_true (cli_wait_lines (shown, "FD ", 3, 0));
 }
 
-static void
-bad_descriptors (void **state)
+TEST (bad_descriptors)
 {
-  g_free (cli_run (*state, 64, "--status-fd", "77", "/bad", "true", NULL));
-  g_free (cli_run (*state, 64, "--status-fd", "-1", "/bad", "true", NULL));
-  g_free (cli_run (*state, 64, "--status-fd", "three", "/bad", "true", NULL));
+  g_free (cli_run (fixture, 64, "--status-fd", "77", "/bad", "true", NULL));
+  g_free (cli_run (fixture, 64, "--status-fd", "-1", "/bad", "true", NULL));
+  g_free (cli_run (fixture, 64, "--status-fd", "three", "/bad", "true", NULL));
   g_autoptr (Cli) to_read =
       cli_start ("/bin/sh", "-c", "exec \"$@\" 9</dev/null", "sh", ZKFLOCK, "-Z",
-                 fixture_server (*state), "--status-fd", "9", "/bad", "true", NULL);
+                 fixture_server (fixture), "--status-fd", "9", "/bad", "true", NULL);
   assert_int_equal (cli_wait (to_read, CLI_MS), 64);
 }
 
 /* A reader that has gone, and one that never reads, change nothing. */
-static void
-a_reader_that_does_not_read (void **state)
+TEST (a_reader_that_does_not_read)
 {
   g_autoptr (Cli) gone = cli_start (
       "/bin/sh", "-c", "{ \"$@\"; echo $? >&2; } 9>&1 >/dev/null | :", "sh", ZKFLOCK, "-Z",
-      fixture_server (*state), "--status-fd", "9", "/gone", CLI_COMMAND, "exit", "5", NULL);
+      fixture_server (fixture), "--status-fd", "9", "/gone", CLI_COMMAND, "exit", "5", NULL);
   assert_int_equal (cli_wait (gone, CLI_MS), 0);
   assert_true (cli_wait_lines (gone->err, "5", 1, 0));
 
@@ -219,15 +203,14 @@ a_reader_that_does_not_read (void **state)
   while (write (end, block, sizeof block) > 0)
     {
     }
-  g_autoptr (Cli) full = start_with_status (*state, fifo, "/stuck", CLI_COMMAND, "exit", "5", NULL);
+  g_autoptr (Cli) full =
+      start_with_status (fixture, fifo, "/stuck", CLI_COMMAND, "exit", "5", NULL);
   assert_int_equal (cli_wait (full, CLI_MS), 5);
   close (end);
 }
 
-static void
-wait_until_free (void **state)
+TEST (wait_until_free)
 {
-  Fixture *fixture = *state;
   g_free (cli_run (fixture, 0, "wait", "/free", NULL));
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "--label", "me", "-N", "2", "/free", NULL);
@@ -247,10 +230,8 @@ wait_until_free (void **state)
       cli_run (fixture, 69, "-Z", "localhost:1", "--connect-timeout", "1", "wait", "/free", NULL));
 }
 
-static void
-revoke_waits_for_the_release (void **state)
+TEST (revoke_waits_for_the_release)
 {
-  Fixture *fixture = *state;
   LOG log = cli_new_file ();
   LOG beats = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) polite = cli_zkflock (
@@ -296,8 +277,7 @@ receives (int fd, const char *text)
 #define UNSHARE "exec unshare --mount --map-root-user "
 
 /* In a /dev of its own, whose /dev/log is ours. */
-static void
-messages_go_to_syslog (void **state)
+TEST (messages_go_to_syslog)
 {
   static const char script[] =
       UNSHARE "/bin/sh -c '"
@@ -316,10 +296,10 @@ messages_go_to_syslog (void **state)
   const int fd = listen_for_syslog (name);
   assert_true (fd >= 0);
   g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (*state), "--label", "the day shift", "/log", NULL);
+      cli_zkflock (fixture_server (fixture), "--label", "the day shift", "/log", NULL);
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   g_autoptr (Cli) quiet =
-      cli_start ("/bin/sh", "-c", script, "sh", folder, ZKFLOCK, "-Z", fixture_server (*state),
+      cli_start ("/bin/sh", "-c", script, "sh", folder, ZKFLOCK, "-Z", fixture_server (fixture),
                  "--syslog", "-n", "/log", "true", NULL);
   assert_int_equal (cli_wait (quiet, CLI_MS), 0);
   assert_true (cli_wait_lines (quiet->err, "1", 1, 0)); /* the exit code, and nothing else */
@@ -327,7 +307,7 @@ messages_go_to_syslog (void **state)
   assert_int_equal (g_strv_length (lines), 1);
   assert_true (receives (fd, "/log: not granted: held by the day shift"));
   g_autoptr (Cli) failing =
-      cli_start ("/bin/sh", "-c", script, "sh", folder, ZKFLOCK, "-Z", fixture_server (*state),
+      cli_start ("/bin/sh", "-c", script, "sh", folder, ZKFLOCK, "-Z", fixture_server (fixture),
                  "--syslog", "-s", "/log", "true", NULL);
   assert_int_equal (cli_wait (failing, CLI_MS), 0);
   assert_true (cli_wait_lines (failing->err, "64", 1, 0));
@@ -414,10 +394,8 @@ append_doubt_and_loss (GString *all)
 }
 
 /* docs/zkflock.md has every field that is written, with its type, and no others. */
-static void
-the_table_of_fields (void **state)
+TEST (the_table_of_fields)
 {
-  Fixture *fixture = *state;
   g_autoptr (GString) all = g_string_new (NULL);
   LOG status = cli_new_file ();
   LOG output = cli_new_file ();
@@ -442,21 +420,4 @@ the_table_of_fields (void **state)
     fail_msg ("%s%s", said, err);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (events_in_order),
-    heal_and_test (a_conflict_is_told_from_the_command),
-    heal_and_test (verdicts),
-    heal_and_test (a_loss_is_reported),
-    heal_and_test (the_command_does_not_inherit_it),
-    heal_and_test (bad_descriptors),
-    heal_and_test (a_reader_that_does_not_read),
-    heal_and_test (wait_until_free),
-    heal_and_test (revoke_waits_for_the_release),
-    heal_and_test (messages_go_to_syslog),
-    heal_and_test (the_table_of_fields),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("status", fixture_start, fixture_stop)

@@ -200,7 +200,7 @@ meet_unreachable (const Cell *cell)
 static void
 meet_refusal (const Cell *cell)
 {
-  g_autofree char *file = cli_new_file ();
+  LOG file = cli_new_file ();
   const char *const owner[] = { "--auth-file", file, "--acl=creator", NULL };
 
   assert_true (g_file_set_contents (file, "digest:somebody:secret\n", -1, NULL));
@@ -211,7 +211,6 @@ meet_refusal (const Cell *cell)
   g_unlink (cell->mark);
   Cli *cli = start (cell, fixture_server (cell->fixture), try, "turn", "0");
   check (cell, cli, 77, FALSE, "refused");
-  g_unlink (file);
 }
 
 static void
@@ -296,20 +295,19 @@ walk_table (Fixture *fixture, void (*meet) (const Cell *cell), const char *outco
       for (gsize j = 0; j < G_N_ELEMENTS (codes); j++)
         {
           g_autofree char *path = g_strdup_printf ("/%s-%s-%s", outcome, modes[i].name, codes[j]);
-          g_autofree char *mark = cli_new_file ();
+          LOG mark = cli_new_file ();
           const Cell cell = {
             .fixture = fixture, .mode = &modes[i], .code = codes[j], .path = path, .mark = mark
           };
           meet (&cell);
-          g_unlink (mark);
         }
     }
 }
 
 #define DEFINE_OUTCOME(name, meet)                                                                 \
-  static void name (void **state)                                                                  \
+  TEST (name)                                                                                      \
   {                                                                                                \
-    walk_table (*state, meet, #name);                                                              \
+    walk_table (fixture, meet, #name);                                                             \
   }
 
 DEFINE_OUTCOME (granted, meet_grant)
@@ -321,14 +319,4 @@ DEFINE_OUTCOME (revoked, meet_revocation)
 DEFINE_OUTCOME (signalled, meet_signal)
 DEFINE_OUTCOME (exec_failure, meet_exec_failure)
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (granted),     cmocka_unit_test (conflict_and_timeout),
-    cmocka_unit_test (unreachable), cmocka_unit_test (refused),
-    cmocka_unit_test (lost),        cmocka_unit_test (revoked),
-    cmocka_unit_test (signalled),   cmocka_unit_test (exec_failure),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("table", fixture_start, fixture_stop)

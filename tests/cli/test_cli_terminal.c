@@ -4,18 +4,9 @@
 
 #include "cli/terminal.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
 
 #define LONG_PATH "/top/a/path/that/is/much/too/long/for/its/column/nightly"
 
@@ -54,10 +45,8 @@ waiter_start (Fixture *fixture, const char *label, const char *path, guint n)
 }
 
 /* The server stops under it: the age of the data is shown, and goes when there is an answer. */
-static void
-top_marks_old_data (void **state)
+TEST (top_marks_old_data)
 {
-  Fixture *fixture = *state;
   G_GNUC_UNUSED g_autoptr (Cli) holder = holder_start (fixture, "somebody", "/old/one");
   g_autoptr (Terminal) terminal = top_start (fixture, "/old");
 
@@ -73,10 +62,8 @@ top_marks_old_data (void **state)
 }
 
 /* More locks than rows. */
-static void
-top_scrolls (void **state)
+TEST (top_scrolls)
 {
-  Fixture *fixture = *state;
   g_autoptr (Terminal) terminal = NULL;
 
   for (int i = 0; i < 40; i++)
@@ -100,10 +87,8 @@ top_scrolls (void **state)
 }
 
 /* Names too long for their columns, in a picture that fits. */
-static void
-top_fits_into_80_columns (void **state)
+TEST (top_fits_into_80_columns)
 {
-  Fixture *fixture = *state;
   G_GNUC_UNUSED g_autoptr (Cli) holder =
       holder_start (fixture, "billing@a-host-with-quite-a-long-name:4711", LONG_PATH);
   g_autoptr (Cli) first = waiter_start (fixture, "first@db1:88", LONG_PATH, 2);
@@ -145,10 +130,8 @@ top_fits_into_80_columns (void **state)
 }
 
 /* One lock alone has a row for everybody in it. */
-static void
-top_of_one_lock_shows_everybody (void **state)
+TEST (top_of_one_lock_shows_everybody)
 {
-  Fixture *fixture = *state;
   G_GNUC_UNUSED g_autoptr (Cli) holder = holder_start (fixture, "first", "/alone");
   G_GNUC_UNUSED g_autoptr (Cli) waiter = waiter_start (fixture, "second", "/alone", 2);
   g_setenv ("NO_COLOR", "1", TRUE);
@@ -246,11 +229,10 @@ type_ctrl_c (Terminal *shell)
   assert_at_prompt (shell);
 }
 
-static void
-ctrl_z_and_ctrl_c (void **state)
+TEST (ctrl_z_and_ctrl_c)
 {
   LOG log = cli_new_file ();
-  g_autoptr (Terminal) shell = shell_start (*state);
+  g_autoptr (Terminal) shell = shell_start (fixture);
 
   shell_run (shell, ZKFLOCK " --session-timeout 10 /keys " CLI_COMMAND " keys %s", log);
   assert_true (cli_wait_lines (log, "READY 1", 1, CLI_MS));
@@ -266,12 +248,11 @@ ctrl_z_and_ctrl_c (void **state)
 }
 
 /* As without zkflock: who dies of Ctrl-C takes the script along. */
-static void
-ctrl_c_ends_the_script_too (void **state)
+TEST (ctrl_c_ends_the_script_too)
 {
   LOG log = cli_new_file ();
   LOG after = cli_new_file ();
-  g_autoptr (Terminal) shell = shell_start (*state);
+  g_autoptr (Terminal) shell = shell_start (fixture);
 
   shell_run (shell,
              "bash -c '" ZKFLOCK " /script " CLI_COMMAND " keys %s; " CLI_COMMAND " turn %s 0'",
@@ -281,14 +262,13 @@ ctrl_c_ends_the_script_too (void **state)
   assert_prompt (shell, "ended");
   assert_shows (shell, "ended=130");
   assert_false (g_file_test (after, G_FILE_TEST_EXISTS));
-  g_free (cli_run (*state, 0, "-n", "/script", CLI_COMMAND, "exit", "0", NULL));
+  g_free (cli_run (fixture, 0, "-n", "/script", CLI_COMMAND, "exit", "0", NULL));
 }
 
-static void
-background_to_foreground (void **state)
+TEST (background_to_foreground)
 {
   LOG log = cli_new_file ();
-  g_autoptr (Terminal) shell = shell_start (*state);
+  g_autoptr (Terminal) shell = shell_start (fixture);
 
   shell_run (shell, ZKFLOCK " --session-timeout 10 /back " CLI_COMMAND " keys %s &", log);
   assert_true (cli_wait_lines (log, "READY 0", 1, CLI_MS));
@@ -304,11 +284,10 @@ background_to_foreground (void **state)
 }
 
 /* The other end of the pipe may need the terminal, so the command gets it only when it reads. */
-static void
-command_in_a_pipeline (void **state)
+TEST (command_in_a_pipeline)
 {
   LOG log = cli_new_file ();
-  g_autoptr (Terminal) shell = shell_start (*state);
+  g_autoptr (Terminal) shell = shell_start (fixture);
 
   shell_run (shell, ZKFLOCK " /pipe " CLI_COMMAND " keys %s | cat", log);
   assert_true (cli_wait_lines (log, "READY 0", 1, CLI_MS));
@@ -318,11 +297,10 @@ command_in_a_pipeline (void **state)
 }
 
 /* No shell looks after the group here, so the kernel refuses to stop it: the command goes on. */
-static void
-ctrl_z_without_a_shell (void **state)
+TEST (ctrl_z_without_a_shell)
 {
   LOG log = cli_new_file ();
-  const char *const argv[] = { ZKFLOCK,   "-Z",        fixture_server (*state),
+  const char *const argv[] = { ZKFLOCK,   "-Z",        fixture_server (fixture),
                                "/orphan", CLI_COMMAND, "keys",
                                log,       NULL };
   g_autoptr (Terminal) terminal = terminal_start ((char *const *) argv);
@@ -339,17 +317,6 @@ ctrl_z_without_a_shell (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (top_fits_into_80_columns),
-    cmocka_unit_test (top_marks_old_data),
-    cmocka_unit_test (top_scrolls),
-    cmocka_unit_test (top_of_one_lock_shows_everybody),
-    cmocka_unit_test (ctrl_z_and_ctrl_c),
-    cmocka_unit_test (ctrl_c_ends_the_script_too),
-    cmocka_unit_test (background_to_foreground),
-    cmocka_unit_test (command_in_a_pipeline),
-    cmocka_unit_test (ctrl_z_without_a_shell),
-  };
   g_setenv ("TERM", "xterm", TRUE);
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return suite_run ("terminal", fixture_start, fixture_stop);
 }

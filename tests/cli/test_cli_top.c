@@ -144,19 +144,17 @@ drive (Fixture *fixture, int columns, int rows)
   assert_false (terminal_is_alternate (terminal));
 }
 
-static void
-keys_in_terminals_of_all_sizes (void **state)
+TEST (keys_in_terminals_of_all_sizes)
 {
-  plant_sixty (*state);
-  drive (*state, 80, 24);
-  drive (*state, 40, 10);
-  drive (*state, 200, 50);
+  plant_sixty (fixture);
+  drive (fixture, 80, 24);
+  drive (fixture, 40, 10);
+  drive (fixture, 200, 50);
 }
 
-static void
-the_window_is_resized (void **state)
+TEST (the_window_is_resized)
 {
-  g_autoptr (Terminal) terminal = top_start (*state, "/sizes", "30", 80, 24);
+  g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "30", 80, 24);
 
   assert_shows (terminal, "1 to 20 of 61");
   terminal_resize (terminal, 120, 40);
@@ -167,8 +165,7 @@ the_window_is_resized (void **state)
 }
 
 /* Each in a terminal of its own: what is drawn while the window gets narrower does not fit it. */
-static void
-narrow_terminals (void **state)
+TEST (narrow_terminals)
 {
   static const struct
   {
@@ -178,17 +175,15 @@ narrow_terminals (void **state)
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autoptr (Terminal) terminal = top_start (*state, "/sizes", "30", rows[i].columns, 10);
+      g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "30", rows[i].columns, 10);
       assert_shows (terminal, rows[i].footer);
       assert_fits (terminal);
     }
 }
 
 /* The address and the session are those of the process that holds. */
-static void
-details_show_the_address (void **state)
+TEST (details_show_the_address)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/known/one", NULL);
 
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
@@ -232,10 +227,8 @@ assert_row (Terminal *terminal, int i, const char *start, const char *end)
     fail_msg ("row %d: \"%s\", not \"%s ... %s\"", i, row, start, end);
 }
 
-static void
-who_and_tree_fit_80_columns (void **state)
+TEST (who_and_tree_fit_80_columns)
 {
-  Fixture *fixture = *state;
   const char *long_path =
       "/wide/a/path/that/is/much/too/long/for/its/column/at/all/and/goes/on/nightly";
 
@@ -258,10 +251,8 @@ who_and_tree_fit_80_columns (void **state)
 }
 
 /* In a terminal, reap asks. */
-static void
-reap_asks (void **state)
+TEST (reap_asks)
 {
-  Fixture *fixture = *state;
   const char *const argv[] = { ZKFLOCK, "-Z", fixture_server (fixture), "reap", "/asked", NULL };
   int status;
 
@@ -278,27 +269,6 @@ reap_asks (void **state)
   assert_true (terminal_wait_end (yes, CLI_MS, &status));
   assert_int_equal (WEXITSTATUS (status), 0);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/asked"), 0);
-}
-
-/* The server dies under it and comes back; keys work meanwhile. Last, as the observer loses its
- * connection. */
-static void
-the_server_stops (void **state)
-{
-  Fixture *fixture = *state;
-  g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "0.2", 80, 24);
-
-  assert_shows (terminal, "/sizes/lock-00");
-  zk_server_kill (fixture->server);
-  assert_shows (terminal, "no answer for");
-  terminal_type (terminal, "G");
-  assert_shows (terminal, "/sizes/queue");
-  terminal_type (terminal, "?");
-  assert_shows (terminal, "zkflock top: keys");
-  terminal_type (terminal, "?");
-  assert_true (zk_server_relaunch (fixture->server));
-  assert_does_not_show (terminal, "no answer for");
-  assert_shows (terminal, "/sizes/queue");
 }
 
 static gint64
@@ -329,11 +299,8 @@ requests_in (Fixture *fixture, Terminal *terminal, int ms)
 }
 
 /* Locks that do not change are watched and not asked for; now and then a watch is confirmed. */
-static void
-many_quiet_locks_cost_few_requests (void **state)
+TEST (many_quiet_locks_cost_few_requests)
 {
-  Fixture *fixture = *state;
-
   for (int i = 0; i < MANY_LOCKS - 1; i++)
     {
       g_autofree char *path = g_strdup_printf ("/many/group-%02d/lock-%04d", i % 20, i);
@@ -375,10 +342,8 @@ many_quiet_locks_cost_few_requests (void **state)
 }
 
 /* Each turn writes what fits, also where the terminal cannot be drawn on. */
-static void
-a_dumb_terminal_gets_a_screenful (void **state)
+TEST (a_dumb_terminal_gets_a_screenful)
 {
-  Fixture *fixture = *state;
   const char *const argv[] = {
     "/usr/bin/env", "TERM=dumb",    ZKFLOCK, "-Z",    fixture_server (fixture),
     "top",          "--iterations", "1",     "/dumb", NULL
@@ -397,19 +362,23 @@ a_dumb_terminal_gets_a_screenful (void **state)
   assert_fits (terminal);
 }
 
-int
-main (void)
+/* The server dies under it and comes back; keys work meanwhile. Last, as the observer loses its
+ * connection. */
+TEST (the_server_stops)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (a_dumb_terminal_gets_a_screenful),
-    heal_and_test (keys_in_terminals_of_all_sizes),
-    heal_and_test (the_window_is_resized),
-    heal_and_test (narrow_terminals),
-    heal_and_test (who_and_tree_fit_80_columns),
-    heal_and_test (details_show_the_address),
-    heal_and_test (many_quiet_locks_cost_few_requests),
-    heal_and_test (reap_asks),
-    heal_and_test (the_server_stops),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "0.2", 80, 24);
+
+  assert_shows (terminal, "/sizes/lock-00");
+  zk_server_kill (fixture->server);
+  assert_shows (terminal, "no answer for");
+  terminal_type (terminal, "G");
+  assert_shows (terminal, "/sizes/queue");
+  terminal_type (terminal, "?");
+  assert_shows (terminal, "zkflock top: keys");
+  terminal_type (terminal, "?");
+  assert_true (zk_server_relaunch (fixture->server));
+  assert_does_not_show (terminal, "no answer for");
+  assert_shows (terminal, "/sizes/queue");
 }
+
+SUITE ("top", fixture_start, fixture_stop)

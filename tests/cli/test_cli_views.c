@@ -4,14 +4,6 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-static void
-unlink_and_free (char **file)
-{
-  g_unlink (*file);
-  g_free (*file);
-}
-#define LOG __attribute__ ((cleanup (unlink_and_free))) char *
-
 #define EVIL "b\xc3\xb6se\x1b[31m\n\"quoted\""
 
 /* The value at a path of keys in JSON text, as Python prints it: an independent parser. */
@@ -70,17 +62,16 @@ queue_free (Queue *queue)
 }
 
 /* C1, bidirectional and other controls, in a label that anybody may write: JSON and messages go to terminals, too. */
-static void
-nothing_that_a_terminal_obeys (void **state)
+TEST (nothing_that_a_terminal_obeys)
 {
-  static const char *const controls[] = { "\x1b[31m",     "\x7f",         "\xc2\x9b",
-                                          "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8f",
-                                          "\xd8\x9c",     "\xe2\x80\xa8", "\xef\xbb\xbf",
-                                          "\xe2\x80\x8b", "\xf3\xa0\x80\x81" };
-  Fixture *fixture = *state;
-  g_autofree char *label = g_strjoinv ("x", (char **) (const char *[]){
-      controls[0], controls[1], controls[2], controls[3], controls[4], controls[5], controls[6],
-      controls[7], controls[8], controls[9], controls[10], NULL });
+  static const char *const controls[] = {
+    "\x1b[31m", "\x7f",         "\xc2\x9b",     "\xe2\x80\xae", "\xe2\x81\xa6",    "\xe2\x80\x8f",
+    "\xd8\x9c", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xe2\x80\x8b", "\xf3\xa0\x80\x81"
+  };
+  g_autofree char *label = g_strjoinv (
+      "x", (char **) (const char *[]){ controls[0], controls[1], controls[2], controls[3],
+                                       controls[4], controls[5], controls[6], controls[7],
+                                       controls[8], controls[9], controls[10], NULL });
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_server (fixture), "--label", label, "/controls", NULL);
   assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
@@ -100,10 +91,8 @@ nothing_that_a_terminal_obeys (void **state)
       fail_msg ("number %u: %s%s", (guint) i, json, err);
 }
 
-static void
-who_tells_the_queue (void **state)
+TEST (who_tells_the_queue)
 {
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/who");
   g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/who", NULL);
   g_autofree char *text = cli_run (fixture, 0, "who", "/who", NULL);
@@ -124,10 +113,8 @@ who_tells_the_queue (void **state)
 }
 
 /* cron's locale is "C": paths and labels are taken as they are, and read by others in any locale. */
-static void
-arguments_in_any_locale (void **state)
+TEST (arguments_in_any_locale)
 {
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   g_autofree char *before = g_strdup (g_getenv ("LC_ALL"));
 
@@ -151,10 +138,8 @@ arguments_in_any_locale (void **state)
     }
 }
 
-static void
-who_of_semaphore_and_read_write_lock (void **state)
+TEST (who_of_semaphore_and_read_write_lock)
 {
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   g_autoptr (Cli) one = cli_zkflock (server, "-N", "2", "/sem", NULL);
   assert_true (cli_wait_lines (one->out, "", 1, CLI_MS));
@@ -176,10 +161,8 @@ who_of_semaphore_and_read_write_lock (void **state)
                "[(True, 'read'), (False, 'write'), (False, 'read')]");
 }
 
-static void
-tree_and_top_find_all (void **state)
+TEST (tree_and_top_find_all)
 {
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/wood/deep/lock");
   g_autoptr (Cli) lease = cli_zkflock (fixture_server (fixture), "-N", "1", "/wood/sem", NULL);
   assert_true (cli_wait_lines (lease->out, "", 1, CLI_MS));
@@ -201,12 +184,11 @@ tree_and_top_find_all (void **state)
   queue_free (&queue);
 }
 
-static void
-nobody_and_nothing (void **state)
+TEST (nobody_and_nothing)
 {
-  g_autofree char *who = cli_run (*state, 3, "who", "/nobody", NULL);
-  g_autofree char *tree = cli_run (*state, 0, "tree", "/nobody", NULL);
-  g_autofree char *json = cli_run (*state, 3, "who", "--json", "/nobody", NULL);
+  g_autofree char *who = cli_run (fixture, 3, "who", "/nobody", NULL);
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "/nobody", NULL);
+  g_autofree char *json = cli_run (fixture, 3, "who", "--json", "/nobody", NULL);
 
   assert_string_equal (who, "/nobody: free\n");
   assert_string_equal (tree, "");
@@ -220,21 +202,18 @@ doctor_says (Fixture *fixture, int code, const char *path, const char *session_t
                   session_timeout, path, NULL);
 }
 
-static void
-doctor_is_content (void **state)
+TEST (doctor_is_content)
 {
-  Queue queue = queue_on (*state, "/sound");
-  g_autofree char *json = doctor_says (*state, 0, "/sound", "10");
+  Queue queue = queue_on (fixture, "/sound");
+  g_autofree char *json = doctor_says (fixture, 0, "/sound", "10");
 
   assert_json (json, "d", "[]");
   queue_free (&queue);
 }
 
 /* Candidates of leader latches, as Curator names them, with their ids. */
-static void
-leader_latches_are_known (void **state)
+TEST (leader_latches_are_known)
 {
-  Fixture *fixture = *state;
   assert_int_equal (raw_zk_make_path (fixture->raw, "/election/leaders"), ZOK);
   static const char *const ids[] = { "node-a", "node-b" };
   for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
@@ -260,10 +239,8 @@ leader_latches_are_known (void **state)
   assert_int_equal (raw_zk_delete_tree (fixture->raw, "/election"), ZOK);
 }
 
-static void
-doctor_finds_a_foreign_child (void **state)
+TEST (doctor_finds_a_foreign_child)
 {
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/foreign");
 
   raw_zk_create (fixture->raw, "/foreign/junk", NULL, ZOO_PERSISTENT, NULL);
@@ -274,11 +251,8 @@ doctor_finds_a_foreign_child (void **state)
 }
 
 /* No lock node is there. The paths of idle locks are no problem. */
-static void
-doctor_finds_a_foreign_child_of_a_free_path (void **state)
+TEST (doctor_finds_a_foreign_child_of_a_free_path)
 {
-  Fixture *fixture = *state;
-
   raw_zk_make_path (fixture->raw, "/idle");
   g_free (cli_run (fixture, 0, "/idle/lock", CLI_COMMAND, "exit", "0", NULL));
   g_autofree char *idle = doctor_says (fixture, 0, "/idle", "10");
@@ -289,10 +263,9 @@ doctor_finds_a_foreign_child_of_a_free_path (void **state)
                "[('foreign', 'problem', True)]");
 }
 
-static void
-lost_output_is_an_error (void **state)
+TEST (lost_output_is_an_error)
 {
-  Queue queue = queue_on (*state, "/full");
+  Queue queue = queue_on (fixture, "/full");
   static const char *const commands[] = { "who /full",
                                           "who --json /full",
                                           "tree",
@@ -304,7 +277,7 @@ lost_output_is_an_error (void **state)
   for (gsize i = 0; i < G_N_ELEMENTS (commands); i++)
     {
       g_autofree char *script = g_strdup_printf ("exec %s -Z %s %s >/dev/full", ZKFLOCK,
-                                                 fixture_server (*state), commands[i]);
+                                                 fixture_server (fixture), commands[i]);
       g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, NULL);
       const int code = cli_wait (cli, CLI_MS);
       if (code != 74)
@@ -315,10 +288,8 @@ lost_output_is_an_error (void **state)
 }
 
 /* The holder keeps its label, and is not told to have been asked. */
-static void
-revoke_asks_only_what_is_revocable (void **state)
+TEST (revoke_asks_only_what_is_revocable)
 {
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/firm");
   g_autoptr (Cli) revoke =
       cli_zkflock (fixture_server (fixture), "revoke", "-E", "5", "/firm", NULL);
@@ -344,10 +315,8 @@ assert_in_gzip (Fixture *fixture, const char *path)
 }
 
 /* The label and the request are written in gzip, and shown and understood all the same. */
-static void
-compression_of_labels_and_requests (void **state)
+TEST (compression_of_labels_and_requests)
 {
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   g_autoptr (Cli) holder =
       cli_zkflock (server, "--compression", "--label", "packed", "/gzip/label", NULL);
@@ -363,11 +332,8 @@ compression_of_labels_and_requests (void **state)
   assert_int_equal (cli_wait (asked, CLI_MS), 0);
 }
 
-static void
-p26_doctor_finds_a_node_without_owner (void **state)
+TEST (p26_doctor_finds_a_node_without_owner)
 {
-  Fixture *fixture = *state;
-
   raw_zk_make_path (fixture->raw, "/ownerless");
   raw_zk_create (fixture->raw, "/ownerless/_c_00000000-0000-4000-8000-000000000000-lock-", NULL,
                  ZOO_PERSISTENT_SEQUENTIAL, NULL);
@@ -377,10 +343,8 @@ p26_doctor_finds_a_node_without_owner (void **state)
 }
 
 /* Found, shown, and deleted only with --yes; the node of the live holder stays. */
-static void
-reap_deletes_what_nobody_owns (void **state)
+TEST (reap_deletes_what_nobody_owns)
 {
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/reaped/lock");
   g_autofree char *node = NULL;
 
@@ -403,8 +367,7 @@ reap_deletes_what_nobody_owns (void **state)
 }
 
 /* Persistent, named like a lock's, and not by a recipe: nodes of an application. */
-static void
-reap_leaves_data_of_applications_alone (void **state)
+TEST (reap_leaves_data_of_applications_alone)
 {
   static const char *const nodes[] = {
     "/customers/all/customer-lock-0000000001",
@@ -414,8 +377,6 @@ reap_leaves_data_of_applications_alone (void **state)
     "/customers/all/other__WRIT__0000000005",
     "/customers/all/latch-0000000006",
   };
-  Fixture *fixture = *state;
-
   raw_zk_make_path (fixture->raw, "/customers/all");
   for (gsize i = 0; i < G_N_ELEMENTS (nodes); i++)
     assert_int_equal (raw_zk_create (fixture->raw, nodes[i], "payload", 0, NULL), ZOK);
@@ -431,10 +392,8 @@ reap_leaves_data_of_applications_alone (void **state)
 }
 
 /* Its owner is cut off, but its session has not ended yet. */
-static void
-p26_doctor_finds_an_absent_owner (void **state)
+TEST (p26_doctor_finds_an_absent_owner)
 {
-  Fixture *fixture = *state;
   g_autoptr (Cli) holder =
       cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "/absent", NULL);
 
@@ -447,23 +406,20 @@ p26_doctor_finds_an_absent_owner (void **state)
 }
 
 /* The server's ticks are 500 ms long. */
-static void
-doctor_finds_a_timeout_too_short (void **state)
+TEST (doctor_finds_a_timeout_too_short)
 {
-  g_autofree char *brief = doctor_says (*state, 1, "/timeout", "1.2");
+  g_autofree char *brief = doctor_says (fixture, 1, "/timeout", "1.2");
   assert_json (brief, "[(f['check'], 'short for ticks of 500 ms' in f['text']) for f in d]",
                "[('ticks', True)]");
 
-  g_autofree char *clamped = doctor_says (*state, 1, "/timeout", "0.3");
+  g_autofree char *clamped = doctor_says (fixture, 1, "/timeout", "0.3");
   assert_json (clamped, "[f['check'] for f in d]", "['timeout', 'ticks']");
 }
 
 /* Anybody may create such a node: that must not end in the advice to delete the path under its holder. */
-static void
-p7_doctor_names_the_node_with_a_forged_number (void **state)
+TEST (p7_doctor_names_the_node_with_a_forged_number)
 {
   static const char *const numbers[] = { "-2147483648", "-000000001", "0000000007", "2147483647" };
-  Fixture *fixture = *state;
   Queue queue = queue_on (fixture, "/forged");
 
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
@@ -482,10 +438,8 @@ p7_doctor_names_the_node_with_a_forged_number (void **state)
 #ifdef CLI_JAVA
 /* Nobody creates two thousand million nodes: the counter is planted in the server's own files while
  * it is down. Last, as it restarts the server. */
-static void
-p7_doctor_finds_a_counter_near_its_end (void **state)
+TEST (p7_doctor_finds_a_counter_near_its_end)
 {
-  Fixture *fixture = *state;
   g_autofree char *data = g_build_filename (zk_server_data_dir (fixture->server), "data", NULL);
 
   raw_zk_make_path (fixture->raw, "/worn");
@@ -509,32 +463,4 @@ p7_doctor_finds_a_counter_near_its_end (void **state)
 }
 #endif
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (nothing_that_a_terminal_obeys),
-    heal_and_test (who_tells_the_queue),
-    heal_and_test (arguments_in_any_locale),
-    heal_and_test (who_of_semaphore_and_read_write_lock),
-    heal_and_test (leader_latches_are_known),
-    heal_and_test (tree_and_top_find_all),
-    heal_and_test (nobody_and_nothing),
-    heal_and_test (doctor_is_content),
-    heal_and_test (doctor_finds_a_foreign_child),
-    heal_and_test (doctor_finds_a_foreign_child_of_a_free_path),
-    heal_and_test (lost_output_is_an_error),
-    heal_and_test (revoke_asks_only_what_is_revocable),
-    heal_and_test (compression_of_labels_and_requests),
-    heal_and_test (p26_doctor_finds_a_node_without_owner),
-    heal_and_test (reap_deletes_what_nobody_owns),
-    heal_and_test (reap_leaves_data_of_applications_alone),
-    heal_and_test (p26_doctor_finds_an_absent_owner),
-    heal_and_test (doctor_finds_a_timeout_too_short),
-    heal_and_test (p7_doctor_names_the_node_with_a_forged_number),
-#ifdef CLI_JAVA
-    heal_and_test (p7_doctor_finds_a_counter_near_its_end),
-#endif
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("views", fixture_start, fixture_stop)

@@ -7,12 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/suite.h"
 
 static void
 assert_unsupported (gboolean fine, GError **error)
@@ -23,8 +18,7 @@ assert_unsupported (gboolean fine, GError **error)
   g_clear_error (error);
 }
 
-static void
-the_library_refuses (void **state)
+TEST (the_library_refuses)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorTls) tls = curator_tls_new ();
@@ -62,8 +56,7 @@ run_zkflock (const char *hosts, const char *const *options, char **err)
   return WIFEXITED (status) ? WEXITSTATUS (status) : -1;
 }
 
-static void
-zkflock_refuses (void **state)
+TEST (zkflock_refuses)
 {
   g_autofree char *secret = NULL;
   const int fd = g_file_open_tmp ("curator-secret-XXXXXX", &secret, NULL);
@@ -95,12 +88,4 @@ zkflock_refuses (void **state)
   g_unlink (secret);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (the_library_refuses),
-    cmocka_unit_test (zkflock_refuses),
-  };
-  return cmocka_run_group_tests_name ("no_security", tests, NULL, NULL);
-}
+SUITE ("no_security", NULL, NULL)

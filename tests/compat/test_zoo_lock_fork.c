@@ -142,15 +142,13 @@ has_worked (gpointer data)
   return g_atomic_int_get (&n_turns) >= *(gint *) data;
 }
 
-static void
-test_children_live (void **state)
+TEST (test_children_live)
 {
 #if IS_SANITIZED
   print_message ("left out: the allocators of sanitizers do not survive a fork at any moment\n");
   skip ();
 #endif
   static const char *const paths[] = { "/fork/common", "/fork/own" };
-  Fixture *fixture = *state;
   const char *text = g_getenv ("CURATOR_FORK_CHILDREN");
   const guint n_children = text != NULL ? (guint) strtoul (text, NULL, 10) : N_CHILDREN;
   Worker workers[N_WORKERS];
@@ -185,7 +183,6 @@ test_children_live (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = { heal_and_test (test_children_live) };
   zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
+  return suite_run ("zoo lock fork", fixture_start, fixture_stop);
 }

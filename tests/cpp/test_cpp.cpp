@@ -4,11 +4,9 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
+#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
+#define SUITE_SETUP   fixture_heal
 extern "C"
 {
 #include "integration/fixture.h"
@@ -105,10 +103,8 @@ other_gets (Lock &lock)
       .get ();
 }
 
-void
-test_unique_lock (void **state)
+TEST (test_unique_lock)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/unique");
   {
@@ -133,10 +129,9 @@ test_unique_lock (void **state)
   assert_children (fixture, "/cpp/unique", 0, LONG_MS);
 }
 
-void
-test_timeouts (void **state)
+TEST (test_timeouts)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex holder (client, "/cpp/time");
   curator::mutex waiter (client, "/cpp/time");
   const std::lock_guard hold (holder);
@@ -176,10 +171,9 @@ test_timeouts (void **state)
   assert_true (cancelled);
 }
 
-void
-test_std_lock (void **state)
+TEST (test_std_lock)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   int shared = 0;
   const auto work = [&] (const char *one, const char *two) {
     curator::mutex first (client, one);
@@ -196,10 +190,9 @@ test_std_lock (void **state)
   assert_int_equal (shared, 10);
 }
 
-void
-test_shared_lock (void **state)
+TEST (test_shared_lock)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::rw_lock mine (client, "/cpp/rw");
   curator::rw_lock theirs (client, "/cpp/rw");
   {
@@ -225,10 +218,8 @@ test_shared_lock (void **state)
   assert_true (other_gets (theirs));
 }
 
-void
-test_release_without_waiting (void **state)
+TEST (test_release_without_waiting)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::mutex quick (client, "/cpp/quick", curator::unlock_mode::background);
   {
@@ -257,10 +248,8 @@ test_release_without_waiting (void **state)
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_NOT_OWNER);
 }
 
-void
-test_errors (void **state)
+TEST (test_errors)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   assert_int_equal (code_of ([&] { (void) curator::mutex (client, "no/slash"); }),
                     CURATOR_ERROR_INVALID_ARGUMENT);
@@ -302,10 +291,8 @@ test_errors (void **state)
   hold.unlock (); /* a lost hold is unlocked like any other */
 }
 
-void
-test_max_hold (void **state)
+TEST (test_max_hold)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/max-hold");
   assert_int_equal (code_of ([&] { mutex.set_max_hold (0s); }), CURATOR_ERROR_INVALID_ARGUMENT);
@@ -325,10 +312,8 @@ test_max_hold (void **state)
   assert_true (mutex.acquire_lease ().remaining () > 200ms);
 }
 
-void
-test_leases (void **state)
+TEST (test_leases)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/lease");
   curator::lease first = mutex.acquire_lease ();
@@ -369,10 +354,9 @@ test_leases (void **state)
   assert_true (next->state () == curator::lease_state::released);
 }
 
-void
-test_semaphore (void **state)
+TEST (test_semaphore)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::semaphore semaphore (client, "/cpp/semaphore", 3);
   assert_int_equal (semaphore.max_leases (), 3);
   semaphore.set_node_data ("who");
@@ -404,10 +388,9 @@ test_semaphore (void **state)
   assert_int_equal (count.get (), 2);
 }
 
-void
-test_semaphore_mutex (void **state)
+TEST (test_semaphore_mutex)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::semaphore_mutex mutex (client, "/cpp/semaphore-mutex");
   mutex.lock ();
   assert_false (mutex.try_lock ());
@@ -416,10 +399,9 @@ test_semaphore_mutex (void **state)
   mutex.unlock ();
 }
 
-void
-test_multi_lock (void **state)
+TEST (test_multi_lock)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex a (client, "/cpp/multi-a");
   curator::semaphore_mutex b (client, "/cpp/multi-b");
   {
@@ -441,10 +423,9 @@ test_multi_lock (void **state)
   assert_false (other_gets (a));
 }
 
-void
-test_acquire_async (void **state)
+TEST (test_acquire_async)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/async");
   std::promise<curator::lease> promise;
   std::future<curator::lease> granted = promise.get_future ();
@@ -463,10 +444,9 @@ test_acquire_async (void **state)
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_TIMED_OUT);
 }
 
-void
-test_nothing_is_thrown_into_c (void **state)
+TEST (test_nothing_is_thrown_into_c)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/throws");
   criticals seen;
   std::promise<void> first;
@@ -491,8 +471,7 @@ test_nothing_is_thrown_into_c (void **state)
   assert_int_equal (seen.count (), 3);
 }
 
-void
-test_retry_policy (void **)
+TEST (test_retry_policy)
 {
   auto policy = curator::retry_policy::custom (
       [calls = std::make_unique<int> (0)] (
@@ -521,10 +500,8 @@ test_retry_policy (void **)
   assert_int_equal (seen.count (), 1);
 }
 
-void
-test_client_options (void **state)
+TEST (test_client_options)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client_options options;
   options.retry = curator::retry_policy::n_times (3, 10ms);
   options.session_timeout = 4s;
@@ -557,8 +534,7 @@ test_client_options (void **state)
   assert_true (client.state () == curator::connection_state::lost);
 }
 
-void
-test_connection_errors (void **)
+TEST (test_connection_errors)
 {
   const std::string nowhere = "127.0.0.1:1";
   curator::client client (nowhere);
@@ -588,10 +564,9 @@ test_connection_errors (void **)
     }
 }
 
-void
-test_end_of_a_hold (void **state)
+TEST (test_end_of_a_hold)
 {
-  const curator::client client = connect (static_cast<Fixture *> (*state), {});
+  const curator::client client = connect (fixture, {});
   assert_false (client.connection_error ().has_value ());
   curator::lease hold = curator::mutex (client, "/cpp/end").acquire_lease ();
   const curator::lease same = hold.share ();
@@ -611,10 +586,9 @@ test_end_of_a_hold (void **state)
 
 #ifdef __cpp_lib_jthread
 /* As a worker does that asks for the token before each step. */
-void
-test_stop_token_again_and_again (void **state)
+TEST (test_stop_token_again_and_again)
 {
-  const curator::client client = connect (static_cast<Fixture *> (*state), {});
+  const curator::client client = connect (fixture, {});
   curator::lease hold = curator::mutex (client, "/cpp/tokens").acquire_lease ();
   const std::stop_token first = hold.stop_token ();
   assert_true (hold.stop_token () == first);
@@ -631,20 +605,16 @@ test_stop_token_again_and_again (void **state)
 #endif
 
 #if __cplusplus >= 202002L
-void
-test_designated_options (void **state)
+TEST (test_designated_options)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   const curator::client client =
       connect (fixture, { .session_timeout = 5s, .name_space = "twenty" });
   assert_true (client.session_timeout () == 5s);
 }
 #endif
 
-void
-test_callback_context (void **state)
+TEST (test_callback_context)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   const std::unique_ptr<GMainContext, void (*) (GMainContext *)> context (g_main_context_new (),
                                                                           g_main_context_unref);
   curator::client_options options;
@@ -662,10 +632,9 @@ test_callback_context (void **state)
   assert_true (ran == std::this_thread::get_id ());
 }
 
-void
-test_revocation (void **state)
+TEST (test_revocation)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/revoked");
   std::promise<void> asked;
   mutex.make_revocable ([&] { asked.set_value (); });
@@ -684,10 +653,8 @@ test_revocation (void **state)
   assert_true (which.get_future ().get ().native_handle () == permit.native_handle ());
 }
 
-void
-test_counters_and_trace (void **state)
+TEST (test_counters_and_trace)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   std::promise<std::pair<std::string, std::chrono::microseconds>> released;
   curator::client_options options;
   options.trace = [&] (const curator::trace_event &event) {
@@ -710,10 +677,8 @@ test_counters_and_trace (void **state)
   assert_true (duration.count () > 0);
 }
 
-void
-test_inspection (void **state)
+TEST (test_inspection)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::rw_lock lock (client, "/cpp/seen", curator::unlock_mode::wait, "label");
   const curator::lease hold = lock.writer ().acquire_lease ();
@@ -770,10 +735,8 @@ test_inspection (void **state)
   assert_true (curator::escape_name ("a\n") == "a\\x0a");
 }
 
-void
-test_fixed_node_lock (void **state)
+TEST (test_fixed_node_lock)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::fixed_node_lock lock (client, "/cpp/fixed/node");
   {
@@ -786,10 +749,9 @@ test_fixed_node_lock (void **state)
 }
 
 /* A semaphore of two, written as a driver: each of its functions is called. */
-void
-test_driver (void **state)
+TEST (test_driver)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   std::atomic<int> described (0);
   std::atomic<int> sorted (0);
   std::atomic<bool> throws (false);
@@ -837,10 +799,9 @@ test_driver (void **state)
 }
 
 /* A driver without a queue: its node has the name and the mode that it chose. */
-void
-test_driver_of_a_plain_node (void **state)
+TEST (test_driver_of_a_plain_node)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::lock_driver_functions functions;
   functions.creates_the_lock = [] (curator::node_request &request) {
     request.set_name ("plain");
@@ -855,10 +816,9 @@ test_driver_of_a_plain_node (void **state)
       [&] (auto timeout) { return lock.try_acquire_lease_for (timeout).has_value (); }, 50ms));
 }
 
-void
-test_leaders (void **state)
+TEST (test_leaders)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   std::promise<std::uint64_t> leads;
   std::promise<bool> stopped;
   curator::leader_selector selector (client, "/cpp/selector",
@@ -909,10 +869,9 @@ test_leaders (void **state)
 #ifdef __cpp_lib_jthread
 /* A leader that waits for a stop token: that of its cancellable is stopped by a close, that of its
  * lease by the end of the leadership. */
-void
-test_leader_with_stop_token (void **state)
+TEST (test_leader_with_stop_token)
 {
-  const curator::client client = connect (static_cast<Fixture *> (*state));
+  const curator::client client = connect (fixture);
   std::promise<void> leads;
   std::promise<std::stop_token> stopped;
   curator::leader_selector selector (
@@ -936,10 +895,9 @@ test_leader_with_stop_token (void **state)
 }
 #endif
 
-void
-test_versions_of_a_count (void **state)
+TEST (test_versions_of_a_count)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::shared_count count (client, "/cpp/versions", 7);
   assert_false (count.versioned ().has_value ());
   count.start ();
@@ -955,10 +913,9 @@ test_versions_of_a_count (void **state)
 }
 
 /* Handles of all kinds in containers, moved and swapped while a lock is held. */
-void
-test_moves (void **state)
+TEST (test_moves)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   std::vector<curator::mutex> locks;
   for (const char *path : { "/cpp/m0", "/cpp/m1", "/cpp/m2" })
     {
@@ -981,44 +938,4 @@ test_moves (void **state)
 }
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_unique_lock),
-    cmocka_unit_test (test_timeouts),
-    cmocka_unit_test (test_std_lock),
-    cmocka_unit_test (test_shared_lock),
-    cmocka_unit_test (test_release_without_waiting),
-    cmocka_unit_test (test_errors),
-    cmocka_unit_test (test_leases),
-    cmocka_unit_test (test_max_hold),
-    cmocka_unit_test (test_semaphore),
-    cmocka_unit_test (test_semaphore_mutex),
-    cmocka_unit_test (test_multi_lock),
-    cmocka_unit_test (test_acquire_async),
-    cmocka_unit_test (test_nothing_is_thrown_into_c),
-    cmocka_unit_test (test_retry_policy),
-    cmocka_unit_test (test_client_options),
-#if __cplusplus >= 202002L
-    cmocka_unit_test (test_designated_options),
-#endif
-    cmocka_unit_test (test_connection_errors),
-    cmocka_unit_test (test_end_of_a_hold),
-    cmocka_unit_test (test_callback_context),
-    cmocka_unit_test (test_revocation),
-    cmocka_unit_test (test_counters_and_trace),
-    cmocka_unit_test (test_inspection),
-    cmocka_unit_test (test_fixed_node_lock),
-    cmocka_unit_test (test_driver),
-    cmocka_unit_test (test_leaders),
-#ifdef __cpp_lib_jthread
-    cmocka_unit_test (test_leader_with_stop_token),
-    cmocka_unit_test (test_stop_token_again_and_again),
-#endif
-    cmocka_unit_test (test_driver_of_a_plain_node),
-    cmocka_unit_test (test_versions_of_a_count),
-    cmocka_unit_test (test_moves),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("cpp", fixture_start, fixture_stop)

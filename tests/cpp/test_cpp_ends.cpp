@@ -4,10 +4,6 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 extern "C"
 {
@@ -145,11 +141,10 @@ lead_and_leave (Fixture *fixture, end how)
   assert_no_residue (fixture, path.c_str (), LONG_MS);
 }
 
-void
-test_leader (void **state)
+TEST (test_leader)
 {
   for (const end how : ENDS)
-    lead_and_leave (static_cast<Fixture *> (*state), how);
+    lead_and_leave (fixture, how);
 }
 
 /* Each is granted, because what the one before it held has ended with it. */
@@ -179,11 +174,10 @@ acquire_and_leave (Fixture *fixture, end how)
   client.close ();
 }
 
-void
-test_callback_of_an_acquire (void **state)
+TEST (test_callback_of_an_acquire)
 {
   for (const end how : ENDS)
-    acquire_and_leave (static_cast<Fixture *> (*state), how);
+    acquire_and_leave (fixture, how);
 }
 
 /* Each kind of release, one after the other: the hold has ended all the same. */
@@ -217,11 +211,10 @@ release_and_leave (Fixture *fixture, end how)
   client.close ();
 }
 
-void
-test_callback_of_a_release (void **state)
+TEST (test_callback_of_a_release)
 {
   for (const end how : ENDS)
-    release_and_leave (static_cast<Fixture *> (*state), how);
+    release_and_leave (fixture, how);
 }
 
 /* The same for the acquire of a semaphore and for listeners of leases. */
@@ -252,11 +245,10 @@ grant_and_leave (Fixture *fixture, end how)
   client.close ();
 }
 
-void
-test_callbacks_of_a_hold (void **state)
+TEST (test_callbacks_of_a_hold)
 {
   for (const end how : ENDS)
-    grant_and_leave (static_cast<Fixture *> (*state), how);
+    grant_and_leave (fixture, how);
 }
 
 /* Each listener is called, and what it has captured is destroyed once, after the last call. */
@@ -284,18 +276,16 @@ listen_and_leave (Fixture *fixture, end how)
   await (left.destroyed, TIMES);
 }
 
-void
-test_state_listener (void **state)
+TEST (test_state_listener)
 {
   for (const end how : ENDS)
-    listen_and_leave (static_cast<Fixture *> (*state), how);
+    listen_and_leave (fixture, how);
 }
 
 /* A cancellation that the callback did not allow ends nothing. */
-void
-test_cancelled_callback_goes_on (void **state)
+TEST (test_cancelled_callback_goes_on)
 {
-  curator::client client (fixture_server (static_cast<Fixture *> (*state)), {});
+  curator::client client (fixture_server (fixture), {});
   std::atomic<int> survived = 0;
 
   for (int i = 0; i < TIMES; i++)
@@ -315,16 +305,4 @@ test_cancelled_callback_goes_on (void **state)
 }
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_leader),
-    cmocka_unit_test (test_callback_of_an_acquire),
-    cmocka_unit_test (test_callback_of_a_release),
-    cmocka_unit_test (test_callbacks_of_a_hold),
-    cmocka_unit_test (test_state_listener),
-    cmocka_unit_test (test_cancelled_callback_goes_on),
-  };
-  return cmocka_run_group_tests_name ("cpp_ends", tests, fixture_start, fixture_stop);
-}
+SUITE ("cpp_ends", fixture_start, fixture_stop)

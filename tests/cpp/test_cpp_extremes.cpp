@@ -6,11 +6,9 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
+#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
+#define SUITE_SETUP   fixture_heal
 extern "C"
 {
 #include "integration/fixture.h"
@@ -163,10 +161,8 @@ waits (Fixture *fixture, const char *path, const std::function<bool (GCancellabl
   return std::string (outcome.get ()) == "waits";
 }
 
-void
-test_time_points (void **state)
+TEST (test_time_points)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::client other = connect (fixture);
   curator::mutex held (client, "/extremes/held");
@@ -199,10 +195,8 @@ test_time_points (void **state)
 }
 
 /* Not earlier than that clock says, by another one. */
-void
-test_each_clock_is_awaited (void **state)
+TEST (test_each_clock_is_awaited)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   curator::client client = connect (fixture);
   curator::client other = connect (fixture);
   curator::mutex held (client, "/extremes/awaited");
@@ -239,10 +233,9 @@ test_each_clock_is_awaited (void **state)
 }
 
 /* Nothing is in the way, so that each of these returns at once. */
-void
-test_durations (void **state)
+TEST (test_durations)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/extremes/mutex");
   curator::semaphore semaphore (client, "/extremes/semaphore", 3);
   curator::leader_latch latch (client, "/extremes/latch");
@@ -292,8 +285,7 @@ check_sleep (const curator::retry_policy &policy, Unit time, int least_ms)
   assert_true (time > Unit::zero () || sleep->count () == least_ms);
 }
 
-void
-test_retry_policies (void **)
+TEST (test_retry_policies)
 {
   using policy = curator::retry_policy;
 
@@ -321,10 +313,9 @@ test_retry_policies (void **)
 }
 
 /* Start says whether it can be one. */
-void
-test_settings (void **state)
+TEST (test_settings)
 {
-  const char *server = fixture_server (static_cast<Fixture *> (*state));
+  const char *server = fixture_server (fixture);
 
   for_each_unit ([&] (auto *unit) {
     using unit_type = std::remove_pointer_t<decltype (unit)>;
@@ -343,10 +334,8 @@ test_settings (void **state)
 }
 
 /* A time that is no number is no time. */
-void
-test_not_a_number (void **state)
+TEST (test_not_a_number)
 {
-  auto *fixture = static_cast<Fixture *> (*state);
   const duration<double> time (std::nan (""));
   curator::client client = connect (fixture);
   curator::client other = connect (fixture);
@@ -364,11 +353,10 @@ test_not_a_number (void **state)
 }
 
 /* As somebody writes it who has not read that this call has no limit. */
-void
-test_a_limit_where_there_is_none (void **state)
+TEST (test_a_limit_where_there_is_none)
 {
-  curator::client client = connect (static_cast<Fixture *> (*state));
-  curator::client other = connect (static_cast<Fixture *> (*state));
+  curator::client client = connect (fixture);
+  curator::client other = connect (fixture);
   curator::mutex mutex (client, "/extremes/limit");
   curator::mutex waiter (other, "/extremes/limit");
   const curator::lease lease = mutex.acquire_lease (LONG);
@@ -385,17 +373,4 @@ test_a_limit_where_there_is_none (void **state)
 }
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_time_points),
-    cmocka_unit_test (test_each_clock_is_awaited),
-    cmocka_unit_test (test_durations),
-    cmocka_unit_test (test_retry_policies),
-    cmocka_unit_test (test_settings),
-    cmocka_unit_test (test_not_a_number),
-    cmocka_unit_test (test_a_limit_where_there_is_none),
-  };
-  return cmocka_run_group_tests_name ("cpp_extremes", tests, fixture_start, fixture_stop);
-}
+SUITE ("cpp_extremes", fixture_start, fixture_stop)

@@ -4,11 +4,9 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
+#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
+#define SUITE_SETUP   fixture_heal
 extern "C"
 {
 #include "integration/fixture.h"
@@ -377,21 +375,20 @@ check_closed (const operations<Handle> &all, Handle &handle)
 }
 
 curator::client
-connect (void **state)
+connect (Fixture *fixture)
 {
   curator::client_options options;
   options.session_timeout = 30s;
-  curator::client client (fixture_server (static_cast<Fixture *> (*state)), options);
+  curator::client client (fixture_server (fixture), options);
   client.start ();
   assert_true (client.block_until_connected (std::chrono::milliseconds (LONG_MS)));
   return client;
 }
 
-void
-test_clients_and_leases (void **state)
+TEST (test_clients_and_leases)
 {
-  check (of_client, [&] { return connect (state); });
-  curator::client client = connect (state);
+  check (of_client, [&] { return connect (fixture); });
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/misuse/lease");
   check (of_lease, [&] { return mutex.acquire_lease (); });
   curator::lease lease = mutex.acquire_lease ();
@@ -413,27 +410,26 @@ check_lock (curator::client &client, const operations<Lock> &all, Create &&creat
   check_closed (all, lock);
 }
 
-void
-test_locks (void **state)
+TEST (test_locks)
 {
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   check_lock (client, of_lock<curator::lockable> (), [&] {
     return curator::lockable (curator_mutex_new (client.native_handle (), "/misuse/any", nullptr));
   });
-  client = connect (state);
+  client = connect (fixture);
   check_lock (client, of_derived<curator::mutex> ("mutex::share"),
               [&] { return curator::mutex (client, "/misuse/mutex"); });
-  client = connect (state);
+  client = connect (fixture);
   check_lock (client, of_derived<curator::semaphore_mutex> ("semaphore_mutex::share", refused),
               [&] { return curator::semaphore_mutex (client, "/misuse/semaphore-mutex"); });
-  client = connect (state);
+  client = connect (fixture);
   check_lock (client, of_derived<curator::fixed_node_lock> ("fixed_node_lock::share"),
               [&] { return curator::fixed_node_lock (client, "/misuse/fixed"); });
-  client = connect (state);
+  client = connect (fixture);
   check_lock (client, of_derived<curator::multi_lock> ("multi_lock::share", refused), [&] {
     return curator::multi_lock (client, { "/misuse/multi-a", "/misuse/multi-b" });
   });
-  client = connect (state);
+  client = connect (fixture);
   check (of_rw_lock, [&] { return curator::rw_lock (client, "/misuse/rw"); });
   curator::rw_lock rw_lock (client, "/misuse/rw");
   client.close ();
@@ -441,8 +437,7 @@ test_locks (void **state)
 }
 
 /* In the background mode, too, and without a callback. */
-void
-test_unlock_of_empty_handles (void **)
+TEST (test_unlock_of_empty_handles)
 {
   curator::lockable background (nullptr, curator::unlock_mode::background);
   assert_true (outcome_of ([&] { background.unlock (); }) == critical);
@@ -454,8 +449,7 @@ test_unlock_of_empty_handles (void **)
 }
 
 /* A guard must not own a lock that is no lock. */
-void
-test_guards_of_empty_handles (void **)
+TEST (test_guards_of_empty_handles)
 {
   curator::mutex mutex;
   curator::rw_lock rw_lock;
@@ -466,10 +460,9 @@ test_guards_of_empty_handles (void **)
   assert_true (outcome_of ([&] { std::shared_lock hold (rw_lock); }) == logic);
 }
 
-void
-test_counts_and_semaphores (void **state)
+TEST (test_counts_and_semaphores)
 {
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   check (of_shared_count, [&] { return curator::shared_count (client, "/misuse/count", 1); });
   check (of_semaphore, [&] { return curator::semaphore (client, "/misuse/semaphore", 1); });
   curator::shared_count count (client, "/misuse/count", 1);
@@ -480,10 +473,9 @@ test_counts_and_semaphores (void **state)
   check_closed (of_semaphore, semaphore);
 }
 
-void
-test_leaders (void **state)
+TEST (test_leaders)
 {
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   const auto lead = [] (const curator::lease &, GCancellable *) {};
   check (of_leader_selector, [&] { return curator::leader_selector (client, "/misuse/a", lead); });
   check (of_leader_latch, [&] { return curator::leader_latch (client, "/misuse/b"); });
@@ -494,10 +486,9 @@ test_leaders (void **state)
   check_closed (of_leader_latch, latch);
 }
 
-void
-test_the_rest (void **state)
+TEST (test_the_rest)
 {
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   check (of_inspection, [&] { return curator::inspection (client, "/misuse"); });
   check (of_lock_driver, [] { return curator::lock_driver (curator::lock_driver_functions ()); });
   check (of_tls, [] { return curator::tls::with_system_cas (); });
@@ -557,13 +548,12 @@ const std::vector<creation> creations = {
   { "attempt_revoke", [] (auto &client, auto &path) { client.share ().attempt_revoke (path); } },
 };
 
-void
-test_creations (void **state)
+TEST (test_creations)
 {
   using namespace std::string_literals;
-  const curator::client client = connect (state);
+  const curator::client client = connect (fixture);
   const curator::client empty;
-  const char *server = fixture_server (static_cast<Fixture *> (*state));
+  const char *server = fixture_server (fixture);
   const curator::lock_driver driver ((curator::lock_driver_functions ()));
   const curator::lock_driver no_driver;
   const curator::shared_count no_count;
@@ -602,10 +592,9 @@ test_creations (void **state)
 
 /* A multi-lock without members: every way of acquiring it has an answer, and what a callback owns
  * is freed. */
-void
-test_multi_lock_without_members (void **state)
+TEST (test_multi_lock_without_members)
 {
-  const curator::client client = connect (state);
+  const curator::client client = connect (fixture);
   curator::multi_lock none (client, std::vector<std::string> ());
   curator::multi_lock nothing ({ none, none });
 
@@ -639,19 +628,4 @@ test_multi_lock_without_members (void **state)
 }
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_clients_and_leases),
-    cmocka_unit_test (test_locks),
-    cmocka_unit_test (test_unlock_of_empty_handles),
-    cmocka_unit_test (test_guards_of_empty_handles),
-    cmocka_unit_test (test_counts_and_semaphores),
-    cmocka_unit_test (test_leaders),
-    cmocka_unit_test (test_the_rest),
-    cmocka_unit_test (test_creations),
-    cmocka_unit_test (test_multi_lock_without_members),
-  };
-  return cmocka_run_group_tests (tests, fixture_start_slow, fixture_stop);
-}
+SUITE ("cpp_misuse", fixture_start_slow, fixture_stop)

@@ -4,14 +4,12 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
+#define SUITE_SETUP   fixture_heal
 extern "C"
 {
 #include "integration/fixture.h"
@@ -40,18 +38,17 @@ fails (const Result &result, CuratorError code)
 }
 
 curator::client
-connect (void **state)
+connect (Fixture *fixture)
 {
-  curator::client client (fixture_server (static_cast<Fixture *> (*state)));
+  curator::client client (fixture_server (fixture));
   assert_true (bool (client.start ()));
   assert_true (client.block_until_connected (LONG));
   return client;
 }
 
-void
-test_acquires_and_releases (void **state)
+TEST (test_acquires_and_releases)
 {
-  const curator::client client = connect (state);
+  const curator::client client = connect (fixture);
   curator::mutex mutex (client, "/quiet/mutex");
   {
     const std::unique_lock hold (mutex, LONG);
@@ -69,11 +66,10 @@ test_acquires_and_releases (void **state)
   assert_true (fails (mutex.release (), CURATOR_ERROR_NOT_OWNER));
 }
 
-void
-test_tries (void **state)
+TEST (test_tries)
 {
-  const curator::client client = connect (state);
-  const curator::client other = connect (state);
+  const curator::client client = connect (fixture);
+  const curator::client other = connect (fixture);
   curator::mutex mutex (client, "/quiet/tried");
   curator::mutex waiter (other, "/quiet/tried");
   curator::rw_lock pair (client, "/quiet/pair");
@@ -97,11 +93,10 @@ test_tries (void **state)
   assert_true (bool (empty));
 }
 
-void
-test_fails (void **state)
+TEST (test_fails)
 {
   const std::string with_nul ("/quiet\0/path", 12);
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   assert_true (
       fails (curator::make<curator::mutex> (client, "no slash"), CURATOR_ERROR_INVALID_ARGUMENT));
   assert_true (
@@ -121,10 +116,9 @@ test_fails (void **state)
   assert_true (!closed && fails (closed, CURATOR_ERROR_CLOSED));
 }
 
-void
-test_leads (void **state)
+TEST (test_leads)
 {
-  const curator::client client = connect (state);
+  const curator::client client = connect (fixture);
   curator::leader_latch latch (client, "/quiet/latch", "me");
   assert_true (bool (latch.start ()));
   assert_true (latch.try_await_for (LONG));
@@ -147,10 +141,9 @@ test_leads (void **state)
   changed.wait (hold, [&] { return terms > 0; });
 }
 
-void
-test_hears_of_failures_in_callbacks (void **state)
+TEST (test_hears_of_failures_in_callbacks)
 {
-  curator::client client = connect (state);
+  curator::client client = connect (fixture);
   curator::mutex mutex (client, "/quiet/async");
   std::mutex guard;
   std::condition_variable changed;
@@ -185,8 +178,7 @@ ends (Mistake &&mistake)
   assert_true (WIFSIGNALED (status));
 }
 
-void
-test_misuse_ends_the_program (void **)
+TEST (test_misuse_ends_the_program)
 {
   ends ([] { curator::retry_policy ().allow_retry (0, 1ms).reset (); });
   ends ([] { (void) curator::mutex ().try_lock ().error (); });
@@ -195,16 +187,4 @@ test_misuse_ends_the_program (void **)
 
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_misuse_ends_the_program),
-    cmocka_unit_test (test_acquires_and_releases),
-    cmocka_unit_test (test_tries),
-    cmocka_unit_test (test_fails),
-    cmocka_unit_test (test_leads),
-    cmocka_unit_test (test_hears_of_failures_in_callbacks),
-  };
-  return cmocka_run_group_tests_name ("cpp_without_exceptions", tests, fixture_start, fixture_stop);
-}
+SUITE ("cpp_without_exceptions", fixture_start, fixture_stop)

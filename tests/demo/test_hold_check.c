@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hold_check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/suite.h"
 
 static void
 add (HoldCheck *check, gint64 granted_ns, gint64 released_ns, guint64 token)
@@ -16,8 +11,7 @@ add (HoldCheck *check, gint64 granted_ns, gint64 released_ns, guint64 token)
   hold_check_add (check, &hold);
 }
 
-static void
-no_holds_are_no_violation (void **state)
+TEST (no_holds_are_no_violation)
 {
   g_autoptr (HoldCheck) check = hold_check_new ();
   HoldVerdict verdict = hold_check_get_verdict (check);
@@ -26,8 +20,7 @@ no_holds_are_no_violation (void **state)
   assert_int_equal (verdict.token_errors, 0);
 }
 
-static void
-holds_may_touch_and_come_late (void **state)
+TEST (holds_may_touch_and_come_late)
 {
   g_autoptr (HoldCheck) check = hold_check_new ();
   guint n;
@@ -45,8 +38,7 @@ holds_may_touch_and_come_late (void **state)
   assert_int_equal (holds[2].token, 7);
 }
 
-static void
-an_overlap_by_a_nanosecond_counts (void **state)
+TEST (an_overlap_by_a_nanosecond_counts)
 {
   g_autoptr (HoldCheck) check = hold_check_new ();
 
@@ -55,8 +47,7 @@ an_overlap_by_a_nanosecond_counts (void **state)
   assert_int_equal (hold_check_get_verdict (check).overlaps, 1);
 }
 
-static void
-a_long_hold_overlaps_all_within_it (void **state)
+TEST (a_long_hold_overlaps_all_within_it)
 {
   g_autoptr (HoldCheck) check = hold_check_new ();
 
@@ -67,8 +58,7 @@ a_long_hold_overlaps_all_within_it (void **state)
   assert_int_equal (hold_check_get_verdict (check).overlaps, 2);
 }
 
-static void
-tokens_must_rise (void **state)
+TEST (tokens_must_rise)
 {
   g_autoptr (HoldCheck) check = hold_check_new ();
 
@@ -79,16 +69,4 @@ tokens_must_rise (void **state)
   assert_int_equal (hold_check_get_verdict (check).token_errors, 2);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (no_holds_are_no_violation),
-    cmocka_unit_test (holds_may_touch_and_come_late),
-    cmocka_unit_test (an_overlap_by_a_nanosecond_counts),
-    cmocka_unit_test (a_long_hold_overlaps_all_within_it),
-    cmocka_unit_test (tokens_must_rise),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("hold check", NULL, NULL)

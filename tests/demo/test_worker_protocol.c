@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "protocol.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "support/suite.h"
 
-#include <cmocka.h>
-
-static void
-a_grant_has_thread_time_node_and_token (void **state)
+TEST (a_grant_has_thread_time_node_and_token)
 {
   g_auto (WorkerEvent) event = { .type = WORKER_ERROR };
 
@@ -22,8 +16,7 @@ a_grant_has_thread_time_node_and_token (void **state)
   assert_int_equal (event.token, G_GUINT64_CONSTANT (4294967312));
 }
 
-static void
-the_short_events_are_known (void **state)
+TEST (the_short_events_are_known)
 {
   WorkerEvent event;
 
@@ -36,8 +29,7 @@ the_short_events_are_known (void **state)
   assert_int_equal (event.type, WORKER_DONE);
 }
 
-static void
-an_error_keeps_its_words (void **state)
+TEST (an_error_keeps_its_words)
 {
   g_auto (WorkerEvent) event = { .type = WORKER_DONE };
 
@@ -46,8 +38,7 @@ an_error_keeps_its_words (void **state)
   assert_string_equal (event.text, "no connection to 127.0.0.1");
 }
 
-static void
-anything_else_is_refused (void **state)
+TEST (anything_else_is_refused)
 {
   const char *const lines[] = { "",
                                 "HELLO",
@@ -71,15 +62,4 @@ anything_else_is_refused (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (a_grant_has_thread_time_node_and_token),
-    cmocka_unit_test (the_short_events_are_known),
-    cmocka_unit_test (an_error_keeps_its_words),
-    cmocka_unit_test (anything_else_is_refused),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("worker protocol", NULL, NULL)

@@ -11,14 +11,9 @@
 #include "resource.h"
 #include "security.h"
 #include "support/recorder.h"
+#include "support/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
-
-#include <cmocka.h>
 
 #define LAB_PATIENCE_MS 60000 /* for events that must happen, without a promised bound */
 #define LAB_TICK_MS     500

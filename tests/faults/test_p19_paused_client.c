@@ -2,6 +2,8 @@
  * stop, too, see test_stopped_clocks.c. It cannot notice the loss while it is stopped, but the first check after it resumes reports the
  * loss. A write without a check is refused by a resource that compares tokens, and corrupts one
  * that does not. */
+#define SUITE_FIXTURE ZkServer *server
+#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
@@ -81,10 +83,8 @@ go_on (Lab *lab, Duel *duel)
   assert_true (!was_granted || sample.timeout_ms == 0);
 }
 
-static void
-test_p19_paused_client (void **state)
+TEST (test_p19_paused_client)
 {
-  ZkServer *server = *state;
   Lab *lab = lab_new ("test_p19_paused_client");
   Duel duels[N_PAUSES];
   for (guint i = 0; i < N_PAUSES; i++)
@@ -127,9 +127,4 @@ test_p19_paused_client (void **state)
   lab_finish (lab);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p19_paused_client) };
-  return cmocka_run_group_tests_name ("P19", tests, lab_start, lab_stop);
-}
+SUITE ("P19", lab_start, lab_stop)

@@ -1,5 +1,7 @@
 /* P20: the path between a holder and its server goes silent, in both directions or one, or becomes
  * slow. The holder's own clock reports the loss before the server grants the lock to another. */
+#define SUITE_FIXTURE ZkServer *server
+#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/proxy.h"
 #include "support/waiting.h"
@@ -22,10 +24,8 @@ static const Path PATHS[] = {
 };
 #define N_PATHS ((int) G_N_ELEMENTS (PATHS))
 
-static void
-test_p20_path (void **state)
+TEST (test_p20_path)
 {
-  ZkServer *server = *state;
   Lab *lab = lab_new ("test_p20_path");
   Proxy *proxies[G_N_ELEMENTS (PATHS)];
   Duel duels[G_N_ELEMENTS (PATHS)];
@@ -63,9 +63,4 @@ test_p20_path (void **state)
     proxy_free (proxies[i]);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p20_path) };
-  return cmocka_run_group_tests_name ("P20", tests, lab_start, lab_stop);
-}
+SUITE ("P20", lab_start, lab_stop)

@@ -1,6 +1,8 @@
 /* P20 through the secure channel: a holder that is connected over TLS, or has logged in with DIGEST-MD5,
  * is cut off or stopped. The channel's threads and buffers are between the client and the server, but
  * its clock reports the loss before the server grants the lock to another. */
+#define SUITE_FIXTURE ZkServer *server
+#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/waiting.h"
 
@@ -29,10 +31,8 @@ begin (Lab *lab, const Fault *fault, Proxy *proxy, Duel *duel)
     lab_stop_holder (lab, duel->a);
 }
 
-static void
-test_p20_secured (void **state)
+TEST (test_p20_secured)
 {
-  ZkServer *server = *state;
   Lab *lab = lab_new ("test_p20_secured");
   Proxy *proxies[G_N_ELEMENTS (FAULTS)];
   Duel duels[G_N_ELEMENTS (FAULTS)];
@@ -61,9 +61,4 @@ test_p20_secured (void **state)
     proxy_free (proxies[i]);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p20_secured) };
-  return cmocka_run_group_tests_name ("P20, secured", tests, lab_start_secured, lab_stop);
-}
+SUITE ("P20, secured", lab_start_secured, lab_stop)

@@ -1,6 +1,8 @@
 /* P20: servers that freeze, restart one after the other, or reach each other late or one way only.
  * Some faults cost a hold and some do not; a holder always knows of a loss before another is
  * granted the lock. */
+#define SUITE_FIXTURE Scene *scene
+#define SUITE_SETUP   NULL
 #include "ensemble.h"
 #include "support/waiting.h"
 
@@ -49,23 +51,20 @@ freeze_leader (Scene *scene, double pause, const char *const names[N_PLACES])
   finish (scene, duels);
 }
 
-static void
-test_p20_leader_frozen (void **state)
+TEST (test_p20_leader_frozen)
 {
   static const char *const names[][N_PLACES] = {
     { "leader frozen 0.3 T, at it", "leader frozen 0.3 T" },
     { "leader frozen 0.9 T, at it", "leader frozen 0.9 T" },
     { "leader frozen 1.5 T, at it", "leader frozen 1.5 T" }
   };
-  freeze_leader (*state, 0.3, names[0]);
-  freeze_leader (*state, 0.9, names[1]);
-  freeze_leader (*state, 1.5, names[2]);
+  freeze_leader (scene, 0.3, names[0]);
+  freeze_leader (scene, 0.9, names[1]);
+  freeze_leader (scene, 1.5, names[2]);
 }
 
-static void
-test_p20_all_frozen (void **state)
+TEST (test_p20_all_frozen)
 {
-  Scene *scene = *state;
   static const char *const names[N_PLACES] = { "all frozen, at the leader", "all frozen" };
   Duel duels[N_PLACES];
   begin (scene, names, duels, lab_wait_leader (scene->ensemble));
@@ -79,10 +78,8 @@ test_p20_all_frozen (void **state)
   assert_true (duels[1].lost);
 }
 
-static void
-test_p20_slow_and_mute (void **state)
+TEST (test_p20_slow_and_mute)
 {
-  Scene *scene = *state;
   static const char *const names[N_PLACES] = { "members slow, at the leader", "members slow" };
   static const char *const mute_names[N_PLACES] = { "follower mute, at the leader",
                                                     "follower mute" };
@@ -106,10 +103,8 @@ test_p20_slow_and_mute (void **state)
 }
 
 /* Holders that know all servers reconnect to the next one. */
-static void
-test_p20_rolling_restart (void **state)
+TEST (test_p20_rolling_restart)
 {
-  Scene *scene = *state;
   lab_wait_leader (scene->ensemble);
   Duel duel = { .name = "rolling restart",
                 .lock = scene->next_lock++,
@@ -146,14 +141,4 @@ stop (void **state)
   return good ? 0 : -1;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_p20_leader_frozen),
-    cmocka_unit_test (test_p20_all_frozen),
-    cmocka_unit_test (test_p20_slow_and_mute),
-    cmocka_unit_test (test_p20_rolling_restart),
-  };
-  return cmocka_run_group_tests_name ("P20, servers", tests, start, stop);
-}
+SUITE ("P20, servers", start, stop)

@@ -38,24 +38,16 @@ run_cut_off (int sync_limit, gboolean with_control)
   zk_ensemble_stop (ensemble);
 }
 
-static void
-test_p21_follower_cut_off (void **state)
+TEST (test_p21_follower_cut_off)
 {
   run_cut_off (LAB_SYNC_LATE, TRUE);
 }
 
 /* It gives up sooner than the session timeout: it closes its connections before the session
  * expires. */
-static void
-test_p21_follower_gives_up (void **state)
+TEST (test_p21_follower_gives_up)
 {
   run_cut_off (LAB_SYNC_EARLY, FALSE);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p21_follower_cut_off),
-                                      cmocka_unit_test (test_p21_follower_gives_up) };
-  return cmocka_run_group_tests_name ("P21, follower", tests, NULL, NULL);
-}
+SUITE ("P21, follower", NULL, NULL)

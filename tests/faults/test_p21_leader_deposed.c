@@ -2,6 +2,8 @@
  * silence and still believes that it leads. A client of the old leader must know that its hold is
  * over before the new leader expires its session. Java Curator, in the same run at the same server,
  * is the control. */
+#define SUITE_FIXTURE ZkEnsemble *ensemble
+#define SUITE_SETUP   NULL
 #include "ensemble.h"
 
 /* No lock can be granted until the followers have a leader. On a busy machine the old leader may
@@ -41,13 +43,12 @@ depose (Lab *lab, ZkEnsemble *ensemble, guint round)
   return TRUE;
 }
 
-static void
-test_p21_leader_deposed (void **state)
+TEST (test_p21_leader_deposed)
 {
   Lab *lab = lab_new ("test_p21_leader_deposed");
   gboolean seen = FALSE;
   for (guint round = 0; round < ROUNDS && !seen; round++)
-    seen = depose (lab, *state, round);
+    seen = depose (lab, ensemble, round);
   assert_true (seen);
   lab_finish (lab);
 }
@@ -66,9 +67,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p21_leader_deposed) };
-  return cmocka_run_group_tests_name ("P21, leader", tests, start, stop);
-}
+SUITE ("P21, leader", start, stop)

@@ -4,6 +4,8 @@
  * One client follows the configuration. The others are told of each new list: in clear text, and through TLS
  * with SASL. "cons" of the servers, or the kernel, says which of them a session is connected to.
  */
+#define SUITE_FIXTURE Ensemble *ensemble
+#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "security.h"
 
@@ -275,11 +277,8 @@ check_holders (Ensemble *ensemble, const char *when)
 
 /* --- tests ------------------------------------------------------------------------------------- */
 
-static void
-test_one_by_one (void **state)
+TEST (test_one_by_one)
 {
-  Ensemble *ensemble = *state;
-
   for (int i = 0; i < N_MEMBERS; i++)
     {
       Member old = ensemble->members[i];
@@ -294,10 +293,8 @@ test_one_by_one (void **state)
     }
 }
 
-static void
-test_all_at_once (void **state)
+TEST (test_all_at_once)
 {
-  Ensemble *ensemble = *state;
   Member joiners[N_MEMBERS];
   Member old[N_MEMBERS];
 
@@ -318,10 +315,8 @@ test_all_at_once (void **state)
 }
 
 /* Refused, and nothing has changed: the client is served as before. */
-static void
-test_bad_lists (void **state)
+TEST (test_bad_lists)
 {
-  Ensemble *ensemble = *state;
   static const char *const bad[] = { "",          "a:0",     ":1",   "a,b c",   "127.0.0.1:1/app",
                                      "tls://a:1", "ssl://a", "a:1,", "a,,b",    "::1:2181",
                                      "a b",       "a:x",     "/",    "a:65536", "10.1" };
@@ -379,13 +374,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_bad_lists),
-    cmocka_unit_test (test_one_by_one),
-    cmocka_unit_test (test_all_at_once),
-  };
-  return cmocka_run_group_tests (tests, start, stop);
-}
+SUITE ("replaced servers", start, stop)

@@ -5,28 +5,25 @@
  * the next holder; where nobody does, it believes until its own clock says so, and the table shows for how long.
  * Through the pause and after it the network of the guest is silent: an answer would tell it sooner.
  */
+#define SUITE_FIXTURE ZkServer *server
+#define SUITE_SETUP   NULL
 #include "machine_sleep.h"
 #include "support/metronome.h"
 #include "support/proxy.h"
 #include "support/raw_zk.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
 #include "curator/curator.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define SESSION_MS  8000
 #define PATIENCE_MS 60000
@@ -388,10 +385,8 @@ end_case (Case *c)
   assert_true (WIFEXITED (status) && WEXITSTATUS (status) == 0);
 }
 
-static void
-test_p38_stopped_clocks (void **state)
+TEST (test_p38_stopped_clocks)
 {
-  ZkServer *server = *state;
   GThread *players[G_N_ELEMENTS (cases)];
   GThread *next[G_N_ELEMENTS (cases)];
   observer.server = server;
@@ -453,9 +448,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_p38_stopped_clocks) };
-  return cmocka_run_group_tests_name ("P38", tests, start, stop);
-}
+SUITE ("P38", start, stop)

@@ -69,6 +69,8 @@ int
 fixture_heal (void **state)
 {
   Fixture *fixture = *state;
+  if (fixture == NULL)
+    return 0;
   zk_server_thaw (fixture->server);
   proxy_disarm (fixture->proxy);
   proxy_forget_sessions (fixture->proxy, FALSE);

@@ -41,8 +41,11 @@ int fixture_stop (void **state);
 int fixture_heal (void **state);
 #define heal_and_test(function) cmocka_unit_test_setup (function, fixture_heal)
 
+/* A suite with servers of its own defines both before. */
+#ifndef SUITE_FIXTURE
 #define SUITE_FIXTURE Fixture *fixture
 #define SUITE_SETUP   fixture_heal
+#endif
 #include "support/suite.h"
 
 const char *fixture_server (Fixture *fixture); /* addresses */

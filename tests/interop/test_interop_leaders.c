@@ -9,21 +9,18 @@
  * A short run has a few changes of leader and one kill of each language. CURATOR_LEADER_CHANGES sets
  * how many changes of leader each election has, with random kills and cuts; CURATOR_LEADER_SEED the
  * seed. */
+#define SUITE_FIXTURE Servers *servers
+#define SUITE_SETUP   NULL
 #include "support/proxy.h"
 #include "support/raw_zk.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define LONG_MS       60000
 #define SESSION_MS    4000
@@ -664,12 +661,11 @@ election_free (Election *election)
 }
 
 /* Both elections at once, so that one goes on while the other one waits for the end of sessions. */
-static void
-test_elections (void **state)
+TEST (test_elections)
 {
   const int wanted = (int) number_from ("CURATOR_LEADER_CHANGES", 0);
-  Election *elections[] = { election_new (*state, "/interop/selector", FALSE),
-                            election_new (*state, "/interop/latch", TRUE) };
+  Election *elections[] = { election_new (servers, "/interop/selector", FALSE),
+                            election_new (servers, "/interop/latch", TRUE) };
   for (int i = 0; i < 2; i++)
     {
       election_begin (elections[i]);
@@ -717,9 +713,4 @@ stop_servers (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_elections) };
-  return cmocka_run_group_tests_name ("interop: leaders", tests, start_servers, stop_servers);
-}
+SUITE ("interop: leaders", start_servers, stop_servers)

@@ -1,20 +1,17 @@
 /* Revocation between the languages: C requests it of a holder in Java, Java of holders in C. */
+#define SUITE_FIXTURE Fixture *fixture
+#define SUITE_SETUP   NULL
 #include "support/held_lease.h"
 #include "support/process.h"
 #include "support/raw_zk.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
 #include <curator/curator.h>
 #include <glib/gstdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define LONG_MS 30000
 
@@ -107,10 +104,8 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   check (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
-static void
-test_c_asks_java (void **state)
+TEST (test_c_asks_java)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) mutex = curator_mutex_new (fixture->client, "/ask/mutex", &error);
   g_autoptr (CuratorRwLock) rw_lock =
@@ -140,10 +135,8 @@ is_positive (gpointer counter)
 
 /* Java requests a mutex and a lease of a semaphore; each listener is called once. One JVM requests
  * both, because its start takes longest. */
-static void
-test_java_asks_c (void **state)
+TEST (test_java_asks_c)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int mutex_asked = 0;
   int lease_asked = 0;
@@ -170,10 +163,8 @@ test_java_asks_c (void **state)
 }
 
 /* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed request. */
-static void
-test_compressed (void **state)
+TEST (test_compressed)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   int asked = 0;
   g_autoptr (CuratorClient) client = curator_client_new (zk_server_address (fixture->server), NULL);
@@ -218,13 +209,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_c_asks_java),
-    cmocka_unit_test (test_java_asks_c),
-    cmocka_unit_test (test_compressed),
-  };
-  return cmocka_run_group_tests_name ("interop: revocation", tests, start, stop);
-}
+SUITE ("interop: revocation", start, stop)

@@ -138,13 +138,11 @@ contend (Secured *secured, const Contested *what, Means means, int total)
                  each * N_THREADS, what->name);
 }
 
-static void
-test_every_recipe (void **state)
+TEST (test_every_recipe)
 {
   const char *given = g_getenv (TOTAL_VARIABLE);
   const int total = given != NULL ? (int) g_ascii_strtoll (given, NULL, 10) : SHORT_TOTAL;
   const Means all[] = { BY_TLS, BY_SASL, BY_TLS | BY_SASL };
-  Secured *secured = *state;
 
   g_autofree char *classpath = g_strconcat (CONTEST_CLASSPATH, zk_netty_classpath (), NULL);
   assert_true (total > 0);
@@ -160,10 +158,4 @@ test_every_recipe (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { secure_test (test_every_recipe) };
-  return cmocka_run_group_tests_name ("interop: secured ensemble", tests, secured_start,
-                                      secured_stop);
-}
+SUITE ("interop: secured ensemble", secured_start, secured_stop)

@@ -42,11 +42,29 @@ suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop)
     suite_add (#test, (function), (setup));                                                        \
   }
 
+#ifdef __cplusplus
+extern "C++"
+{
+  struct SuiteState
+  {
+    void *state;
+    template <class Fixture> operator Fixture * () const { return static_cast<Fixture *> (state); }
+  };
+}
+#define SUITE_STATE(state)                                                                         \
+  SuiteState                                                                                       \
+  {                                                                                                \
+    state                                                                                          \
+  }
+#else
+#define SUITE_STATE(state) (state)
+#endif
+
 #define TEST(name)                                                                                 \
   static void name (SUITE_FIXTURE);                                                                \
   static void name##_with (void **state)                                                           \
   {                                                                                                \
-    name (*state);                                                                                 \
+    name (SUITE_STATE (*state));                                                                   \
   }                                                                                                \
   SUITE_ADD (name, name##_with, SUITE_SETUP)                                                       \
   static void name (SUITE_FIXTURE)

@@ -1,16 +1,13 @@
 /* The links between the members of an ensemble: a cut affects both ports, and heals. */
+#define SUITE_FIXTURE ZkEnsemble *ensemble
+#define SUITE_SETUP   NULL
 #include "raw_zk.h"
 #include "support/four_letter.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 60000
 
@@ -64,10 +61,8 @@ assert_writable (ZkEnsemble *ensemble, int member, const char *path)
   raw_zk_close (raw);
 }
 
-static void
-test_silence_and_refusal (void **state)
+TEST (test_silence_and_refusal)
 {
-  ZkEnsemble *ensemble = *state;
   ZkLinks *links = zk_ensemble_links (ensemble);
   const int leader = zk_ensemble_leader (ensemble);
   const int follower = (leader + 1) % 3;
@@ -88,10 +83,8 @@ test_silence_and_refusal (void **state)
   assert_true (becomes (ensemble, leader, "follower"));
 }
 
-static void
-test_restart_through_links (void **state)
+TEST (test_restart_through_links)
 {
-  ZkEnsemble *ensemble = *state;
   for (int i = 0; i < 3; i++)
     {
       zk_server_kill (zk_ensemble_server (ensemble, i));
@@ -100,10 +93,8 @@ test_restart_through_links (void **state)
     }
 }
 
-static void
-test_mute_and_slow (void **state)
+TEST (test_mute_and_slow)
 {
-  ZkEnsemble *ensemble = *state;
   ZkLinks *links = zk_ensemble_links (ensemble);
   const int leader = zk_ensemble_leader (ensemble);
   const int follower = (leader + 1) % 3;
@@ -138,13 +129,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_silence_and_refusal),
-    cmocka_unit_test (test_restart_through_links),
-    cmocka_unit_test (test_mute_and_slow),
-  };
-  return cmocka_run_group_tests_name ("links", tests, start, stop);
-}
+SUITE ("links", start, stop)

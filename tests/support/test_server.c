@@ -3,19 +3,13 @@
 #include "raw_zk.h"
 #include "support/expire.h"
 #include "support/four_letter.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-static void
-test_data_survives_restart (void **state)
+TEST (test_data_survives_restart)
 {
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (server);
@@ -39,8 +33,7 @@ test_data_survives_restart (void **state)
   assert_false (g_file_test (dir, G_FILE_TEST_EXISTS));
 }
 
-static void
-test_empty_containers_are_deleted (void **state)
+TEST (test_empty_containers_are_deleted)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
@@ -54,8 +47,7 @@ test_empty_containers_are_deleted (void **state)
 }
 
 /* An ephemeral node, its session, a watch and packets, read by four-letter words. */
-static void
-test_four_letter_words (void **state)
+TEST (test_four_letter_words)
 {
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
@@ -94,8 +86,7 @@ test_four_letter_words (void **state)
 }
 
 /* Names that a foreign client can create: libzookeeper refuses some, the server others. */
-static void
-test_strange_names (void **state)
+TEST (test_strange_names)
 {
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
@@ -113,8 +104,7 @@ test_strange_names (void **state)
   zk_server_stop (server);
 }
 
-static void
-test_ensemble_fails_over (void **state)
+TEST (test_ensemble_fails_over)
 {
   ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
@@ -145,8 +135,7 @@ is_not_listed (gpointer data)
   return four_letter_session_alive (listed->address, listed->session) == 0;
 }
 
-static void
-test_expire_through_proxy (void **state)
+TEST (test_expire_through_proxy)
 {
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
@@ -193,8 +182,7 @@ thaw_later (gpointer server)
 }
 
 /* A wait prints a log only if it was in vain. */
-static void
-test_a_wait_that_succeeds_is_silent (void **state)
+TEST (test_a_wait_that_succeeds_is_silent)
 {
   ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
@@ -222,17 +210,4 @@ check_server (void **state)
   return zk_server_available () ? 0 : -1;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_data_survives_restart),
-    cmocka_unit_test (test_empty_containers_are_deleted),
-    cmocka_unit_test (test_four_letter_words),
-    cmocka_unit_test (test_strange_names),
-    cmocka_unit_test (test_ensemble_fails_over),
-    cmocka_unit_test (test_a_wait_that_succeeds_is_silent),
-    cmocka_unit_test (test_expire_through_proxy),
-  };
-  return cmocka_run_group_tests_name ("server", tests, check_server, NULL);
-}
+SUITE ("server", check_server, NULL)

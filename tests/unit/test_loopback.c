@@ -182,8 +182,7 @@ come_among (guint n_before, guint n_behind, char what, gboolean turns_between)
   close (fd);
 }
 
-static void
-test_our_own_is_served (void **state)
+TEST (test_our_own_is_served)
 {
   static const guint numbers[] = { 0, 1, 15, 16, 17, 100 };
   static const char kinds[] = { STAYS, LEAVES, TALKS };
@@ -203,8 +202,7 @@ test_our_own_is_served (void **state)
 }
 
 /* Without a place for each: the oldest leaves. */
-static void
-test_our_own_displace_each_other (void **state)
+TEST (test_our_own_displace_each_other)
 {
   int fds[CURATOR_LOOPBACK_GUESTS + 1];
   char byte;
@@ -221,12 +219,4 @@ test_our_own_displace_each_other (void **state)
   turn ();
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_our_own_is_served),
-    cmocka_unit_test (test_our_own_displace_each_other),
-  };
-  return cmocka_run_group_tests_name ("loopback", tests, start, stop);
-}
+SUITE ("loopback", start, stop)

@@ -646,22 +646,20 @@ assert_all_good (GPtrArray *stages)
     }
 }
 
-static void
-test_ends (void **state)
+TEST (test_ends)
 {
   g_autoptr (GPtrArray) stages = g_ptr_array_new ();
   for (End end = 0; end < N_ENDS; end++)
     {
-      g_ptr_array_add (stages, stage_start (*state, &(Stage){ .end = end }));
+      g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end }));
 #ifndef __SANITIZE_THREAD__ /* does not see the mutex of a GMainContext, which GLib does not instrument */
-      g_ptr_array_add (stages, stage_start (*state, &(Stage){ .end = end, .has_context = TRUE }));
+      g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end, .has_context = TRUE }));
 #endif
     }
   assert_all_good (stages);
 }
 
-static void
-test_blocked (void **state)
+TEST (test_blocked)
 {
   g_autoptr (GPtrArray) stages = g_ptr_array_new ();
   for (guint i = 0; i < n_user_codes; i++)
@@ -671,7 +669,7 @@ test_blocked (void **state)
           const Stage pattern = { .end = END_IN_FLIGHT,
                                   .blocks = user_codes[i].function,
                                   .blocking_kind = user_codes[i].kinds[k] };
-          g_ptr_array_add (stages, stage_start (*state, &pattern));
+          g_ptr_array_add (stages, stage_start (fixture, &pattern));
         }
     }
   print_message ("%u functions block for %d ms each\n", stages->len, BLOCK_MS);
@@ -679,12 +677,11 @@ test_blocked (void **state)
 }
 
 /* A call that fails leaves the data to its caller. */
-static void
-test_failed_call (void **state)
+TEST (test_failed_call)
 {
   Stage stage = { .fault = NULL };
   Registration registration = { .code = user_codes, .world = &stage.objects };
-  g_autoptr (CuratorClient) client = client_new (fixture_server (*state));
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autoptr (CuratorLock) multi = curator_multi_lock_new (NULL, 0);
   g_autoptr (GError) error = NULL;
 
@@ -700,18 +697,12 @@ test_failed_call (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_ends),
-    heal_and_test (test_blocked),
-    heal_and_test (test_failed_call),
-  };
   /* Where GIO's functions would call back. */
   g_autoptr (GMainContext) context = g_main_context_new ();
 
   is_programs = TRUE;
   g_main_context_push_thread_default (context);
-  const int n_failed =
-      cmocka_run_group_tests_name ("user_code", tests, fixture_start, fixture_stop);
+  const int n_failed = suite_run ("user_code", fixture_start, fixture_stop);
   const gboolean is_used = g_main_context_pending (context);
   g_main_context_pop_thread_default (context);
   return n_failed + (is_used ? 1 : 0);

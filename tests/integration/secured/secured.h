@@ -2,6 +2,10 @@
 #ifndef CURATOR_TEST_SECURED_H
 #define CURATOR_TEST_SECURED_H
 
+#ifndef SUITE_FIXTURE
+#define SUITE_FIXTURE Secured *secured
+#define SUITE_SETUP   secured_heal
+#endif
 #include "integration/fixture.h"
 
 #define KEY_PASSWORD  "open sesame"

@@ -1,4 +1,6 @@
 /* Before the login: bytes of somebody in between, and a server that knows no secret. */
+#define SUITE_FIXTURE Realm *realm
+#define SUITE_SETUP   NULL
 #include "meddler.h"
 #include "realm.h"
 #include "secured.h"
@@ -16,10 +18,8 @@ kerberos_client (const char *server)
   return client;
 }
 
-static void
-test_unchanged_login (void **state)
+TEST (test_unchanged_login)
 {
-  Realm *realm = *state;
   g_autoptr (Meddler) meddler = meddler_new (zk_server_address (realm->server), N_ANSWERS, 0);
   g_autoptr (CuratorClient) client = kerberos_client (meddler_address (meddler));
 
@@ -29,10 +29,8 @@ test_unchanged_login (void **state)
   curator_client_close (client);
 }
 
-static void
-test_added_bytes (void **state)
+TEST (test_added_bytes)
 {
-  Realm *realm = *state;
   /* The client reads at most 64 KB at once, with an answer of 20 to 24 bytes in front. */
   const gsize sizes[] = { 1, 41, 65471, 65512, 65516, 65536, 200000 };
 
@@ -96,10 +94,8 @@ assert_unmasked (GByteArray *response, gboolean by_kerberos, CuratorConnectError
 }
 
 /* Neither password nor keytab: whatever it says, nobody is connected to it. */
-static void
-test_server_without_secret (void **state)
+TEST (test_server_without_secret)
 {
-  Realm *realm = *state;
   const gint64 sessions[] = { 0, 7, -1, G_MAXINT64, G_MININT64 };
   const gint32 timeouts[] = { 0, -1, 1, 10000, G_MAXINT32, G_MININT32 };
 
@@ -125,11 +121,8 @@ test_server_without_secret (void **state)
 }
 
 /* The same of a wrong size. */
-static void
-test_server_of_another_protocol (void **state)
+TEST (test_server_of_another_protocol)
 {
-  Realm *realm = *state;
-
   assert_true (realm_log_in (realm));
   for (gint32 length = 0; length < 40; length++)
     {
@@ -141,10 +134,8 @@ test_server_of_another_protocol (void **state)
 }
 
 /* The server's own word that a session has ended comes before a login, and reaches libzookeeper. */
-static void
-test_end_of_a_session (void **state)
+TEST (test_end_of_a_session)
 {
-  Realm *realm = *state;
   const char *server = zk_server_address (realm->server);
   Proxy *proxy = proxy_new (server);
   g_autoptr (CuratorClient) client = kerberos_client (proxy_address (proxy));
@@ -161,15 +152,4 @@ test_end_of_a_session (void **state)
   proxy_free (proxy);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_unchanged_login),
-    cmocka_unit_test (test_added_bytes),
-    cmocka_unit_test (test_server_without_secret),
-    cmocka_unit_test (test_server_of_another_protocol),
-    cmocka_unit_test (test_end_of_a_session),
-  };
-  return cmocka_run_group_tests_name ("impostor", tests, realm_start, realm_stop);
-}
+SUITE ("impostor", realm_start, realm_stop)

@@ -4,6 +4,8 @@
  *
  * A sample by default; all of it with CURATOR_TEST_ADVERSARY=all.
  */
+#define SUITE_FIXTURE Realm *realm
+#define SUITE_SETUP   NULL
 #include "login_lab.h"
 #include "realm.h"
 #include "secured.h"
@@ -343,8 +345,7 @@ learn_flight (LoginCarrier carrier, guint flight)
   return bytes->len;
 }
 
-static void
-test_handshake (void **state)
+TEST (test_handshake)
 {
   /* The second flight of TLS 1.3 has tickets, which nobody waits for. */
   for (LoginCarrier carrier = LOGIN_TLS13; carrier <= LOGIN_TLS12; carrier++)
@@ -375,8 +376,7 @@ try_mechanism (LoginCarrier carrier, LoginMechanism mechanism)
     }
 }
 
-static void
-test_messages (void **state)
+TEST (test_messages)
 {
   for (LoginCarrier carrier = LOGIN_CLEAR; carrier <= LOGIN_TLS13; carrier++)
     {
@@ -416,10 +416,4 @@ stop (void **state)
   return realm_stop (state);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_handshake),
-                                      cmocka_unit_test (test_messages) };
-  return cmocka_run_group_tests_name ("login_adversary", tests, start, stop);
-}
+SUITE ("login_adversary", start, stop)

@@ -430,8 +430,7 @@ check_subject (Subject *subject)
     g_free (subject->pems[i]);
 }
 
-static void
-test_every_list (void **state)
+TEST (test_every_list)
 {
   for (Chain chain = DIRECT; chain < N_CHAINS; chain++)
     {
@@ -448,10 +447,8 @@ test_every_list (void **state)
 /* --- a living client ---------------------------------------------------------------------------- */
 
 /* Its connection stays; the next one is made when there is a current list again. */
-static void
-test_a_list_grows_old (void **state)
+TEST (test_a_list_grows_old)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autoptr (GError) error = NULL;
   g_autofree char *through =
@@ -523,12 +520,4 @@ stop (void **state)
   return secured_stop (state);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    secure_test (test_every_list),
-    secure_test (test_a_list_grows_old),
-  };
-  return cmocka_run_group_tests_name ("revocation_lists", tests, start, stop);
-}
+SUITE ("revocation_lists", start, stop)

@@ -37,10 +37,8 @@ proxied (Secured *secured)
   return g_strdup_printf ("localhost%s", strchr (proxy_address (secured->proxy), ':'));
 }
 
-static void
-test_good_servers_are_trusted (void **state)
+TEST (test_good_servers_are_trusted)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autofree char *name = proxied (secured);
@@ -83,10 +81,8 @@ refuse (Secured *secured, const char *servers, CuratorTls *tls, CuratorConnectEr
   assert_refused (client, code, what);
 }
 
-static void
-test_bad_servers_are_refused (void **state)
+TEST (test_bad_servers_are_refused)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *good = secured_address (secured);
   g_autofree char *expired = NULL;
@@ -109,10 +105,8 @@ test_bad_servers_are_refused (void **state)
   refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
 }
 
-static void
-test_weak_certificates_are_refused (void **state)
+TEST (test_weak_certificates_are_refused)
 {
-  Secured *secured = *state;
   const char *const weak[] = { "short.pem", "cn-only.pem" };
   g_autoptr (CuratorTls) tls = secured_tls (secured);
 
@@ -126,10 +120,8 @@ test_weak_certificates_are_refused (void **state)
     }
 }
 
-static void
-test_revoked_certificates_are_refused (void **state)
+TEST (test_revoked_certificates_are_refused)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autoptr (GError) error = NULL;
@@ -170,10 +162,8 @@ are_named (gpointer data)
 }
 
 /* Whichever failed last, all servers are named, and a refusal decides. */
-static void
-test_every_server_is_named (void **state)
+TEST (test_every_server_is_named)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *good = secured_address (secured);
   g_autofree char *closed =
@@ -190,10 +180,8 @@ test_every_server_is_named (void **state)
   assert_error (&cause, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED);
 }
 
-static void
-test_bad_clients_are_refused (void **state)
+TEST (test_bad_clients_are_refused)
 {
-  Secured *secured = *state;
   g_autofree char *good = secured_address (secured);
   g_autofree char *with_scheme = g_strconcat ("tls://", good, "/app", NULL);
   g_autoptr (CuratorTls) tls = curator_tls_new ();
@@ -221,10 +209,8 @@ assert_bad_files (CuratorTls *tls, const char *certificate, const char *key, con
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
-static void
-test_files_are_checked (void **state)
+TEST (test_files_are_checked)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (GError) error = NULL;
   const char *certificate = secured_file (secured, "client.pem");
@@ -269,10 +255,8 @@ test_files_are_checked (void **state)
 }
 
 /* Whichever is tried first, the good one is found. */
-static void
-test_one_good_server_is_found (void **state)
+TEST (test_one_good_server_is_found)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *servers = g_strdup_printf (
       "%s,%s:%d,no-such-host.invalid:2281,%s:%d", zk_server_address (secured->server),
@@ -285,10 +269,8 @@ test_one_good_server_is_found (void **state)
     }
 }
 
-static void
-test_silent_handshake (void **state)
+TEST (test_silent_handshake)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *stalled = proxied (secured);
   g_autofree char *good = secured_address (secured);
@@ -309,10 +291,8 @@ test_silent_handshake (void **state)
   proxy_set_mode (secured->proxy, PROXY_PASS);
 }
 
-static void
-test_hold_survives_a_restart (void **state)
+TEST (test_hold_survives_a_restart)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
@@ -335,10 +315,8 @@ test_hold_survives_a_restart (void **state)
 }
 
 /* The certificate is read again when a connection is made. */
-static void
-test_renewed_certificate (void **state)
+TEST (test_renewed_certificate)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autofree char *name = proxied (secured);
   const char *certificate = secured_file (secured, "renewed.pem");
@@ -379,10 +357,8 @@ is_burst (gpointer data)
 }
 
 /* Many answers in few records, and one that is larger than any buffer. */
-static void
-test_gathered_and_large_answers (void **state)
+TEST (test_gathered_and_large_answers)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
@@ -409,10 +385,8 @@ test_gathered_and_large_answers (void **state)
                     N_CHILDREN);
 }
 
-static void
-test_many_descriptors (void **state)
+TEST (test_many_descriptors)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
@@ -504,10 +478,8 @@ assert_turned_away (const char *port, gint64 session, guint8 fill)
   close (fd);
 }
 
-static void
-test_strangers_are_turned_away (void **state)
+TEST (test_strangers_are_turned_away)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
@@ -595,10 +567,8 @@ start_flood (const char *port, Flood kind)
 }
 
 /* Another user of the machine connects to the port as often as he can, while the session reconnects. */
-static void
-test_flood_of_another_user (void **state)
+TEST (test_flood_of_another_user)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *through = proxied (secured);
   g_autoptr (CuratorClient) client = secured_client (through, tls);
@@ -636,8 +606,7 @@ test_flood_of_another_user (void **state)
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
-static void
-test_settings (void **state)
+TEST (test_settings)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) mixed = client_new ("tls://a,b");
@@ -690,10 +659,8 @@ secured_stop_with_token (void **state)
 }
 
 /* The private key stays on the token, and each connection signs with it. */
-static void
-test_certificate_on_a_token (void **state)
+TEST (test_certificate_on_a_token)
 {
-  Secured *secured = *state;
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (GError) error = NULL;
@@ -723,32 +690,13 @@ test_certificate_on_a_token (void **state)
     }
 }
 
+SUITE_ADD (test_login_by_digest, test_login_by_digest, secured_heal)
+SUITE_ADD (test_login_is_repeated, test_login_is_repeated, secured_heal)
+SUITE_ADD (test_wrong_password, test_wrong_password, secured_heal)
+
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    secure_test (test_settings),
-    secure_test (test_good_servers_are_trusted),
-    secure_test (test_files_are_checked),
-    secure_test (test_certificate_on_a_token),
-    secure_test (test_bad_servers_are_refused),
-    secure_test (test_weak_certificates_are_refused),
-    secure_test (test_revoked_certificates_are_refused),
-    secure_test (test_every_server_is_named),
-    secure_test (test_bad_clients_are_refused),
-    secure_test (test_one_good_server_is_found),
-    secure_test (test_silent_handshake),
-    secure_test (test_hold_survives_a_restart),
-    secure_test (test_renewed_certificate),
-    secure_test (test_gathered_and_large_answers),
-    secure_test (test_many_descriptors),
-    secure_test (test_strangers_are_turned_away),
-    secure_test (test_flood_of_another_user),
-    secure_test (test_login_by_digest),
-    secure_test (test_login_is_repeated),
-    secure_test (test_wrong_password),
-  };
   metronome_start ();
-  return cmocka_run_group_tests_name ("secured", tests, secured_start_with_token,
-                                      secured_stop_with_token);
+  return suite_run ("secured", secured_start_with_token, secured_stop_with_token);
 }

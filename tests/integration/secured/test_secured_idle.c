@@ -1,5 +1,7 @@
 /* An idle secured client: libzookeeper's own pings, whose dates the channel knows, take the place of
  * reads. The client logs in by SASL in clear text, so that the proxy can count its requests. */
+#define SUITE_FIXTURE Fixture *fixture
+#define SUITE_SETUP   NULL
 #include "secured.h"
 
 #include "core/client-record.h"
@@ -40,10 +42,8 @@ evidence_of (CuratorClient *client)
   return evidence;
 }
 
-static void
-test_idle (void **state)
+TEST (test_idle)
 {
-  Fixture *fixture = *state;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = secured_client (proxy_address (fixture->proxy), NULL);
 
@@ -69,10 +69,4 @@ test_idle (void **state)
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_idle) };
-  return cmocka_run_group_tests_name ("secured_idle", tests, secured_start_clear,
-                                      secured_stop_clear);
-}
+SUITE ("secured_idle", secured_start_clear, secured_stop_clear)

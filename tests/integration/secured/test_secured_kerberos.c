@@ -1,4 +1,6 @@
 /* SASL by Kerberos with a real KDC: tickets, none, and a KDC that does not answer. */
+#define SUITE_FIXTURE Realm *realm
+#define SUITE_SETUP   heal
 #include "realm.h"
 #include "secured.h"
 
@@ -43,10 +45,8 @@ count_threads (const char *name)
 }
 
 /* The thread that waits for the KDC is the only one that waits, however often it is tried again. */
-static void
-test_silent_kdc (void **state)
+TEST (test_silent_kdc)
 {
-  Realm *realm = *state;
   Proxy *proxy = proxy_new (zk_server_address (realm->server));
   g_autoptr (CuratorClient) client = secured_client (proxy_address (proxy), NULL);
   g_autoptr (StateLog) log = state_log_new (client);
@@ -66,10 +66,8 @@ test_silent_kdc (void **state)
   proxy_free (proxy);
 }
 
-static void
-test_tickets (void **state)
+TEST (test_tickets)
 {
-  Realm *realm = *state;
   struct ACL entry = { ZOO_PERM_ALL, { (char *) "sasl", (char *) "alice" } };
   const struct ACL_vector acl = { 1, &entry };
   g_autoptr (CuratorClient) client = kerberos_client (realm, REALM_SERVER_NAME);
@@ -91,10 +89,8 @@ test_tickets (void **state)
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
-static void
-test_no_ticket (void **state)
+TEST (test_no_ticket)
 {
-  Realm *realm = *state;
   const char *const argv[] = { "kdestroy", NULL };
   g_autoptr (CuratorClient) without = kerberos_client (realm, REALM_SERVER_NAME);
   g_autoptr (CuratorClient) unknown = kerberos_client (realm, "other.test");
@@ -105,13 +101,4 @@ test_no_ticket (void **state)
   assert_refused (without, CURATOR_CONNECT_ERROR_SASL, "no ticket");
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup (test_silent_kdc, heal),
-    cmocka_unit_test_setup (test_tickets, heal),
-    cmocka_unit_test_setup (test_no_ticket, heal),
-  };
-  return cmocka_run_group_tests_name ("secured_kerberos", tests, realm_start, realm_stop);
-}
+SUITE ("secured_kerberos", realm_start, realm_stop)

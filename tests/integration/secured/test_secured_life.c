@@ -153,10 +153,8 @@ log_in_in_vain (Secured *secured)
   assert_refused (client, CURATOR_CONNECT_ERROR_SASL, "wrong password");
 }
 
-static void
-test_no_secret_remains (void **state)
+TEST (test_no_secret_remains)
 {
-  Secured *secured = *state;
   const char *secrets[] = { SASL_PASSWORD, KEY_PASSWORD };
   g_autoptr (CuratorClient) client = logged_in_client (secured);
 
@@ -183,10 +181,8 @@ test_no_secret_remains (void **state)
 
 /* The password of the session lets anybody take its locks over. libzookeeper leaves it where its handle
  * was, and nothing can be done about that; TLS has buffers of its own. */
-static void
-test_no_session_password_remains (void **state)
+TEST (test_no_session_password_remains)
 {
-  Secured *secured = *state;
   g_autoptr (CuratorClient) client = secured_client (zk_server_address (secured->server), NULL);
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (GError) error = NULL;
@@ -247,10 +243,8 @@ connect_times (Secured *secured, guint n)
     }
 }
 
-static void
-test_connects_leave_nothing (void **state)
+TEST (test_connects_leave_nothing)
 {
-  Secured *secured = *state;
   const char *wanted = g_getenv ("CURATOR_TEST_CONNECTS");
   const guint n = wanted != NULL ? (guint) g_ascii_strtoull (wanted, NULL, 10) : N_CONNECTS;
 
@@ -269,12 +263,7 @@ test_connects_leave_nothing (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = {
-    secure_test (test_no_secret_remains),
-    secure_test (test_no_session_password_remains),
-    secure_test (test_connects_leave_nothing),
-  };
   logged = g_string_new (NULL);
   g_log_set_writer_func (keep_log, NULL, NULL);
-  return cmocka_run_group_tests_name ("secured_life", tests, secured_start, secured_stop);
+  return suite_run ("secured_life", secured_start, secured_stop);
 }

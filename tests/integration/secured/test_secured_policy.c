@@ -40,18 +40,12 @@ assert_fails (Secured *secured, const char *version, CuratorConnectError code)
   process_kill (peer);
 }
 
-static void
-test_what_is_switched_off_stays_off (void **state)
+TEST (test_what_is_switched_off_stays_off)
 {
   assert_non_null (g_getenv ("GNUTLS_SYSTEM_PRIORITY_FILE"));
-  assert_fails (*state, "-tls1_2", CURATOR_CONNECT_ERROR_TLS);
+  assert_fails (secured, "-tls1_2", CURATOR_CONNECT_ERROR_TLS);
   /* The handshake is complete; then this server, which is no ZooKeeper, ends the connection. */
-  assert_fails (*state, "-tls1_3", CURATOR_CONNECT_ERROR_CONNECT);
+  assert_fails (secured, "-tls1_3", CURATOR_CONNECT_ERROR_CONNECT);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_what_is_switched_off_stays_off) };
-  return cmocka_run_group_tests_name ("secured_policy", tests, secured_start, secured_stop);
-}
+SUITE ("secured_policy", secured_start, secured_stop)

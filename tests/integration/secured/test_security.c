@@ -246,10 +246,8 @@ meet (Meeting *meeting, const char *path, char letters[7])
 }
 
 /* Five identities, six operations, four ACLs. Every refusal is NOAUTH and leaves no residue. */
-static void
-test_acl_matrix (void **state)
+TEST (test_acl_matrix)
 {
-  Fixture *fixture = *state;
   int wrong = 0;
   for (gsize s = 0; s < G_N_ELEMENTS (sets); s++)
     {
@@ -284,10 +282,8 @@ test_acl_matrix (void **state)
 }
 
 /* Nodes that only their creator may read or write: the queue keeps its order. */
-static void
-test_creator_only_queue (void **state)
+TEST (test_creator_only_queue)
 {
-  Fixture *fixture = *state;
   enum
   {
     N = 8
@@ -379,10 +375,8 @@ count_secrets_in_memory (void)
 }
 
 /* Our copy of the credentials is wiped when the client is freed. */
-static void
-test_secrets_are_wiped (void **state)
+TEST (test_secrets_are_wiped)
 {
-  Fixture *fixture = *state;
   char secret[SECRET_LENGTH];
   for (int i = 0; i < SECRET_LENGTH; i++)
     masked_secret[i] = (char) (g_random_int_range ('a', 'z' + 1) ^ MASK);
@@ -409,8 +403,7 @@ assert_unsupported (const char *servers, const char *scheme)
 }
 
 /* A request for an encrypted connection must not get one in clear text. */
-static void
-test_tls_and_sasl_are_refused (void **state)
+TEST (test_tls_and_sasl_are_refused)
 {
   static const char *const asking[] = { "SSL://127.0.0.1", "ssl:127.0.0.1:2281", "sasl://zk1:2181",
                                         "127.0.0.1:2181, ssl://b", "tls:zk1/app" };
@@ -428,14 +421,4 @@ test_tls_and_sasl_are_refused (void **state)
   assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_SASL), HAS_SASL);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    heal_and_test (test_acl_matrix),
-    heal_and_test (test_creator_only_queue),
-    heal_and_test (test_secrets_are_wiped),
-    heal_and_test (test_tls_and_sasl_are_refused),
-  };
-  return cmocka_run_group_tests_name ("security", tests, fixture_start_calm, fixture_stop);
-}
+SUITE ("security", fixture_start_calm, fixture_stop)

@@ -1,5 +1,7 @@
 /* TestInterProcessSemaphoreCluster.testCluster: clients of an ensemble take turns; without a quorum
  * no client is granted, with two of three servers they continue. */
+#define SUITE_FIXTURE ZkEnsemble *ensemble
+#define SUITE_SETUP   NULL
 #include "integration/taking.h"
 #include "support/zk_server.h"
 
@@ -56,10 +58,8 @@ is_not_connected (gpointer data)
   return TRUE;
 }
 
-static void
-test_cluster (void **state)
+TEST (test_cluster)
 {
-  ZkEnsemble *ensemble = *state;
   int turns = 0;
   int stop = 0;
   CuratorClient *clients[N_CLIENTS];
@@ -109,9 +109,4 @@ stop (void **state)
   return 0;
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_cluster) };
-  return cmocka_run_group_tests_name ("Curator's test of a cluster", tests, start, stop);
-}
+SUITE ("Curator's test of a cluster", start, stop)

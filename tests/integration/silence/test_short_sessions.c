@@ -113,8 +113,7 @@ ask (const Kind *kind)
   assert_in_range (n, LEAST, MOST);
 }
 
-static void
-test_sessions_that_end_at_once (void **state)
+TEST (test_sessions_that_end_at_once)
 {
   static const Kind kinds[] = {
     { "no session and no timeout", 0, 0, FALSE },
@@ -130,9 +129,4 @@ test_sessions_that_end_at_once (void **state)
     ask (&kinds[i]);
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_sessions_that_end_at_once) };
-  return cmocka_run_group_tests_name ("short sessions", tests, NULL, NULL);
-}
+SUITE ("short sessions", NULL, NULL)

@@ -53,14 +53,12 @@ check_servers (const char *servers, const char *cause)
   g_clear_pointer (&warnings.first, g_free);
 }
 
-static void
-test_wrong_port (void **state)
+TEST (test_wrong_port)
 {
   check_servers ("127.0.0.1:1", "127.0.0.1:1");
 }
 
-static void
-test_unresolvable_name (void **state)
+TEST (test_unresolvable_name)
 {
   check_servers ("no-such-host.invalid:2181", "no-such-host.invalid");
 }
@@ -68,8 +66,6 @@ test_unresolvable_name (void **state)
 int
 main (void)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_wrong_port),
-                                      cmocka_unit_test (test_unresolvable_name) };
   g_log_set_writer_func (count_warnings, NULL, NULL);
-  return cmocka_run_group_tests_name ("warnings", tests, NULL, NULL);
+  return suite_run ("warnings", NULL, NULL);
 }
