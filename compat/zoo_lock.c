@@ -1,9 +1,10 @@
 /* ZooKeeper's own lock recipe, over a client that shares the program's handle.
  *
- * Threads: any calls the functions of the header. Results of acquisitions come on the client's thread for callbacks,
- * losses on its thread for states, session events on the handle's thread; completions run on a thread that lives as
- * long as there is something to tell. One mutex guards everything here. It is not held while code of the program
- * runs, nor while anything waits for a server. fork () waits for it, so what uses GLib holds it.
+ * Threads: any calls the functions of the header. Results of acquisitions come on the client's
+ * thread for callbacks, losses on its thread for states, session events on the handle's thread;
+ * completions run on a thread that lives as long as there is something to tell. One mutex guards
+ * everything here. It is not held while code of the program runs, nor while anything waits for a
+ * server. fork () waits for it, so what uses GLib holds it.
  */
 #define CURATOR_COMPAT_IMPLEMENTATION
 #include "curator/compat/zoo_lock.h"
@@ -177,7 +178,8 @@ attempt_unref (Attempt *attempt)
     }
 }
 
-/* The program may look at id and ownerid at any time, so a name stays until the next acquisition. */
+/* The program may look at id and ownerid at any time, so a name stays until the next
+ * acquisition. */
 static char *
 keep_name (Mutex *mutex, const char *node)
 {
@@ -223,7 +225,8 @@ is_told_by_another (const Mutex *mutex)
 
 static void hand_over (void *mutex);
 
-/* With the guard held, but while the completion runs. A lock that is lost meanwhile has not been acquired. */
+/* With the guard held, but while the completion runs. A lock that is lost meanwhile has not been
+ * acquired. */
 static void
 tell_first (Mutex *mutex)
 {
@@ -261,8 +264,8 @@ tell_words (void *data)
   return NULL;
 }
 
-/* The completion may block, and what the library's threads have to tell is for other mutexes, too. Where no thread is
- * left, it runs on one of those all the same. Takes a reference. */
+/* The completion may block, and what the library's threads have to tell is for other mutexes, too.
+ * Where no thread is left, it runs on one of those all the same. Takes a reference. */
 static void
 tell_in_background (Mutex *mutex)
 {
@@ -550,8 +553,8 @@ begin (Mutex *mutex)
                               attempt);
 }
 
-/* Looks whether others are in front, without the guard. The attempt's node is the first one of the session in that
- * queue behind another: if the session has several, this is for show only. */
+/* Looks whether others are in front, without the guard. The attempt's node is the first one of the
+ * session in that queue behind another: if the session has several, this is for show only. */
 static void
 look (Mutex *mutex, Attempt *attempt, gint64 timeout_ms)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The demo: C processes and a JVM take turns with one lock, shown on the screen.
  *
- * Starts the workers, reads the events of each thread and the queue in ZooKeeper, and checks at the end whether two
- * threads ever held the lock at once and whether the fencing tokens grew. One thread runs it all in a GMainLoop; only
- * the observer has a thread of its own. Exit status: 0 success; 1 a violation, a starved language or a failed worker;
- * 64 usage error; 130 ended by a second Ctrl-C.
+ * Starts the workers, reads the events of each thread and the queue in ZooKeeper, and checks at the
+ * end whether two threads ever held the lock at once and whether the fencing tokens grew. One
+ * thread runs it all in a GMainLoop; only the observer has a thread of its own. Exit status: 0
+ * success; 1 a violation, a starved language or a failed worker; 64 usage error; 130 ended by a
+ * second Ctrl-C.
  */
 #include "scene.h"
 #include "view.h"
@@ -114,7 +115,8 @@ on_finish_timeout (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* Closing stdin stops workers that run for a time; those that count acquisitions run to their end. */
+/* Closing stdin stops workers that run for a time; those that count acquisitions run to their
+ * end. */
 static void
 finish (void)
 {
@@ -192,7 +194,8 @@ on_line (GObject *stream, GAsyncResult *result, gpointer data)
                                        on_line, worker);
 }
 
-/* Runs in the child. With a process group of its own, Ctrl-C reaches only the demo, which then stops its workers. */
+/* Runs in the child. With a process group of its own, Ctrl-C reaches only the demo, which then
+ * stops its workers. */
 static void
 set_up_child (gpointer data)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Checks afterwards whether an exclusive lock was exclusive.
  *
- * Holders report the beginning and the end of each hold, on one clock; reports may arrive late and in any order. A hold
- * that begins before an earlier one has ended is an overlap. A fencing token that is not greater than that of the
- * previous hold is a token error. Independent of ZooKeeper and of processes, so tests use it too. Not thread-safe.
+ * Holders report the beginning and the end of each hold, on one clock; reports may arrive late and
+ * in any order. A hold that begins before an earlier one has ended is an overlap. A fencing token
+ * that is not greater than that of the previous hold is a token error. Independent of ZooKeeper and
+ * of processes, so tests use it too. Not thread-safe.
  */
 #ifndef CURATOR_DEMO_HOLD_CHECK_H
 #define CURATOR_DEMO_HOLD_CHECK_H
@@ -32,7 +33,8 @@ void hold_check_free (HoldCheck *check);
 void hold_check_add (HoldCheck *check, const HoldRecord *hold);
 HoldVerdict hold_check_get_verdict (HoldCheck *check);
 
-/* All holds in the order of their grants. Owned by the check, valid until the next hold is added. */
+/* All holds in the order of their grants. Owned by the check, valid until the next hold is
+ * added. */
 const HoldRecord *hold_check_get_holds (HoldCheck *check, guint *n_holds);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (HoldCheck, hold_check_free)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The events that workers of both languages print, one per line; tests/interop/java/LockWorker.java defines them. */
+ * The events that workers of both languages print, one per line; tests/interop/java/LockWorker.java
+ * defines them. */
 #ifndef CURATOR_DEMO_PROTOCOL_H
 #define CURATOR_DEMO_PROTOCOL_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The state of the demo: workers, their threads, and who held the lock when. For the main thread only. */
+ * The state of the demo: workers, their threads, and who held the lock when. For the main thread
+ * only. */
 #ifndef CURATOR_DEMO_SCENE_H
 #define CURATOR_DEMO_SCENE_H
 
@@ -73,7 +74,8 @@ gint64 scene_now_ns (void);
 void scene_init (Scene *scene, const guint workers[N_LANGUAGES], guint n_threads);
 /* Returns the contender of the event; NULL if the event concerns the worker or is unexpected. */
 const Contender *scene_apply (Scene *scene, Worker *worker, const WorkerEvent *event);
-/* Assigns nodes to waiters: the nodes of each session, in order, to its waiting threads, in order. */
+/* Assigns nodes to waiters: the nodes of each session, in order, to its waiting threads, in
+ * order. */
 void scene_place_waiters (Scene *scene, const CuratorInspection *queue);
 gboolean scene_all_began (const Scene *scene);
 guint scene_count (const Scene *scene, ContenderState state);

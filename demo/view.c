@@ -73,8 +73,8 @@ compare_doubles (gconstpointer a, gconstpointer b)
   return (left > right) - (left < right);
 }
 
-/* The times that acquire took in a language or, of hand-overs, from a release to the next grant if the next holder was
- * waiting already: in milliseconds, sorted. */
+/* The times that acquire took in a language or, of hand-overs, from a release to the next grant if
+ * the next holder was waiting already: in milliseconds, sorted. */
 static GArray *
 collect (const Scene *scene, Language language, gboolean handovers)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * The live view: the holder, the queue, and a chart of the last seconds in which no column may have two bars. */
+ * The live view: the holder, the queue, and a chart of the last seconds in which no column may have
+ * two bars. */
 #include "view.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The C worker of the demo: threads that contend for the lock and print each step on stdout.
  *
- * Takes the same arguments and prints the same lines as tests/interop/java/LockWorker.java (see protocol.h). Uses the
- * public headers only, so it is an example too: one client and one lock, shared by all threads.
+ * Takes the same arguments and prints the same lines as tests/interop/java/LockWorker.java (see
+ * protocol.h). Uses the public headers only, so it is an example too: one client and one lock,
+ * shared by all threads.
  */
 #include <curator/curator.h>
 

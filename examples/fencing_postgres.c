@@ -7,7 +7,8 @@
 #include <curator/curator.h>
 #include <libpq-fe.h>
 
-/* For each connection: a write counts when it is on the server's disk, whatever is set for the role. */
+/* For each connection: a write counts when it is on the server's disk, whatever is set for the
+ * role. */
 #define DURABLE "SET synchronous_commit = on"
 #define TABLE                                                                                      \
   "CREATE TABLE IF NOT EXISTS report (name text PRIMARY KEY, body text, token bigint NOT NULL)"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Fencing in an object store: the object begins with the highest token that wrote it. A writer reads
- * that first, and the store refuses its PUT if the object has changed since: If-Match.
+ * Fencing in an object store: the object begins with the highest token that wrote it. A writer
+ * reads that first, and the store refuses its PUT if the object has changed since: If-Match.
  *
  * usage: fencing_put CONNECT-STRING URL
  */

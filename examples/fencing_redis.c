@@ -2,8 +2,8 @@
  * Fencing in Redis: each key is a hash of a body and the highest token that wrote it, and a script,
  * which no other command interrupts, refuses a lower token.
  *
- * As it comes, Redis answers before anything is on its disk, and forgets tokens that it has accepted
- * when it ends: it needs "appendonly yes" and "appendfsync always".
+ * As it comes, Redis answers before anything is on its disk, and forgets tokens that it has
+ * accepted when it ends: it needs "appendonly yes" and "appendfsync always".
  *
  * usage: fencing_redis CONNECT-STRING [SOCKET]
  */

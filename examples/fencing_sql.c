@@ -7,8 +7,9 @@
 #include <curator/curator.h>
 #include <sqlite3.h>
 
-/* For each connection. EXTRA: with less, SQLite says that a write is done before the end of its journal
- * is on the disk, and a machine that loses power then undoes the write, and forgets its token. */
+/* For each connection. EXTRA: with less, SQLite says that a write is done before the end of its
+ * journal is on the disk, and a machine that loses power then undoes the write, and forgets its
+ * token. */
 #define TABLE                                                                                      \
   "PRAGMA synchronous = EXTRA;"                                                                    \
   "CREATE TABLE IF NOT EXISTS report (name TEXT PRIMARY KEY, body TEXT, token INTEGER NOT NULL)"

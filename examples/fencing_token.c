@@ -49,7 +49,8 @@ read_highest (const char *file, guint64 *highest)
   return end != text && *end == ' ';
 }
 
-/* Comparing and writing must be one step, for which a file of its own is locked: the other one is replaced. */
+/* Comparing and writing must be one step, for which a file of its own is locked: the other one is
+ * replaced. */
 static gboolean
 write_fenced (const char *file, guint64 token, const char *text)
 {

@@ -1,7 +1,8 @@
 /* The thread that starts servers.
  *
- * The kernel kills a server when the thread that started it ends, also if the program is killed. A test may
- * start its server on a thread that ends sooner, so one thread, which ends with the program, starts them all. */
+ * The kernel kills a server when the thread that started it ends, also if the program is killed. A
+ * test may start its server on a thread that ends sooner, so one thread, which ends with the
+ * program, starts them all. */
 #ifndef CURATOR_TESTING_KEEPER_H
 #define CURATOR_TESTING_KEEPER_H
 
@@ -12,8 +13,8 @@ typedef void (*KeeperWork) (gpointer data);
 /* FALSE in a child of fork(), where that thread is not. */
 gboolean keeper_is_here (void);
 
-/* Runs work on that thread and waits for its end; one at a time. Nothing but a critical message where the
- * thread is not. */
+/* Runs work on that thread and waits for its end; one at a time. Nothing but a critical message
+ * where the thread is not. */
 void keeper_run (KeeperWork work, gpointer data);
 
 #endif

@@ -61,8 +61,8 @@ wait_in_line (const Request *request, Fleet *fleet, int session)
 }
 
 /* fleet server= observe= path= n= role=hold|wait|idle [locks=] ms= session_ms=: ready timeout_ms=;
- * after "go" and that time "ready" again; ok. Each of the n sessions holds that many locks, or waits
- * behind the one before it, or has nothing to do. */
+ * after "go" and that time "ready" again; ok. Each of the n sessions holds that many locks, or
+ * waits behind the one before it, or has nothing to do. */
 void
 verb_fleet (const Request *request)
 {

@@ -69,7 +69,8 @@ obey (Proxy *proxy, const char *line)
   fflush (stdout);
 }
 
-/* The servers never delete empty containers: these would be counted as the clients' transactions. */
+/* The servers never delete empty containers: these would be counted as the clients'
+ * transactions. */
 static int
 host_ensemble (void)
 {

@@ -91,7 +91,8 @@ typedef struct
   gboolean async; /* does not wait until a release is confirmed */
 } Recipe;
 
-/* name: mutex, read, write, semaphore (of one lease), semaphore8, semmutex, multi (of eight mutexes) */
+/* name: mutex, read, write, semaphore (of one lease), semaphore8, semmutex, multi (of eight
+ * mutexes) */
 void recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char *path,
                   gboolean async);
 /* The request's recipe, or a mutex if it names none, in the i-th session to its server. "bare",

@@ -56,10 +56,10 @@ queue_all (const Request *request, int first, int n, int queue)
     g_usleep (10000);
 }
 
-/* sessions server= path= first= n= [queue=] session_ms=: ready timeout_ms=; ok granted= interrupted=
- * (since ready). With queue= the sessions form queues of that length for a mutex each; without it
- * they are idle. first is the number of the first session: other processes have other numbers. What
- * it opens stays until the process ends: once a process. */
+/* sessions server= path= first= n= [queue=] session_ms=: ready timeout_ms=; ok granted=
+ * interrupted= (since ready). With queue= the sessions form queues of that length for a mutex each;
+ * without it they are idle. first is the number of the first session: other processes have other
+ * numbers. What it opens stays until the process ends: once a process. */
 void
 verb_sessions (const Request *request)
 {

@@ -3,9 +3,9 @@
  * Mirrors CuratorFramework and CuratorFrameworkFactory.Builder. Life cycle: new, set-up, start,
  * use, close. Every function may be called on any thread at any time.
  *
- * A setter at the wrong moment, as a set-up function after start, logs a critical message and changes
- * nothing. A value that is wrong in itself is a GError: of the set-up function if it has one, else of
- * curator_client_start().
+ * A setter at the wrong moment, as a set-up function after start, logs a critical message and
+ * changes nothing. A value that is wrong in itself is a GError: of the set-up function if it has
+ * one, else of curator_client_start().
  *
  * Callbacks run on two threads of the client, or in the GMainContext that was set; never, as those
  * of GIO do, in the thread-default context of the caller. The first thread runs state listeners, of
@@ -41,11 +41,11 @@ typedef enum
   /** The connection is lost; the session and its holds may survive. Also the state before the first
    *  connection. */
   CURATOR_STATE_SUSPENDED,
-  /** Connected again, or confirmed again by a quorum. Unless LOST came in between, the session and its
-   *  holds are the same. */
+  /** Connected again, or confirmed again by a quorum. Unless LOST came in between, the session and
+   *  its holds are the same. */
   CURATOR_STATE_RECONNECTED,
-  /** All holds are lost: the session ended, or no quorum confirmed it before the deadline of its holds.
-   *  In the second case the session may go on; its holds stay lost. */
+  /** All holds are lost: the session ended, or no quorum confirmed it before the deadline of its
+   *  holds. In the second case the session may go on; its holds stay lost. */
   CURATOR_STATE_LOST,
   /** Connected to a server without a quorum. This version never enters it: it does not request
    *  read-only connections, over which no lock can be acquired. */
@@ -70,9 +70,9 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
- *  another: curator_client_get_session_timeout(). Start refuses less than 10, because libzookeeper gives a
- *  connection a third of it to open, and 2^30 and more, which is 12 days and more than libzookeeper can
- *  connect with. Mirrors Builder.sessionTimeoutMs. */
+ *  another: curator_client_get_session_timeout(). Start refuses less than 10, because libzookeeper
+ *  gives a connection a third of it to open, and 2^30 and more, which is 12 days and more than
+ *  libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
 CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 
@@ -94,8 +94,8 @@ void curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms);
 /** Sets the time between heartbeats, which confirm holds with the servers, in milliseconds; default
  *  a sixth of the session timeout. When no server answers, a hold ends that much sooner. The
  *  deletion of a hold's node is noticed within that time. More than a quarter of the session
- *  timeout counts as a quarter; less than 100 ms becomes 100 ms, with a warning. A session that holds nothing and waits sends fewer. No Java
- *  counterpart. */
+ *  timeout counts as a quarter; less than 100 ms becomes 100 ms, with a warning. A session that
+ *  holds nothing and waits sends fewer. No Java counterpart. */
 CURATOR_API
 void curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms);
 
@@ -118,8 +118,8 @@ void curator_client_add_auth (CuratorClient *client, const char *scheme, const v
                               gsize length);
 
 /** Sets the ACL of every lock node and parent that this client creates; copied. NULL, the default,
- *  is world:anyone with all permissions. Every entry needs a scheme and an id. All participants of a
- *  lock need READ, CREATE and DELETE on its path, and READ on each other's nodes. Mirrors
+ *  is world:anyone with all permissions. Every entry needs a scheme and an id. All participants of
+ *  a lock need READ, CREATE and DELETE on its path, and READ on each other's nodes. Mirrors
  *  Builder.aclProvider with one list for all paths. */
 CURATOR_API
 void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl);
@@ -132,24 +132,26 @@ CURATOR_API
 void curator_client_set_default_data (CuratorClient *client, const void *data, gsize length);
 
 /** Whether the client compresses what it writes with gzip: payloads of lock nodes, requests to
- *  release, shared counts. FALSE, the default, writes them as they are. Switch it on if Java clients
- *  of the same paths call enableCompression(): they cannot read a payload that is not compressed, and
- *  fail to acquire behind such a node. With compression, what is read is decompressed, and a payload
- *  that is not a gzip stream of at most 4096 bytes of contents is returned as it is. Requests to
- *  release and shared counts are understood in both forms, with and without compression.
+ *  release, shared counts. FALSE, the default, writes them as they are. Switch it on if Java
+ *  clients of the same paths call enableCompression(): they cannot read a payload that is not
+ *  compressed, and fail to acquire behind such a node. With compression, what is read is
+ *  decompressed, and a payload that is not a gzip stream of at most 4096 bytes of contents is
+ *  returned as it is. Requests to release and shared counts are understood in both forms, with and
+ *  without compression.
  *
  *  Mirrors Builder.enableCompression (Curator 5.8.0 and later) with GzipCompressionProvider. */
 CURATOR_API
 void curator_client_set_compression (CuratorClient *client, gboolean compression);
 
-/** Whether the client follows the configuration of the ensemble: it reads and watches /zookeeper/config,
- *  and connects to the servers that are named there, as with curator_client_update_servers(). FALSE, the
- *  default, keeps to the connect string. The addresses for clients in that node must be reachable from here;
- *  0.0.0.0 stands for the host of the server. What cannot be read is ignored with a warning. With TLS a server
- *  has the port for TLS that its line names, or else the one that all servers of the client's list share.
- *  Reading the node needs READ on it, which everybody has unless it was changed. start refuses this with
- *  UNSUPPORTED for a client on a handle of the program's. Mirrors Builder.ensembleTracker, which is TRUE by
- *  default, and EnsembleTracker. */
+/** Whether the client follows the configuration of the ensemble: it reads and watches
+ *  /zookeeper/config, and connects to the servers that are named there, as with
+ *  curator_client_update_servers(). FALSE, the default, keeps to the connect string. The addresses
+ *  for clients in that node must be reachable from here; 0.0.0.0 stands for the host of the server.
+ *  What cannot be read is ignored with a warning. With TLS a server has the port for TLS that its
+ *  line names, or else the one that all servers of the client's list share. Reading the node needs
+ *  READ on it, which everybody has unless it was changed. start refuses this with UNSUPPORTED for a
+ *  client on a handle of the program's. Mirrors Builder.ensembleTracker, which is TRUE by default,
+ *  and EnsembleTracker. */
 CURATOR_API
 void curator_client_set_follow_configuration (CuratorClient *client, gboolean follow);
 
@@ -166,15 +168,16 @@ void curator_client_set_callback_context (CuratorClient *client, GMainContext *c
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_start (CuratorClient *client, GError **error);
 
-/** Gives a running client other servers of the same ensemble. Its session, holds and waiting calls go on. If
- *  the client is connected to a server that is not among them, it leaves that one as soon as the new names are
- *  resolved, and connects to another; holds are SUSPECT meanwhile. Returns at once; may be called from any
- *  thread and callback. The servers of another ensemble do not know the session, which ends there. Mirrors
- *  ZooKeeper.updateServerList.
+/** Gives a running client other servers of the same ensemble. Its session, holds and waiting calls
+ *  go on. If the client is connected to a server that is not among them, it leaves that one as soon
+ *  as the new names are resolved, and connects to another; holds are SUSPECT meanwhile. Returns at
+ *  once; may be called from any thread and callback. The servers of another ensemble do not know
+ *  the session, which ends there. Mirrors ZooKeeper.updateServerList.
  *  @param connect_string  as for curator_client_new(). Without a chroot the client keeps its own; another one
  *                         is refused, and so is "tls://" if the client was started without TLS
- *  @return FALSE, and nothing has changed, with INVALID_ARGUMENT, NOT_STARTED, CLOSED, FORKED, or UNSUPPORTED
- *          if the client uses a handle of the program's: call zoo_set_servers() on that */
+ *  @return FALSE, and nothing has changed, with INVALID_ARGUMENT, NOT_STARTED, CLOSED, FORKED, or
+ *          UNSUPPORTED if the client uses a handle of the program's: call zoo_set_servers() on
+ *          that */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_update_servers (CuratorClient *client, const char *connect_string,
                                         GError **error);
@@ -231,8 +234,8 @@ CURATOR_API
 void curator_client_remove_state_listener (CuratorClient *client, guint id);
 
 /** Called when there is no connection, once for each cause: a refused connection, a host name that
- *  cannot be resolved, a server that does not answer. Called as well when a candidate for leadership
- *  cannot queue, once for each cause in a row, since no call returns that.
+ *  cannot be resolved, a server that does not answer. Called as well when a candidate for
+ *  leadership cannot queue, once for each cause in a row, since no call returns that.
  *  @param error  as from curator_client_dup_connection_error(), or why the candidate is out of the
  *                queue: ZNOAUTH of #CURATOR_ZK_ERROR for example; borrowed */
 typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GError *error,
@@ -240,8 +243,8 @@ typedef void (*CuratorConnectionErrorListener) (CuratorClient *client, const GEr
 
 /** Why there is no connection: the servers that were tried and the last failure of each. Sends no
  *  request. Mirrors nothing in Java, where the log has the cause.
- *  @return a new error of #CURATOR_CONNECT_ERROR, or AUTH_FAILED, NOT_STARTED, CLOSED or FORKED; NULL
- *          while there is a connection */
+ *  @return a new error of #CURATOR_CONNECT_ERROR, or AUTH_FAILED, NOT_STARTED, CLOSED or FORKED;
+ *          NULL while there is a connection */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GError *curator_client_dup_connection_error (CuratorClient *client);
 
@@ -262,10 +265,10 @@ void curator_client_remove_connection_error_listener (CuratorClient *client, gui
 
 /** Closes the client: waiting calls fail with CLOSED, leases become LOST, and the session is
  *  closed, so that the server frees all its holds. Idempotent. Returns once the
- *  session is closed and no callback runs any more: within 6 s while the callbacks return, and after
- *  10 s at most, with a warning in the log; then a callback may still be running. A callback may close
- *  clients: that waits for no other callback, and for its own client only if that is on a handle of the
- *  program's, which is free afterwards. Mirrors CuratorFramework.close. */
+ *  session is closed and no callback runs any more: within 6 s while the callbacks return, and
+ *  after 10 s at most, with a warning in the log; then a callback may still be running. A callback
+ *  may close clients: that waits for no other callback, and for its own client only if that is on a
+ *  handle of the program's, which is free afterwards. Mirrors CuratorFramework.close. */
 CURATOR_API
 void curator_client_close (CuratorClient *client);
 

@@ -4,7 +4,8 @@
  * Inline functions over curator.h, whose comments have the details: each class names the C type
  * that it wraps, and native_handle() returns the C object. Programs link only the C library. The
  * ABI of this header is not stable: compile it into each program and keep it out of the interfaces
- * of your own shared libraries. curator/cpp/ has a header for each noun, and this one includes them all.
+ * of your own shared libraries. curator/cpp/ has a header for each noun, and this one includes them
+ * all.
  *
  *   curator::client client ("zk1:2181,zk2:2181");
  *   client.start ();
@@ -35,11 +36,11 @@
  *     goes on. What answers a question (a retry policy, a driver) and destructors have to return.
  *   - Compiled with -fno-exceptions, a function that throws curator::error here gives a
  *     curator::result: it converts to true if the call succeeded, * and -> give the value, and
- *     error () says why it failed. That of a try_ function is false without an error after a timeout.
- *     A misuse, and a constructor that fails, end the program with a message;
- *     curator::make<curator::mutex> (client, path) gives the error of a constructor. There is no lock(),
- *     which std::unique_lock would not see fail: std::unique_lock hold (nightly, curator::forever). A
- *     callback must not end its thread.
+ *     error () says why it failed. That of a try_ function is false without an error after a
+ *     timeout. A misuse, and a constructor that fails, end the program with a message;
+ *     curator::make<curator::mutex> (client, path) gives the error of a constructor. There is no
+ *     lock(), which std::unique_lock would not see fail: std::unique_lock hold (nightly,
+ *     curator::forever). A callback must not end its thread.
  *   - Functions are as thread-safe as those of C; handles are not: two threads may lock one mutex
  *     object, but not while a third assigns to it or destroys it.
  */

@@ -1,11 +1,13 @@
-/* The error domains of the library; <curator/tls.h> has the one for connections. A cancelled call fails with G_IO_ERROR_CANCELLED instead.
+/* The error domains of the library; <curator/tls.h> has the one for connections. A cancelled call
+ * fails with G_IO_ERROR_CANCELLED instead.
  *
  * A message names the path and the operation. Programs must decide by domain and code only. Later
  * versions may add codes, so treat an unknown code as a failure.
  *
- * A misuse is not an error: NULL for an object or a callback, or an error that is set already. As in
- * GLib the function logs a critical message and returns FALSE, NULL or 0 without setting an error.
- * Nothing was done then. So test the result, and do not rely on the error to be set after a misuse.
+ * A misuse is not an error: NULL for an object or a callback, or an error that is set already. As
+ * in GLib the function logs a critical message and returns FALSE, NULL or 0 without setting an
+ * error. Nothing was done then. So test the result, and do not rely on the error to be set after a
+ * misuse.
  */
 #ifndef CURATOR_ERROR_H
 #define CURATOR_ERROR_H
@@ -54,8 +56,8 @@ typedef enum
   CURATOR_ERROR_AUTH_FAILED,
   /** The node that the call created has no place in the queue. Either the sequence counter of the
    *  lock's path is exhausted, and nothing can be acquired until the path is deleted and recreated:
-   *  Java continues, and breaks the lock. Or another node has the same number, which the counter did
-   *  not give it; the message names it, and the next call gets another number. */
+   *  Java continues, and breaks the lock. Or another node has the same number, which the counter
+   *  did not give it; the message names it, and the next call gets another number. */
   CURATOR_ERROR_SEQUENCE_EXHAUSTED,
   /** This build, server or kind of lock does not support the operation.
    *  UnsupportedOperationException. */

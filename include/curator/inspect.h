@@ -7,8 +7,8 @@
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
  * curator_escape_name(). All functions are thread-safe. Those that take a client ask the
- * server under its retry policy, and wait for it unless they are _async; without an answer in time they fail
- * with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
+ * server under its retry policy, and wait for it unless they are _async; without an answer in time
+ * they fail with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
@@ -33,8 +33,8 @@ typedef enum
   CURATOR_LOCK_KIND_SEMAPHORE,
   /** LeaderLatch. A LeaderSelector is a mutex. */
   CURATOR_LOCK_KIND_LEADER_LATCH,
-  /** None of these, but in use: sessions own children that end in ten digits, or in the 32 of a UUID,
-   *  as the recipes of other libraries name theirs. All participants are OTHER. */
+  /** None of these, but in use: sessions own children that end in ten digits, or in the 32 of a
+   *  UUID, as the recipes of other libraries name theirs. All participants are OTHER. */
   CURATOR_LOCK_KIND_OTHER
 } CuratorLockKind;
 
@@ -87,8 +87,8 @@ void curator_inspect_async (CuratorClient *client, const char *path, gint64 time
                             GCancellable *cancellable, CuratorInspectCallback callback,
                             gpointer user_data);
 
-/** Paths of the locks that are held or waited for at or below a path, in byte order, also of those of
- *  other libraries. An idle lock has no nodes and is not found.
+/** Paths of the locks that are held or waited for at or below a path, in byte order, also of those
+ *  of other libraries. An idle lock has no nodes and is not found.
  *  @param path       absolute; "/" for all
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param complete   out, may be NULL: FALSE if there were more nodes, or one could not be read
@@ -101,11 +101,11 @@ char **curator_find_locks (CuratorClient *client, const char *path, guint max_no
                            gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
                            GError **error);
 
-/** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the paths.
- *  Given the result of the last call, it reads again only the locks whose nodes have changed, whatever
- *  the number of participants. It watches what has not changed between two calls, and then needs no
- *  request for it; within two minutes after the last call these watches are removed. The payload of a participant
- *  is as it was when its lock was last read.
+/** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the
+ *  paths. Given the result of the last call, it reads again only the locks whose nodes have
+ *  changed, whatever the number of participants. It watches what has not changed between two calls,
+ *  and then needs no request for it; within two minutes after the last call these watches are
+ *  removed. The payload of a participant is as it was when its lock was last read.
  *  @param path      absolute; "/" for all
  *  @param previous  may be NULL: an array of CuratorInspection, which is not changed
  *  @param complete  out, may be NULL: FALSE if not everything could be read
@@ -126,8 +126,8 @@ const char *curator_inspection_get_path (const CuratorInspection *inspection);
 CURATOR_API
 CuratorLockKind curator_inspection_get_kind (const CuratorInspection *inspection);
 
-/** Name of a kind: "none", "mutex", "read-write", "semaphore", "latch", "other"; "unknown" for those of
- *  later versions. Static. */
+/** Name of a kind: "none", "mutex", "read-write", "semaphore", "latch", "other"; "unknown" for
+ *  those of later versions. Static. */
 CURATOR_API
 const char *curator_lock_kind_to_string (CuratorLockKind kind);
 
@@ -180,8 +180,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorInspection, curator_inspection_unref)
 CURATOR_API
 CuratorParticipantKind curator_participant_get_kind (const CuratorParticipant *participant);
 
-/** Name of a kind: "mutex", "read", "write", "lease", "turn", "latch", "other"; "unknown" for those of
- *  later versions. Static. */
+/** Name of a kind: "mutex", "read", "write", "lease", "turn", "latch", "other"; "unknown" for those
+ *  of later versions. Static. */
 CURATOR_API
 const char *curator_participant_kind_to_string (CuratorParticipantKind kind);
 

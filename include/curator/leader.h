@@ -1,9 +1,9 @@
 /* Leader election: one leader at a time among all candidates on a path, in the order in which they
  * queued.
  *
- * A leader selector runs a function on a thread of its own while it leads, and leaves the queue when
- * that function returns. A leader latch leads from its turn until it is closed. Both share their
- * paths with Java's LeaderSelector and LeaderLatch; a path belongs to one of the two recipes.
+ * A leader selector runs a function on a thread of its own while it leads, and leaves the queue
+ * when that function returns. A leader latch leads from its turn until it is closed. Both share
+ * their paths with Java's LeaderSelector and LeaderLatch; a path belongs to one of the two recipes.
  *
  * A leader holds a lease, see lease.h: it can tell how long its leadership is still provable, and
  * its fencing token grows with every new leader. Check the first and pass on the second before each
@@ -43,8 +43,8 @@ void curator_leader_participant_unref (CuratorLeaderParticipant *participant);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLeaderParticipant, curator_leader_participant_unref)
 
-/** Leads until it returns, or ends its thread. Runs on a thread of its own, never twice at a time for one
- *  selector.
+/** Leads until it returns, or ends its thread. Runs on a thread of its own, never twice at a time
+ *  for one selector.
  *  Mirrors LeaderSelectorListener.takeLeadership.
  *  @param lease        the leadership; borrowed, released after the return
  *  @param cancellable  borrowed. Cancelled when the lease is SUSPECT (but see
@@ -66,8 +66,8 @@ CuratorLeaderSelector *curator_leader_selector_new (CuratorClient *client, const
                                                     gpointer user_data, GDestroyNotify destroy,
                                                     GError **error);
 
-/** Sets the id, which other participants see; copied. Default "": the client's default data. Call it
- *  before start. Mirrors LeaderSelector.setId. */
+/** Sets the id, which other participants see; copied. Default "": the client's default data. Call
+ *  it before start. Mirrors LeaderSelector.setId. */
 CURATOR_API
 void curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id);
 
@@ -76,17 +76,17 @@ CURATOR_API
 const char *curator_leader_selector_get_id (const CuratorLeaderSelector *selector);
 
 /** Sets whether the selector queues again after each leadership and after each failure, instead of
- *  staying out until curator_leader_selector_requeue(). While its function returns within 100 ms, it
- *  waits ever longer before that, up to 1 s. Default FALSE. Mirrors
+ *  staying out until curator_leader_selector_requeue(). While its function returns within 100 ms,
+ *  it waits ever longer before that, up to 1 s. Default FALSE. Mirrors
  *  LeaderSelector.autoRequeue. */
 CURATOR_API
 void curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector,
                                                gboolean auto_requeue);
 
-/** Sets whether a leader's cancellable is cancelled only when its lease ends, and not as soon as the
- *  lease is SUSPECT. Default FALSE, which mirrors LeaderSelectorListenerAdapter with the standard
- *  error policy; TRUE mirrors it with SessionConnectionStateErrorPolicy. Takes effect for the next
- *  change of the lease. */
+/** Sets whether a leader's cancellable is cancelled only when its lease ends, and not as soon as
+ *  the lease is SUSPECT. Default FALSE, which mirrors LeaderSelectorListenerAdapter with the
+ *  standard error policy; TRUE mirrors it with SessionConnectionStateErrorPolicy. Takes effect for
+ *  the next change of the lease. */
 CURATOR_API
 void curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolean until_lost);
 
@@ -163,9 +163,10 @@ typedef enum
   CURATOR_LEADER_LATCH_NOTIFY_LEADER /**< those of a latch that leads */
 } CuratorLeaderLatchCloseMode;
 
-/** Called for every change of leadership, in order. Runs as a state listener, which only other state
- *  listeners can delay; see client.h. When it hears of the end, the next candidate may lead already:
- *  only curator_leader_latch_has_leadership() is always in time. Mirrors LeaderLatchListener. */
+/** Called for every change of leadership, in order. Runs as a state listener, which only other
+ *  state listeners can delay; see client.h. When it hears of the end, the next candidate may lead
+ *  already: only curator_leader_latch_has_leadership() is always in time. Mirrors
+ *  LeaderLatchListener. */
 typedef void (*CuratorLeaderLatchListener) (CuratorLeaderLatch *latch, gboolean is_leader,
                                             gpointer user_data);
 
@@ -199,7 +200,8 @@ gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
  *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
  *  @param cancellable  may be NULL
  *  @return FALSE with TIMED_OUT (the message says why the latch could not queue, if it could not),
- *          NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or G_IO_ERROR_CANCELLED */
+ *          NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or
+ *          G_IO_ERROR_CANCELLED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);

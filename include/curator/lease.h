@@ -27,7 +27,8 @@ typedef enum
    *  nothing new. */
   CURATOR_LEASE_SUSPECT,
   /** No longer held: the session ended, another client deleted the node, the client was closed, the
-   *  deadline passed, or the maximum that curator_lock_set_max_hold() had set. The local clock decides, even without a network. Stop at once. */
+   *  deadline passed, or the maximum that curator_lock_set_max_hold() had set. The local clock
+   *  decides, even without a network. Stop at once. */
   CURATOR_LEASE_LOST,
   /** Released by this process. */
   CURATOR_LEASE_RELEASED
@@ -69,19 +70,19 @@ CuratorLeaseState curator_lease_get_state (CuratorLease *lease);
 CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
 
-/** Milliseconds until the hold's deadline if no server answers again, or until its maximum if that is
- *  sooner; 0 after it. Time counts while
+/** Milliseconds until the hold's deadline if no server answers again, or until its maximum if that
+ *  is sooner; 0 after it. Time counts while
  *  the machine is suspended. For a multi-lock: the minimum of its members. For a driver's
  *  persistent node, which outlives its session: G_MAXINT64 while held. No Java counterpart. */
 CURATOR_API
 gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
 
-/** Gives a hold with a maximum, see curator_lock_set_max_hold(), more time: the maximum does not end it
- *  within that time from now. Never ends a hold sooner. Asks no server and does not wait. For a
- *  multi-lock: each member's. Mirrors nothing in Java.
+/** Gives a hold with a maximum, see curator_lock_set_max_hold(), more time: the maximum does not
+ *  end it within that time from now. Never ends a hold sooner. Asks no server and does not wait.
+ *  For a multi-lock: each member's. Mirrors nothing in Java.
  *  @param at_least_ms  milliseconds from now; #CURATOR_WAIT_FOREVER: the maximum is lifted
- *  @return TRUE also if the hold has no maximum; FALSE with LOCK_LOST if the hold has ended, whatever
- *          ended it, INVALID_ARGUMENT, FORKED */
+ *  @return TRUE also if the hold has no maximum; FALSE with LOCK_LOST if the hold has ended,
+ *          whatever ended it, INVALID_ARGUMENT, FORKED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error);
 
@@ -95,9 +96,10 @@ int curator_lease_get_fd (CuratorLease *lease);
 CURATOR_API
 gint64 curator_lease_get_session_id (const CuratorLease *lease);
 
-/** A cancellable that is cancelled once the lease is LOST or RELEASED: give it to the calls that need
- *  the hold. It is cancelled on a thread of the library, which runs its signal handlers, whatever the
- *  callback context is. Mirrors nothing in Java, where a thread is interrupted instead.
+/** A cancellable that is cancelled once the lease is LOST or RELEASED: give it to the calls that
+ *  need the hold. It is cancelled on a thread of the library, which runs its signal handlers,
+ *  whatever the callback context is. Mirrors nothing in Java, where a thread is interrupted
+ *  instead.
  *  @return borrowed: valid as long as the lease */
 CURATOR_API
 GCancellable *curator_lease_get_cancellable (CuratorLease *lease);
@@ -141,8 +143,8 @@ gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancell
 /** Like curator_lease_release(), but returns at once: the hold has ended when this returns. No Java
  *  counterpart.
  *  @param callback  may be NULL; receives NULL once the server has confirmed, or if the lease was over
- *                   already, or RELEASE_PENDING after the connection timeout, or CLOSED if the client was
- *                   closed first: then the end of the session frees the lock */
+ *                   already, or RELEASE_PENDING after the connection timeout, or CLOSED if the
+ *                   client was closed first: then the end of the session frees the lock */
 CURATOR_API
 void curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
                                   gpointer user_data);

@@ -12,9 +12,9 @@
  *   curator_lock_acquire_lease()  The hold belongs to the lease, not to a thread.
  *
  * A hold is lost when its session ends, its deadline passes, another client deletes its node, or
- * the client is closed. The lease of curator_lock_dup_lease() gives its state. A thread whose hold is LOST must
- * release it as often as it acquired it; those releases succeed. Until then, acquire fails with
- * LOCK_LOST, so that nested code cannot believe itself protected.
+ * the client is closed. The lease of curator_lock_dup_lease() gives its state. A thread whose hold
+ * is LOST must release it as often as it acquired it; those releases succeed. Until then, acquire
+ * fails with LOCK_LOST, so that nested code cannot believe itself protected.
  *
  * Two threads that use one lock object compete through ZooKeeper as two processes do. A new thread
  * never inherits the hold of a thread that ended.
@@ -81,8 +81,8 @@ gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellabl
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER; with RELEASE_PENDING if no
- *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless; with
- *          INVALID_ARGUMENT for another negative timeout: it has not */
+ *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless;
+ *          with INVALID_ARGUMENT for another negative timeout: it has not */
 CURATOR_API
 gboolean curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);
@@ -144,17 +144,18 @@ void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancella
 /** Like curator_lock_release(), but does not wait: the calling thread's level ends at once. No Java
  *  counterpart.
  *  @param callback  may be NULL; receives NULL once the server has confirmed, or NOT_OWNER, or
- *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was closed
- *                   first: then the end of the session frees the lock */
+ *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was
+ *                   closed first: then the end of the session frees the lock */
 CURATOR_API
 void curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback,
                                  gpointer user_data);
 
-/** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like every
- *  loss, and a tenth of the session timeout later, 1 s at most, its node is deleted, so that the next
- *  contender is granted the lock. The session and its other holds go on. It needs this process to run
- *  and to be connected; otherwise the node stays until the session ends. Like every loss by a clock it
- *  stops nobody: a holder that hangs and goes on later must be told by its fencing token.
+/** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like
+ *  every loss, and a tenth of the session timeout later, 1 s at most, its node is deleted, so that
+ *  the next contender is granted the lock. The session and its other holds go on. It needs this
+ *  process to run and to be connected; otherwise the node stays until the session ends. Like every
+ *  loss by a clock it stops nobody: a holder that hangs and goes on later must be told by its
+ *  fencing token.
  *
  *  It applies to holds granted from now on, from the grant, however many levels they gain;
  *  curator_lease_extend() gives one more time. For a multi-lock: sets that of each member. Mirrors
@@ -182,8 +183,8 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server answered
- *          in time: the request may still reach the holder */
+ *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server
+ *          answered in time: the request may still reach the holder */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path,
                                  gint64 timeout_ms, GCancellable *cancellable, GError **error);

@@ -5,8 +5,8 @@
  *
  * The functions of a driver run on the caller's thread or on one thread of the client, possibly
  * concurrently, while the library holds no lock. One that blocks delays the client's other drivers
- * and retry policies, and nothing else. For curator_lock_get_participant_nodes_async(), they run where
- * its callback does.
+ * and retry policies, and nothing else. For curator_lock_get_participant_nodes_async(), they run
+ * where its callback does.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H
 #define CURATOR_LOCK_INTERNALS_H
@@ -83,9 +83,9 @@ void curator_lock_driver_unref (CuratorLockDriver *driver);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLockDriver, curator_lock_driver_unref)
 
 /** Kinds of nodes. Mirrors CreateMode. If a node that is not sequential exists already, the attempt
- *  waits for its deletion and creates it then: the name excludes others, so such a node never has the
- *  protection prefix, whatever max_leases is at most one holds, and creating it is the grant unless
- *  the driver has a predicate. */
+ *  waits for its deletion and creates it then: the name excludes others, so such a node never has
+ *  the protection prefix, whatever max_leases is at most one holds, and creating it is the grant
+ *  unless the driver has a predicate. */
 typedef enum
 {
   CURATOR_CREATE_PERSISTENT,            /**< stays until deleted */

@@ -5,9 +5,9 @@
  * every member, even if one fails, and reports all failures in one error. Callers that share
  * members must name them in the same order, or they may deadlock.
  *
- * When the last member is granted, all are checked. If one was lost while the others were waited for,
- * all are released and acquired again within the same timeout; with a timeout of 0 the call fails
- * with LOCK_LOST.
+ * When the last member is granted, all are checked. If one was lost while the others were waited
+ * for, all are released and acquired again within the same timeout; with a timeout of 0 the call
+ * fails with LOCK_LOST.
  *
  * A multi-lock as a member stands for its own members, at any depth. One without members stands for
  * nothing. A multi-lock that is left without members protects nothing: acquire and release of a

@@ -15,8 +15,8 @@ G_BEGIN_DECLS
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_mutex_new (CuratorClient *client, const char *path, GError **error);
 
-/** Creates a mutex whose driver, see lock_internals.h, decides on nodes, order and predicate. Mirrors
- *  InterProcessMutex(CuratorFramework, String, LockInternalsDriver).
+/** Creates a mutex whose driver, see lock_internals.h, decides on nodes, order and predicate.
+ *  Mirrors InterProcessMutex(CuratorFramework, String, LockInternalsDriver).
  *  @param lock_name   name of the nodes before their sequence number; "lock-" for a plain mutex
  *  @param max_leases  1 to 2147483647; passed to the driver
  *  @param driver      the lock takes its own reference; NULL for the standard driver

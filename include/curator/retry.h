@@ -16,10 +16,10 @@
 
 G_BEGIN_DECLS
 
-/** The function of a custom policy. Runs on one thread of each client, so concurrently if clients share
- *  it, while the library holds no lock: it may call every function that does not wait for ZooKeeper,
- *  curator_client_close() included. Return at once: a slow policy delays the retries and the lock
- *  drivers of its client. The answer is dropped if the operation has ended meanwhile.
+/** The function of a custom policy. Runs on one thread of each client, so concurrently if clients
+ *  share it, while the library holds no lock: it may call every function that does not wait for
+ *  ZooKeeper, curator_client_close() included. Return at once: a slow policy delays the retries and
+ *  the lock drivers of its client. The answer is dropped if the operation has ended meanwhile.
  *  @param retry_count   number of retries so far; 0 after the first failure
  *  @param elapsed_ms    time since the first try began, in milliseconds
  *  @param sleep_ms      out, never NULL, 0 at entry: how long to wait before the retry, in

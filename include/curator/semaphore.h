@@ -69,8 +69,8 @@ CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 tim
 /** Acquires @p n leases or none, within one timeout. Mirrors acquire(int) and
  *  acquire(int, long, TimeUnit).
  *  @param n  at least 1, at most 2147483647 and, unless the semaphore follows a shared count, at most the number of
- *            leases, else INVALID_ARGUMENT (Java waits forever). With a shared count, a larger number
- *            waits until the count has grown
+ *            leases, else INVALID_ARGUMENT (Java waits forever). With a shared count, a larger
+ *            number waits until the count has grown
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -97,7 +97,8 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
                                        GError **error);
 
 /** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
- *  path does not exist (Java throws). Names are untrusted and may hold any byte. Mirrors InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
+ *  path does not exist (Java throws). Names are untrusted and may hold any byte. Mirrors
+ *  InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it

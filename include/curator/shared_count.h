@@ -10,9 +10,9 @@
 
 G_BEGIN_DECLS
 
-/** Called with the value of each write, also if it is the same value, and once after each reconnect.
- *  Writes in quick succession may be reported as one. Runs as a callback; see client.h. Mirrors
- *  SharedCountListener.countHasChanged. */
+/** Called with the value of each write, also if it is the same value, and once after each
+ *  reconnect. Writes in quick succession may be reported as one. Runs as a callback; see client.h.
+ *  Mirrors SharedCountListener.countHasChanged. */
 typedef void (*CuratorSharedCountListener) (CuratorSharedCount *count, gint32 value,
                                             gpointer user_data);
 
@@ -25,7 +25,8 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed,
                                               GError **error);
 
-/** Creates the node if it does not exist, reads it and follows its changes from then on. Once started, it only reads the node again. Mirrors SharedCount.start.
+/** Creates the node if it does not exist, reads it and follows its changes from then on. Once
+ *  started, it only reads the node again. Mirrors SharedCount.start.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it

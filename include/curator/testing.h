@@ -1,14 +1,15 @@
 /* Real ZooKeeper servers, and faults between them and a program, for the program's own tests.
  *
- * A library of its own, libcurator-testing: curator.h does not include this header. It needs GLib only, and
- * on the machine a Java runtime and ZooKeeper's jars, on Debian the packages default-jre-headless and
- * zookeeper. CURATOR_TEST_ZOOKEEPER_CLASSPATH may name other jars.
+ * A library of its own, libcurator-testing: curator.h does not include this header. It needs GLib
+ * only, and on the machine a Java runtime and ZooKeeper's jars, on Debian the packages
+ * default-jre-headless and zookeeper. CURATOR_TEST_ZOOKEEPER_CLASSPATH may name other jars.
  *
- * Servers listen on loopback addresses of their own and on free ports, so tests may run side by side. Their
- * data are in a temporary folder. They end with the object, or with the program, also if it is killed. A
- * program that is killed leaves the folder. Every wait ends after a minute. Any thread may call any
- * function, but one object is used by one thread at a time. In a child after fork() its parent's objects
- * are not for use: their functions fail with a critical message, and a free does nothing.
+ * Servers listen on loopback addresses of their own and on free ports, so tests may run side by
+ * side. Their data are in a temporary folder. They end with the object, or with the program, also
+ * if it is killed. A program that is killed leaves the folder. Every wait ends after a minute. Any
+ * thread may call any function, but one object is used by one thread at a time. In a child after
+ * fork() its parent's objects are not for use: their functions fail with a critical message, and a
+ * free does nothing.
  */
 #ifndef CURATOR_TESTING_H
 #define CURATOR_TESTING_H
@@ -26,7 +27,8 @@ GQuark curator_test_error_quark (void);
 /** Why a function failed. */
 typedef enum
 {
-  /** The machine has no Java runtime or no ZooKeeper; the message says in one sentence what to install. */
+  /** The machine has no Java runtime or no ZooKeeper; the message says in one sentence what to
+   *  install. */
   CURATOR_TEST_ERROR_MISSING,
   /** Anything else; the message says what. */
   CURATOR_TEST_ERROR_FAILED
@@ -35,8 +37,8 @@ typedef enum
 /** One server. Mirrors TestingServer of curator-test. */
 typedef struct _CuratorTestServer CuratorTestServer;
 
-/** Starts a server and waits until it serves, a second or two. Its tick is 500 ms, so it grants session
- *  timeouts of 1 to 10 s. Mirrors TestingServer().
+/** Starts a server and waits until it serves, a second or two. Its tick is 500 ms, so it grants
+ *  session timeouts of 1 to 10 s. Mirrors TestingServer().
  *  @return a new server; NULL with MISSING or FAILED */
 G_GNUC_WARN_UNUSED_RESULT
 CuratorTestServer *curator_test_server_new (GError **error);
@@ -52,8 +54,8 @@ void curator_test_server_kill (CuratorTestServer *server);
 G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_server_restart (CuratorTestServer *server, GError **error);
 
-/** Stops the server's process (SIGSTOP), as a long garbage collection does: its connections stay, and
- *  nobody answers. No Java counterpart. */
+/** Stops the server's process (SIGSTOP), as a long garbage collection does: its connections stay,
+ *  and nobody answers. No Java counterpart. */
 void curator_test_server_pause (CuratorTestServer *server);
 
 /** Continues it (SIGCONT). No Java counterpart. */
@@ -84,8 +86,8 @@ int curator_test_cluster_get_leader (CuratorTestCluster *cluster);
  *  @param i  0, 1 or 2 */
 void curator_test_cluster_kill (CuratorTestCluster *cluster, int i);
 
-/** Kills the member if it runs, and starts it with its data. Does not wait: with curator_test_cluster_wait().
- *  Mirrors restartServer.
+/** Kills the member if it runs, and starts it with its data. Does not wait: with
+ *  curator_test_cluster_wait(). Mirrors restartServer.
  *  @param i  0, 1 or 2
  *  @return FALSE with FAILED */
 G_GNUC_WARN_UNUSED_RESULT
@@ -99,8 +101,8 @@ gboolean curator_test_cluster_wait (CuratorTestCluster *cluster, GError **error)
 /** Kills the servers and removes their data. NULL is allowed. Mirrors close. */
 void curator_test_cluster_free (CuratorTestCluster *cluster);
 
-/** A network between a program and one server, which does as it is told. Every function has taken effect
- *  when it returns. No Java counterpart. */
+/** A network between a program and one server, which does as it is told. Every function has taken
+ *  effect when it returns. No Java counterpart. */
 typedef struct _CuratorTestProxy CuratorTestProxy;
 
 /** Listens on a free port and forwards to the server.
@@ -133,11 +135,13 @@ void curator_test_proxy_restore (CuratorTestProxy *proxy);
 /** Resets every connection and frees the proxy. NULL is allowed. */
 void curator_test_proxy_free (CuratorTestProxy *proxy);
 
-/** Ends a session on the server, while the program still believes in it; the server is reached even if the
- *  proxy stalls. The program learns of it when it is connected again. Mirrors KillSession.kill.
+/** Ends a session on the server, while the program still believes in it; the server is reached even
+ *  if the proxy stalls. The program learns of it when it is connected again. Mirrors
+ *  KillSession.kill.
  *  @param proxy       through which the session's program is connected
  *  @param session_id  0: the last session that began or went on through the proxy
- *  @return FALSE with FAILED: no such session has come through the proxy, or the server does not answer */
+ *  @return FALSE with FAILED: no such session has come through the proxy, or the server does not
+ *    answer */
 G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError **error);
 

@@ -1,8 +1,8 @@
 /* Real ZooKeeper servers, and faults between them and a program, for tests in C++17 and later.
  *
- * Inline functions over testing.h, whose comments have the details. curator.hpp does not include this
- * header, nor this one curator.hpp. Handles are move-only. What fails throws curator::test_error; tests that
- * are compiled without exceptions have the functions of C.
+ * Inline functions over testing.h, whose comments have the details. curator.hpp does not include
+ * this header, nor this one curator.hpp. Handles are move-only. What fails throws
+ * curator::test_error; tests that are compiled without exceptions have the functions of C.
  */
 #ifndef CURATOR_TESTING_HPP
 #define CURATOR_TESTING_HPP
@@ -119,7 +119,8 @@ public:
   /** Kills a member; its data stay. */
   void kill (int i) { curator_test_cluster_kill (native_handle (), i); }
 
-  /** Kills the member if it runs, and starts it with its data. wait() waits for it. @throws test_error */
+  /** Kills the member if it runs, and starts it with its data. wait() waits for it. @throws
+   *  test_error */
   void restart (int i) { test_detail::call (curator_test_cluster_restart, native_handle (), i); }
 
   /** Waits until all members serve, one of them as the leader. @throws test_error  after a minute */

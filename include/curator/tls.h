@@ -2,7 +2,8 @@
  *
  *   g_autoptr(CuratorTls) tls = curator_tls_new ();
  *   if (!curator_tls_set_ca_file (tls, "/etc/zk/ca.pem", &error)
- *       || !curator_tls_set_certificate_files (tls, "/etc/zk/me.pem", "/etc/zk/me.key", NULL, &error)
+ *       || !curator_tls_set_certificate_files (tls, "/etc/zk/me.pem", "/etc/zk/me.key", NULL,
+ *       &error)
  *       || !curator_client_set_tls (client, tls, &error))
  *     return fail (error);
  *
@@ -54,33 +55,34 @@ typedef struct _CuratorTls CuratorTls;
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorTls *curator_tls_new (void);
 
-/** Trusts the CAs of a PEM file instead of the system's. The file is read again when it has changed.
+/** Trusts the CAs of a PEM file instead of the system's. The file is read again when it has
+ *  changed.
  *  @param pem  made absolute
  *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no certificate;
  *          UNSUPPORTED if the library was built without TLS */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error);
 
-/** Refuses servers whose certificate, or an issuer of it, is in a list of revoked ones, a PEM file with one
- *  or more lists. Without one revocation is not checked: neither OCSP nor the addresses in certificates are
- *  asked. Each list must be signed by one of the trusted CAs, which curator_client_set_tls() checks. The file
- *  is read again when it has changed. A list after its date of the next update refuses every server, also
- *  for a client that lives.
+/** Refuses servers whose certificate, or an issuer of it, is in a list of revoked ones, a PEM file
+ *  with one or more lists. Without one revocation is not checked: neither OCSP nor the addresses in
+ *  certificates are asked. Each list must be signed by one of the trusted CAs, which
+ *  curator_client_set_tls() checks. The file is read again when it has changed. A list after its
+ *  date of the next update refuses every server, also for a client that lives.
  *  @param pem  made absolute; NULL: none
- *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list, or if a list is not
- *          current; UNSUPPORTED */
+ *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no list, or if a list is
+ *          not current; UNSUPPORTED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error);
 
-/** The certificate with which the client identifies itself, and its private key. Both files are read
- *  again when they have changed, so that a renewed certificate serves the next connection.
+/** The certificate with which the client identifies itself, and its private key. Both files are
+ *  read again when they have changed, so that a renewed certificate serves the next connection.
  *  @param cert_pem  the certificate, followed by those of its issuers
  *  @param key_pem   a file of this user that nobody else can read or write, or one of root that at most
  *                   its group can read; may be @p cert_pem
  *  @param password  of an encrypted key, or NULL; wiped when the object is freed
  *  @return FALSE with INVALID_ARGUMENT if a file cannot be read, if the key does not belong to the
- *          certificate, if the certificate has expired, or if the key is anybody else's or can be read or
- *          written by others; UNSUPPORTED */
+ *          certificate, if the certificate has expired, or if the key is anybody else's or can be
+ *          read or written by others; UNSUPPORTED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem,
                                             const char *key_pem, const char *password,
@@ -121,8 +123,9 @@ void curator_tls_unref (CuratorTls *tls);
  *  does the same with the system's CAs. A server without a port then has port 2281. Mirrors
  *  ZKClientConfig.SECURE_CLIENT.
  *  @param tls  copied: later changes have no effect
- *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or if a trusted CA has not
- *          signed a list of revoked certificates; UNSUPPORTED if the library was built without TLS */
+ *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or if a trusted
+ *          CA has not signed a list of revoked certificates; UNSUPPORTED if the library was built
+ *          without TLS */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error);
 

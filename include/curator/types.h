@@ -7,10 +7,10 @@
 
 G_BEGIN_DECLS
 
-/** Timeout that waits without a limit. Every function that may wait for a server ends in a timeout, a
- *  cancellable and an error. The timeout is CURATOR_WAIT_FOREVER, or milliseconds for the whole call. 0
- *  waits for no other participant, only for the answer of the servers, and for that no longer than the
- *  connection timeout. Any other negative timeout fails with INVALID_ARGUMENT. */
+/** Timeout that waits without a limit. Every function that may wait for a server ends in a timeout,
+ *  a cancellable and an error. The timeout is CURATOR_WAIT_FOREVER, or milliseconds for the whole
+ *  call. 0 waits for no other participant, only for the answer of the servers, and for that no
+ *  longer than the connection timeout. Any other negative timeout fails with INVALID_ARGUMENT. */
 #define CURATOR_WAIT_FOREVER G_GINT64_CONSTANT (-1)
 
 /** Decides whether and when a failed request is retried; see retry.h. */

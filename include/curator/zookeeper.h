@@ -15,13 +15,14 @@
 G_BEGIN_DECLS
 
 /** Creates a client that shares the program's handle and its session. The program keeps using the
- *  handle and owns it. It may close the handle only after curator_client_close() has returned (which
- *  may be called in a callback of the client), after curator_client_set_zhandle() has replaced it, or
- *  after it has forwarded the handle's expiry. The handle must be one of libzookeeper_mt.
+ *  handle and owns it. It may close the handle only after curator_client_close() has returned
+ *  (which may be called in a callback of the client), after curator_client_set_zhandle() has
+ *  replaced it, or after it has forwarded the handle's expiry. The handle must be one of
+ *  libzookeeper_mt.
  *
- *  Close an expired or refused handle in its own watcher, or after curator_client_close(), which waits
- *  until libzookeeper's thread rests. Elsewhere zookeeper_close() may use freed memory if that thread
- *  has just called the program (ZOOKEEPER-3868).
+ *  Close an expired or refused handle in its own watcher, or after curator_client_close(), which
+ *  waits until libzookeeper's thread rests. Elsewhere zookeeper_close() may use freed memory if
+ *  that thread has just called the program (ZOOKEEPER-3868).
  *
  *  The program must forward the handle's events: curator_client_forward_event(). Credentials,
  *  session timeout, servers and chroot are the handle's; curator_client_add_auth() and
@@ -32,9 +33,9 @@ G_BEGIN_DECLS
  *  that time, nodes stay until the session ends. Do not close the client inside a watcher or a
  *  completion of the handle: no answer can arrive there.
  *
- *  The first grant of a session takes about 1.5 s longer than with a client of its own. A grant needs
- *  proof of when the leader last heard of the session; a client of its own takes the connect for it,
- *  which happened out of this client's sight here.
+ *  The first grant of a session takes about 1.5 s longer than with a client of its own. A grant
+ *  needs proof of when the leader last heard of the session; a client of its own takes the connect
+ *  for it, which happened out of this client's sight here.
  *
  *  The client removes a watch that it no longer needs from the library only if the program may have
  *  a watch on the same path. The server then keeps one watch for the path until its next event,

@@ -1,11 +1,12 @@
-/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it or sets the wall clock.
+/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it or sets the
+ * wall clock.
  *
- * Curator has no counterpart: Java's timers stand still with the machine. A condition variable cannot
- * wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any sets or wakes it; nothing is shared but
- * the descriptors.
+ * Curator has no counterpart: Java's timers stand still with the machine. A condition variable
+ * cannot wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any sets or wakes it;
+ * nothing is shared but the descriptors.
  *
- * NOTES: who wakes it sets a timer of CLOCK_REALTIME to a moment that has passed. Until then that timer is set to one
- * that never comes, and the kernel ends it when the clock is set.
+ * NOTES: who wakes it sets a timer of CLOCK_REALTIME to a moment that has passed. Until then that
+ * timer is set to one that never comes, and the kernel ends it when the clock is set.
  */
 #include "base/alarm.h"
 

@@ -198,7 +198,8 @@ length_of_list (const char *connect_string)
     }
 }
 
-/* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may have commas. */
+/* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may
+ * have commas. */
 static gboolean
 has_servers (const char *chroot)
 {

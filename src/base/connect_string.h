@@ -1,4 +1,5 @@
-/* Parses and checks connect strings: "host:port,host/chroot" or "tls://host:port,tls://host/chroot".
+/* Parses and checks connect strings: "host:port,host/chroot" or
+ * "tls://host:port,tls://host/chroot".
  *
  * Mirrors ZooKeeper's ConnectStringParser. libzookeeper's own parser refuses the Java form of IPv6
  * addresses and explains nothing, so it only gets what was parsed here. Threads: any; pure, no
@@ -26,9 +27,9 @@ typedef struct
   gboolean is_tls;  /* every server is written "tls://" */
 } CuratorConnectString;
 
-/* Accepts "name:2181", "10.0.0.1:2181" and "[::1]:2181"; the port is optional. "::1:2181" is refused: it
- * is an address as well. Spaces around servers are ignored. "tls://" stands before every server or
- * before none. NULL with CURATOR_ERROR_INVALID_ARGUMENT. */
+/* Accepts "name:2181", "10.0.0.1:2181" and "[::1]:2181"; the port is optional. "::1:2181" is
+ * refused: it is an address as well. Spaces around servers are ignored. "tls://" stands before
+ * every server or before none. NULL with CURATOR_ERROR_INVALID_ARGUMENT. */
 CuratorConnectString *curator_connect_string_parse (const char *connect_string, GError **error);
 
 void curator_connect_string_free (CuratorConnectString *parsed);

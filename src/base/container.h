@@ -1,4 +1,5 @@
-/* From a member to the struct around it; the first element of an array; the order of strings. Threads: any; no lock. */
+/* From a member to the struct around it; the first element of an array; the order of strings.
+ * Threads: any; no lock. */
 #pragma once
 
 #include <glib.h>
@@ -7,8 +8,8 @@
 #define CURATOR_CONTAINER(part, Type, member)                                                      \
   ((Type *) (gpointer) ((char *) (part) -G_STRUCT_OFFSET (Type, member)))
 
-/* Takes the first element out of the array, whose free function must accept NULL. g_ptr_array_steal_index () came with
- * GLib 2.58. */
+/* Takes the first element out of the array, whose free function must accept NULL.
+ * g_ptr_array_steal_index () came with GLib 2.58. */
 static inline gpointer
 curator_take_first (GPtrArray *array)
 {

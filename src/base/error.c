@@ -1,7 +1,7 @@
 /* The error domains, where Java has exception classes.
  *
- * Threads: any; no lock. The numbers are looked up while the library is loaded: a look-up takes a lock
- * of GLib's, which the child of a fork() may have inherited locked.
+ * Threads: any; no lock. The numbers are looked up while the library is loaded: a look-up takes a
+ * lock of GLib's, which the child of a fork() may have inherited locked.
  */
 #include "curator/error.h"
 #include "curator/tls.h"

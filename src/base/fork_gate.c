@@ -1,7 +1,8 @@
 /* The gate that fork() closes; see fork_gate.h. Curator has no counterpart.
  *
- * Threads: any. Each counts itself in one of many counters, so that two threads hardly ever share one; the
- * counters and the sign at the gate are atomic. The mutex is held while a fork is under way.
+ * Threads: any. Each counts itself in one of many counters, so that two threads hardly ever share
+ * one; the counters and the sign at the gate are atomic. The mutex is held while a fork is under
+ * way.
  */
 #include "base/fork_gate.h"
 
@@ -88,7 +89,8 @@ curator_gate_leave (void)
     }
 }
 
-/* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait long. */
+/* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait
+ * long. */
 static void
 enter_to_end (void)
 {

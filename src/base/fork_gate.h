@@ -1,10 +1,10 @@
 /* A gate through which every thread passes before it works with GLib for us; fork() closes it.
  *
- * GLib has locks of which fork() knows nothing: for small blocks, types, quarks, main contexts. A child
- * that inherits one locked hangs at its next use. So fork() waits until all that passed have left, but not
- * for longer than a second. Nobody waits for another thread, a server or a function of the user's inside.
- * No thread is cancelled inside, nor where it has suspended its passage to wait.
- * Threads: any. Not for signal handlers.
+ * GLib has locks of which fork() knows nothing: for small blocks, types, quarks, main contexts. A
+ * child that inherits one locked hangs at its next use. So fork() waits until all that passed have
+ * left, but not for longer than a second. Nobody waits for another thread, a server or a function
+ * of the user's inside. No thread is cancelled inside, nor where it has suspended its passage to
+ * wait. Threads: any. Not for signal handlers.
  */
 #pragma once
 
@@ -41,6 +41,7 @@ curator_gate_leave_block (const int *unused)
 int curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex,
                             const struct timespec *until);
 
-/* Like pthread_atfork (): before is called with the gate closed and everybody out. At most eight. */
+/* Like pthread_atfork (): before is called with the gate closed and everybody out. At most
+ * eight. */
 void curator_gate_at_fork (void (*before) (void), void (*in_parent) (void),
                            void (*in_child) (void));

@@ -1,8 +1,8 @@
 /* Durations in buckets.
  *
  * Curator has no counterpart: it passes each duration to its TracerDriver. Threads: any; no lock,
- * the caller guards the histogram. The bucket is computed without a loop, because each request adds a
- * duration.
+ * the caller guards the histogram. The bucket is computed without a loop, because each request adds
+ * a duration.
  */
 #include "base/histogram.h"
 

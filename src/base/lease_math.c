@@ -2,10 +2,11 @@
  *
  * Threads: any; nothing guards it, since nothing is shared.
  *
- * NOTES: a transaction is committed by a quorum, so its answer proves that the session lived when the
- * request was sent. The leader, however, expires a session by what it was told of it. A follower tells
- * it every half tick which sessions it has heard from, as long as it is connected to the leader. What a
- * follower answered before that moment, a proof sent later shows to have been told.
+ * NOTES: a transaction is committed by a quorum, so its answer proves that the session lived when
+ * the request was sent. The leader, however, expires a session by what it was told of it. A
+ * follower tells it every half tick which sessions it has heard from, as long as it is connected to
+ * the leader. What a follower answered before that moment, a proof sent later shows to have been
+ * told.
  */
 #include "base/lease_math.h"
 
@@ -67,8 +68,8 @@ telling_us (const CuratorLeaseTerms *terms)
   return terms->half_tick_us + terms->session_us / LATE_PING_SHARE;
 }
 
-/* One lost heartbeat, what a follower may not have told yet, the slowest answer that still counts (a
- * leader that pauses for so long is told later), and clocks that differ. */
+/* One lost heartbeat, what a follower may not have told yet, the slowest answer that still counts
+ * (a leader that pauses for so long is told later), and clocks that differ. */
 static int64_t
 guard_us (const CuratorLeaseTerms *terms)
 {
@@ -89,9 +90,9 @@ curator_lease_terms_are_too_short (const CuratorLeaseTerms *terms)
   return usable_us (terms) < telling_us (terms) + prompt_us (terms);
 }
 
-/* Between two marks. A mark must not be overwritten before a proof can show that it was told: the ring
- * reaches back over that time, an answer and a proof of which each takes as long as may be, and the
- * distance to the next mark. */
+/* Between two marks. A mark must not be overwritten before a proof can show that it was told: the
+ * ring reaches back over that time, an answer and a proof of which each takes as long as may be,
+ * and the distance to the next mark. */
 static int64_t
 spacing_us (const CuratorLeaseTerms *terms)
 {
@@ -204,8 +205,8 @@ curator_lease_is_bound_by_leader (const CuratorLeaseEvidence *evidence,
   return evidence->known_us + guard_us (terms) < evidence->proof_us;
 }
 
-/* Enough for the next heartbeat to be answered in time, however slowly. Where the session timeout is
- * too short for that, half of what there can be. */
+/* Enough for the next heartbeat to be answered in time, however slowly. Where the session timeout
+ * is too short for that, half of what there can be. */
 static int64_t
 enough_us (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms)
 {

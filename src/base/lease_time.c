@@ -2,13 +2,14 @@
  *
  * Curator has no counterpart: Java's holders have no clock. Threads: any; no lock, atomics only.
  *
- * NOTES: CLOCK_BOOTTIME goes on while a machine sleeps, but not while a virtual machine is paused, saved or moved by
- * a host that stops its clocks. After that the host, or NTP, sets CLOCK_REALTIME forward. Nobody can tell this from a
- * clock that was wrong before, so every step forward is time that has passed. A step back gives nothing back: the
- * clock of leases is the later of what both show.
+ * NOTES: CLOCK_BOOTTIME goes on while a machine sleeps, but not while a virtual machine is paused,
+ * saved or moved by a host that stops its clocks. After that the host, or NTP, sets CLOCK_REALTIME
+ * forward. Nobody can tell this from a clock that was wrong before, so every step forward is time
+ * that has passed. A step back gives nothing back: the clock of leases is the later of what both
+ * show.
  *
- * Only a jump makes holds doubtful. The clocks may also drift apart, so what is still none grows with the time since
- * they were compared.
+ * Only a jump makes holds doubtful. The clocks may also drift apart, so what is still none grows
+ * with the time since they were compared.
  */
 #include "base/lease_time.h"
 
@@ -30,8 +31,9 @@ raise_to (_Atomic gint64 *value, gint64 least)
   return MAX (old, least);
 }
 
-/* Compares the clocks, unless somebody had to wait between the readings. If CLOCK_REALTIME has fallen behind, slowly or
- * at once, what it gains from now on counts again. FALSE: not now, or another thread has done it. */
+/* Compares the clocks, unless somebody had to wait between the readings. If CLOCK_REALTIME has
+ * fallen behind, slowly or at once, what it gains from now on counts again. FALSE: not now, or
+ * another thread has done it. */
 static gboolean
 compare (CuratorLeaseTime *time, gint64 behind_us, gint64 gained_us, gint64 boottime_us,
          gint64 between_us)

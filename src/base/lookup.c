@@ -2,11 +2,12 @@
  *
  * Mirrors InetAddress.getAllByName. Threads: any; a mutex of its own.
  *
- * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of its list of the
- * host's interfaces (check_pf). A child that inherits one locked hangs in its own first look-up. So fork() waits
- * for the look-ups under way, until the last one has begun a second ago: then they wait for a name server, without
- * a lock. A clock goes on while the process is stopped, so fork() looks a number of times at least. It remains that
- * the answer comes while fork() runs: then glibc sorts the addresses by that list.
+ * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of
+ * its list of the host's interfaces (check_pf). A child that inherits one locked hangs in its own
+ * first look-up. So fork() waits for the look-ups under way, until the last one has begun a second
+ * ago: then they wait for a name server, without a lock. A clock goes on while the process is
+ * stopped, so fork() looks a number of times at least. It remains that the answer comes while
+ * fork() runs: then glibc sorts the addresses by that list.
  */
 #include "base/lookup.h"
 
@@ -24,7 +25,8 @@
 #endif
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Both are locked while fork() runs, the entrance also while it waits. The gate guards the next two. */
+/* Both are locked while fork() runs, the entrance also while it waits. The gate guards the next
+ * two. */
 static pthread_mutex_t entrance = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static guint n_under_way[CURATOR_N_LOOKUPS];
@@ -129,7 +131,8 @@ curator_lookup (const char *host, int *failed)
   CURATOR_INSIDE_GATE;
   GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
 
-  /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no others. */
+  /* Addresses of a kind that this machine cannot reach are worth nothing, unless there are no
+   * others. */
   *failed = ask (addresses, host, AI_ADDRCONFIG | AI_IDN);
   if (*failed != 0 && *failed != EAI_AGAIN)
     *failed = ask (addresses, host, 0);

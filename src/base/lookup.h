@@ -6,8 +6,8 @@
 #include <glib.h>
 #include <netdb.h>
 
-/* CuratorAddress, each once, with port 0. Empty: failed says why, for gai_strerror(). Blocks for as long
- * as the name servers do, up to minutes. */
+/* CuratorAddress, each once, with port 0. Empty: failed says why, for gai_strerror(). Blocks for as
+ * long as the name servers do, up to minutes. */
 GPtrArray *curator_lookup (const char *host, int *failed);
 
 typedef enum

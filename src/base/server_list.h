@@ -28,14 +28,14 @@ void curator_servers_inherit (GPtrArray *servers, GPtrArray *older);
 gboolean curator_servers_equal (GPtrArray *servers, GPtrArray *others);
 gboolean curator_servers_have_names (GPtrArray *servers);
 
-/* A look-up has ended. addresses: sorted, with any port. If there are none the server keeps those it had, and
- * why says why. */
+/* A look-up has ended. addresses: sorted, with any port. If there are none the server keeps those
+ * it had, and why says why. */
 void curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const char *why);
 
 /* Of all servers: CuratorAddress, each once. */
 GPtrArray *curator_servers_dup_addresses (GPtrArray *servers);
-/* "address:port,…" for libzookeeper, whose IPv6 addresses have no brackets, with an odd number of entries: of an
- * even one it would try every other only. NULL if none is known. */
+/* "address:port,…" for libzookeeper, whose IPv6 addresses have no brackets, with an odd number of
+ * entries: of an even one it would try every other only. NULL if none is known. */
 char *curator_servers_join (GPtrArray *servers);
 guint curator_servers_n_addresses (GPtrArray *servers);
 /* Why no address is known: "name: cause", of the first name. */

@@ -93,7 +93,8 @@ curator_is_cancellable (GCancellable *cancellable)
          || (curator_is_foreign (cancellable) && G_IS_CANCELLABLE (cancellable));
 }
 
-/* The start of a public function, which returns value, with a critical, if it is not called as expected. */
+/* The start of a public function, which returns value, with a critical, if it is not called as
+ * expected. */
 #define CURATOR_CHECK(expected, words, value)                                                      \
   if (G_UNLIKELY (!(expected)))                                                                    \
     {                                                                                              \

@@ -2,9 +2,9 @@
  *
  * Curator has no counterpart. Threads: any; each sees its own end, no lock.
  *
- * NOTES: GLib frees its share of small blocks in the destructor of a key, with its locks. Such destructors
- * have no order among them, but two limits: those of C++'s thread_local run before, and a key that is set
- * again by its destructor has another turn when all others had theirs.
+ * NOTES: GLib frees its share of small blocks in the destructor of a key, with its locks. Such
+ * destructors have no order among them, but two limits: those of C++'s thread_local run before, and
+ * a key that is set again by its destructor has another turn when all others had theirs.
  */
 #include "base/thread_end.h"
 

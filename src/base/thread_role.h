@@ -1,8 +1,8 @@
 /* Whose thread the calling one is, and which client it serves.
  *
- * A function of the user's may block, so it runs on the user's threads and on the lanes of callbacks
- * only. A thread that serves a client does not wait for the end of one: two of them could wait for each
- * other. Threads: any; each sees its own role, no lock.
+ * A function of the user's may block, so it runs on the user's threads and on the lanes of
+ * callbacks only. A thread that serves a client does not wait for the end of one: two of them could
+ * wait for each other. Threads: any; each sees its own role, no lock.
  */
 #pragma once
 

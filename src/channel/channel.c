@@ -1,12 +1,13 @@
 /* The loopback port and the thread of a channel; see channel.h.
  *
- * Mirrors ClientCnxn.SendThread. Threads: open and close run on the owner's thread, everything else on
- * the channel's own, but for another list of servers. The thread starts after open has written the record.
+ * Mirrors ClientCnxn.SendThread. Threads: open and close run on the owner's thread, everything else
+ * on the channel's own, but for another list of servers. The thread starts after open has written
+ * the record.
  *
- * NOTES: libzookeeper shows a password in each ConnectRequest. In the first one it is a secret of 16
- * random bytes, which servers never see; later it is that of its session. A connection that shows
- * neither is closed, and so is one that stays silent. libzookeeper waits before it connects to the same
- * server again, but not between servers, so the port is in its list many times.
+ * NOTES: libzookeeper shows a password in each ConnectRequest. In the first one it is a secret of
+ * 16 random bytes, which servers never see; later it is that of its session. A connection that
+ * shows neither is closed, and so is one that stays silent. libzookeeper waits before it connects
+ * to the same server again, but not between servers, so the port is in its list many times.
  */
 #include "channel/channel.h"
 

@@ -9,8 +9,8 @@
 gboolean curator_is_shortage (int error);
 /* The system's text, and the limit that was reached, where there is one. Any errno. */
 char *curator_shortage_describe (int error);
-/* Whether getrandom () does not wait, and so never will: what holds the client's mutex, or has blocked its signals, must
- * not wait for the system to collect entropy. FALSE with RESOURCES. */
+/* Whether getrandom () does not wait, and so never will: what holds the client's mutex, or has
+ * blocked its signals, must not wait for the system to collect entropy. FALSE with RESOURCES. */
 gboolean curator_check_random (GError **error);
 /* CONNECT, or RESOURCES, with the text of an errno. */
 void curator_channel_set_errno (GError **error, const char *what, int number);

@@ -27,12 +27,13 @@ typedef struct
   gsize length;
 } CuratorSaslReply;
 
-/* The size of the first frame, with its length field. 0: it is incomplete. -1: its length is negative,
- * or the frame is larger than max. */
+/* The size of the first frame, with its length field. 0: it is incomplete. -1: its length is
+ * negative, or the frame is larger than max. */
 gssize curator_frame_size (const guint8 *bytes, gsize n, gsize max);
 
-/* Each reads one whole frame; FALSE if it is malformed. So is the response of a server that can only be
- * read: libzookeeper has not asked for one, and would take its session for a new one later. */
+/* Each reads one whole frame; FALSE if it is malformed. So is the response of a server that can
+ * only be read: libzookeeper has not asked for one, and would take its session for a new one
+ * later. */
 gboolean curator_frame_read_request (const guint8 *frame, gsize size, CuratorConnectFrame *request);
 gboolean curator_frame_read_response (const guint8 *frame, gsize size,
                                       CuratorConnectFrame *response);

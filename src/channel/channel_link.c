@@ -27,7 +27,8 @@ curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *requ
   explicit_bzero (&frame, sizeof frame);
   if (context->n_rounds > 0)
     {
-      /* The state is PAUSED: servers that open the session, and no more, are not tried without end. */
+      /* The state is PAUSED: servers that open the session, and no more, are not tried without
+       * end. */
       link->deadline_us = g_get_monotonic_time ()
                           + curator_endpoints_pause_us (context->n_rounds - 1, link->timeout_ms);
       return link;

@@ -1,7 +1,8 @@
 /* One connection of libzookeeper to the channel, and the one to a server behind it.
  *
- * Used by the channel's thread only; no lock. Until a server has answered the ConnectRequest, another
- * server may be tried; libzookeeper notices nothing. Later the loss of one side ends the other.
+ * Used by the channel's thread only; no lock. Until a server has answered the ConnectRequest,
+ * another server may be tried; libzookeeper notices nothing. Later the loss of one side ends the
+ * other.
  */
 #pragma once
 

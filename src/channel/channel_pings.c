@@ -1,7 +1,7 @@
 /* Finds pings and their answers; see channel_pings.h. Threads: one; pure, no lock.
  *
- * NOTES: a frame is a length of 4 bytes and as many bytes, of which the first 4 are the xid, in both
- * directions. Only pings have the xid -2. The server answers them in order.
+ * NOTES: a frame is a length of 4 bytes and as many bytes, of which the first 4 are the xid, in
+ * both directions. Only pings have the xid -2. The server answers them in order.
  */
 #include "channel/channel_pings.h"
 

@@ -30,12 +30,13 @@ guint curator_ping_scan_least (const CuratorPingScan *scan);
 /* How many pings, or answers to pings, begin in the next piece. */
 guint curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n);
 
-/* How many bytes of the next piece from the server can be passed on: libzookeeper allocates whatever length
- * it receives, and reads a header behind the end of a shorter frame. The scan has not been broken before. */
+/* How many bytes of the next piece from the server can be passed on: libzookeeper allocates
+ * whatever length it receives, and reads a header behind the end of a shorter frame. The scan has
+ * not been broken before. */
 gsize curator_ping_scan_sound (const CuratorPingScan *scan, const guint8 *bytes, gsize n);
 
 /* The next piece for the server has been read, and will be sent later than at now_us. */
 void curator_pings_note_requests (CuratorPings *pings, const guint8 *bytes, gsize n, gint64 now_us);
-/* The next piece for the client has come. If it answers pings: a time at which none of them had been
- * sent yet. Otherwise 0. */
+/* The next piece for the client has come. If it answers pings: a time at which none of them had
+ * been sent yet. Otherwise 0. */
 gint64 curator_pings_note_answers (CuratorPings *pings, const guint8 *bytes, gsize n);

@@ -1,7 +1,7 @@
 /* One SASL authentication of one connection, by Cyrus SASL.
  *
- * Mirrors ZooKeeperSaslClient. curator_sasl_step() may block, for a KDC for instance, so it runs as a
- * job; no other function is called meanwhile. Without Cyrus SASL it fails with UNSUPPORTED.
+ * Mirrors ZooKeeperSaslClient. curator_sasl_step() may block, for a KDC for instance, so it runs as
+ * a job; no other function is called meanwhile. Without Cyrus SASL it fails with UNSUPPORTED.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* A connection to a server; see channel_stream.h. Threads: one; no lock.
  *
- * NOTES: shutdown() before close(): while a forked child has the descriptor, close() alone would not
- * end the connection.
+ * NOTES: shutdown() before close(): while a forked child has the descriptor, close() alone would
+ * not end the connection.
  */
 #include "channel/channel_stream.h"
 

@@ -13,8 +13,8 @@ typedef enum
   CURATOR_STREAM_FAILED
 } CuratorStreamResult;
 
-/* Starts to connect. credentials: NULL for clear text; must outlive the stream. host: the name that the
- * certificate must have. */
+/* Starts to connect. credentials: NULL for clear text; must outlive the stream. host: the name that
+ * the certificate must have. */
 CuratorStream *curator_stream_open (const CuratorAddress *address, const char *host,
                                     CuratorTlsCredentials *credentials, gboolean verify,
                                     GError **error);

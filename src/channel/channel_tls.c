@@ -1,8 +1,8 @@
 /* TLS by GnuTLS; see channel_tls.h. Threads: one; no lock.
  *
- * NOTES: a server may refuse the client's certificate after the handshake (TLS 1.3): by an alert, or by
- * closing the connection, and the alert is lost if we have written meanwhile. A session ticket or any
- * other data shows that it has accepted the certificate.
+ * NOTES: a server may refuse the client's certificate after the handshake (TLS 1.3): by an alert,
+ * or by closing the connection, and the alert is lost if we have written meanwhile. A session
+ * ticket or any other data shows that it has accepted the certificate.
  */
 #include "channel/channel_tls.h"
 
@@ -16,7 +16,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Taken from the priorities that the administrator has set for the system. Nothing is added to them. */
+/* Taken from the priorities that the administrator has set for the system. Nothing is added to
+ * them. */
 #define NO_OLD_VERSIONS "-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
 /* 2,048 bits of RSA. A profile of the priorities could lower the administrator's. */
 #define MIN_STRENGTH GNUTLS_SEC_PARAM_MEDIUM
@@ -65,8 +66,9 @@ has_address (gnutls_x509_crt_t certificate, const char *host)
                 != 0;
 }
 
-/* What GnuTLS does not object to: if a certificate has no alternative name, it takes the common name; and
- * by default a key of 1,024 bits will do. It has not been given the lists of revoked ones. */
+/* What GnuTLS does not object to: if a certificate has no alternative name, it takes the common
+ * name; and by default a key of 1,024 bits will do. It has not been given the lists of revoked
+ * ones. */
 static const char *
 objection_to (CuratorTlsSession *tls, const gnutls_datum_t *der, gboolean is_server)
 {

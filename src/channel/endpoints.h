@@ -1,7 +1,7 @@
 /* The servers of a secured connection: their names, addresses and order.
  *
- * Mirrors StaticHostProvider. Used by one thread; no lock. The order is shuffled for each list. Names are
- * looked up elsewhere: a list has the addresses that are known.
+ * Mirrors StaticHostProvider. Used by one thread; no lock. The order is shuffled for each list.
+ * Names are looked up elsewhere: a list has the addresses that are known.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ typedef struct _CuratorEndpoints CuratorEndpoints;
 CuratorEndpoints *curator_endpoints_new (GPtrArray *servers);
 void curator_endpoints_free (CuratorEndpoints *endpoints);
 
-/* Another list; copied. FALSE: the address whose turn it was is not in it, and a new round begins. TRUE:
- * its turn goes on. */
+/* Another list; copied. FALSE: the address whose turn it was is not in it, and a new round begins.
+ * TRUE: its turn goes on. */
 gboolean curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers);
 
 /* The host whose turn it is. */
@@ -30,8 +30,8 @@ const CuratorAddress *curator_endpoints_address (CuratorEndpoints *endpoints);
 /* Why none is known, borrowed. */
 const char *curator_endpoints_why (CuratorEndpoints *endpoints);
 
-/* On to the next address of this host, or to the next host. TRUE if every host had its turn since the
- * last call of curator_endpoints_start_round(). */
+/* On to the next address of this host, or to the next host. TRUE if every host had its turn since
+ * the last call of curator_endpoints_start_round(). */
 gboolean curator_endpoints_advance (CuratorEndpoints *endpoints);
 void curator_endpoints_start_round (CuratorEndpoints *endpoints);
 

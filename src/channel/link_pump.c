@@ -1,7 +1,7 @@
 /* Passes bytes on; see link_pump.h. Threads: the channel's; no lock.
  *
- * NOTES: the end of one side ends the other, but what it has sent before is passed on: the last frame of
- * libzookeeper closes the session. The server ends the connection when it has read that.
+ * NOTES: the end of one side ends the other, but what it has sent before is passed on: the last
+ * frame of libzookeeper closes the session. The server ends the connection when it has read that.
  */
 #include "channel/link_pump.h"
 
@@ -16,7 +16,8 @@
 /* How long the last requests of libzookeeper may take to reach the server. */
 #define FINISH_US G_USEC_PER_SEC
 
-/* libzookeeper sends the length of a frame, then the frame: the length alone does not wake this thread. */
+/* libzookeeper sends the length of a frame, then the frame: the length alone does not wake this
+ * thread. */
 static void
 set_least_bytes (CuratorLink *link)
 {

@@ -19,7 +19,8 @@ typedef struct
   CuratorSaslSettings *sasl;          /* NULL: none */
   CuratorTlsCredentials *credentials; /* loaded by the first connection */
   CuratorEndpoints *endpoints;
-  /* In which no server answered a request, since the last that did. To open a session is no answer. */
+  /* In which no server answered a request, since the last that did. To open a session is no
+   * answer. */
   guint n_rounds;
   CuratorPatience spent; /* the same */
   int wake_fd;           /* an eventfd, for the jobs */

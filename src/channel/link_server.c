@@ -1,13 +1,14 @@
 /* Finds a server for a connection: TCP, TLS, the ConnectRequest and its answer, SASL.
  *
- * Mirrors ClientCnxn.SendThread.startConnect and ZooKeeperSaslClient. Threads: the channel's; no lock.
+ * Mirrors ClientCnxn.SendThread.startConnect and ZooKeeperSaslClient. Threads: the channel's; no
+ * lock.
  *
  * NOTES: libzookeeper leaves after 2/3 of the session timeout, so every server has a deadline that
  * leaves time for the others. A ConnectResponse is held back until the authentication is complete;
  * libzookeeper sends nothing before it has that. The channel never answers in a server's name.
  * A client that was told to authenticate never sees a byte of a server that has not: open_link() is
- * the only way to OPEN. A server can say before any login that the session of the request has ended.
- * libzookeeper then gets this answer and the end of the connection.
+ * the only way to OPEN. A server can say before any login that the session of the request has
+ * ended. libzookeeper then gets this answer and the end of the connection.
  */
 #include "channel/link_server.h"
 
@@ -139,8 +140,8 @@ curator_link_change_servers (CuratorLink *link, GPtrArray *servers)
   return TRUE;
 }
 
-/* Writes our own frame. FALSE: a part is left, and nothing may be written in its place; or it failed,
- * and the server was left. */
+/* Writes our own frame. FALSE: a part is left, and nothing may be written in its place; or it
+ * failed, and the server was left. */
 static gboolean
 flush_out (CuratorLink *link)
 {
@@ -215,8 +216,8 @@ fill (CuratorLink *link)
   return TRUE;
 }
 
-/* A server answers each request once, and sends nothing else before libzookeeper is connected. FALSE:
- * there is more, and the server was left. */
+/* A server answers each request once, and sends nothing else before libzookeeper is connected.
+ * FALSE: there is more, and the server was left. */
 static gboolean
 consume_answer (CuratorLink *link, gsize size)
 {

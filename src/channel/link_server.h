@@ -5,8 +5,8 @@
 
 /* Tries the server whose turn it is. */
 void curator_link_try_server (CuratorLink *link);
-/* The other list is used from now on, at once if there is no connection yet. FALSE: the connection is to a
- * server that is not in it. */
+/* The other list is used from now on, at once if there is no connection yet. FALSE: the connection
+ * is to a server that is not in it. */
 gboolean curator_link_change_servers (CuratorLink *link, GPtrArray *servers);
 /* Goes on as far as possible; until the link is open. */
 void curator_link_step_server (CuratorLink *link);

@@ -1,9 +1,10 @@
 /* The loopback port of a channel; see loopback.h. Threads: the channel's; no lock.
  *
- * NOTES: a guest that sends nothing is closed after some seconds. libzookeeper sends its request as soon as
- * it is connected. If there are too many guests, one of this user's takes the place of the oldest, and
- * anybody else's is closed at once: a flood of other users' neither fills the queue of the kernel, from
- * which an attempt is lost for a second, nor displaces libzookeeper. Who is who, the kernel says.
+ * NOTES: a guest that sends nothing is closed after some seconds. libzookeeper sends its request as
+ * soon as it is connected. If there are too many guests, one of this user's takes the place of the
+ * oldest, and anybody else's is closed at once: a flood of other users' neither fills the queue of
+ * the kernel, from which an attempt is lost for a second, nor displaces libzookeeper. Who is who,
+ * the kernel says.
  */
 #include "channel/loopback.h"
 

@@ -1,13 +1,14 @@
 /* How long an address may take, as long as there are others.
  *
- * Mirrors nothing: Java waits for the session timeout divided by the number of servers. Pure; no lock.
+ * Mirrors nothing: Java waits for the session timeout divided by the number of servers. Pure; no
+ * lock.
  *
- * NOTES: while a quorum serves, a client is connected within a second, two round trips and a quarter of a
- * second for each address that does not answer. Before TCP is connected nothing has been sent, so that is
- * ended soon; each time all addresses were tried in vain the share doubles, for networks that are slow. A
- * server that accepts, and has not answered, may have opened a session. It has longer; and if more than a
- * minority does not answer the servers are slow, not away: the share doubles from then on. A single address
- * has nobody to leave it for.
+ * NOTES: while a quorum serves, a client is connected within a second, two round trips and a
+ * quarter of a second for each address that does not answer. Before TCP is connected nothing has
+ * been sent, so that is ended soon; each time all addresses were tried in vain the share doubles,
+ * for networks that are slow. A server that accepts, and has not answered, may have opened a
+ * session. It has longer; and if more than a minority does not answer the servers are slow, not
+ * away: the share doubles from then on. A single address has nobody to leave it for.
  */
 #pragma once
 

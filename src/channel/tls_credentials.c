@@ -1,4 +1,4 @@
-/* Loads certificates and keys with GnuTLS; see tls_credentials.h. Threads: one at a time; no lock. */
+/* Loads certificates and keys with GnuTLS; see tls_credentials.h. Threads: one, without a lock. */
 #include "channel/tls_credentials.h"
 
 #include "channel/channel_error.h"

@@ -17,14 +17,16 @@ gboolean curator_tls_check_certificate (const CuratorTls *tls, GError **error);
 /* tls must outlive the credentials. */
 CuratorTlsCredentials *curator_tls_credentials_load (const CuratorTls *tls, GError **error);
 void curator_tls_credentials_free (CuratorTlsCredentials *credentials);
-/* Loads them, or again if a file has changed. After a failure those that there were are still there. */
+/* Loads them, or again if a file has changed. After a failure those that there were are still
+ * there. */
 gboolean curator_tls_credentials_refresh (CuratorTlsCredentials **credentials,
                                           const CuratorTls *tls, GError **error);
 /* When our own certificate expires, in seconds since 1970; 0: there is none. */
 gint64 curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials);
 /* Of a certificate in a gnutls_datum_t, in seconds since 1970; 0: it cannot be read. */
 gint64 curator_tls_expiry_of (gconstpointer der);
-/* Why no certificate can be judged now: a list of revoked ones has grown old. To be freed; NULL: nothing. */
+/* Why no certificate can be judged now: a list of revoked ones has grown old. To be freed; NULL:
+ * nothing. */
 char *curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials);
 /* Of a gnutls_x509_crt_t: whether one of the lists names it. */
 gboolean curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,

@@ -136,8 +136,8 @@ curator_client_unref (CuratorClient *client)
     return;
   if (curator_refs_dec (&client->refs))
     {
-      /* A thread that serves a client must not wait: two of them could wait for each other. But the program's handle is
-       * free when its last reference is gone. */
+      /* A thread that serves a client must not wait: two of them could wait for each other. But the
+       * program's handle is free when its last reference is gone. */
       const CuratorThreadRole role = curator_thread_role ();
       close_client (client, role.client == NULL || (client->ops->is_shared && !role.is_ours));
       curator_client_memory_unref (client);

@@ -2,9 +2,9 @@
  *
  * Mirrors nothing. Threads: the timer thread; guarded by the client's mutex.
  *
- * NOTES: a server that is away costs libzookeeper 2/3 of the session timeout, which is longer than a lease
- * lasts, and than users wait. channel/patience.h says how long an attempt may take instead. If a session is
- * to be saved, a share of its timeout is the most.
+ * NOTES: a server that is away costs libzookeeper 2/3 of the session timeout, which is longer than
+ * a lease lasts, and than users wait. channel/patience.h says how long an attempt may take instead.
+ * If a session is to be saved, a share of its timeout is the most.
  */
 #include "client/connect_deadline.h"
 
@@ -20,7 +20,8 @@
 /* The first pause of libzookeeper that is cut short; then twice as long each time. */
 #define PAUSE_US      (100 * 1000)
 #define PAUSE_DOUBLES 10
-/* An attempt is checked that often, later in an outage less, each 1/50 of the session timeout at least. */
+/* An attempt is checked that often, later in an outage less, each 1/50 of the session timeout at
+ * least. */
 #define CHECK_US      (25 * 1000)
 #define OUTAGE_SHARE  40
 #define SESSION_SHARE 50

@@ -1,9 +1,9 @@
 /* Reads the configuration of an ensemble; see ensemble_config.h.
  Threads: any; pure, no lock.
  *
- * NOTES: a line is "server.N=host:port:port[:role];[[address:]port][;[address:]port]". The last part is for
- * TLS, and few versions write it. A server with several addresses separates them by '|': the first one
- * counts. A server that listens everywhere is found at its own host.
+ * NOTES: a line is "server.N=host:port:port[:role];[[address:]port][;[address:]port]". The last
+ * part is for TLS, and few versions write it. A server with several addresses separates them by
+ * '|': the first one counts. A server that listens everywhere is found at its own host.
  */
 #include "client/ensemble_config.h"
 

@@ -2,8 +2,8 @@
  *
  * Mirrors EnsembleTracker. Threads: any; guarded by the client's mutex.
  *
- * NOTES: one data watch a session. The read that sets it again brings the configuration, and watched nodes are
- * read again from time to time. What cannot be read changes nothing.
+ * NOTES: one data watch a session. The read that sets it again brings the configuration, and
+ * watched nodes are read again from time to time. What cannot be read changes nothing.
  */
 #include "client/follow_configuration.h"
 
@@ -36,7 +36,8 @@ warn_once (Follower *follower, const char *text)
     }
 }
 
-/* The port of a TLS connection where the configuration names none: the one that all servers have. */
+/* The port of a TLS connection where the configuration names none: the one that all servers
+ * have. */
 static CURATOR_LOCKED int
 secure_port (CuratorClient *client)
 {

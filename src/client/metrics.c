@@ -1,7 +1,7 @@
 /* The statistics of a client as OpenMetrics text.
  *
- * Curator has no counterpart: its TracerDriver leaves that to the program. Threads: any; the client's
- * mutex is held while the figures are copied, not while they are formatted.
+ * Curator has no counterpart: its TracerDriver leaves that to the program. Threads: any; the
+ * client's mutex is held while the figures are copied, not while they are formatted.
  */
 #include "curator/client.h"
 

@@ -3,7 +3,8 @@
 
 #include "core/client-record.h"
 
-/* A connect string for that client; NULL with INVALID_ARGUMENT or UNSUPPORTED. Any thread, after start. */
+/* A connect string for that client; NULL with INVALID_ARGUMENT or UNSUPPORTED. Any thread, after
+ * start. */
 CuratorConnectString *curator_server_update_parse (CuratorClient *client,
                                                    const char *connect_string, GError **error);
 /* The servers are those from now on. text: as a connect string. */

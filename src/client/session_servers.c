@@ -1,12 +1,13 @@
 /* Follows the servers of a session: their names are looked up while there is no connection.
  *
- * Mirrors HostProvider.updateServerList(). Threads: the timer thread, and those that look names up; guarded
- * by the client's mutex.
+ * Mirrors HostProvider.updateServerList(). Threads: the timer thread, and those that look names up;
+ * guarded by the client's mutex.
  *
- * NOTES: servers that restart under new addresses must be found before the session expires, so a handle
- * gets new addresses while it tries the old ones. A name server may be wrong: a name that has no answer
- * keeps its addresses, and after a quarter of the session timeout the former ones are tried, too. Whoever
- * has just lost a server may soon lose others, so names are looked up often after a connect, then seldom.
+ * NOTES: servers that restart under new addresses must be found before the session expires, so a
+ * handle gets new addresses while it tries the old ones. A name server may be wrong: a name that
+ * has no answer keeps its addresses, and after a quarter of the session timeout the former ones are
+ * tried, too. Whoever has just lost a server may soon lose others, so names are looked up often
+ * after a connect, then seldom.
  */
 #include "client/session_servers.h"
 
@@ -23,7 +24,8 @@
 #define LOOK_UP_SHARE 20
 #define LATER_SHARE   10
 #define LONGEST_US    (5 * G_USEC_PER_SEC)
-/* While connected: a name server that hangs later does no harm. The share is of the time since the connect. */
+/* While connected: a name server that hangs later does no harm. The share is of the time since the
+ * connect. */
 #define CONNECTED_SHARE 2
 #define CONNECTED_US    (60 * G_USEC_PER_SEC)
 /* Between two attempts to make the handle leave another server. */

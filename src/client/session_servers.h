@@ -3,8 +3,8 @@
 
 #include "session/session.h"
 
-/* Looks the names up after a pause, and runs open (a new reference of the session) on the session lane as
- * soon as addresses are known, or no name has one. */
+/* Looks the names up after a pause, and runs open (a new reference of the session) on the session
+ * lane as soon as addresses are known, or no name has one. */
 void curator_session_servers_find (CuratorSession *session, gint64 pause_ms,
                                    CuratorWork open) CURATOR_LOCKED;
 /* Ends that pause of the current session. */

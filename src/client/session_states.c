@@ -104,7 +104,8 @@ reopen_pause_ms (const CuratorClient *client)
   return MIN (FIRST_REOPEN_MS << MIN (client->opening.open_failures - 1, 10), LAST_REOPEN_MS);
 }
 
-/* A server has answered a request with an auth failure. It closes the connection, at each reconnect, too. */
+/* A server has answered a request with an auth failure. It closes the connection, at each
+ * reconnect, too. */
 static CURATOR_LOCKED void
 on_refused (CuratorSession *session, int rc)
 {
@@ -128,7 +129,8 @@ curator_session_open (CuratorClient *client)
   client->sessions_open++;
   curator_count (client, CURATOR_COUNTER_SESSIONS, 1);
   const gint64 pause_ms = client->opening.open_failures > 0 ? reopen_pause_ms (client) : 0;
-  /* The session may be over sooner than the pause: its time begins behind it, or no handle would ever be opened. */
+  /* The session may be over sooner than the pause: its time begins behind it, or no handle would
+   * ever be opened. */
   set_loss_timer (session, pause_ms + client->settings.connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
   curator_follow_configuration (session);
@@ -346,8 +348,8 @@ opened (CuratorSession *session)
   curator_session_servers_follow (session);
 }
 
-/* Runs on the session lane. Opens the handle with the mutex, which does not block, so that no event is
- * handled before the session has its handle. */
+/* Runs on the session lane. Opens the handle with the mutex, which does not block, so that no event
+ * is handled before the session has its handle. */
 static void
 open_handle (gpointer data)
 {

@@ -7,15 +7,17 @@
 
 typedef struct _CuratorAsync CuratorAsync;
 
-/* Calls the user's callback with the result, which it takes, on the callback lane, without a lock. */
+/* Calls the user's callback with the result, which it takes, on the callback lane, without a
+ * lock. */
 typedef void (*CuratorDeliver) (GCallback callback, gpointer owner, gpointer result,
                                 const GError *error, gpointer user_data);
 
 /* owner: a reference to the object that the call was made on, which unref_owner drops.
  *
  * Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
- * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without a
- * client (NULL) only curator_async_refuse is possible; a thread of its own then runs the callback. */
+ * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without
+ * a client (NULL) only curator_async_refuse is possible; a thread of its own then runs the
+ * callback. */
 CuratorAsync *curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_owner,
                                  CuratorDeliver deliver, GCallback callback, gpointer user_data);
 void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);

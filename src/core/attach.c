@@ -1,6 +1,7 @@
 /* A list of what upper floors have attached to a client or a session.
  *
- * Curator has no counterpart. Threads: any; guarded by the client's mutex. There are few attachments.
+ * Curator has no counterpart. Threads: any; guarded by the client's mutex. There are few
+ * attachments.
  */
 #include "core/attach.h"
 

@@ -113,7 +113,8 @@ await_end (CuratorAwait *await, gpointer *result, GError **error)
 {
   CuratorSeat *seat = await->seat;
 
-  /* The await lies on this thread's stack, so it must not be cancelled before the operation ends. */
+  /* The await lies on this thread's stack, so it must not be cancelled before the operation
+   * ends. */
   CURATOR_INSIDE_GATE;
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);

@@ -42,11 +42,12 @@ typedef struct
   gpointer data;
 } CuratorContinuation;
 
-/* What the next unlock does. There is seldom more to run than the first, which needs no memory of its
- * own; its func is NULL if there is none. */
+/* What the next unlock does. There is seldom more to run than the first, which needs no memory of
+ * its own; its func is NULL if there is none. */
 typedef struct
 {
-  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex is given back. */
+  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex
+   * is given back. */
   guint clocks_read;
   gint64 now_us;
   gint64 boottime_us;

@@ -91,8 +91,8 @@ without_zone (const CuratorAddress *address)
   return copy;
 }
 
-/* A line reads "... Socket 127.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ...". Older versions of
- * libzookeeper write "[127.0.0.1:2181]", with brackets around the whole. */
+/* A line reads "... Socket 127.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ...". Older
+ * versions of libzookeeper write "[127.0.0.1:2181]", with brackets around the whole. */
 static gboolean
 parse (const char *line, Failure *failure)
 {

@@ -83,8 +83,8 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
   CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
   const gint64 due_us = curator_timers_due_us (client, clock, when_us);
 
-  /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the moment it is set, so
-   * the clock is read anew here and in wait_for_timer(). */
+  /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the
+   * moment it is set, so the clock is read anew here and in wait_for_timer(). */
   if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
     {
       dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
@@ -297,7 +297,8 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* By hand, since no condition variable knows its clock. Without a descriptor it looks again and again. */
+/* By hand, since no condition variable knows its clock. Without a descriptor it looks again and
+ * again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {
@@ -441,8 +442,9 @@ curator_dispatch_stop (CuratorClient *client)
   curator_alarm_wake (&client->dispatch->alarm);
 }
 
-/* A thread that serves another client waits for no callback: two of them could close each other's. The end of a session
- * waits for no callback either; a program may close its own handle next, also where it has closed the client in one. */
+/* A thread that serves another client waits for no callback: two of them could close each other's.
+ * The end of a session waits for no callback either; a program may close its own handle next, also
+ * where it has closed the client in one. */
 static CURATOR_LOCKED gboolean
 must_wait (const CuratorClient *client)
 {

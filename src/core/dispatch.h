@@ -9,9 +9,9 @@
  * QUESTIONS  the functions of the user's that decide for the library: retry policies and lock drivers.
  *            Neither callbacks nor a GMainContext delay them.
  *
- * In production each lane is a thread. Those of TIMERS and SESSION start with the client, the others when work
- * is expected, or with the first work. If ops->threads is FALSE, the simulator asks when a lane has work and
- * steps it. Guarded by the client's mutex.
+ * In production each lane is a thread. Those of TIMERS and SESSION start with the client, the
+ * others when work is expected, or with the first work. If ops->threads is FALSE, the simulator
+ * asks when a lane has work and steps it. Guarded by the client's mutex.
  */
 #pragma once
 
@@ -34,16 +34,17 @@ typedef struct _CuratorDispatch CuratorDispatch;
 typedef struct _CuratorTimer CuratorTimer;
 typedef void (*CuratorWork) (gpointer data);
 
-/* Runs func once on the timer thread, with the client's mutex held, at or after when_us (monotonic);
- * never after curator_timer_cancel(). The timer frees itself when it fires or is cancelled: func
- * must clear the pointer to it, and cancelling sets it to NULL. Cancelling NULL does nothing. */
+/* Runs func once on the timer thread, with the client's mutex held, at or after when_us
+ * (monotonic); never after curator_timer_cancel(). The timer frees itself when it fires or is
+ * cancelled: func must clear the pointer to it, and cancelling sets it to NULL. Cancelling NULL
+ * does nothing. */
 CuratorTimer *curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func,
                                  gpointer data) CURATOR_LOCKED;
 /* The same, delay_us microseconds from now. */
 CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func,
                                    gpointer data) CURATOR_LOCKED;
-/* The same, at a time of the clock of leases: on time, too, when the machine has slept meanwhile. It may run too
- * early, when that clock has jumped, so that func can look what that means. */
+/* The same, at a time of the clock of leases: on time, too, when the machine has slept meanwhile.
+ * It may run too early, when that clock has jumped, so that func can look what that means. */
 CuratorTimer *curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func,
                                          gpointer data) CURATOR_LOCKED;
 void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_LOCKED;
@@ -63,8 +64,8 @@ typedef enum
   CURATOR_EXPECTED_CANCEL     /* curator_dispatch_cancel () */
 } CuratorExpected;
 
-/* User code may be called on the lane from now on: its thread is started, if the client runs, because there
- * may be no thread left when the work comes. */
+/* User code may be called on the lane from now on: its thread is started, if the client runs,
+ * because there may be no thread left when the work comes. */
 void curator_dispatch_expect (CuratorClient *client, CuratorLane lane,
                               CuratorExpected what) CURATOR_LOCKED;
 

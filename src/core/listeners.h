@@ -29,9 +29,9 @@ typedef void (*CuratorListenerCall) (GCallback func, gpointer subject, int value
 
 guint curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
                              gpointer user_data, GDestroyNotify destroy) CURATOR_LOCKED;
-/* Of all listeners from that index on. ref_subject takes a reference of subject for each listener, or
- * returns NULL if subject has lost its last one: then no listener runs. unref_subject drops it after
- * the call. Both may be NULL. */
+/* Of all listeners from that index on. ref_subject takes a reference of subject for each listener,
+ * or returns NULL if subject has lost its last one: then no listener runs. unref_subject drops it
+ * after the call. Both may be NULL. */
 void curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClient *client,
                                CuratorListenerCall call, gpointer subject,
                                gpointer (*ref_subject) (gpointer subject),

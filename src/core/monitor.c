@@ -1,8 +1,8 @@
 /* The mutex of a client, its memory references and its clocks.
  *
  * Stands where Java has synchronized. Threads: any. It depends on no other part of the client: the
- * function that frees it, and those that run after an unlock, are passed in. A thread of the program's
- * that is cancelled ends after the unlock and what it runs: others wait for both.
+ * function that frees it, and those that run after an unlock, are passed in. A thread of the
+ * program's that is cancelled ends after the unlock and what it runs: others wait for both.
  */
 #include "core/monitor.h"
 

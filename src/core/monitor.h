@@ -16,8 +16,9 @@ CuratorClient *curator_locked_client (void);
 void curator_client_after_unlock (CuratorClient *client, CuratorWork func,
                                   gpointer data) CURATOR_LOCKED;
 
-/* Runs func at the end of all that the outermost unlock of this thread runs; at once outside of one. Who is woken
- * there finds that the library has dropped its references. The caller's memory; it may be gone when func returns. */
+/* Runs func at the end of all that the outermost unlock of this thread runs; at once outside of
+ * one. Who is woken there finds that the library has dropped its references. The caller's memory;
+ * it may be gone when func returns. */
 typedef struct _CuratorLast CuratorLast;
 struct _CuratorLast
 {

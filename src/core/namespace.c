@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* We add the chroot, not the library, so that a missing one can be reported. start reports an invalid
- * connect string. */
+/* We add the chroot, not the library, so that a missing one can be reported. start reports an
+ * invalid connect string. */
 void
 curator_namespace_update (CuratorClient *client)
 {

@@ -1,7 +1,8 @@
 /* An asynchronous operation: it may be cancelled, and ends exactly once.
  *
- * Every acquire, release, read and write is one; the acquire of a recipe may start further ones. A blocking call starts an
- * operation and waits (curator_await_*), an asynchronous call starts one and returns.
+ * Every acquire, release, read and write is one; the acquire of a recipe may start further ones. A
+ * blocking call starts an operation and waits (curator_await_*), an asynchronous call starts one
+ * and returns.
  */
 #pragma once
 
@@ -17,8 +18,8 @@ typedef void (*CuratorOpDone) (CuratorOp *op, gpointer result, const GError *err
 typedef struct
 {
   /* Called with the client's mutex held, never after the op finished. Must finish it with reason
-   * (transfer full) and leave nothing behind; it may take a while if the thread must not go on before. May
-   * be called again meanwhile. */
+   * (transfer full) and leave nothing behind; it may take a while if the thread must not go on
+   * before. May be called again meanwhile. */
   void (*cancel) (CuratorOp *op, GError *reason);
   /* Called with the client's mutex held when the deadline has passed: the reason to cancel the op
    * with. NULL: what the op waits for has the same deadline and ends the op. May be NULL itself:

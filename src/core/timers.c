@@ -1,7 +1,7 @@
 /* Timers in the order in which they are due, by two clocks.
  *
- * Curator has no counterpart: Java's executors have timers of their own. Threads: any; guarded by the
- * client's mutex. What runs them is dispatch.c.
+ * Curator has no counterpart: Java's executors have timers of their own. Threads: any; guarded by
+ * the client's mutex. What runs them is dispatch.c.
  */
 #include "core/timers.h"
 
@@ -70,7 +70,8 @@ first_of_clock (CuratorTimers *timers, CuratorTimerClock clock)
   return g_sequence_iter_is_end (first) ? NULL : g_sequence_get (first);
 }
 
-/* Both clocks are read anew, one right after the other: if the machine sleeps in between, the timer is early. */
+/* Both clocks are read anew, one right after the other: if the machine sleeps in between, the timer
+ * is early. */
 gint64
 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us)
 {
@@ -80,8 +81,8 @@ curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 wh
   return now + (when_us - curator_client_boottime_us (client));
 }
 
-/* When the first timer of the clock that jumps is due. After a jump, which reading the clock finds, all are:
- * whoever waits for a moment of it is to look again. */
+/* When the first timer of the clock that jumps is due. After a jump, which reading the clock finds,
+ * all are: whoever waits for a moment of it is to look again. */
 static CURATOR_LOCKED gint64
 always_due_us (CuratorTimers *timers, CuratorClient *client, const CuratorTimer *first)
 {

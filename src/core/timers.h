@@ -36,6 +36,7 @@ CuratorTimer *curator_timers_insert (CuratorTimers *timers, CuratorTimerClock cl
 void curator_timers_remove (CuratorTimer *timer) CURATOR_LOCKED;
 /* What the monotonic clock shows when the timer's own shows when_us, unless the machine sleeps. */
 gint64 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us);
-/* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is none. */
+/* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is
+ * none. */
 CuratorTimer *curator_timers_first (CuratorTimers *timers, CuratorClient *client,
                                     gint64 *due_us) CURATOR_LOCKED;

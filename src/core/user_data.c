@@ -1,4 +1,5 @@
-/* Frees what a program has given to the library together with a function. Curator has no counterpart.
+/* Frees what a program has given to the library together with a function. Curator has no
+ * counterpart.
  *
  * Threads: any; no lock is held.
  */

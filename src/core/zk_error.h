@@ -14,14 +14,15 @@ GError *curator_error_from_zk (int rc, const char *what, const char *path);
 GError *curator_error_from_zk_delete (int rc, const char *path);
 /* The same for the read that shows whose a lock node is. */
 GError *curator_error_from_zk_owner (int rc, const char *path);
-/* TRUE for ZAUTHFAILED and CURATOR_ZK_SASL_REQUIRED: no session will be given, so no request will do. */
+/* TRUE for ZAUTHFAILED and CURATOR_ZK_SASL_REQUIRED: no session will be given, so no request will
+ * do. */
 gboolean curator_zk_is_auth_failure (int rc);
 /* TRUE if the same request may be sent again. Some of these codes leave its outcome unknown. */
 gboolean curator_zk_is_retryable (int rc);
 /* TRUE if the server may have executed the request although it failed here. */
 gboolean curator_zk_is_ambiguous (int rc);
-/* TRUE if a server has answered for the node of the request, ZOK included. An auth failure is about the
- * session: to take it for a node that may not be read would show locks as free. */
+/* TRUE if a server has answered for the node of the request, ZOK included. An auth failure is about
+ * the session: to take it for a node that may not be read would show locks as free. */
 gboolean curator_zk_is_answer (int rc);
 /* TRUE if the server would refuse the same request again. */
 gboolean curator_zk_is_refusal (int rc);

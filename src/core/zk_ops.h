@@ -68,8 +68,8 @@ struct _CuratorZkOps
    * thread left. The watcher gets session events and all node events, always with this context. */
   CuratorZkHandle *(*open) (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
                             CuratorZkWatcher watcher, gpointer context);
-  /* On the session lane: 0 if the handle may be closed, else after how many microseconds to ask again. May be NULL:
-   * it may always be closed. */
+  /* On the session lane: 0 if the handle may be closed, else after how many microseconds to ask
+   * again. May be NULL: it may always be closed. */
   gint64 (*rest_us) (CuratorZkOps *ops, CuratorZkHandle *handle);
   /* Blocks for up to 4.5 s. Nothing is delivered after it has returned. */
   void (*close) (CuratorZkOps *ops, CuratorZkHandle *handle);
@@ -84,13 +84,14 @@ struct _CuratorZkOps
   /* Called right after open. NULL: nobody knows when the library sends its pings. */
   void (*report_pings) (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinged pinged);
 
-  /* Without a session: ends the stage in which the handle is if an earlier call saw that so long ago, and
-   * returns TRUE; the handle then goes on to its next attempt. May be NULL: attempts cannot be ended. */
+  /* Without a session: ends the stage in which the handle is if an earlier call saw that so long
+   * ago, and returns TRUE; the handle then goes on to its next attempt. May be NULL: attempts
+   * cannot be ended. */
   gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle,
                            const gint64 patience_us[CURATOR_N_STAGES], CuratorStage *ended);
 
-  /* servers: of CuratorServer; addresses: the same as for open. The handle connects to these from its
-   * next attempt on. leave: it also leaves a server that is not among them. FALSE: that has not
+  /* servers: of CuratorServer; addresses: the same as for open. The handle connects to these from
+   * its next attempt on. leave: it also leaves a server that is not among them. FALSE: that has not
    * happened yet, and the caller calls again soon. May be NULL: the list stays as it was. */
   gboolean (*set_servers) (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers,
                            const char *addresses, gboolean leave);
@@ -118,14 +119,14 @@ struct _CuratorZkOps
    * server too unless others share the handle. No event is delivered. */
   int (*remove_all_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                              ZooWatcherType type, CuratorZkTicket *ticket);
-  /* Without a connection: the next one begins without our watches on the path. No event is delivered, and nothing
-   * is sent. */
+  /* Without a connection: the next one begins without our watches on the path. No event is
+   * delivered, and nothing is sent. */
   void (*forget_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                           ZooWatcherType type);
 
   gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
-  /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a machine was paused
-   * with its clocks; see base/lease_time.h. */
+  /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a
+   * machine was paused with its clocks; see base/lease_time.h. */
   gint64 (*boottime_us) (CuratorZkOps *ops);
   gint64 (*stepped_us) (CuratorZkOps *ops); /* when it had to, or 0; NULL: it never has to */
 

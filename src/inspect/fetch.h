@@ -28,9 +28,10 @@ typedef struct
 {
   CuratorFetchKind kind; /* of the first batch, like paths */
   GPtrArray *paths;      /* full paths; the plan's reference */
-  /* Called with the client's mutex held. Takes what has been read, one CuratorFetched for each path, in order.
-   * Returns the paths to read next, a reference, and sets their kind; NULL at the end, with either result or
-   * error. NULL: there is one batch, and the result is what curator_fetch() returns. */
+  /* Called with the client's mutex held. Takes what has been read, one CuratorFetched for each
+   * path, in order. Returns the paths to read next, a reference, and sets their kind; NULL at the
+   * end, with either result or error. NULL: there is one batch, and the result is what
+   * curator_fetch() returns. */
   GPtrArray *(*next) (gpointer reading, GArray *read, CuratorFetchKind *kind, gpointer *result,
                       GError **error);
   gpointer reading;
@@ -43,7 +44,7 @@ CuratorOp *curator_fetch_start (CuratorClient *client, gint64 deadline_us,
                                 gpointer data) CURATOR_UNLOCKED;
 
 /* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
- * with error if the retry policy gives up, the client is closed, or the server refuses the client rather
- * than a read. */
+ * with error if the retry policy gives up, the client is closed, or the server refuses the client
+ * rather than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;

@@ -18,7 +18,8 @@ CuratorLockKind curator_grammar_kind (const char *const *children, gsize n);
 /* The number of children that are nodes of the recipe with that key. */
 gsize curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key);
 
-/* Names as recipes of other libraries have them: ten digits of a sequence, or 32 of a UUID, at the end. */
+/* Names as recipes of other libraries have them: ten digits of a sequence, or 32 of a UUID, at the
+ * end. */
 gboolean curator_grammar_may_queue (const char *name);
 /* The number of such a name; 0 if it has none. */
 gint64 curator_grammar_number_of (const char *name);

@@ -56,8 +56,8 @@ static const Step queue_steps[] = {
   { READ_OTHERS, TOP },   { READ_ALL, TOP },
 };
 
-/* Instead of the nodes of the top. Turns are read after leases: a contender without a turn has its leases by
- * then. */
+/* Instead of the nodes of the top. Turns are read after leases: a contender without a turn has its
+ * leases by then. */
 static const Step semaphore_steps[] = {
   { READ_CHILDREN, LEASES }, { READ_FOLDER, LEASES }, { READ_CHILDREN, TURNS },
   { READ_FOLDER, TURNS },    { READ_NODES, LEASES },  { READ_NODES, TURNS },

@@ -1,12 +1,13 @@
 /* Keeps the children of nodes that do not change, so that a look at thousands of locks costs no
  * request for those that nobody touches.
  *
- * Curator has no counterpart; its PathChildrenCache is similar. Threads: any; guarded by the client's
- * mutex.
+ * Curator has no counterpart; its PathChildrenCache is similar. Threads: any; guarded by the
+ * client's mutex.
  *
- * NOTES: a node gets a watch when two lists in a row were equal. A change takes the watch away, so a
- * busy lock costs one list for each look, not one for each change. Nobody has to say that the looks
- * have ended: what was not asked for in a minute is dropped by the next sweep, with its watch.
+ * NOTES: a node gets a watch when two lists in a row were equal. A change takes the watch away, so
+ * a busy lock costs one list for each look, not one for each change. Nobody has to say that the
+ * looks have ended: what was not asked for in a minute is dropped by the next sweep, with its
+ * watch.
  */
 #include "inspect/listings.h"
 

@@ -3,8 +3,8 @@
  * Mirrors what LeaderSelector does with its InterProcessMutex, and LeaderLatch with its own node.
  * Threads: any; guarded by the client's mutex.
  *
- * NOTES: the attempt, its retries and its lease are those of every lock. A new attempt starts on the
- * timer thread, because a lease may end while its session is being taken apart.
+ * NOTES: the attempt, its retries and its lease are those of every lock. A new attempt starts on
+ * the timer thread, because a lease may end while its session is being taken apart.
  */
 #include "leader/candidate.h"
 
@@ -50,7 +50,8 @@ on_granted (CuratorLease *lease, gpointer data)
   candidate->klass->granted (candidate->owner);
 }
 
-/* A warning for each failure would fill the log of a program without a server; each cause is told once in a row. */
+/* A warning for each failure would fill the log of a program without a server; each cause is told
+ * once in a row. */
 static CURATOR_LOCKED void
 note_failure (CuratorCandidate *candidate, const GError *error)
 {

@@ -1,7 +1,7 @@
 /* LeaderLatch: leads from its turn in the queue until it is closed.
  *
- * Threads: any; guarded by the client's mutex. Listeners run on the states lane. A latch whose lease
- * has ended, or whose attempt has failed, queues again by itself.
+ * Threads: any; guarded by the client's mutex. Listeners run on the states lane. A latch whose
+ * lease has ended, or whose attempt has failed, queues again by itself.
  */
 #include "curator/leader.h"
 

@@ -1,8 +1,8 @@
 /* LeaderSelector: runs a function of the user's on a thread of its own while it leads.
  *
  * Threads: any; guarded by the client's mutex. The function runs on a thread that is started at the
- * grant and ends with it, so a selector in the queue has none. The function may end its thread. The thread keeps the selector in
- * memory, but does not keep it open.
+ * grant and ends with it, so a selector in the queue has none. The function may end its thread. The
+ * thread keeps the selector in memory, but does not keep it open.
  */
 #include "curator/leader.h"
 

@@ -60,7 +60,8 @@ make_parents (Attempt *attempt)
                                            attempt->internals->base, on_parents, attempt);
 }
 
-/* Servers may be told to take less than our limit. They close the connection, and say why in their logs only. */
+/* Servers may be told to take less than our limit. They close the connection, and say why in their
+ * logs only. */
 static CURATOR_LOCKED GError *
 refusal_of (const Attempt *attempt)
 {
@@ -181,7 +182,8 @@ static const CuratorOwnNodeClass own_node_class = {
   on_node_failed, on_gone
 };
 
-/* --- its place in the queue, and what is in front ----------------------------------------------------------- */
+/* --- its place in the queue, and what is in front
+ * ----------------------------------------------------------- */
 
 static CURATOR_LOCKED void
 on_ahead_held (CuratorQueueSlot *slot)
@@ -263,8 +265,8 @@ adopt_session (Attempt *attempt)
     }
 }
 
-/* A list follows the create, unless a node of this session is probably right in front, or a list is in
- * flight already: then the one after that serves all whose nodes have been created by then. */
+/* A list follows the create, unless a node of this session is probably right in front, or a list is
+ * in flight already: then the one after that serves all whose nodes have been created by then. */
 static CURATOR_LOCKED gboolean
 lists_after_create (const Attempt *attempt)
 {

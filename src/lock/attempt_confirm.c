@@ -82,8 +82,8 @@ curator_attempt_confirm (gpointer data)
   curator_own_node_confirm (&attempt->own);
 }
 
-/* A server that lags behind may list the node of a dead session, or a node that was deleted: a grant needs
- * proof that both were alive. */
+/* A server that lags behind may list the node of a dead session, or a node that was deleted: a
+ * grant needs proof that both were alive. */
 void
 curator_attempt_grant (Attempt *attempt)
 {

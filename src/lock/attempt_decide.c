@@ -1,7 +1,7 @@
 /* What an attempt does next: list, verdict, step.
  *
- * Mirrors LockInternals.internalLockLoop. Threads: lists arrive on ZooKeeper's thread; guarded by the client's
- * mutex, except that a user's driver is called without it.
+ * Mirrors LockInternals.internalLockLoop. Threads: lists arrive on ZooKeeper's thread; guarded by
+ * the client's mutex, except that a user's driver is called without it.
  */
 #include "lock/attempt-private.h"
 
@@ -100,7 +100,8 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
                        curator_path_leaf (curator_attempt_node (attempt))));
       break;
     case VERDICT_GRANTED:
-      /* While it waited, a node of the same name may have taken the place of ours: no list shows that. */
+      /* While it waited, a node of the same name may have taken the place of ours: no list shows
+       * that. */
       if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
         curator_attempt_grant_if_confirmed (attempt);
       else

@@ -1,5 +1,5 @@
-/* The states of an attempt, what may follow each, and how it ends without a grant: failed, refused, withdrawn or
- * restarted.
+/* The states of an attempt, what may follow each, and how it ends without a grant: failed, refused,
+ * withdrawn or restarted.
  *
  * Mirrors the end of LockInternals.internalLockLoop, where a node is deleted whatever happens.
  * Threads: any; guarded by the client's mutex.
@@ -286,7 +286,8 @@ curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
   fail_zk (attempt, rc, what);
 }
 
-/* A user's driver is asked about a list that a server has sent; and a list has shown nodes that this client deletes. */
+/* A user's driver is asked about a list that a server has sent; and a list has shown nodes that
+ * this client deletes. */
 GError *
 curator_attempt_timed_out (CuratorOp *op)
 {

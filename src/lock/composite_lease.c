@@ -8,8 +8,8 @@
 #include "core/monitor.h"
 #include "lock/lease-impl.h"
 
-/* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the release
- * of the whole, it is SUSPECT. */
+/* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the
+ * release of the whole, it is SUSPECT. */
 static CuratorLeaseState
 composite_get_state (CuratorLease *lease)
 {

@@ -1,12 +1,13 @@
 /* What is in front of one node in its queue: watches, and the steps from one to the next.
  *
- * Mirrors the wait of LockInternals.internalLockLoop, which watches one node and lists at its end. Threads: answers
- * and watch events arrive on ZooKeeper's thread, timers fire on the timer thread; guarded by the client's mutex.
+ * Mirrors the wait of LockInternals.internalLockLoop, which watches one node and lists at its end.
+ * Threads: answers and watch events arrive on ZooKeeper's thread, timers fire on the timer thread;
+ * guarded by the client's mutex.
  *
- * NOTES: our turn cannot come while a node with a lower number exists. So it is safe to wait for any such node and to
- * list at its end, whatever else has happened. A node with a higher number may wait for ours, and must not be waited
- * for: the numbers restart when the parent is recreated. The end of a node of this session grants nothing: it may be
- * the first sign of the session's own end.
+ * NOTES: our turn cannot come while a node with a lower number exists. So it is safe to wait for
+ * any such node and to list at its end, whatever else has happened. A node with a higher number may
+ * wait for ours, and must not be waited for: the numbers restart when the parent is recreated. The
+ * end of a node of this session grants nothing: it may be the first sign of the session's own end.
  */
 #include "lock/front.h"
 
@@ -17,7 +18,8 @@
 /* What a list shows, at any time. */
 #define SHOWN (BIT (PARENT) | BIT (FAR) | BIT (LAST))
 
-/* The states that may follow, as bits. NOTHING always may. LAST becomes FAR if the node turns out to be our session's. */
+/* The states that may follow, as bits. NOTHING always may. LAST becomes FAR if the node turns out
+ * to be our session's. */
 /* clang-format off */
 static const struct { const char *name; guint next; } rows[] = {
   [CURATOR_FRONT_NOTHING]   = { "NOTHING",   SHOWN | BIT (NEIGHBOUR) },
@@ -86,8 +88,9 @@ curator_front_stop (CuratorFront *front)
   g_clear_pointer (&front->second, curator_watch_release);
 }
 
-/* FALSE when it cannot be watched. The second watch may be on the node that is now the first: no watch is released
- * before the new one is set, so that it is not removed from the server in between. */
+/* FALSE when it cannot be watched. The second watch may be on the node that is now the first: no
+ * watch is released before the new one is set, so that it is not removed from the server in
+ * between. */
 static CURATOR_LOCKED gboolean
 watch_first (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
 {
@@ -138,8 +141,8 @@ curator_front_wait_for_neighbour (CuratorFront *front)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* A list of this session has shown the node: deleted before or after the watch was set, it is gone. The second
- * watch stays, for its node is probably the next one in front. */
+/* A list of this session has shown the node: deleted before or after the watch was set, it is gone.
+ * The second watch stays, for its node is probably the next one in front. */
 static CURATOR_LOCKED void
 on_first_gone (CuratorFront *front)
 {
@@ -169,8 +172,8 @@ on_second_ended (CuratorFront *front, CuratorWatchEvent event)
     front->klass->list_early (front);
 }
 
-/* A change of data is ignored. A change of children is followed by ARMED with the new ones: those of the parent may
- * have changed since the list. */
+/* A change of data is ignored. A change of children is followed by ARMED with the new ones: those
+ * of the parent may have changed since the list. */
 static void
 on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)

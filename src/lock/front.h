@@ -21,9 +21,11 @@ typedef struct
 {
   /* All of it has gone. */
   void (*clear) (CuratorFront *front);
-  /* Other nodes may be in front: a list shows them. children: the parent's, if they are known; or NULL. */
+  /* Other nodes may be in front: a list shows them. children: the parent's, if they are known; or
+   * NULL. */
   void (*list) (CuratorFront *front, const struct String_vector *children);
-  /* The same while the first node is still in front: if this list fails, the end of that node asks for another. */
+  /* The same while the first node is still in front: if this list fails, the end of that node asks
+   * for another. */
   void (*list_early) (CuratorFront *front);
   /* The first watch has failed; nothing is watched any more. */
   void (*failed) (CuratorFront *front, int rc);

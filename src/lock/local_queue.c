@@ -41,8 +41,8 @@ struct _CuratorLocalQueue
   CuratorSession *session; /* no reference: its users have one */
   guint users CURATOR_GUARDED;
   guint64 n_creates CURATOR_GUARDED;
-  /* The session's last node in this queue. When it leaves, the session's node directly in front of it,
-   * or NULL. */
+  /* The session's last node in this queue. When it leaves, the session's node directly in front of
+   * it, or NULL. */
   CuratorQueueSlot *last CURATOR_GUARDED;
   CuratorListing *listing CURATOR_GUARDED; /* the latest, if it is in flight */
   char base[];

@@ -1,7 +1,8 @@
 /* The nodes of one session in one queue: which are neighbours, and the listing they share.
  *
  * Nodes are numbered in order, and none can come between two consecutive numbers. So of two such
- * waiters of one session the second needs neither a list nor a watch: the end of the first lets it in.
+ * waiters of one session the second needs neither a list nor a watch: the end of the first lets it
+ * in.
  */
 #pragma once
 
@@ -16,8 +17,8 @@ typedef struct _CuratorQueueSlot CuratorQueueSlot;
 /* Called with the client's mutex held. */
 typedef struct
 {
-  /* The slot ahead has left. released: that one held the lock and this one holds it now; otherwise the
-   * node leaf may still exist. */
+  /* The slot ahead has left. released: that one held the lock and this one holds it now; otherwise
+   * the node leaf may still exist. */
   void (*ahead_left) (CuratorQueueSlot *slot, gboolean released, const char *leaf);
   /* The slot ahead has become a hold. */
   void (*ahead_held) (CuratorQueueSlot *slot);
@@ -43,8 +44,8 @@ CuratorLocalQueue *curator_local_queue_join (CuratorSession *session,
 void curator_local_queue_leave (CuratorLocalQueue *local) CURATOR_LOCKED;
 /* TRUE if the session has no other attempt or hold here. */
 gboolean curator_local_queue_is_alone (const CuratorLocalQueue *local) CURATOR_LOCKED;
-/* TRUE if a node of this kind, created in the session now, would certainly stand behind another one of
- * the session. FALSE proves nothing. */
+/* TRUE if a node of this kind, created in the session now, would certainly stand behind another one
+ * of the session. FALSE proves nothing. */
 gboolean curator_local_queue_is_occupied (CuratorSession *session, const char *base,
                                           const char *kind) CURATOR_LOCKED;
 /* A server has shown a node in front of one of the session's. */

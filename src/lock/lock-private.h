@@ -1,4 +1,5 @@
-/* What each kind of lock has to provide. lock.c checks, waits and reports; a kind only starts operations. */
+/* What each kind of lock has to provide. lock.c checks, waits and reports; a kind only starts
+ * operations. */
 #pragma once
 
 #include "base/tag.h"
@@ -22,14 +23,15 @@ typedef struct
   /* Enters a hold of owner's again. TRUE if it did (or set error: LOCK_LOST), FALSE when acquire
    * has to be called. Always called before acquire. May be NULL. */
   gboolean (*reenter) (CuratorLock *lock, guint64 owner, GError **error);
-  /* Ends one level of owner's hold, which ends op: with NOT_OWNER, or when the server has confirmed. */
+  /* Ends one level of owner's hold, which ends op: with NOT_OWNER, or when the server has
+   * confirmed. */
   void (*release) (CuratorLock *lock, guint64 owner, CuratorOp *op);
-  /* Ends one level of owner's hold. If it was the last, the caller ends the lease that is returned, a
-   * new reference; otherwise NULL. error: NOT_OWNER. NULL: release has to be called. */
+  /* Ends one level of owner's hold. If it was the last, the caller ends the lease that is returned,
+   * a new reference; otherwise NULL. error: NOT_OWNER. NULL: release has to be called. */
   CuratorLease *(*leave) (CuratorLock *lock, guint64 owner, GError **error);
   /* For locks that a multi-lock may take together with others; else both are NULL. get_queue: the
-   * lock's path, or NULL if this one has to be taken alone. acquire_together is acquire, except that
-   * the queue is not listed before curator_lock_internals_list(). */
+   * lock's path, or NULL if this one has to be taken alone. acquire_together is acquire, except
+   * that the queue is not listed before curator_lock_internals_list(). */
   CuratorLockInternals *(*get_queue) (CuratorLock *lock);
   CuratorOp *(*acquire_together) (CuratorLock *lock, guint64 owner, gint64 deadline_us,
                                   CuratorAttemptHook *hook, CuratorOpDone done, gpointer data);
@@ -63,8 +65,8 @@ void curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owne
 /* Frees the lock itself, whatever references it. */
 void curator_lock_destroy (CuratorLock *lock);
 
-/* TRUE if acquire calls a function of the user's, and this thread must not: then go_on (data) runs where
- * it may, on a thread of client's. */
+/* TRUE if acquire calls a function of the user's, and this thread must not: then go_on (data) runs
+ * where it may, on a thread of client's. */
 gboolean curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
                              gpointer data) CURATOR_UNLOCKED;
 

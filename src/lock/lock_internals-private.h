@@ -25,8 +25,8 @@ struct _CuratorNodeRequest
   CuratorLease *required_hold; /* a reference; the node needs this hold; or NULL */
 };
 
-/* getsTheLock of a built-in driver, by a node's position in the queue: its cost does not grow with the
- * queue. Called with the client's mutex held. */
+/* getsTheLock of a built-in driver, by a node's position in the queue: its cost does not grow with
+ * the queue. Called with the client's mutex held. */
 typedef void (*CuratorPredicate) (CuratorQueue *queue, gsize index, int max_leases,
                                   CuratorPredicateResults *results);
 
@@ -91,8 +91,8 @@ void curator_lock_internals_show_as (CuratorLockInternals *internals, const char
 /* For holds that are granted from now on. */
 void curator_lock_internals_set_max_hold (CuratorLockInternals *internals,
                                           gint64 max_hold_ms) CURATOR_UNLOCKED;
-/* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST. is_contended: as far
- * as is known another contender is in front. */
+/* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST.
+ * is_contended: as far as is known another contender is in front. */
 GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
                                           const CuratorOp *op,
                                           gboolean is_contended) CURATOR_LOCKED;
@@ -155,8 +155,8 @@ typedef struct
 /* The lock nodes as user paths in order, holder first; foreign children are left out. */
 char **curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
                                    GError **error) CURATOR_UNLOCKED;
-/* The same in two steps: what the op ends with, and what take makes of it, which may call the user's
- * driver. result: taken. */
+/* The same in two steps: what the op ends with, and what take makes of it, which may call the
+ * user's driver. result: taken. */
 CuratorOp *curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
                                        CuratorOpDone done, gpointer data) CURATOR_UNLOCKED;
 char **curator_participants_take (const CuratorParticipants *those, gpointer result,

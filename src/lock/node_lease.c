@@ -18,7 +18,8 @@
 
 /* Most holds end sooner; only longer ones are worth a watch on their node. */
 #define OWN_WATCH_AFTER_US (250 * 1000)
-/* A hold that lasts too long is over for this part of the session timeout before its node is deleted. */
+/* A hold that lasts too long is over for this part of the session timeout before its node is
+ * deleted. */
 #define END_GUARD_SHARE      10
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
@@ -141,8 +142,8 @@ node_extend (CuratorLease *lease, gint64 at_least_ms)
   return is_held;
 }
 
-/* After a pause this may be the first sign of the session's end, which deletes the node, too: so the
- * clock is asked first. */
+/* After a pause this may be the first sign of the session's end, which deletes the node, too: so
+ * the clock is asked first. */
 static CURATOR_LOCKED void
 on_node_gone (gpointer data)
 {
@@ -242,8 +243,8 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 
-/* By the clock alone; 0 if the hold is over already. Takes no lock, like the next two, which look at the
- * state after it: see lease_clock.c. */
+/* By the clock alone; 0 if the hold is over already. Takes no lock, like the next two, which look
+ * at the state after it: see lease_clock.c. */
 static gint64
 time_left_ms (CuratorLease *lease)
 {

@@ -53,8 +53,9 @@ curator_node_request_new_guid (CuratorNodeRequest *request, CuratorClient *clien
   curator_node_request_set_data (request, payload, strlen (payload));
 }
 
-/* Nodes without a number exclude each other by having the same name, so they get no GUID in the name. A
- * persistent one gets it in its data: that is how we find it when the reply to its creation is lost. */
+/* Nodes without a number exclude each other by having the same name, so they get no GUID in the
+ * name. A persistent one gets it in its data: that is how we find it when the reply to its creation
+ * is lost. */
 CuratorNodeRequest *
 curator_node_request_ask (CuratorLockInternals *internals)
 {

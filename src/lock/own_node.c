@@ -1,10 +1,12 @@
-/* The node of an attempt: created, looked for after a create of unknown outcome, given to a lease or discarded.
+/* The node of an attempt: created, looked for after a create of unknown outcome, given to a lease
+ * or discarded.
  *
- * Mirrors CreateBuilderImpl with ProtectedMode and findProtectedNodeInForeground. Threads: any; guarded by the
- * client's mutex.
+ * Mirrors CreateBuilderImpl with ProtectedMode and findProtectedNodeInForeground. Threads: any;
+ * guarded by the client's mutex.
  *
- * NOTES: a transaction precedes every search: the server that we are connected to now may lack what the previous
- * one carried out, and a leader that was deposed without knowing it answers a sync but commits nothing.
+ * NOTES: a transaction precedes every search: the server that we are connected to now may lack what
+ * the previous one carried out, and a leader that was deposed without knowing it answers a sync but
+ * commits nothing.
  */
 #include "lock/own_node.h"
 
@@ -65,8 +67,8 @@ curator_own_node_has_neighbours (const CuratorOwnNode *node)
          && node->request->is_ephemeral;
 }
 
-/* FALSE: another client may have created a node with the same name, owner and payload. The payload of a
- * revocable node is empty, whatever the request has. */
+/* FALSE: another client may have created a node with the same name, owner and payload. The payload
+ * of a revocable node is empty, whatever the request has. */
 static CURATOR_LOCKED gboolean
 is_identifiable (const CuratorOwnNode *node)
 {
@@ -322,7 +324,8 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                            curator_path_join (node->internals->base, reply->children->data[i]));
         }
     }
-  /* Our own names differ only in their numbers. A user's driver is not called with the mutex held. */
+  /* Our own names differ only in their numbers. A user's driver is not called with the mutex
+   * held. */
   g_ptr_array_sort (node->candidates, curator_compare_strings);
   while (node->prefix != NULL && node->candidates->len > 1)
     {
@@ -398,7 +401,8 @@ on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->in_flight = NULL;
   if (rc == ZNOAUTH && !stake->refuses_check)
     {
-      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists does not. */
+      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists
+       * does not. */
       stake->needs_read = TRUE;
       stake->refuses_check = TRUE;
       curator_own_node_confirm (node);
@@ -425,8 +429,8 @@ curator_own_node_confirm (CuratorOwnNode *node)
 
 /* --- given away or discarded ------------------------------------------------------------------ */
 
-/* The next holder's node may have the same name, unless that has a GUID. A number does not make it unique:
- * the counter restarts when the parent is recreated. */
+/* The next holder's node may have the same name, unless that has a GUID. A number does not make it
+ * unique: the counter restarts when the parent is recreated. */
 char *
 curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
 {
@@ -474,8 +478,8 @@ curator_own_node_give (CuratorOwnNode *node)
                              .own_watch = g_steal_pointer (&node->own_watch) };
 }
 
-/* The reaper and requests have references to the payload, too. All are dropped under the mutex, because
- * ThreadSanitizer does not see how GBytes counts them. */
+/* The reaper and requests have references to the payload, too. All are dropped under the mutex,
+ * because ThreadSanitizer does not see how GBytes counts them. */
 void
 curator_own_node_forget_data (CuratorOwnNode *node)
 {

@@ -12,20 +12,24 @@ typedef struct _CuratorOwnNode CuratorOwnNode;
 /* What a node tells its owner, with the client's mutex held. */
 typedef struct
 {
-  /* It exists: it was created, or the search has found it. number: -1 if it has none, and for a user's driver,
-   * which is never called with the mutex held; one beyond CURATOR_QUEUE_LAST_NUMBER if the counter broke. */
+  /* It exists: it was created, or the search has found it. number: -1 if it has none, and for a
+   * user's driver, which is never called with the mutex held; one beyond CURATOR_QUEUE_LAST_NUMBER
+   * if the counter broke. */
   void (*there) (CuratorOwnNode *node, gint64 number);
-  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See curator_own_node_may_exist(). */
+  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See
+   * curator_own_node_may_exist(). */
   void (*not_created) (CuratorOwnNode *node, int rc);
   /* The search has shown that it does not exist. */
   void (*absent) (CuratorOwnNode *node);
-  /* The search has found a node of another owner under its name. is_litter: this client is deleting that one. */
+  /* The search has found a node of another owner under its name. is_litter: this client is deleting
+   * that one. */
   void (*name_taken) (CuratorOwnNode *node, const char *leaf, gboolean is_litter);
   /* A quorum has carried out all that was sent before: it and its session were alive then. */
   void (*confirmed) (CuratorOwnNode *node);
   /* what: the search or the confirmation that has failed. */
   void (*failed) (CuratorOwnNode *node, int rc, const char *what);
-  /* It was deleted, whatever an earlier list showed: a heartbeat or the confirmation has found that. */
+  /* It was deleted, whatever an earlier list showed: a heartbeat or the confirmation has found
+   * that. */
   void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
@@ -69,8 +73,8 @@ gboolean curator_own_node_is_proven (CuratorOwnNode *node) CURATOR_LOCKED;
 /* The heartbeat checks it from now on, and a revocable lock watches it. */
 void curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind) CURATOR_LOCKED;
 
-/* The reaper deletes whatever exists or may exist. Returns the path, transfer full; NULL if it had none.
- * wants_parents: another node will be created there soon. */
+/* The reaper deletes whatever exists or may exist. Returns the path, transfer full; NULL if it had
+ * none. wants_parents: another node will be created there soon. */
 char *curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents) CURATOR_LOCKED;
 /* The caller deletes it: returns the path, transfer full. */
 char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
@@ -112,7 +116,8 @@ curator_own_node_may_exist (const CuratorOwnNode *node)
   return node->may_exist;
 }
 
-/* Of the payload that creates were sent with, of which so many in a row have lost the connection. */
+/* Of the payload that creates were sent with, of which so many in a row have lost the
+ * connection. */
 static inline CURATOR_LOCKED gsize
 curator_own_node_lost_bytes (const CuratorOwnNode *node, guint n_lost)
 {
@@ -127,8 +132,8 @@ curator_own_node_request (const CuratorOwnNode *node)
 
 /* Its ephemeralOwner. */
 gint64 curator_own_node_owner (const CuratorOwnNode *node) CURATOR_LOCKED;
-/* A node without a number has no place in a queue: creating it is the grant, unless a driver wants to see the
- * children. */
+/* A node without a number has no place in a queue: creating it is the grant, unless a driver wants
+ * to see the children. */
 gboolean curator_own_node_has_queue (const CuratorOwnNode *node);
 /* TRUE if waiters of one session with consecutive numbers hand the lock over directly. */
 gboolean curator_own_node_has_neighbours (const CuratorOwnNode *node) CURATOR_LOCKED;

@@ -105,8 +105,8 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
         }
       else if (own->read == NULL && (own->czxid != 0 || own->internals->revocable != NULL))
         {
-          /* A waiter of this session had set the watch already, perhaps on a node that has taken the
-           * place of ours. */
+          /* A waiter of this session had set the watch already, perhaps on a node that has taken
+           * the place of ours. */
           own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
         }
       break;

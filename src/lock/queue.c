@@ -186,8 +186,8 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
   return n;
 }
 
-/* One counter numbers all nodes, so most numbers are close together and occur once: their order is known
- * without a comparison. FALSE if it is not; then nothing has changed. */
+/* One counter numbers all nodes, so most numbers are close together and occur once: their order is
+ * known without a comparison. FALSE if it is not; then nothing has changed. */
 static gboolean
 order_by_place (Entry *entries, gsize n)
 {

@@ -1,5 +1,5 @@
-/* Sorts a lock's children into its queue, and leaves out those that are not lock nodes, so that nothing
- * waits for them. Pure: includes nothing of ZooKeeper. */
+/* Sorts a lock's children into its queue, and leaves out those that are not lock nodes, so that
+ * nothing waits for them. Pure: includes nothing of ZooKeeper. */
 #pragma once
 
 #include <glib.h>
@@ -47,12 +47,13 @@ gssize curator_queue_index_of (const CuratorQueue *queue, const char *name);
 /* The node at a position has a number of a counter that is at its end. */
 gboolean curator_queue_is_exhausted (const CuratorQueue *queue, gsize index);
 
-/* Another node with the number of the node at a position, unless that is exhausted: Java and we need
- * not agree about their order. NULL if there is none but a writer and its downgraded readers. */
+/* Another node with the number of the node at a position, unless that is exhausted: Java and we
+ * need not agree about their order. NULL if there is none but a writer and its downgraded
+ * readers. */
 const char *curator_queue_twin_of (const CuratorQueue *queue, gsize index);
 
-/* Position of the nearest write node in front of a position, -1 if there is none. The first question
- * looks at all names, the others at none. */
+/* Position of the nearest write node in front of a position, -1 if there is none. The first
+ * question looks at all names, the others at none. */
 gssize curator_queue_writer_before (CuratorQueue *queue, gsize index);
 
 /* Strictly what "%010d" prints for a 32-bit integer: ten digits, or a minus and nine digits (ten,

@@ -1,8 +1,8 @@
 /* What a list of children means for one of them: the driver's decision on a sorted queue.
  *
  * Mirrors LockInternals.getSortedChildren and StandardLockInternalsDriver.getsTheLock. Pure but for
- * a user's driver, and for a look at what the client is going to delete. Threads: any; a user's driver is
- * called without a lock.
+ * a user's driver, and for a look at what the client is going to delete. Threads: any; a user's
+ * driver is called without a lock.
  */
 #include "lock/verdict.h"
 
@@ -23,8 +23,9 @@ note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
     }
 }
 
-/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock: right behind them, the
- * end of the very first lets us in. Further back, the end of the second node in front is a reason to list again. */
+/* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock: right
+ * behind them, the end of the very first lets us in. Further back, the end of the second node in
+ * front is a reason to list again. */
 static void
 apply_shortcuts (CuratorVerdict *verdict, const CuratorLockInternals *internals, int max_leases,
                  const CuratorQueue *queue, gssize index)

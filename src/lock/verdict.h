@@ -28,13 +28,13 @@ typedef struct
 /* The verdict on a node with a number. own: its leaf name. */
 CuratorVerdict curator_judge (CuratorLockInternals *internals, int max_leases, const char *own,
                               CuratorQueue *queue);
-/* Of a verdict to wait: without the nodes that this client has given up and is about to delete, the lock
- * would be granted now. */
+/* Of a verdict to wait: without the nodes that this client has given up and is about to delete, the
+ * lock would be granted now. */
 gboolean curator_verdict_is_for_litter (const CuratorVerdict *verdict,
                                         CuratorLockInternals *internals, const char *own,
                                         const CuratorQueue *queue) CURATOR_LOCKED;
-/* The verdict of a user's driver on any node, without the client's mutex. Fills queue from children,
- * which must outlive it. */
+/* The verdict of a user's driver on any node, without the client's mutex. Fills queue from
+ * children, which must outlive it. */
 CuratorVerdict curator_judge_by_user (CuratorLockInternals *internals, int max_leases,
                                       const char *own, gboolean sequential,
                                       const GPtrArray *children, CuratorQueue *queue);

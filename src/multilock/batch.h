@@ -5,8 +5,9 @@
 
 typedef struct _CuratorBatch CuratorBatch;
 
-/* Called once, without a lock. n_held: that many members are held now, from the first on; error: why
- * the next one is not, or NULL. contender_was_shown: a contender was in front of one of them. */
+/* Called once, without a lock. n_held: that many members are held now, from the first on; error:
+ * why the next one is not, or NULL. contender_was_shown: a contender was in front of one of
+ * them. */
 typedef void (*CuratorBatchDone) (CuratorBatch *batch, guint n_held, const GError *error,
                                   gboolean contender_was_shown, gpointer data);
 

@@ -234,7 +234,8 @@ chain_start_over (Chain *chain)
     chain_next (chain);
 }
 
-/* The next member, or several. Once two batches were cut off by contenders, they only get in the way. */
+/* The next member, or several. Once two batches were cut off by contenders, they only get in the
+ * way. */
 static CURATOR_UNLOCKED CuratorBatch *
 start_batch (Chain *chain)
 {
@@ -407,7 +408,8 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .set_max_hold = multi_set_max_hold,
                                               .finalize = multi_finalize };
 
-/* The order of acquires and releases is the same as if the members of a multi-lock stayed inside. */
+/* The order of acquires and releases is the same as if the members of a multi-lock stayed
+ * inside. */
 static void
 add_member (GPtrArray *members, CuratorLock *lock)
 {

@@ -56,8 +56,8 @@ find_hold (CuratorMutex *mutex, guint64 owner)
   return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
 }
 
-/* An uncontended lock would need a new table for each acquisition. So the client has one for its next
- * hold. */
+/* An uncontended lock would need a new table for each acquisition. So the client has one for its
+ * next hold. */
 static const CuratorAttachmentType spare_table = { sizeof (GHashTable *),
                                                    curator_attached_clear_table };
 

@@ -1,4 +1,5 @@
-/* Nodes that are deleted together, by one transaction. Any thread; guarded by the client's mutex. */
+/* Nodes that are deleted together, by one transaction. Any thread; guarded by the client's
+ * mutex. */
 #pragma once
 
 #include "base/guards.h"
@@ -12,8 +13,9 @@ struct _CuratorBatchedNode
 {
   CuratorBatchDelete *batch CURATOR_GUARDED;
   const char *path; /* full */
-  /* Called with the client's mutex held, one of them, once; the member has left the batch. answered: all
-   * are deleted, or the answer is lost. alone: no transaction was sent, or a server has refused it. */
+  /* Called with the client's mutex held, one of them, once; the member has left the batch.
+   * answered: all are deleted, or the answer is lost. alone: no transaction was sent, or a server
+   * has refused it. */
   void (*answered) (CuratorBatchedNode *member, int rc);
   void (*alone) (CuratorBatchedNode *member);
 };

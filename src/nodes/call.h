@@ -23,9 +23,9 @@ typedef struct
   gboolean is_parent;  /* get, set: the node has children, or had some */
 } CuratorCallResult;
 
-/* Within limits. path: the full path. bytes: for set and create. version: for set. NULL with error; errors of the
- * server are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether an earlier try of a write may
- * have succeeded without an answer. */
+/* Within limits. path: the full path. bytes: for set and create. version: for set. NULL with error;
+ * errors of the server are in CURATOR_ZK_ERROR. ambiguous (may be NULL): whether an earlier try of
+ * a write may have succeeded without an answer. */
 CuratorCallResult *curator_call (const CuratorLimits *limits, CuratorCallKind kind,
                                  const char *path, GBytes *bytes, int version, gboolean *ambiguous,
                                  GError **error) CURATOR_UNLOCKED;

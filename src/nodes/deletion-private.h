@@ -1,4 +1,5 @@
-/* The record of a node to delete, or of a search for such nodes. Any thread; guarded by the client's mutex. */
+/* The record of a node to delete, or of a search for such nodes. Any thread; guarded by the
+ * client's mutex. */
 #pragma once
 
 #include "base/guards.h"

@@ -1,8 +1,8 @@
 /* Deletes nodes, each until it is gone.
  *
- * Mirrors FailedDeleteManager. Threads: any; guarded by the client's mutex. The retry policy does not apply:
- * a deletion is tried as soon as there is a connection, and again after pauses that grow to one second, or to
- * five while permissions are missing, which may be granted again.
+ * Mirrors FailedDeleteManager. Threads: any; guarded by the client's mutex. The retry policy does
+ * not apply: a deletion is tried as soon as there is a connection, and again after pauses that grow
+ * to one second, or to five while permissions are missing, which may be granted again.
  */
 #include "nodes/deletion-private.h"
 

@@ -1,16 +1,16 @@
-/* Deletes nodes. A deletion ends only when a server confirms that the node is gone, a server refuses for
- * good, or the client closes (the session's end then deletes the node).
+/* Deletes nodes. A deletion ends only when a server confirms that the node is gone, a server
+ * refuses for good, or the client closes (the session's end then deletes the node).
  */
 #pragma once
 
 #include "nodes/release.h"
 #include "session/request.h"
 
-/* path: the full path. session_id: of an ephemeral, else 0. czxid: 0 if nobody else uses the name: where time
- * may have passed since the node was seen (under a later session, after a missing permission), it is deleted
- * only if it is still that session's. Otherwise only the node with this czxid is deleted, and an ephemeral
- * only in its own session, whose end deletes it anyway. release: ended with the server's refusal, too, or
- * with CLOSED. */
+/* path: the full path. session_id: of an ephemeral, else 0. czxid: 0 if nobody else uses the name:
+ * where time may have passed since the node was seen (under a later session, after a missing
+ * permission), it is deleted only if it is still that session's. Otherwise only the node with this
+ * czxid is deleted, and an ephemeral only in its own session, whose end deletes it anyway. release:
+ * ended with the server's refusal, too, or with CLOSED. */
 void curator_delete_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
                           CuratorOp *release) CURATOR_LOCKED;
 /* The same when so much time has passed. */

@@ -1,5 +1,5 @@
-/* Finds and deletes the nodes of creates that nobody waits for: whatever a lost reply may have left, and what a
- * request in flight will leave.
+/* Finds and deletes the nodes of creates that nobody waits for: whatever a lost reply may have
+ * left, and what a request in flight will leave.
  *
  * Mirrors FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by the client's mutex.
  */

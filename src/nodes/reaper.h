@@ -1,4 +1,5 @@
-/* The reaper: what becomes of creates that nobody waits for any more. It finds their nodes, and deletes them. */
+/* The reaper: what becomes of creates that nobody waits for any more. It finds their nodes, and
+ * deletes them. */
 #pragma once
 
 #include "session/request.h"

@@ -1,7 +1,7 @@
 /* The operation of a release: of one node, or of several parts.
  *
- * Mirrors nothing: Curator's releases wait in place. Threads: any; guarded by the client's mutex. Parts may
- * be of other clients: the whole is told after their mutex was released.
+ * Mirrors nothing: Curator's releases wait in place. Threads: any; guarded by the client's mutex.
+ * Parts may be of other clients: the whole is told after their mutex was released.
  */
 #include "nodes/release.h"
 

@@ -280,8 +280,8 @@ acquire_cancel (CuratorOp *op, GError *reason)
   acquire_fail ((Acquire *) op, reason);
 }
 
-/* The attempt in progress knows whether a contender is in front. One that ends because the turn was lost
- * does not. */
+/* The attempt in progress knows whether a contender is in front. One that ends because the turn was
+ * lost does not. */
 static CURATOR_LOCKED GError *
 acquire_timed_out (CuratorOp *op)
 {

@@ -1,7 +1,7 @@
 /* SharedCount: an integer in a node, read and written.
  *
- * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex. The
- * server compares versions.
+ * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex.
+ * The server compares versions.
  */
 #include "semaphore/shared_count-private.h"
 

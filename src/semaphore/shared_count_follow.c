@@ -115,7 +115,8 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
 }
 
-/* Listeners also hear the value after each reconnect. If this read fails, so does the connection. */
+/* Listeners also hear the value after each reconnect. If this read fails, so does the
+ * connection. */
 static CURATOR_LOCKED void
 on_reconnected (CuratorSessionHook *hook)
 {

@@ -2,11 +2,12 @@
  *
  * Curator has no counterpart. Threads: any; guarded by the client's mutex.
  *
- * NOTES: a session that holds something sends one every period of the lease clock. One that only waits
- * needs a proof when its turn comes. Right behind a holder that may be any moment, so that session sends
- * four for each session timeout. Further back it sends one, at a random moment, to find a node that was
- * deleted; a turn that comes without warning is confirmed first, see attempt_confirm.c. A reconnect does not
- * bring that one forward, because an election disconnects all sessions at once.
+ * NOTES: a session that holds something sends one every period of the lease clock. One that only
+ * waits needs a proof when its turn comes. Right behind a holder that may be any moment, so that
+ * session sends four for each session timeout. Further back it sends one, at a random moment, to
+ * find a node that was deleted; a turn that comes without warning is confirmed first, see
+ * attempt_confirm.c. A reconnect does not bring that one forward, because an election disconnects
+ * all sessions at once.
  */
 #include "session/beat_due.h"
 
@@ -42,8 +43,8 @@ held_due_us (const CuratorSession *session)
   return now + MIN (pause, period);
 }
 
-/* When a near node that was seen then, and the session, are checked again: before the evidence is too
- * old for a grant. */
+/* When a near node that was seen then, and the session, are checked again: before the evidence is
+ * too old for a grant. */
 static CURATOR_LOCKED gint64
 near_due_us (const CuratorSession *session, gint64 checked_us)
 {

@@ -17,7 +17,8 @@
 
 #define POLL_US       (100 * 1000)
 #define WARN_AGAIN_US (10 * 60 * G_TIME_SPAN_SECOND)
-/* A connection on which nothing was answered for this part of the session timeout is no connection. */
+/* A connection on which nothing was answered for this part of the session timeout is no
+ * connection. */
 #define SILENT_SHARE 3
 
 struct _CuratorConnectionErrors

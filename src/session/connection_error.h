@@ -4,8 +4,8 @@
 #include "base/guards.h"
 #include "core/client-record.h"
 
-/* CONNECTION_LOST, NO_ANSWER or AUTH_FAILED for a call that began at since_us and that no server has
- * answered: "what path: not connected for N ms (cause)". path: the user's. */
+/* CONNECTION_LOST, NO_ANSWER or AUTH_FAILED for a call that began at since_us and that no server
+ * has answered: "what path: not connected for N ms (cause)". path: the user's. */
 GError *curator_unanswered_error (CuratorClient *client, const char *what, const char *path,
                                   gint64 since_us) CURATOR_LOCKED;
 /* The error of a request that failed with rc: of a connection that was lost, the cause is told. */

@@ -18,8 +18,8 @@
 /* Of waiting nodes. More take turns. A server refuses requests of 1 MiB. */
 #define MAX_WAITING_A_BEAT       1000
 #define MAX_WAITING_BYTES_A_BEAT (256 * 1024)
-/* After T/4 without a request one is sent, before the library would ping. Where its pings have dates,
- * one is sent only after T/2 without them: they come every T/3. */
+/* After T/4 without a request one is sent, before the library would ping. Where its pings have
+ * dates, one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
 #define PINGS_SHARE 2
 
@@ -84,8 +84,8 @@ curator_stake_move (CuratorStake *from, CuratorStake *to, CuratorSession *sessio
   curator_stake_register (to, session, CURATOR_STAKE_HELD);
 }
 
-/* The node is gone although the session lives. It is unregistered at once, because it would fail every
- * further heartbeat. */
+/* The node is gone although the session lives. It is unregistered at once, because it would fail
+ * every further heartbeat. */
 static CURATOR_LOCKED void
 on_stake_deleted (CuratorStake *stake)
 {
@@ -117,8 +117,8 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
     }
 }
 
-/* A check proves that a node of that name exists. If the name is not unique, another client may have
- * created that node. */
+/* A check proves that a node of that name exists. If the name is not unique, another client may
+ * have created that node. */
 static CURATOR_LOCKED void
 read_stake (CuratorSession *session, CuratorStake *stake)
 {
@@ -138,8 +138,8 @@ failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
              : NULL;
 }
 
-/* A failed transaction proves nothing for the other nodes. They are checked again without the one that
- * made it fail. */
+/* A failed transaction proves nothing for the other nodes. They are checked again without the one
+ * that made it fail. */
 static CURATOR_LOCKED void
 on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
 {
@@ -168,8 +168,9 @@ note_checked (GPtrArray *stakes, gint64 sent_us)
     }
 }
 
-/* The answer came too late to prove anything, and the hold has little time left: after an outage the next
- * one proves it. Only once, until one is in time: a server that is always late gets no more requests. */
+/* The answer came too late to prove anything, and the hold has little time left: after an outage
+ * the next one proves it. Only once, until one is in time: a server that is always late gets no
+ * more requests. */
 static CURATOR_LOCKED gboolean
 is_worth_another (CuratorSession *session, int rc, gboolean in_time)
 {
@@ -309,7 +310,8 @@ beat_send (CuratorSession *session)
     }
   if (paths->len == 0)
     {
-      /* The session is proven by any transaction. The parent is what its ACL most likely lets us read. */
+      /* The session is proven by any transaction. The parent is what its ACL most likely lets us
+       * read. */
       const CuratorStake *stake = g_ptr_array_index (stakes, 0);
       g_ptr_array_add (paths, g_path_get_dirname (stake->path));
     }

@@ -11,8 +11,8 @@ typedef struct
 {
   CuratorLeaseTerms terms CURATOR_GUARDED;
   CuratorLeaseEvidence evidence CURATOR_GUARDED;
-  /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the mutex
-   * held, read without it. */
+  /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the
+   * mutex held, read without it. */
   _Atomic gint64 deadline_us;
   /* CLOCK_BOOTTIME of the first attempt to connect; 0: used or unknown. */
   gint64 connecting_us CURATOR_GUARDED;

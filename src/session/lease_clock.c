@@ -1,22 +1,23 @@
 /* Until when a session's holds are provable, by a clock of our own.
  *
- * Curator has no counterpart: its holders learn of a loss from the connection state, which a server that
- * is cut off from its quorum keeps up for seconds after another client was granted the lock.
+ * Curator has no counterpart: its holders learn of a loss from the connection state, which a server
+ * that is cut off from its quorum keeps up for seconds after another client was granted the lock.
  *
  * Threads: any. Guarded by the client's mutex, except that the deadline is published: reading the
- * remaining time takes no lock. A loss is found on the timer thread, which needs neither a reply nor a
- * thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
+ * remaining time takes no lock. A loss is found on the timer thread, which needs neither a reply
+ * nor a thread of ZooKeeper's, and by a clock that goes on while the machine sleeps.
  *
  * NOTES: what an answer proves is in lease_math.c. Only transactions prove something: a server that
- * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for nothing
- * where nobody knows when they were sent: there a session without requests sends a read of ours instead.
- * The channel of a secured client knows it. The answer to a ping is then worth as much as the answer to a
- * read: it is no proof, but a later proof shows that the leader was told of it.
+ * cannot reach a quorum still answers reads, pings and sync. The library's own pings count for
+ * nothing where nobody knows when they were sent: there a session without requests sends a read of
+ * ours instead. The channel of a secured client knows it. The answer to a ping is then worth as
+ * much as the answer to a read: it is no proof, but a later proof shows that the leader was told of
+ * it.
  *
- * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that was
- * late by a moment. So a reader that sees it pass replaces it by 0, which a writer notices when it
- * publishes the next one: the holds are LOST before that. Whoever asks for a hold therefore reads the
- * deadline first, and then whether the hold is over.
+ * A deadline that somebody has seen pass is final: holds must not come back to life by a proof that
+ * was late by a moment. So a reader that sees it pass replaces it by 0, which a writer notices when
+ * it publishes the next one: the holds are LOST before that. Whoever asks for a hold therefore
+ * reads the deadline first, and then whether the hold is over.
  */
 #include "session/lease_clock.h"
 

@@ -92,8 +92,8 @@ curator_request_room (const CuratorSession *session, gsize usual)
   return session->room.most_bytes > 0 ? MIN (session->room.most_bytes, usual) : usual;
 }
 
-/* A server closes the connection at a request that is longer than its jute.maxbuffer. So when two connections in a row
- * are lost with a long one, the next ones are shorter. */
+/* A server closes the connection at a request that is longer than its jute.maxbuffer. So when two
+ * connections in a row are lost with a long one, the next ones are shorter. */
 void
 curator_request_note_loss (CuratorSession *session)
 {

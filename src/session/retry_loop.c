@@ -1,7 +1,7 @@
 /* Runs a step of an operation when connected, and again as often as the retry policy allows.
  *
- * Mirrors RetryLoop. Threads: any; guarded by the client's mutex, except that a custom policy is asked
- * without it. It sleeps by a timer and never blocks.
+ * Mirrors RetryLoop. Threads: any; guarded by the client's mutex, except that a custom policy is
+ * asked without it. It sleeps by a timer and never blocks.
  */
 #include "session/retry_loop.h"
 

@@ -1,8 +1,8 @@
 /* The retry loop of one step of an operation (RetryLoop), without a thread that sleeps.
  *
- * It waits up to the connection timeout for a connection, then calls run. The step reports a retryable
- * failure with curator_retry_loop_again(), which asks the policy and sleeps on the timer thread. When
- * the policy refuses, give_up gets the code. The operation checks its own deadline.
+ * It waits up to the connection timeout for a connection, then calls run. The step reports a
+ * retryable failure with curator_retry_loop_again(), which asks the policy and sleeps on the timer
+ * thread. When the policy refuses, give_up gets the code. The operation checks its own deadline.
  */
 #pragma once
 
@@ -25,7 +25,8 @@ typedef struct
   GList link;                                     /* in client->connection_waiters while waiting */
 } CuratorRetryLoop;
 
-/* run may be called inside begin, give_up inside again. Stop the loop before its memory is freed. */
+/* run may be called inside begin, give_up inside again. Stop the loop before its memory is
+ * freed. */
 void curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client,
                               void (*run) (gpointer data), void (*give_up) (gpointer data, int rc),
                               gpointer data) CURATOR_LOCKED;

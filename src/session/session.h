@@ -1,7 +1,7 @@
 /* One ZooKeeper session: its handle, and its requests, watches and holds.
  *
- * A session never changes its id: expiry, loss by our clock or another id on reconnect end it, and the
- * client opens the next one.
+ * A session never changes its id: expiry, loss by our clock or another id on reconnect end it, and
+ * the client opens the next one.
  */
 #pragma once
 

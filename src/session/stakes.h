@@ -1,4 +1,5 @@
-/* The nodes that a session holds or waits with, which its heartbeat checks. Guarded by the client's mutex. */
+/* The nodes that a session holds or waits with, which its heartbeat checks. Guarded by the client's
+ * mutex. */
 #pragma once
 
 #include "base/guards.h"
@@ -22,8 +23,8 @@ struct _CuratorStake
   unsigned needs_read : 1 CURATOR_GUARDED; /* the check of its path proves nothing of the node */
   unsigned
       refuses_check : 1 CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */
-  /* Called with the client's mutex held. LOST: the node is gone, or no longer provable, and the stake is
-   * unregistered before the call. A waiting stake hears of nothing else. */
+  /* Called with the client's mutex held. LOST: the node is gone, or no longer provable, and the
+   * stake is unregistered before the call. A waiting stake hears of nothing else. */
   void (*changed) (CuratorStake *stake, CuratorLeaseState state);
 
   gint64 czxid;                           /* of the node; 0 where only its name is known */

@@ -5,8 +5,8 @@
  *
  * NOTES: in case an event is lost, at a server, on the way or in the library, a watched node is
  * read again from time to time, which also sets the watch again. Servers with the fix for
- * CVE-2024-23944 send no event about a node that we may not read, and those with ZOOKEEPER-2590 set no
- * watch on it: such a node is read often, until there is none.
+ * CVE-2024-23944 send no event about a node that we may not read, and those with ZOOKEEPER-2590 set
+ * no watch on it: such a node is read often, until there is none.
  */
 #include "session/watches-private.h"
 
@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* On reconnect the library sends all watched paths in one packet. A server refuses more than 1 MiB, unless it is
- * told to refuse less: see curator_watches_disconnected (). */
+/* On reconnect the library sends all watched paths in one packet. A server refuses more than 1 MiB,
+ * unless it is told to refuse less: see curator_watches_disconnected (). */
 #define MAX_WATCHED_BYTES    (512 * 1024)
 #define RETRY_US             (100 * 1000)
 #define MAX_REREAD_US        (30 * G_USEC_PER_SEC)
@@ -212,7 +212,8 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else if (rc == ZNOAUTH && entry->by_exists)
     {
-      /* The server asks for READ here, too, and has set no watch. A missing node needs no permission. */
+      /* The server asks for READ here, too, and has set no watch. A missing node needs no
+       * permission. */
       entry_armed (entry, NULL);
     }
   else if (rc == ZNONODE && entry->by_exists)

@@ -9,8 +9,8 @@
 
 typedef enum
 {
-  /* The watch is set. reply is the read that set it, NULL if it was already set or the node may not be
-   * read. Comes again after every reread that was answered. */
+  /* The watch is set. reply is the read that set it, NULL if it was already set or the node may not
+   * be read. Comes again after every reread that was answered. */
   CURATOR_WATCH_ARMED,
   CURATOR_WATCH_GONE, /* the node was deleted (ZOK) or is missing (ZNONODE); the watch is spent */
   CURATOR_WATCH_CHANGED, /* data or children changed; ARMED follows */

@@ -1,11 +1,11 @@
 /* The attempt of libzookeeper to connect, and its end.
  *
- * Mirrors nothing. Threads: one at a time looks and ends, the library's IO thread learns of the end; the flag
- * between them is atomic.
+ * Mirrors nothing. Threads: one at a time looks and ends, the library's IO thread learns of the
+ * end; the flag between them is atomic.
  *
- * NOTES: libzookeeper gives an address 2/3 of the session timeout, and pauses for 1/60 of it after each
- * round. It takes a socket that was shut down for one closed by the server, and closes its descriptor
- * itself. A byte in its wake-up pipe ends its pause.
+ * NOTES: libzookeeper gives an address 2/3 of the session timeout, and pauses for 1/60 of it after
+ * each round. It takes a socket that was shut down for one closed by the server, and closes its
+ * descriptor itself. A byte in its wake-up pipe ends its pause.
  */
 #include "zk/attempt.h"
 

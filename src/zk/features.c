@@ -1,4 +1,5 @@
-/* Refuses requests for TLS or SASL that are not fulfilled; see features.h. Threads: any; no lock. */
+/* Refuses requests for TLS or SASL that are not fulfilled; see features.h. Threads: any; no
+ * lock. */
 #include "zk/features.h"
 
 #include "channel/channel_sasl.h"

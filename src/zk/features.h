@@ -1,7 +1,7 @@
 /* Refuses requests for TLS or SASL that this build does not fulfil.
  *
- * Mirrors nothing. Such a request must fail: the user must not get a connection in clear text instead.
- * Threads: any; no lock.
+ * Mirrors nothing. Such a request must fail: the user must not get a connection in clear text
+ * instead. Threads: any; no lock.
  */
 #pragma once
 
@@ -18,10 +18,10 @@ typedef enum
 gboolean curator_feature_is_built_in (CuratorFeature feature);
 
 /* FALSE with UNSUPPORTED if a server of the connect string is written "tls:host", "ssl://host" or
- * "ssl:host"; "x509" and "sasl" likewise; and "tls://host" if TLS was not built. "tls:2181" is a host of
- * that name. */
+ * "ssl:host"; "x509" and "sasl" likewise; and "tls://host" if TLS was not built. "tls:2181" is a
+ * host of that name. */
 gboolean curator_features_check_connect_string (const char *connect_string, GError **error);
 
-/* FALSE with UNSUPPORTED for the schemes that are properties of a connection: "sasl", "x509", "ssl",
- * "tls". */
+/* FALSE with UNSUPPORTED for the schemes that are properties of a connection: "sasl", "x509",
+ * "ssl", "tls". */
 gboolean curator_features_check_auth_scheme (const char *scheme, GError **error);

@@ -1,8 +1,9 @@
 /* The look-ups of a handle's IO thread, for which fork() waits.
  *
- * libzookeeper looks its servers up in each turn without a socket, which is before each attempt to connect. It does so in
- * the other turns, too, until it is told not to, which is possible only when its threads run. That a connection is there
- * is told by an event, which another thread delivers: when it arrives, that connection may have failed.
+ * libzookeeper looks its servers up in each turn without a socket, which is before each attempt to
+ * connect. It does so in the other turns, too, until it is told not to, which is possible only when
+ * its threads run. That a connection is there is told by an event, which another thread delivers:
+ * when it arrives, that connection may have failed.
  */
 #pragma once
 
@@ -58,7 +59,8 @@ curator_io_lookups_note_state (CuratorIoLookups *lookups, int state)
     }
 }
 
-/* On the IO thread, whose socket has failed. A fork() that waits is let through before the next look-up. */
+/* On the IO thread, whose socket has failed. A fork() that waits is let through before the next
+ * look-up. */
 static inline void
 curator_io_lookups_note_failure (CuratorIoLookups *lookups, zhandle_t *zh)
 {

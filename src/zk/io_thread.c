@@ -2,10 +2,10 @@
  *
  * Mirrors nothing. Threads: any; the shared counter and the pipe's number are atomic.
  *
- * NOTES: the thread waits in poll (pipe, socket). Linux shows the system call in which a thread of the
- * own process waits, with its arguments (/proc/self/task/TID/syscall). So the descriptors are certain,
- * and the cost does not depend on how many the program has open. A new thread inherits the name of its
- * creator: a unique name identifies the library's two threads.
+ * NOTES: the thread waits in poll (pipe, socket). Linux shows the system call in which a thread of
+ * the own process waits, with its arguments (/proc/self/task/TID/syscall). So the descriptors are
+ * certain, and the cost does not depend on how many the program has open. A new thread inherits the
+ * name of its creator: a unique name identifies the library's two threads.
  */
 #include "zk/io_thread.h"
 
@@ -66,7 +66,8 @@ is_poll (long number)
   return number == SYS_ppoll;
 }
 
-/* The thread may return from its call and even end meanwhile, so the memory is read by the kernel. */
+/* The thread may return from its call and even end meanwhile, so the memory is read by the
+ * kernel. */
 static gboolean
 read_memory (guint64 address, void *to, gsize size)
 {
@@ -228,8 +229,8 @@ curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int 
   return FALSE;
 }
 
-/* The thread polls this number before and after it is duplicated, and both are the same socket: it was
- * not closed and reused by the program meanwhile. */
+/* The thread polls this number before and after it is duplicated, and both are the same socket: it
+ * was not closed and reused by the program meanwhile. */
 int
 curator_io_thread_dup_socket (CuratorIoThread *io)
 {

@@ -1,4 +1,5 @@
-/* The descriptors that libzookeeper's IO thread polls; the library has no call that returns them. */
+/* The descriptors that libzookeeper's IO thread polls; the library has no call that returns
+ * them. */
 #pragma once
 
 #include <glib.h>
@@ -24,8 +25,8 @@ void curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t n
 gboolean curator_io_thread_look (CuratorIoThread *io, int *pipe, int *sock);
 /* The same, but waits up to patience_us for the thread to enter poll. */
 gboolean curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock);
-/* A duplicate of the socket, to be closed by the caller. -1 without a socket, and while the thread is
- * not in poll. */
+/* A duplicate of the socket, to be closed by the caller. -1 without a socket, and while the thread
+ * is not in poll. */
 int curator_io_thread_dup_socket (CuratorIoThread *io);
 
 /* The inode of an open pipe or socket, 0 if the descriptor is not of that type. Reads its name in

@@ -4,9 +4,9 @@
  * memory reference of the client; guarded by the client's mutex.
  *
  * NOTES: libzookeeper resolves names on every turn of its loop, and one failure silences the whole
- * client. Numeric addresses cannot fail. A resolver may take half a minute, so nobody waits for it, and
- * a name has one look-up at a time. The threads are ours and not those of a pool: after a fork the child
- * starts its own.
+ * client. Numeric addresses cannot fail. A resolver may take half a minute, so nobody waits for it,
+ * and a name has one look-up at a time. The threads are ours and not those of a pool: after a fork
+ * the child starts its own.
  */
 #include "zk/resolve.h"
 
@@ -36,7 +36,8 @@ names_of (CuratorClient *client)
   return *names;
 }
 
-/* Sorted, because a name server may answer in another order each time. why: set if there are none. */
+/* Sorted, because a name server may answer in another order each time. why: set if there are
+ * none. */
 static GPtrArray *
 ask (const char *host, char **why)
 {

@@ -1,4 +1,5 @@
-/* The operations of one multi, and their results. Any thread; no lock: it belongs to one request. */
+/* The operations of one multi, and their results. Any thread; no lock: it belongs to one
+ * request. */
 #pragma once
 
 #include <glib.h>

@@ -32,8 +32,8 @@
 
 /* The threads of a handle. */
 #define N_THREADS 2
-/* How long to wait for the IO thread to enter poll: usually microseconds, longer on a busy machine. The
- * client's mutex is held while a handle is opened, not later. */
+/* How long to wait for the IO thread to enter poll: usually microseconds, longer on a busy machine.
+ * The client's mutex is held while a handle is opened, not later. */
 #define PATIENCE_OPENING_US 20000
 #define PATIENCE_US         G_USEC_PER_SEC
 

@@ -1,15 +1,17 @@
-/* When zookeeper_close() may be called: this is the only rule, and curator_zk_real_close() the only caller.
+/* When zookeeper_close() may be called: this is the only rule, and curator_zk_real_close() the only
+ * caller.
  *
- * Mirrors nothing: Java has a garbage collector. Threads: libzookeeper's completion thread delivers, the session lane
- * closes; no lock.
+ * Mirrors nothing: Java has a garbage collector. Threads: libzookeeper's completion thread
+ * delivers, the session lane closes; no lock.
  *
- * NOTES: zookeeper_close() announces the end and takes its reference to the handle in two steps (ZOOKEEPER-3868). If
- * both threads of the library see the announcement and end in between, the last one frees the handle, which
- * zookeeper_close() goes on to use. The IO thread of a living session waits in poll() meanwhile. After an expiry or a
- * refusal it has ended: then the completion thread has to be in its wait, where only zookeeper_close() itself wakes it.
- * It is there when it has delivered nothing for a while, since what it does between two deliveries takes
- * microseconds. A delivery during the close, for a session that ends just then, is not left before the reference is
- * taken.
+ * NOTES: zookeeper_close() announces the end and takes its reference to the handle in two steps
+ * (ZOOKEEPER-3868). If both threads of the library see the announcement and end in between, the
+ * last one frees the handle, which zookeeper_close() goes on to use. The IO thread of a living
+ * session waits in poll() meanwhile. After an expiry or a refusal it has ended: then the completion
+ * thread has to be in its wait, where only zookeeper_close() itself wakes it. It is there when it
+ * has delivered nothing for a while, since what it does between two deliveries takes microseconds.
+ * A delivery during the close, for a session that ends just then, is not left before the reference
+ * is taken.
  */
 #include "zk/zk_rest.h"
 

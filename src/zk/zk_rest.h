@@ -15,12 +15,13 @@ typedef struct
   gint64 seen_us;
 } CuratorZkRest;
 
-/* Enclose all that libzookeeper's completion thread does here. NULL: nobody closes the handle here. */
+/* Enclose all that libzookeeper's completion thread does here. NULL: nobody closes the handle
+ * here. */
 void curator_zk_rest_enter (CuratorZkRest *rest);
 void curator_zk_rest_leave (CuratorZkRest *rest);
 
-/* For a handle whose IO thread has ended or is about to: 0 if its completion thread rests, else after how
- * many microseconds to ask again. On the session lane. */
+/* For a handle whose IO thread has ended or is about to: 0 if its completion thread rests, else
+ * after how many microseconds to ask again. On the session lane. */
 gint64 curator_zk_rest_left_us (CuratorZkRest *rest);
 /* zookeeper_close() is called next. */
 void curator_zk_rest_close (CuratorZkRest *rest);

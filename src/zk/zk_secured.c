@@ -1,10 +1,11 @@
 /* The ops table for a connection with TLS or SASL.
  *
- * Mirrors ClientCnxnSocketNetty in place of ClientCnxnSocketNIO. Threads: like zk_real.c; the channel's
- * thread reports failures. It holds no lock then.
+ * Mirrors ClientCnxnSocketNetty in place of ClientCnxnSocketNIO. Threads: like zk_real.c; the
+ * channel's thread reports failures. It holds no lock then.
  *
- * NOTES: libzookeeper is the one that clear-text clients use, connected to a loopback port of ours. What
- * that attempt meets is this machine only (see loopback.c), so the channel has the deadlines for servers.
+ * NOTES: libzookeeper is the one that clear-text clients use, connected to a loopback port of ours.
+ * What that attempt meets is this machine only (see loopback.c), so the channel has the deadlines
+ * for servers.
  */
 #include "zk/zk_secured.h"
 

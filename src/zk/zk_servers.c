@@ -1,14 +1,15 @@
 /* Another list of servers for a living handle; see zk_servers.h.
  *
- * Mirrors ZooKeeper.updateServerList(). Threads: any sets a list, with the client's mutex; the library's
- * IO thread takes it over.
+ * Mirrors ZooKeeper.updateServerList(). Threads: any sets a list, with the client's mutex; the
+ * library's IO thread takes it over.
  *
- * NOTES: zoo_set_servers() closes the socket and frees the list of hosts without regard for the IO thread,
- * which may be using both. So it runs on that thread: in the log callback, when the library reports that a
- * connection has failed and does not use either any more. The callback has no context; the thread's name
- * tells whose it is. Of a connection that was alive the library then forgets the event. A request that fails
- * with that connection stands for it: the answer comes behind the events that are not delivered yet. A list in
- * which only ports differ counts as the same: a server that cannot exist comes between.
+ * NOTES: zoo_set_servers() closes the socket and frees the list of hosts without regard for the IO
+ * thread, which may be using both. So it runs on that thread: in the log callback, when the library
+ * reports that a connection has failed and does not use either any more. The callback has no
+ * context; the thread's name tells whose it is. Of a connection that was alive the library then
+ * forgets the event. A request that fails with that connection stands for it: the answer comes
+ * behind the events that are not delivered yet. A list in which only ports differ counts as the
+ * same: a server that cannot exist comes between.
  */
 #include "zk/zk_servers.h"
 
@@ -41,8 +42,8 @@ unlock_handles (void)
   pthread_mutex_unlock (&mutex);
 }
 
-/* The child of a fork may have clients of its own: it must find the mutex free. fork() waits for look-ups
- * first: who ends one may need the mutex. */
+/* The child of a fork may have clients of its own: it must find the mutex free. fork() waits for
+ * look-ups first: who ends one may need the mutex. */
 static void
 create_handles (void)
 {
@@ -70,7 +71,8 @@ curator_zk_servers_remove (CuratorZkHandle *handle)
   unlock_handles ();
 }
 
-/* The handle whose IO thread this is, or NULL. It lives until zookeeper_close() has joined the thread. */
+/* The handle whose IO thread this is, or NULL. It lives until zookeeper_close() has joined the
+ * thread. */
 static CuratorZkHandle *
 find_own (void)
 {
@@ -132,7 +134,8 @@ on_failure (void)
   errno = error;
 }
 
-/* The library tells the cause in ", errno=N(…): …". For an attempt that we have ended it is not the true one. */
+/* The library tells the cause in ", errno=N(…): …". For an attempt that we have ended it is not the
+ * true one. */
 static char *
 tell_end (const char *line)
 {
@@ -143,8 +146,8 @@ tell_end (const char *line)
                                 (int) (cause - line), line, ETIMEDOUT, g_strerror (ETIMEDOUT));
 }
 
-/* Not inside the gate, which may be closed until this is known, and without the mutex, which fork() takes
- * after that of the look-ups. TRUE: the attempt was ended by us. */
+/* Not inside the gate, which may be closed until this is known, and without the mutex, which fork()
+ * takes after that of the look-ups. TRUE: the attempt was ended by us. */
 static gboolean
 note_failure (void)
 {

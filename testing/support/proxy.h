@@ -77,8 +77,8 @@ void proxy_forget_sessions (Proxy *proxy, gboolean forget);
 /* The next n connections are accepted, and nothing is forwarded on them until proxy_let_go(). */
 void proxy_silence (Proxy *proxy, int n);
 int proxy_silent_left (Proxy *proxy); /* how many of these have not come yet */
-/* It is reached at another address from now on, on the same port; every connection is cut. FALSE if no
- * address is free. */
+/* It is reached at another address from now on, on the same port; every connection is cut. FALSE if
+ * no address is free. */
 gboolean proxy_move (Proxy *proxy);
 /* RST on every connection but those that were accepted in silence, now; new ones are accepted. */
 void proxy_cut (Proxy *proxy);

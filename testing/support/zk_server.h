@@ -107,8 +107,9 @@ gboolean zk_ensemble_change_member (ZkEnsemble *ensemble, int i, const ZkEnsembl
 /* Kills the member; it then has other addresses for clients, on the same ports. It is started by
  * zk_server_relaunch(). */
 void zk_ensemble_move_member (ZkEnsemble *ensemble, int i, const ZkEnsembleSetup *setup);
-/* Starts a server that is not yet a member of the ensemble whose lines these are ("server.N=…", one a line),
- * and waits until it serves. line: its own, to be freed. A reconfiguration makes it a member. */
+/* Starts a server that is not yet a member of the ensemble whose lines these are ("server.N=…", one
+ * a line), and waits until it serves. line: its own, to be freed. A reconfiguration makes it a
+ * member. */
 ZkServer *zk_server_start_joiner (int id, const char *lines, const ZkEnsembleSetup *setup,
                                   char **line);
 /* "server.N=…" of the member, as reached without links. */

@@ -1,5 +1,5 @@
-/* A resolver in place of the C library's, for names that say how they resolve: in the test itself, and by
- * LD_PRELOAD in the zkflock that it runs.
+/* A resolver in place of the C library's, for names that say how they resolve: in the test itself,
+ * and by LD_PRELOAD in the zkflock that it runs.
  *
  * none.absent                          there is no such name
  * late-127-0-0-1.absent                that address, after five seconds

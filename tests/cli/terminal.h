@@ -1,8 +1,9 @@
 /* A terminal with a program in it.
  *
- * It knows what zkflock and a shell without line editing write: characters, CR, LF, BS, cursor home,
- * erase line and screen, colours (ignored), and the alternate screen. As on xterm, a character in the
- * last column leaves the cursor on it, and erasing to the end of the line then takes that character.
+ * It knows what zkflock and a shell without line editing write: characters, CR, LF, BS, cursor
+ * home, erase line and screen, colours (ignored), and the alternate screen. As on xterm, a
+ * character in the last column leaves the cursor on it, and erasing to the end of the line then
+ * takes that character.
  */
 #ifndef CURATOR_TEST_TERMINAL_H
 #define CURATOR_TEST_TERMINAL_H

@@ -1,10 +1,12 @@
-/* Some of the servers are away, each in one of many ways, and a quorum serves: a client is connected within a
- * second, what the connection takes when all are there, and 250 ms for each that is away, whatever the session
- * timeout. On a handle of the program's it is 2/3 of the session timeout for each, or never.
+/* Some of the servers are away, each in one of many ways, and a quorum serves: a client is
+ * connected within a second, what the connection takes when all are there, and 250 ms for each that
+ * is away, whatever the session timeout. On a handle of the program's it is 2/3 of the session
+ * timeout for each, or never.
  *
- * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of docs/operations.md;
- * otherwise one in STRIDE. The bound is for a machine that is never late, so what the metronome has seen is
- * added, and what was measured while other tests kept the processors is measured once more, alone.
+ * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of
+ * docs/operations.md; otherwise one in STRIDE. The bound is for a machine that is never late, so
+ * what the metronome has seen is added, and what was measured while other tests kept the processors
+ * is measured once more, alone.
  */
 #include "integration/program.h"
 #include "integration/secured/secured.h"
@@ -274,8 +276,8 @@ connect_first (Cell *cell, const char *list)
   end_client (cell, client);
 }
 
-/* libzookeeper tries every second address after a loss: of an even number always the same ones (ZOOKEEPER-2466). Of
- * two it is the other one than it has lost first. */
+/* libzookeeper tries every second address after a loss: of an even number always the same ones
+ * (ZOOKEEPER-2466). Of two it is the other one than it has lost first. */
 static gboolean
 ends_never (const Cell *cell)
 {
@@ -386,7 +388,8 @@ make_zkflock (const Cell *cell, const char *list, const char *command)
   return argv;
 }
 
-/* By posix_spawn (): fork () would wait for the look-ups of the other cells. 0: it cannot be started. */
+/* By posix_spawn (): fork () would wait for the look-ups of the other cells. 0: it cannot be
+ * started. */
 static GPid
 spawn (const GPtrArray *argv, int in, int out)
 {
@@ -510,8 +513,8 @@ run_cell (Cell *cell)
   hosts_free (hosts);
 }
 
-/* libzookeeper waits for the names of the program's handle, and its TLS is not ours. The servers of a zkflock stay those
- * of its start. */
+/* libzookeeper waits for the names of the program's handle, and its TLS is not ours. The servers of
+ * a zkflock stay those of its start. */
 static gboolean
 is_possible (const Cell *cell)
 {

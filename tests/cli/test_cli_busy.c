@@ -1,5 +1,6 @@
-/* Results that come while zkflock's main thread is busy are all there when it looks again, the first of which
- * ends its wait. A stderr that nobody reads keeps it busy. No other thread of zkflock's asks for them. */
+/* Results that come while zkflock's main thread is busy are all there when it looks again, the
+ * first of which ends its wait. A stderr that nobody reads keeps it busy. No other thread of
+ * zkflock's asks for them. */
 #include "cli.h"
 
 #include <fcntl.h>

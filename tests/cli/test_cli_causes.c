@@ -1,5 +1,5 @@
-/* All reasons why there is no connection, side by side: each is told apart from the others, by verbs that
- * look and by a lock, and no command runs. */
+/* All reasons why there is no connection, side by side: each is told apart from the others, by
+ * verbs that look and by a lock, and no command runs. */
 #define SUITE_FIXTURE World *world
 #define SUITE_SETUP   NULL
 #include "cli.h"

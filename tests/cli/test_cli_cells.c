@@ -1,10 +1,10 @@
 /* Who is killed, with what, when, how the command behaves, and on which machine: every cell of that
  * table, seen from outside.
  *
- * Each cell runs in a process of its own, many of them at once, since they mostly wait. Two facts are
- * observed: no process of the command lives when the node of the lock has gone from the server, by the
- * process table as root sees it; and the exit code and the message say what happened. A sample runs by
- * default; CURATOR_CELLS=all runs all of them, CURATOR_CELLS=M-N those from M to N.
+ * Each cell runs in a process of its own, many of them at once, since they mostly wait. Two facts
+ * are observed: no process of the command lives when the node of the lock has gone from the server,
+ * by the process table as root sees it; and the exit code and the message say what happened. A
+ * sample runs by default; CURATOR_CELLS=all runs all of them, CURATOR_CELLS=M-N those from M to N.
  *
  * After them, processes of zkflock's tree are killed at random, one of them or all whose name has
  * "zkflock" in it, at a random moment: CURATOR_KILLS=N times.

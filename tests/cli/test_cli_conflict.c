@@ -1,4 +1,5 @@
-/* A lock that somebody else holds: the command does not run, whatever exit code stands for a conflict.
+/* A lock that somebody else holds: the command does not run, whatever exit code stands for a
+ * conflict.
  *
  * Every mode meets every exit code of -E, with a try and with a time-out. The command leaves a mark
  * if it runs, so that an exit code which equals its own cannot hide it.

@@ -88,7 +88,8 @@ TEST (connect_timeout_bounds_the_wait)
 }
 
 #if HAS_TLS
-/* The same causes with TLS; only a server that is silent gets the whole connect timeout of a try. */
+/* The same causes with TLS; only a server that is silent gets the whole connect timeout of a
+ * try. */
 static void
 check_tls (const char *address, const char *cause, gboolean is_listening)
 {
@@ -180,7 +181,8 @@ TEST (a_try_ends_at_once_when_all_close)
   hosts_free (hosts);
 }
 
-/* A server that answers words with a byte again and again, and no end, and closes other connections. */
+/* A server that answers words with a byte again and again, and no end, and closes other
+ * connections. */
 typedef struct
 {
   char *address;

@@ -78,7 +78,8 @@ TEST (servers_of_different_ensembles)
   zk_ensemble_stop (one);
 }
 
-/* As servers are by default: no word but srvr. Followers differ in what they have in /zookeeper/config only. */
+/* As servers are by default: no word but srvr. Followers differ in what they have in
+ * /zookeeper/config only. */
 TEST (servers_that_allow_srvr_only)
 {
   const ZkEnsembleSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs to that code; stderr must be empty, or one line that begins with "zkflock: " and has text. */
+/* Runs to that code; stderr must be empty, or one line that begins with "zkflock: " and has
+ * text. */
 #define assert_run(code, text, ...)                                                                \
   do                                                                                               \
     {                                                                                              \
@@ -56,8 +57,9 @@ TEST (options_stop_at_path)
   assert_run (127, "/stop: cannot run -n", fixture_server (fixture), "/stop", "-n", "true");
 }
 
-/* Waits behind the holder of the path until the time is over, and ends with that code. Where the machine is so late
- * that the time was over before zkflock stood in the queue, it says that nobody answered, and waits once more. */
+/* Waits behind the holder of the path until the time is over, and ends with that code. Where the
+ * machine is so late that the time was over before zkflock stood in the queue, it says that nobody
+ * answered, and waits once more. */
 static void
 assert_waits_in_vain (Fixture *fixture, int code, const char *path, const char *const *options)
 {
@@ -192,7 +194,8 @@ TEST (unreachable)
   assert_run (69, "no server of", address, "who", "--session-timeout", "1", "/p");
 }
 
-/* The node is deleted under the command by a third party: that hold is nobody's business any more. */
+/* The node is deleted under the command by a third party: that hold is nobody's business any
+ * more. */
 TEST (lock_lost)
 {
   LOG log = cli_new_file ();

@@ -1,9 +1,10 @@
-/* Kernels as old as Linux 4.18, and containers that refuse what is younger: what zkflock promises is so there, too.
+/* Kernels as old as Linux 4.18, and containers that refuse what is younger: what zkflock promises
+ * is so there, too.
  *
  * Every system call that a later kernel has added is refused, once as unknown (ENOSYS) and once as
  * forbidden (EPERM): those that docs/building.md names in every situation, one at a time and all
- * together; all others in one situation each, one at a time. Judged from outside: by the exit code, by
- * the nodes on the server, and by the processes that are left.
+ * together; all others in one situation each, one at a time. Judged from outside: by the exit code,
+ * by the nodes on the server, and by the processes that are left.
  */
 #include "cli.h"
 

@@ -335,7 +335,8 @@ assert_silence (const char *log)
 }
 
 /* Kills some of them while the command runs and another one waits. In a group of two processes the
- * second one has no parent of its own any more; with a control group, it has also left the group. */
+ * second one has no parent of its own any more; with a control group, it has also left the
+ * group. */
 static void
 kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
 {
@@ -448,8 +449,8 @@ TEST (removes_control_groups_in_its_own)
   free_cgroup (cgroup, mounted);
 }
 
-/* Both zkflock and its guard were killed, and a process has left the group: the next zkflock ends it
- * and removes the control group. A folder that is in use stays. */
+/* Both zkflock and its guard were killed, and a process has left the group: the next zkflock ends
+ * it and removes the control group. A folder that is in use stays. */
 TEST (sweeps_control_groups_of_the_dead)
 {
   const char *server = fixture_server (fixture);

@@ -1,4 +1,5 @@
-/* Locks of different kinds on one path, which do not exclude each other: every kind meets every other. */
+/* Locks of different kinds on one path, which do not exclude each other: every kind meets every
+ * other. */
 #include "cli.h"
 
 #include <glib/gstdio.h>

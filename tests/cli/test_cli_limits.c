@@ -52,8 +52,8 @@ TEST (nothing_runs_beside_the_next_one)
   assert_true (cli_end_of_beats (beats) < cli_number (turns, "IN "));
 }
 
-/* TERM comes before KILL, so a command that obeys is not killed; the exit code says that it was not its
- * choice. */
+/* TERM comes before KILL, so a command that obeys is not killed; the exit code says that it was not
+ * its choice. */
 TEST (term_comes_before_the_maximum)
 {
   LOG log = cli_new_file ();
@@ -75,8 +75,8 @@ has_looked (gpointer proxy)
   return proxy_count (proxy, PROXY_GET_CHILDREN) >= 3;
 }
 
-/* The lock is granted, but whether the path is used otherwise is not answered: nothing has started when
- * the time is over. */
+/* The lock is granted, but whether the path is used otherwise is not answered: nothing has started
+ * when the time is over. */
 static void
 the_time_counts_before_the_start (void **state)
 {

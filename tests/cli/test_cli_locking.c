@@ -9,7 +9,8 @@
 
 #define MANY 200
 
-/* n zkflocks with these options run that mode of the command each; returns how many were in at once. */
+/* n zkflocks with these options run that mode of the command each; returns how many were in at
+ * once. */
 static int
 contest (Fixture *fixture, int n, const char *option, const char *value, const char *path,
          const char *mode, const char *argument)

@@ -237,8 +237,9 @@ TEST (ends_while_in_doubt)
     }
 }
 
-/* The command has ended, and the server does not answer: zkflock does not stay until the session has ended there. The
- * session ends before a stay of 15 s, and so late that a busy machine may delay zkflock by some seconds. */
+/* The command has ended, and the server does not answer: zkflock does not stay until the session
+ * has ended there. The session ends before a stay of 15 s, and so late that a busy machine may
+ * delay zkflock by some seconds. */
 TEST (does_not_wait_for_a_silent_server)
 {
   g_autoptr (Cli) holder =

@@ -1,5 +1,5 @@
-/* What zkflock says, and to whom: input that has ended, unknown users, lost servers, options of other verbs,
- * a lock inside the same lock. */
+/* What zkflock says, and to whom: input that has ended, unknown users, lost servers, options of
+ * other verbs, a lock inside the same lock. */
 #include "cli.h"
 
 #include <signal.h>

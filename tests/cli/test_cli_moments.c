@@ -1,5 +1,5 @@
-/* The order of what happens to a command without answers, for every session timeout; and the table of it in
- * the documents, which this test computes. Pure. */
+/* The order of what happens to a command without answers, for every session timeout; and the table
+ * of it in the documents, which this test computes. Pure. */
 #include "base/moments.h"
 #include "support/suite.h"
 #include "timeline.h"

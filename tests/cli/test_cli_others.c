@@ -1,5 +1,5 @@
-/* Queues of other libraries, whatever they call their nodes: shown with their owners, never "free", and
- * treated as another kind. */
+/* Queues of other libraries, whatever they call their nodes: shown with their owners, never "free",
+ * and treated as another kind. */
 #include "cli.h"
 
 #include <string.h>
@@ -97,7 +97,8 @@ plant_all (Fixture *fixture, RawZk *second, const char *below)
   return others;
 }
 
-/* "path" and "session" of each participant of these locks, one a line, sorted; an independent parser. */
+/* "path" and "session" of each participant of these locks, one a line, sorted; an independent
+ * parser. */
 static char *
 list_owners (const char *json)
 {

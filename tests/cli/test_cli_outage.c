@@ -1,7 +1,8 @@
-/* The table of moments in the documents, measured: proxies go silent at a known moment, and the commands
- * themselves and another zkflock behind them tell what has happened.
+/* The table of moments in the documents, measured: proxies go silent at a known moment, and the
+ * commands themselves and another zkflock behind them tell what has happened.
  *
- * CURATOR_OUTAGES=all: for every session timeout of the table, in about two minutes, and nearer to the edge.
+ * CURATOR_OUTAGES=all: for every session timeout of the table, in about two minutes, and nearer to
+ * the edge.
  */
 #include "cli.h"
 #include "timeline.h"
@@ -16,13 +17,13 @@
 #define LONG_SESSION 60
 #define LONG_TICK_MS 3000
 #define MAX_ROWS     6
-/* A busy machine delays heartbeats, so a moment may come sooner after the silence than it should, and
- * what follows from it later. */
+/* A busy machine delays heartbeats, so a moment may come sooner after the silence than it should,
+ * and what follows from it later. */
 #define EARLY_MS 600
 #define LATE_MS  2500
 #define MS_IN_NS G_GINT64_CONSTANT (1000000)
-/* How far before and after TERM an outage ends: two round trips, and a machine that is a little late, or busy with other
- * tests. What the machine has delayed for longer is measured again. */
+/* How far before and after TERM an outage ends: two round trips, and a machine that is a little
+ * late, or busy with other tests. What the machine has delayed for longer is measured again. */
 #define EDGE_MS      60
 #define BUSY_EDGE_MS 300
 #define MOST_ROUNDS  10
@@ -217,7 +218,8 @@ moments_of_a_long_session (void **state)
   measure_moments (*state, seconds, 1);
 }
 
-/* An outage at the worst moment, when a heartbeat is just due, that ends shortly before or after TERM. */
+/* An outage at the worst moment, when a heartbeat is just due, that ends shortly before or after
+ * TERM. */
 typedef struct
 {
   Holder holder;
@@ -311,8 +313,8 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
   return FALSE;
 }
 
-/* An outage that this test ended too late says nothing about the command, nor does one at whose end the server, the
- * proxy or the processors were late. */
+/* An outage that this test ended too late says nothing about the command, nor does one at whose end
+ * the server, the proxy or the processors were late. */
 static gboolean
 is_on_time (const Edge *edge)
 {

@@ -1,5 +1,5 @@
-/* zkflock over TLS and SASL: each verb with what the servers accept and with what they refuse. A refusal
- * has its exit code and its cause, and no command runs without the lock. */
+/* zkflock over TLS and SASL: each verb with what the servers accept and with what they refuse. A
+ * refusal has its exit code and its cause, and no command runs without the lock. */
 #define SUITE_FIXTURE Servers *servers
 #define SUITE_SETUP   NULL
 #include "cli.h"
@@ -41,7 +41,8 @@ typedef struct
   GPtrArray *waiting; /* trials of the cases that wait, which go on beside the others */
 } Servers;
 
-/* "%name" in a word is a file of the Secured. Words without "--" in front are set in the environment. */
+/* "%name" in a word is a file of the Secured. Words without "--" in front are set in the
+ * environment. */
 typedef struct
 {
   const char *name;
@@ -631,8 +632,8 @@ write_program (const char *directory, const char *name, const char *text)
   assert_int_equal (g_chmod (file, 0700), 0);
 }
 
-/* Runs what the document prints in a directory and returns the output. hourly-report prints the path of
- * its lock. */
+/* Runs what the document prints in a directory and returns the output. hourly-report prints the
+ * path of its lock. */
 static char *
 run_recipe (const char *directory, const char *script)
 {

@@ -339,7 +339,8 @@ append_status (GString *all, const char *file)
   append_output (all, "status", text);
 }
 
-/* A mutex that somebody waits for, with a child that is a node of another library and has no owner, and a semaphore. */
+/* A mutex that somebody waits for, with a child that is a node of another library and has no owner,
+ * and a semaphore. */
 static void
 append_views (Fixture *fixture, GString *all)
 {

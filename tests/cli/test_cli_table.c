@@ -68,8 +68,8 @@ add_mode (Words *words, const Cell *cell, const char *option)
     add (words, cell->mode->options[i]);
 }
 
-/* zkflock with these options in this mode; command: a mode of cli_command that logs to the mark, with
- * an argument. */
+/* zkflock with these options in this mode; command: a mode of cli_command that logs to the mark,
+ * with an argument. */
 static Cli *
 start (const Cell *cell, const char *hosts, const char *const *options, const char *command,
        const char *argument)

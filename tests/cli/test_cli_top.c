@@ -1,4 +1,5 @@
-/* zkflock top in terminals of several sizes, driven by keys, with many locks and without a server. */
+/* zkflock top in terminals of several sizes, driven by keys, with many locks and without a
+ * server. */
 #include "cli.h"
 
 #include "cli/terminal.h"
@@ -313,7 +314,8 @@ TEST (many_quiet_locks_cost_few_requests)
   terminal_type (terminal, "g");
   assert_shows (terminal, "1 to 20 of 2001");
   const pid_t pid = terminal_get_pid (terminal);
-  /* Looks that find no change set the watches. A second without requests may lie between two looks. */
+  /* Looks that find no change set the watches. A second without requests may lie between two
+   * looks. */
   const gint64 begun = wait_now_ms ();
   while (four_letter_total_watches (fixture_server (fixture)) < MANY_LOCKS
          && wait_now_ms () - begun < CLI_MS)

@@ -61,7 +61,8 @@ queue_free (Queue *queue)
   cli_free (queue->holder);
 }
 
-/* C1, bidirectional and other controls, in a label that anybody may write: JSON and messages go to terminals, too. */
+/* C1, bidirectional and other controls, in a label that anybody may write: JSON and messages go to
+ * terminals, too. */
 TEST (nothing_that_a_terminal_obeys)
 {
   static const char *const controls[] = {
@@ -112,7 +113,8 @@ TEST (who_tells_the_queue)
   queue_free (&queue);
 }
 
-/* cron's locale is "C": paths and labels are taken as they are, and read by others in any locale. */
+/* cron's locale is "C": paths and labels are taken as they are, and read by others in any
+ * locale. */
 TEST (arguments_in_any_locale)
 {
   const char *server = fixture_server (fixture);
@@ -416,7 +418,8 @@ TEST (doctor_finds_a_timeout_too_short)
   assert_json (clamped, "[f['check'] for f in d]", "['timeout', 'ticks']");
 }
 
-/* Anybody may create such a node: that must not end in the advice to delete the path under its holder. */
+/* Anybody may create such a node: that must not end in the advice to delete the path under its
+ * holder. */
 TEST (p7_doctor_names_the_node_with_a_forged_number)
 {
   static const char *const numbers[] = { "-2147483648", "-000000001", "0000000007", "2147483647" };

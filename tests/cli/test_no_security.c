@@ -1,4 +1,5 @@
-/* A build without GnuTLS and Cyrus SASL: who asks for TLS or SASL is refused, and nothing is connected. */
+/* A build without GnuTLS and Cyrus SASL: who asks for TLS or SASL is refused, and nothing is
+ * connected. */
 #include "channel/tls_credentials.h"
 #include "curator/curator.h"
 #include "curator/tls.h"

@@ -1,12 +1,12 @@
-/* What happens to a command under a lock when no server answers any more, as the library's lease clock and
- * zkflock compute it. Pure. */
+/* What happens to a command under a lock when no server answers any more, as the library's lease
+ * clock and zkflock compute it. Pure. */
 #ifndef CURATOR_TEST_TIMELINE_H
 #define CURATOR_TEST_TIMELINE_H
 
 #include <glib.h>
 
-/* Milliseconds since the last request that was confirmed, for servers that tick every two seconds and
- * --kill-after 2. */
+/* Milliseconds since the last request that was confirmed, for servers that tick every two seconds
+ * and --kill-after 2. */
 typedef struct
 {
   gint64 session_ms;

@@ -1,4 +1,5 @@
-/* A program that uses the functions of ZooKeeper's zoo_lock.h, and nothing else of whoever provides them.
+/* A program that uses the functions of ZooKeeper's zoo_lock.h, and nothing else of whoever provides
+ * them.
  *
  * It does as it is told by lines on stdin, and answers each with a line:
  *
@@ -6,8 +7,8 @@
  *   init M H PATH               mutex M of handle H
  *   lock M, unlock M            answers when the call has returned
  *
- * Between these, every few milliseconds, it works with each mutex that it owns: "work M" and the time in ns of
- * CLOCK_MONOTONIC. It ends with its stdin.
+ * Between these, every few milliseconds, it works with each mutex that it owns: "work M" and the
+ * time in ns of CLOCK_MONOTONIC. It ends with its stdin.
  */
 #include <poll.h>
 #include <stdarg.h>

@@ -1,11 +1,13 @@
 /* probes [--must-be-right] SUBJECT [PROBE...]
  *
- * Puts a program with ZooKeeper's zoo_lock.h (probe_subject.c) into eight situations, and prints for each a line
- * "PROBE<tab>right" or "PROBE<tab>wrong<tab>what was seen". What counts is what others see: the nodes on the server and
- * their sessions, the frames that pass a proxy, whether a process has ended, and when which process works, which it does
- * as long as it takes itself for the owner.
+ * Puts a program with ZooKeeper's zoo_lock.h (probe_subject.c) into eight situations, and prints
+ * for each a line "PROBE<tab>right" or "PROBE<tab>wrong<tab>what was seen". What counts is what
+ * others see: the nodes on the server and their sessions, the frames that pass a proxy, whether a
+ * process has ended, and when which process works, which it does as long as it takes itself for the
+ * owner.
  *
- * Exits with 0; with 1 if the subject must be right and is not; with 2 if a probe could not be made.
+ * Exits with 0; with 1 if the subject must be right and is not; with 2 if a probe could not be
+ * made.
  */
 #include "support/expire.h"
 #include "support/proxy.h"
@@ -341,8 +343,8 @@ ordinal (const GPtrArray *frames, guint at)
   return n;
 }
 
-/* The reply to the create of its node is lost with the connection: the server has the node, and the subject does not
- * know. */
+/* The reply to the create of its node is lost with the connection: the server has the node, and the
+ * subject does not know. */
 static void
 probe_lost_reply (Probe *probe)
 {
@@ -457,8 +459,9 @@ probe_two_of_one_session (Probe *probe)
     }
 }
 
-/* The server ends the session of the holder, which learns of it as soon as it is connected again. That is not before
- * the session is gone: a server that accepts a session while it ends it answers nothing on that connection. */
+/* The server ends the session of the holder, which learns of it as soon as it is connected again.
+ * That is not before the session is gone: a server that accepts a session while it ends it answers
+ * nothing on that connection. */
 static void
 probe_session_ended (Probe *probe)
 {
@@ -502,7 +505,8 @@ probe_partition (Probe *probe)
                      : "when");
 }
 
-/* To how many sessions, besides the one that releases, the server has sent a watch event since the log began. */
+/* To how many sessions, besides the one that releases, the server has sent a watch event since the
+ * log began. */
 static guint
 count_woken (Probe *probe, gint64 releasing)
 {
@@ -517,7 +521,8 @@ count_woken (Probe *probe, gint64 releasing)
   return g_hash_table_size (sessions);
 }
 
-/* Sixteen sessions queue, the youngest first. Each release may wake few, and the next one has to be among them. */
+/* Sixteen sessions queue, the youngest first. Each release may wake few, and the next one has to be
+ * among them. */
 static void
 probe_herd (Probe *probe)
 {

@@ -1,4 +1,5 @@
-/* What programs may rely on that were written for ZooKeeper's zoo_lock.h, beside the situations of probes.c. */
+/* What programs may rely on that were written for ZooKeeper's zoo_lock.h, beside the situations of
+ * probes.c. */
 #include "fixture.h"
 
 #include <pthread.h>

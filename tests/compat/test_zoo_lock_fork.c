@@ -1,5 +1,6 @@
-/* A program forks while its threads lock and unlock. Each child lives a whole life: a handle, a mutex, a hold, an end.
- * Of GLib the program knows nothing, so it has GLib's own blocks of memory, with their locks.
+/* A program forks while its threads lock and unlock. Each child lives a whole life: a handle, a
+ * mutex, a hold, an end. Of GLib the program knows nothing, so it has GLib's own blocks of memory,
+ * with their locks.
  *
  * CURATOR_FORK_CHILDREN: how many children.
  */
@@ -30,7 +31,8 @@ on_word (int rc, void *data)
 {
 }
 
-/* Waits for no answer of a look-up: one that was under way in fork () may have left the C library locked. */
+/* Waits for no answer of a look-up: one that was under way in fork () may have left the C library
+ * locked. */
 static zhandle_t *
 open_handle (const char *address)
 {

@@ -1,5 +1,5 @@
-/* The words of zoo_lock.h's completions, judged as a program does that has nothing else: which mutex was told
- * "acquired" last.
+/* The words of zoo_lock.h's completions, judged as a program does that has nothing else: which
+ * mutex was told "acquired" last.
  *
  * CURATOR_TEST_RUNS: how many rounds; CURATOR_TEST_SEED.
  */
@@ -18,7 +18,8 @@
 #define MOST_US    300 /* that a hold takes */
 #define MOST_HEARD 8
 
-/* --- threads that cannot be started, or do not get a processor --------------------------------------- */
+/* --- threads that cannot be started, or do not get a processor
+ * --------------------------------------- */
 
 typedef void *(*Run) (void *data);
 typedef int (*CreateThread) (pthread_t *thread, const pthread_attr_t *attributes, Run run,
@@ -63,7 +64,8 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes, Run run, vo
   return real (thread, attributes, begin_later, start);
 }
 
-/* --- a program with one mutex ---------------------------------------------------------------------- */
+/* --- a program with one mutex
+ * ---------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -202,10 +204,11 @@ is_no_owner (gpointer data)
   return !is_owner (data);
 }
 
-/* --- a completion that blocks ---------------------------------------------------------------------- */
+/* --- a completion that blocks
+ * ---------------------------------------------------------------------- */
 
-/* It keeps no other mutex of the handle: a free one is granted and told, one that waits is granted in its turn, and
- * one leaves its queue. */
+/* It keeps no other mutex of the handle: a free one is granted and told, one that waits is granted
+ * in its turn, and one leaves its queue. */
 TEST (test_nobody_waits_for_another_completion)
 {
   zhandle_t *zh = open_handle (fixture_server (fixture));
@@ -267,7 +270,8 @@ TEST (test_a_loss_is_the_last_word)
   zookeeper_close (zh);
 }
 
-/* --- a thread that does not get a processor ---------------------------------------------------------- */
+/* --- a thread that does not get a processor
+ * ---------------------------------------------------------- */
 
 /* Locks, and the thread that tells of it does not begin before it may. */
 static void
@@ -323,7 +327,8 @@ TEST (test_told_where_no_thread_is_left)
   zookeeper_close (zh);
 }
 
-/* --- the end of a hold ----------------------------------------------------------------------------- */
+/* --- the end of a hold
+ * ----------------------------------------------------------------------------- */
 
 static void *
 unlock (void *data)
@@ -378,7 +383,8 @@ TEST (test_close_is_told)
   party_free (party);
 }
 
-/* --- rounds ---------------------------------------------------------------------------------------- */
+/* --- rounds
+ * ---------------------------------------------------------------------------------------- */
 
 /* A path, and what was said about it. */
 typedef struct

@@ -1,4 +1,5 @@
-/* Critical messages of the library, which the tests' environment makes fatal, as something to expect. */
+/* Critical messages of the library, which the tests' environment makes fatal, as something to
+ * expect. */
 #ifndef CURATOR_TEST_CRITICALS_HPP
 #define CURATOR_TEST_CRITICALS_HPP
 

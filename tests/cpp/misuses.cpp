@@ -1,4 +1,5 @@
-/* What must not be dropped, each dropped; with -DCORRECT, each used. check_misuses compiles both. */
+/* What must not be dropped, each dropped; with -DCORRECT, each used. check_misuses compiles
+ * both. */
 #include <curator/curator.hpp>
 
 #include <chrono>

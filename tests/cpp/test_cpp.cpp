@@ -54,8 +54,8 @@ connect (Fixture *fixture, const curator::client_options &options = {})
   return client;
 }
 
-/* Whether a timed try of what another one holds says so. Only a try that has seen a holder can: on a busy machine a short
- * one throws, and a longer one follows. */
+/* Whether a timed try of what another one holds says so. Only a try that has seen a holder can: on
+ * a busy machine a short one throws, and a longer one follows. */
 template <class Try>
 bool
 is_refused (Try &&attempt, std::chrono::milliseconds timeout)

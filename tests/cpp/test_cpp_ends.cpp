@@ -1,5 +1,6 @@
-/* Functions of a C++ program that end their thread, or throw: what they own is destroyed, the process lives, and the library goes
- * on as it does for C. Built as C++17 and C++20, with each installed compiler. */
+/* Functions of a C++ program that end their thread, or throw: what they own is destroyed, the
+ * process lives, and the library goes on as it does for C. Built as C++17 and C++20, with each
+ * installed compiler. */
 #include <curator/curator.hpp>
 
 #include <gio/gio.h>

@@ -1,5 +1,5 @@
-/* curator.hpp with every time point and duration at its ends, in every unit: what overflows is seen here, and by
- * UndefinedBehaviorSanitizer. Built as C++17 and C++20. */
+/* curator.hpp with every time point and duration at its ends, in every unit: what overflows is seen
+ * here, and by UndefinedBehaviorSanitizer. Built as C++17 and C++20. */
 #include <curator/curator.hpp>
 
 #include <filesystem>
@@ -46,7 +46,8 @@ for_each_unit (Test &&test)
         static_cast<duration<float, std::ratio<3600>> *> (nullptr));
 }
 
-/* A clock of a program's own, which counts its units from the start of the steady clock plus an offset. */
+/* A clock of a program's own, which counts its units from the start of the steady clock plus an
+ * offset. */
 template <class Rep, class Period, std::int64_t OffsetSeconds> struct own_clock
 {
   using rep = Rep;
@@ -77,7 +78,8 @@ for_each_clock (Test &&test)
         static_cast<own_clock<double, std::ratio<60>, -9000000000> *> (nullptr));
 }
 
-/* The ends of time by each clock in each unit. Unsigned ones cannot be before the epoch, which may be far away itself. */
+/* The ends of time by each clock in each unit. Unsigned ones cannot be before the epoch, which may
+ * be far away itself. */
 template <class Test>
 void
 for_each_time_point (Test &&test)
@@ -92,7 +94,8 @@ for_each_time_point (Test &&test)
   });
 }
 
-/* Later than this test; the others are past, or within the nine seconds that are INT64_MAX attoseconds. */
+/* Later than this test; the others are past, or within the nine seconds that are INT64_MAX
+ * attoseconds. */
 template <class Point>
 bool
 is_far (const Point &point)

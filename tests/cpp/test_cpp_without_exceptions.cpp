@@ -1,5 +1,5 @@
-/* A program that is compiled with -fno-exceptions and -fno-rtti, against a real server: it acquires, tries, fails,
- * leads and releases. Built as C++17 and C++20. */
+/* A program that is compiled with -fno-exceptions and -fno-rtti, against a real server: it
+ * acquires, tries, fails, leads and releases. Built as C++17 and C++20. */
 #include <curator/curator.hpp>
 
 #include <gio/gio.h>

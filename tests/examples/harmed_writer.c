@@ -1,9 +1,10 @@
 /* harmed_KIND RESOURCE write NAME TOKEN BODY
  * harmed_KIND RESOURCE kill NAME FROM [MOST]
  *
- * "write" writes with the example's guard, and ends with 0 if that was accepted, otherwise with 1. "kill" kills a writer at each of its system
- * calls, before and after the call, from the given one on, at most so many times and until one has not been killed. Each time it prints a line
- * and waits for one, while the script that runs it may do more harm; then a stale token must be refused. */
+ * "write" writes with the example's guard, and ends with 0 if that was accepted, otherwise with 1.
+ * "kill" kills a writer at each of its system calls, before and after the call, from the given one
+ * on, at most so many times and until one has not been killed. Each time it prints a line and waits
+ * for one, while the script that runs it may do more harm; then a stale token must be refused. */
 #include "late_writer.h"
 
 #include <signal.h>

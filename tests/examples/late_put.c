@@ -6,7 +6,8 @@ int example_main (int argc, char **argv);
 
 #include <unistd.h>
 
-/* The store stops the writer when it has read the object's token, which is the check, and before its PUT. */
+/* The store stops the writer when it has read the object's token, which is the check, and before
+ * its PUT. */
 const gboolean late_resource_stops = TRUE;
 static const char *store;
 static gboolean is_stopped;

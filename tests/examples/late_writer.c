@@ -1,8 +1,8 @@
 /* late_KIND CONNECT-STRING LOCK RESOURCE ROUND BODY [stop]
  *
- * A holder that checks its lease and then writes twice, to an object with the example's guard and to one without. With "stop" it is
- * stopped between the check and the writes, until somebody continues it. Prints whether the check found the lock held, then which
- * writes were accepted. */
+ * A holder that checks its lease and then writes twice, to an object with the example's guard and
+ * to one without. With "stop" it is stopped between the check and the writes, until somebody
+ * continues it. Prints whether the check found the lock held, then which writes were accepted. */
 #include "late_writer.h"
 
 #include <curator/curator.h>

@@ -1,11 +1,12 @@
-/* One kind of resource, as an example guards it, for late_writer.c. Each late_KIND.c includes its example, so that the function under
- * test is the one that people copy. */
+/* One kind of resource, as an example guards it, for late_writer.c. Each late_KIND.c includes its
+ * example, so that the function under test is the one that people copy. */
 #ifndef CURATOR_LATE_WRITER_H
 #define CURATOR_LATE_WRITER_H
 
 #include <glib.h>
 
-/* TRUE if the resource itself stops the first writer; otherwise that writer stops right before its write. */
+/* TRUE if the resource itself stops the first writer; otherwise that writer stops right before its
+ * write. */
 extern const gboolean late_resource_stops;
 
 void late_open (const char *resource, gboolean stops);

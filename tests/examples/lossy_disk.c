@@ -1,9 +1,10 @@
-/* A disk that keeps what was synced and nothing else, for the folder LOSSY_DISK: in place of fsync () and fdatasync () of a program, or of
- * a server by LD_PRELOAD.
+/* A disk that keeps what was synced and nothing else, for the folder LOSSY_DISK: in place of fsync
+ * () and fdatasync () of a program, or of a server by LD_PRELOAD.
  *
- * What a file contains when it is synced is copied to LOSSY_DISK.disk/INODE, and so are the names in a folder, with their inodes. From them
- * resources.py makes the folder anew, as a machine without power would find it. LOSSY_DISK.board is the record below: all processes that
- * use the folder share it.
+ * What a file contains when it is synced is copied to LOSSY_DISK.disk/INODE, and so are the names
+ * in a folder, with their inodes. From them resources.py makes the folder anew, as a machine
+ * without power would find it. LOSSY_DISK.board is the record below: all processes that use the
+ * folder share it.
  */
 #define _GNU_SOURCE
 
@@ -91,7 +92,8 @@ copy_bytes (int fd, int copy)
   close (own);
 }
 
-/* All of it, or nothing if the process is killed. A limit of the size of files is for the disk, not for what is kept. */
+/* All of it, or nothing if the process is killed. A limit of the size of files is for the disk, not
+ * for what is kept. */
 static void
 keep (int fd, const struct stat *status)
 {

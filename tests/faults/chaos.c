@@ -1,4 +1,5 @@
-/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--worker FILE] [--secured] [--verbose]
+/* chaos [--seconds N] [--epoch SECONDS] [--seed S] [--only KIND,…] [--worker FILE] [--secured]
+ * [--verbose]
  *
  * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
  * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
@@ -215,7 +216,8 @@ count_fds (pid_t pid)
   return n;
 }
 
-/* Its descriptors are counted while it is connected, which the first need not be when the last one is. */
+/* Its descriptors are counted while it is connected, which the first need not be when the last one
+ * is. */
 static gboolean
 all_ready (gpointer data)
 {
@@ -244,7 +246,8 @@ all_idle (gpointer data)
   return TRUE;
 }
 
-/* Who leads: each leader has an epoch of its own, the upper half of its zxid. -1: nobody serves as leader. */
+/* Who leads: each leader has an epoch of its own, the upper half of its zxid. -1: nobody serves as
+ * leader. */
 static gint64
 epoch_of_leader (Chaos *chaos)
 {
@@ -256,8 +259,8 @@ epoch_of_leader (Chaos *chaos)
   return zxid >= 0 ? zxid >> 32 : -1;
 }
 
-/* Without servers no call can end. A busy machine may cost them their quorum although no fault is left: the patience
- * begins anew with their next leader. */
+/* Without servers no call can end. A busy machine may cost them their quorum although no fault is
+ * left: the patience begins anew with their next leader. */
 static void
 wait_until_idle (Chaos *chaos)
 {

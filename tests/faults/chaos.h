@@ -34,7 +34,8 @@ typedef enum
 
 /* How often it is looked whether a process runs. */
 #define TICK_OF_WATCH_MS 20
-/* In place of the number of a process: where the driver did not run, the servers may not have run either. */
+/* In place of the number of a process: where the driver did not run, the servers may not have run
+ * either. */
 #define CHAOS_MACHINE 0
 /* Its threads, each with a log of its own. */
 #define CHAOS_THIRD_THREAD   1
@@ -109,7 +110,8 @@ void chaos_cell_add (guint32 *cell, int value);
 
 void chaos_cell_raise (guint32 *cell, guint32 value); /* to at least that */
 
-/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot, and whom these connect to. */
+/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot, and whom these
+ * connect to. */
 typedef enum
 {
   CHAOS_NAMES_RIGHT,
@@ -132,8 +134,8 @@ ChaosNames *chaos_names_open (const char *path);
 void chaos_names_close (ChaosNames *names); /* NULL is allowed */
 char *chaos_name (int member);
 
-/* Waits for a tick. Records by how much it was late, if that is a stall: then the whole process did not run. Returns it
- * in milliseconds, otherwise 0. */
+/* Waits for a tick. Records by how much it was late, if that is a stall: then the whole process did
+ * not run. Returns it in milliseconds, otherwise 0. */
 int chaos_watch (Recorder *recorder);
 
 void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */

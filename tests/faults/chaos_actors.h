@@ -1,5 +1,5 @@
-/* Further actors of a worker, each on a thread of its own: children of fork, user code that blocks, and
- * clients and threads that end at any moment. Each does nothing unless its kind is chosen. */
+/* Further actors of a worker, each on a thread of its own: children of fork, user code that blocks,
+ * and clients and threads that end at any moment. Each does nothing unless its kind is chosen. */
 #ifndef CURATOR_TEST_CHAOS_ACTORS_H
 #define CURATOR_TEST_CHAOS_ACTORS_H
 

@@ -1,5 +1,5 @@
-/* User code that blocks for longer than a session lives: listeners, callbacks and destroy functions of a client
- * that holds a lock meanwhile. The hold must last, unless something else is wrong. */
+/* User code that blocks for longer than a session lives: listeners, callbacks and destroy functions
+ * of a client that holds a lock meanwhile. The hold must last, unless something else is wrong. */
 #include "chaos_actors.h"
 #include "support/waiting.h"
 
@@ -37,7 +37,8 @@ block (gpointer data)
   g_atomic_int_add (&hold->n_left, -1);
 }
 
-/* --- the ways in which the library gets to user code -------------------------------------------- */
+/* --- the ways in which the library gets to user code
+ * -------------------------------------------- */
 
 static void
 ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -144,7 +145,8 @@ static void (*const WAYS[]) (Hold *hold) = { state_listener,   error_listener,
                                              release_callback, revocation_listener,
                                              leader_function };
 
-/* --- the actor ---------------------------------------------------------------------------------- */
+/* --- the actor
+ * ---------------------------------------------------------------------------------- */
 
 ChaosBlocks *
 chaos_blocks_open (const ChaosActor *actor)

@@ -1,6 +1,6 @@
-/* Clients that end at any moment: by close or by their last reference, by the actor, a listener, a callback or a
- * destroy function, while threads wait, hold and end, and calls are cancelled. Nothing may take longer than
- * client.h says, and nothing may stay on the servers. */
+/* Clients that end at any moment: by close or by their last reference, by the actor, a listener, a
+ * callback or a destroy function, while threads wait, hold and end, and calls are cancelled.
+ * Nothing may take longer than client.h says, and nothing may stay on the servers. */
 #include "chaos_actors.h"
 #include "support/waiting.h"
 
@@ -77,7 +77,8 @@ close_client (Life *life)
   note_close (life, began);
 }
 
-/* --- threads ------------------------------------------------------------------------------------ */
+/* --- threads
+ * ------------------------------------------------------------------------------------ */
 
 /* Every second one ends while it holds the lock. */
 static void *
@@ -111,7 +112,8 @@ join_victims (Life *life)
     pthread_join (life->victims[i], NULL);
 }
 
-/* --- user code that ends its client ------------------------------------------------------------- */
+/* --- user code that ends its client
+ * ------------------------------------------------------------- */
 
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -146,7 +148,8 @@ wait_owed (const Life *life)
     wait_ms (5);
 }
 
-/* --- the actor ---------------------------------------------------------------------------------- */
+/* --- the actor
+ * ---------------------------------------------------------------------------------- */
 
 static void
 end_by_last_reference (Life *life)

@@ -402,7 +402,8 @@ end_at_client (ChaosScene *scene, const Round *round, int i)
   if (round->client_fault[i] == MACHINE_ASLEEP)
     {
       const gint64 slept_ns = wait_now_ns () - round->stopped_ns[i];
-      /* Half of the machines are guests, whose other clocks stop, too. That on the wall is set right at once. */
+      /* Half of the machines are guests, whose other clocks stop, too. That on the wall is set
+       * right at once. */
       __atomic_fetch_add (&slot->clocks->stopped_ns, slept_ns % 2 != 0 ? slept_ns : 0,
                           __ATOMIC_SEQ_CST);
       __atomic_fetch_add (&slot->clocks->slept_ns, slept_ns, __ATOMIC_SEQ_CST);

@@ -56,7 +56,8 @@ typedef struct
 /* One round: some simultaneous faults for a while, and a calm phase. FALSE if the ensemble has not
  * recovered. */
 gboolean chaos_round (ChaosScene *scene);
-/* Moved servers that clients have found, and connections to the hostile and the absent hosts, since the last call. */
+/* Moved servers that clients have found, and connections to the hostile and the absent hosts, since
+ * the last call. */
 void chaos_faults_note_effects (ChaosScene *scene);
 /* The IPv4 address, big-endian, of "a.b.c.d:port". */
 guint32 chaos_faults_host (const char *address);

@@ -1,5 +1,6 @@
-/* Children of a busy process: each calls what it has inherited, and then leads a life of its own, whose hold
- * is recorded like any other, under a number of its own. It must neither hang nor crash. */
+/* Children of a busy process: each calls what it has inherited, and then leads a life of its own,
+ * whose hold is recorded like any other, under a number of its own. It must neither hang nor
+ * crash. */
 #include "belief.h"
 #include "chaos_actors.h"
 #include "support/waiting.h"
@@ -36,7 +37,8 @@ typedef struct
   Recorder *recorder;
 } Child;
 
-/* --- in the child ------------------------------------------------------------------------------- */
+/* --- in the child
+ * ------------------------------------------------------------------------------- */
 
 /* Clears the error. */
 static gboolean
@@ -140,7 +142,8 @@ run_child (Child *child, pid_t parent)
   _exit ((int) outcome);
 }
 
-/* --- in the parent ------------------------------------------------------------------------------ */
+/* --- in the parent
+ * ------------------------------------------------------------------------------ */
 
 static void
 judge (const ChaosActor *actor, pid_t pid, int status, gint64 took_ms)

@@ -1,5 +1,5 @@
-/* A host that answers every connection with bytes that are no good: cut off, grown, of negative length,
- * noise, nothing. None is a whole greeting: in clear text a client has to believe that. */
+/* A host that answers every connection with bytes that are no good: cut off, grown, of negative
+ * length, noise, nothing. None is a whole greeting: in clear text a client has to believe that. */
 #ifndef CURATOR_TEST_CHAOS_HOSTILE_H
 #define CURATOR_TEST_CHAOS_HOSTILE_H
 

@@ -110,7 +110,8 @@ asked_ns (View *view, const RecordEvent *event)
   return ask != NULL ? ask->at_ns : event->time_ns;
 }
 
-/* --- third parties ------------------------------------------------------------------------------ */
+/* --- third parties
+ * ------------------------------------------------------------------------------ */
 
 static gboolean
 is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
@@ -166,8 +167,8 @@ judge_all_taken (View *view)
     }
 }
 
-/* The belief has ended. TRUE if a third party had deleted the node; measures for how long the holder
- * believed then, if nothing else was wrong. */
+/* The belief has ended. TRUE if a third party had deleted the node; measures for how long the
+ * holder believed then, if nothing else was wrong. */
 static gboolean
 measure_taken (View *view, const RecordEvent *event)
 {
@@ -194,8 +195,8 @@ on_taken (View *view, const RecordEvent *event)
     }
 }
 
-/* A write that the resource has refused to a believing holder: only if a third party has let another
- * holder in. */
+/* A write that the resource has refused to a believing holder: only if a third party has let
+ * another holder in. */
 static void
 on_write (View *view, const RecordEvent *event)
 {
@@ -276,7 +277,8 @@ judge_losses (View *view)
   view->violations += unexplained;
 }
 
-/* --- figures ------------------------------------------------------------------------------------ */
+/* --- figures
+ * ------------------------------------------------------------------------------------ */
 
 /* A stop by a fault looks like a stall, too, but was not caused by the machine. */
 static void

@@ -17,8 +17,9 @@
 #define SUPER_USER   "super:chaos"
 #define SUPER_DIGEST "super:1tm2VJ8QGIDIgyMX71meWABJeAM="
 
-/* The reply to a reconnect may be lost, so that a client never hears of a shorter timeout. Three quarters of the one
- * that it believes are more than a hold lasts after the newest proof (docs/locks-and-sessions.md). */
+/* The reply to a reconnect may be lost, so that a client never hears of a shorter timeout. Three
+ * quarters of the one that it believes are more than a hold lasts after the newest proof
+ * (docs/locks-and-sessions.md). */
 #define SHORTENED_MS (CHAOS_LONGEST_SESSION_MS * 3 / 4)
 
 /* A client asks a server for the timeout that its session has: without lower limits that would only
@@ -94,7 +95,8 @@ chaos_servers_start (ChaosScene *scene)
   return scene->ensemble != NULL;
 }
 
-/* --- another configuration ---------------------------------------------------------------------- */
+/* --- another configuration
+ * ---------------------------------------------------------------------- */
 
 gboolean
 chaos_servers_roll (ChaosScene *scene)
@@ -151,7 +153,8 @@ chaos_servers_note_sessions (ChaosScene *scene)
     }
 }
 
-/* --- another list of servers -------------------------------------------------------------------- */
+/* --- another list of servers
+ * -------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -199,7 +202,8 @@ chaos_servers_reconfig (ChaosScene *scene)
   return joined;
 }
 
-/* --- a full disk -------------------------------------------------------------------------------- */
+/* --- a full disk
+ * -------------------------------------------------------------------------------- */
 
 void
 chaos_servers_fill_disk (ChaosScene *scene, int member)

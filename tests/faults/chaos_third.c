@@ -7,8 +7,8 @@
 #define LOG_EVENTS   50000
 #define MOST_AT_ONCE 3
 #define OLD_MS       200
-/* The holder of a deleted node may ask to delete its name for as long as it believes, and a path may
- * hold such a request back for as long as the session lives. */
+/* The holder of a deleted node may ask to delete its name for as long as it believes, and a path
+ * may hold such a request back for as long as the session lives. */
 #define GRACE_NS G_GINT64_CONSTANT (15000000000)
 
 /* A lock's node. */
@@ -139,7 +139,8 @@ is_usable (ChaosThird *third)
   return third->raw != NULL && raw_zk_is_connected (third->raw);
 }
 
-/* --- records ------------------------------------------------------------------------------------ */
+/* --- records
+ * ------------------------------------------------------------------------------------ */
 
 static void
 record_taken (ChaosThird *third, const Node *node, gint64 before_ns, gboolean sure,
@@ -189,7 +190,8 @@ record_foreign (ChaosThird *third, const Foreign *foreign)
   record (third, event, RECORD_RELEASE_RETURNED, RECORD_PENDING, foreign->seen_ns);
 }
 
-/* --- nodes -------------------------------------------------------------------------------------- */
+/* --- nodes
+ * -------------------------------------------------------------------------------------- */
 
 static void
 collect (ChaosThird *third, guint lock, const char *path, GPtrArray *nodes)
@@ -292,7 +294,8 @@ take (ChaosThird *third, Node *node, GBytes *data, int mode)
   return rc;
 }
 
-/* --- deletion ----------------------------------------------------------------------------------- */
+/* --- deletion
+ * ----------------------------------------------------------------------------------- */
 
 static void
 delete_all (ChaosThird *third, GPtrArray *nodes)
@@ -324,7 +327,8 @@ delete_some (ChaosThird *third)
     chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
 }
 
-/* --- recreation --------------------------------------------------------------------------------- */
+/* --- recreation
+ * --------------------------------------------------------------------------------- */
 
 static gboolean
 is_foreign_lock (ChaosThird *third, guint lock)
@@ -465,7 +469,8 @@ remove_foreign (ChaosThird *third, gboolean all)
   return !all || third->foreign->len == 0;
 }
 
-/* --- permissions and quotas --------------------------------------------------------------------- */
+/* --- permissions and quotas
+ * --------------------------------------------------------------------- */
 
 static void
 close_some (ChaosThird *third)
@@ -541,7 +546,8 @@ unlimit_all (ChaosThird *third)
   return third->limited->len == 0;
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them
+ * -------------------------------------------------------------------------------- */
 
 void
 chaos_third_disturb (ChaosThird *third, ChaosKind kind)

@@ -1,4 +1,5 @@
-/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY BOOT-OFFSET-S NAMES
+/* chaos_worker CONNECT SESSION-MS TICK-MS PROCESS SEED DIRECTORY RESOURCE-DIRECTORY BOOT-OFFSET-S
+ * NAMES
  *
  * BOOT-OFFSET-S: by how much the boot time of its time namespace is ahead, as on a machine that has
  * slept before; 0: no namespace of its own. NAMES: see chaos_resolver.h.

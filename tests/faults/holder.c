@@ -2,8 +2,8 @@
  *
  * A process that acquires a mutex, or leads, and holds it until it is lost or SIGTERM arrives, and
  * records its beliefs. It writes to the resource while it holds the lock and again when it has lost
- * it, as a program does that checked its lease, was stopped, and resumed. A leader prints "TOLD" and
- * the time when it is told to stop. */
+ * it, as a program does that checked its lease, was stopped, and resumed. A leader prints "TOLD"
+ * and the time when it is told to stop. */
 #include "belief.h"
 #include "resource.h"
 #include "security.h"

@@ -35,8 +35,8 @@ int lab_start (void **state);
 int lab_start_secured (void **state);
 int lab_stop (void **state);
 
-/* A process that holds the lock until it loses it or is ended. Returns its number. Its connect string is
- * one of security.h. */
+/* A process that holds the lock until it loses it or is ended. Returns its number. Its connect
+ * string is one of security.h. */
 int lab_start_holder (Lab *lab, const char *connect_string, guint lock);
 /* The same for a leader; recipe: "selector" or "latch", or NULL for a mutex. */
 int lab_start_leader (Lab *lab, const char *connect_string, guint lock, const char *recipe);

@@ -2,9 +2,9 @@
  *
  * The driver stops the process instead (SIGSTOP), and before it continues adds the length of the
  * stop to a number in a file that both map. CLOCK_MONOTONIC lags behind by this number, as does
- * every wait that counts by it; CLOCK_BOOTTIME and its timers go on, and so do the servers. A guest that its
- * host pauses loses CLOCK_BOOTTIME, too. Its timers still go on here, so that they are early; and nobody tells the
- * process when its CLOCK_REALTIME is set.
+ * every wait that counts by it; CLOCK_BOOTTIME and its timers go on, and so do the servers. A guest
+ * that its host pauses loses CLOCK_BOOTTIME, too. Its timers still go on here, so that they are
+ * early; and nobody tells the process when its CLOCK_REALTIME is set.
  *
  * These functions replace those of the C library for the whole program, because the dynamic linker
  * finds the program's own first. GLib waits for a condition by the system call itself. */

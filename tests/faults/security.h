@@ -19,16 +19,16 @@ typedef enum
 
 /* CURATOR_TEST_SECURED: "tls" or "sasl". */
 Security security_usual (void);
-/* For a server that is to have security; made at the first call, deleted at exit. NULL, after a message,
- * if that fails. */
+/* For a server that is to have security; made at the first call, deleted at exit. NULL, after a
+ * message, if that fails. */
 const char *security_folder (void);
 /* The same if clients usually have security, otherwise NULL. */
 const char *security_usual_folder (void);
 
 /* In front of the port of such clients. */
 Proxy *security_proxy_new (ZkServer *server, Security security);
-/* The connect string of a process. Servers are named by their addresses in clear text; other addresses,
- * such as those of proxies, are kept. */
+/* The connect string of a process. Servers are named by their addresses in clear text; other
+ * addresses, such as those of proxies, are kept. */
 char *security_connect_string (const char *hosts, Security security);
 
 /* In that process. */

@@ -1,13 +1,13 @@
-/* Servers that move: a holder keeps its session and its lock while all members of the ensemble restart
- * one after the other, whatever their names resolve to meanwhile.
+/* Servers that move: a holder keeps its session and its lock while all members of the ensemble
+ * restart one after the other, whatever their names resolve to meanwhile.
  *
- * Three holders at once: in clear text, through TLS with SASL, and on a handle of the program's. The
- * names are those of a resolver of the test's own, in place of the C library's.
+ * Three holders at once: in clear text, through TLS with SASL, and on a handle of the program's.
+ * The names are those of a resolver of the test's own, in place of the C library's.
  *
- * CURATOR_TEST_NAMES_RUNS=20: so many runs of everything, with a session timeout of 10 s and six seconds
- * for each member. Then half of the reconnections must take less than a tenth of the session timeout: the
- * time from when a quorum serves, or later the connection is lost, to the state listener. Whether one
- * serves is asked every 20 ms.
+ * CURATOR_TEST_NAMES_RUNS=20: so many runs of everything, with a session timeout of 10 s and six
+ * seconds for each member. Then half of the reconnections must take less than a tenth of the
+ * session timeout: the time from when a quorum serves, or later the connection is lost, to the
+ * state listener. Whether one serves is asked every 20 ms.
  */
 #include "lab.h"
 #include "security.h"
@@ -35,7 +35,8 @@
 /* Of the session timeout: for so long the servers may be without a leader. */
 #define NONE_SHARE 5
 
-/* --- the resolver ------------------------------------------------------------------------------ */
+/* --- the resolver
+ * ------------------------------------------------------------------------------ */
 
 typedef enum
 {
@@ -138,7 +139,8 @@ set_host (int member, const char *address)
   pthread_mutex_unlock (&mutex);
 }
 
-/* --- the holders ------------------------------------------------------------------------------- */
+/* --- the holders
+ * ------------------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -167,7 +169,8 @@ typedef struct
   Holder holders[N_HOLDERS];
 } Names;
 
-/* --- the observer ------------------------------------------------------------------------------ */
+/* --- the observer
+ * ------------------------------------------------------------------------------ */
 
 /* Guarded by the mutex above. */
 static gint64 serving_since_ms; /* a quorum with a leader; 0: none */
@@ -447,7 +450,8 @@ check_holder (Holder *holder, const char *when)
   assert_true (curator_client_get_session_id (holder->client) == holder->session);
 }
 
-/* --- restarts ---------------------------------------------------------------------------------- */
+/* --- restarts
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -479,8 +483,8 @@ restart_member (Names *names, int i, const Kind *kind)
     g_usleep (10000);
 }
 
-/* A hold outlives its servers' absence for as long as its lease lasts. The servers of a busy machine may
- * need longer to elect a leader: then it may be lost. */
+/* A hold outlives its servers' absence for as long as its lease lasts. The servers of a busy
+ * machine may need longer to elect a leader: then it may be lost. */
 static void
 roll (Names *names, const Kind *kind)
 {
@@ -621,8 +625,8 @@ test_new_client_and_hanging_resolver (void **state)
 static const Kind vanishing = { "names that were right once", UNKNOWN, .moves = TRUE,
                                 .n_checked = 2, .n_staying = 1 };
 
-/* Who is connected looks the names up, too: later only one member is where they said last. The members find
- * each other only if they move in turn. */
+/* Who is connected looks the names up, too: later only one member is where they said last. The
+ * members find each other only if they move in turn. */
 static void
 test_names_that_were_right (void **state)
 {

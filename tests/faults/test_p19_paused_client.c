@@ -1,7 +1,7 @@
-/* P19: a holder that is stopped by a signal or a debugger, while its machine's clocks go on, and resumed; for those that
- * stop, too, see test_stopped_clocks.c. It cannot notice the loss while it is stopped, but the first check after it resumes reports the
- * loss. A write without a check is refused by a resource that compares tokens, and corrupts one
- * that does not. */
+/* P19: a holder that is stopped by a signal or a debugger, while its machine's clocks go on, and
+ * resumed; for those that stop, too, see test_stopped_clocks.c. It cannot notice the loss while it
+ * is stopped, but the first check after it resumes reports the loss. A write without a check is
+ * refused by a resource that compares tokens, and corrupts one that does not. */
 #define SUITE_FIXTURE ZkServer *server
 #define SUITE_SETUP   NULL
 #include "lab.h"

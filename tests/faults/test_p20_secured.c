@@ -1,6 +1,6 @@
-/* P20 through the secure channel: a holder that is connected over TLS, or has logged in with DIGEST-MD5,
- * is cut off or stopped. The channel's threads and buffers are between the client and the server, but
- * its clock reports the loss before the server grants the lock to another. */
+/* P20 through the secure channel: a holder that is connected over TLS, or has logged in with
+ * DIGEST-MD5, is cut off or stopped. The channel's threads and buffers are between the client and
+ * the server, but its clock reports the loss before the server grants the lock to another. */
 #define SUITE_FIXTURE ZkServer *server
 #define SUITE_SETUP   NULL
 #include "lab.h"

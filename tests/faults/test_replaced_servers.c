@@ -1,8 +1,9 @@
-/* All servers of a living ensemble are replaced, one by one and then all at once, by a reconfiguration, while
- * clients hold locks. Nobody loses anything.
+/* All servers of a living ensemble are replaced, one by one and then all at once, by a
+ * reconfiguration, while clients hold locks. Nobody loses anything.
  *
- * One client follows the configuration. The others are told of each new list: in clear text, and through TLS
- * with SASL. "cons" of the servers, or the kernel, says which of them a session is connected to.
+ * One client follows the configuration. The others are told of each new list: in clear text, and
+ * through TLS with SASL. "cons" of the servers, or the kernel, says which of them a session is
+ * connected to.
  */
 #define SUITE_FIXTURE Ensemble *ensemble
 #define SUITE_SETUP   NULL
@@ -60,7 +61,8 @@ typedef struct
   Holder holders[N_HOLDERS];
 } Ensemble;
 
-/* --- the ensemble ------------------------------------------------------------------------------ */
+/* --- the ensemble
+ * ------------------------------------------------------------------------------ */
 
 static char *
 join_addresses (Ensemble *ensemble, gboolean secure)
@@ -127,7 +129,8 @@ reconfigure (Ensemble *ensemble, const char *joining, const char *leaving)
   raw_zk_close (raw);
 }
 
-/* --- the holders ------------------------------------------------------------------------------- */
+/* --- the holders
+ * ------------------------------------------------------------------------------- */
 
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -275,7 +278,8 @@ check_holders (Ensemble *ensemble, const char *when)
     check_holder (&ensemble->holders[i], when);
 }
 
-/* --- tests ------------------------------------------------------------------------------------- */
+/* --- tests
+ * ------------------------------------------------------------------------------------- */
 
 TEST (test_one_by_one)
 {

@@ -1,9 +1,11 @@
-/* P38: a holder whose clocks stand still during a pause, as those of a paused guest do, are set or are slewed.
+/* P38: a holder whose clocks stand still during a pause, as those of a paused guest do, are set or
+ * are slewed.
  *
- * The holder is another process of this program. It sees the clocks of machine_sleep.c, and writes down until when it
- * believed, by a clock that nobody touches. Where its host has set its wall clock right, it does not believe beside
- * the next holder; where nobody does, it believes until its own clock says so, and the table shows for how long.
- * Through the pause and after it the network of the guest is silent: an answer would tell it sooner.
+ * The holder is another process of this program. It sees the clocks of machine_sleep.c, and writes
+ * down until when it believed, by a clock that nobody touches. Where its host has set its wall
+ * clock right, it does not believe beside the next holder; where nobody does, it believes until its
+ * own clock says so, and the table shows for how long. Through the pause and after it the network
+ * of the guest is silent: an answer would tell it sooner.
  */
 #define SUITE_FIXTURE ZkServer *server
 #define SUITE_SETUP   NULL
@@ -29,8 +31,9 @@
 #define PATIENCE_MS 60000
 #define NS_PER_MS   1000000
 #define HOUR_MS     3600000
-/* A hold is in doubt, too, while its proofs are late. A case that shows other doubts than it should is played again if
- * the machine was late by so much meanwhile, or the server, which an observer writes to. */
+/* A hold is in doubt, too, while its proofs are late. A case that shows other doubts than it should
+ * is played again if the machine was late by so much meanwhile, or the server, which an observer
+ * writes to. */
 #define LATE_MS 500
 #define N_PLAYS 5
 
@@ -96,7 +99,8 @@ static Case cases[] = {
   CASE ("slewed by -2 % for 2 T", 0, 0, 0, -20000, SEES_NOTHING),
 };
 
-/* --- the holder --------------------------------------------------------------------------------- */
+/* --- the holder
+ * --------------------------------------------------------------------------------- */
 
 static gint64
 number (const gint64 *value)
@@ -170,7 +174,8 @@ hold (Board *board, guint lock_number)
   return 0;
 }
 
-/* --- the laboratory ----------------------------------------------------------------------------- */
+/* --- the laboratory
+ * ----------------------------------------------------------------------------- */
 
 static gboolean
 holds (gpointer data)
@@ -355,8 +360,8 @@ is_told (gpointer data)
   return __atomic_load_n (&c->board->n_losses, __ATOMIC_SEQ_CST) > 0;
 }
 
-/* Looks are a millisecond apart, on a machine that may be busy: what was believed after the clock was right is bounded
- * by one look, which is one that began before. */
+/* Looks are a millisecond apart, on a machine that may be busy: what was believed after the clock
+ * was right is bounded by one look, which is one that began before. */
 static void
 judge (Case *c)
 {

@@ -1,5 +1,5 @@
-/* Frames of the channel: whatever a process on the machine or a server sends, nothing is read behind the
- * end, and what is accepted lies inside the frame. */
+/* Frames of the channel: whatever a process on the machine or a server sends, nothing is read
+ * behind the end, and what is accepted lies inside the frame. */
 #include "fuzz.h"
 
 #include "channel/channel_frames.h"

@@ -1,7 +1,8 @@
-/* One connection of the channel from its beginning to its end. The input is what happens to it: what the
- * server sends and in which pieces, who leaves, when jobs end, and when time has passed. The laboratory
- * checks each turn. Besides: what the client writes reaches no server before its mechanism is complete,
- * and whatever has happened, the next connection to the true server is opened.
+/* One connection of the channel from its beginning to its end. The input is what happens to it:
+ * what the server sends and in which pieces, who leaves, when jobs end, and when time has passed.
+ * The laboratory checks each turn. Besides: what the client writes reaches no server before its
+ * mechanism is complete, and whatever has happened, the next connection to the true server is
+ * opened.
  */
 #include "fuzz.h"
 

@@ -2,8 +2,8 @@
 #ifndef CURATOR_TEST_CRASHES_H
 #define CURATOR_TEST_CRASHES_H
 
-/* text is written to standard error before a signal ends the process, SIGALRM too. It is read then, so the
- * caller keeps it, and changes it before each call. */
+/* text is written to standard error before a signal ends the process, SIGALRM too. It is read then,
+ * so the caller keeps it, and changes it before each call. */
 void crashes_watch (const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* The C side of an election: candidates of this library's, on command. LeaderPeer.java has the commands and the
- * lines that are printed for them.
+/* The C side of an election: candidates of this library's, on command. LeaderPeer.java has the
+ * commands and the lines that are printed for them.
  *
  * A candidate leads until it has printed that it does not: the function of a selector before it
  * returns, a latch in its listener or before it is closed.

@@ -6,9 +6,9 @@
  * which its client may correct after the session has ended: such an overlap is counted, not a
  * failure.
  *
- * A short run has a few changes of leader and one kill of each language. CURATOR_LEADER_CHANGES sets
- * how many changes of leader each election has, with random kills and cuts; CURATOR_LEADER_SEED the
- * seed. */
+ * A short run has a few changes of leader and one kill of each language. CURATOR_LEADER_CHANGES
+ * sets how many changes of leader each election has, with random kills and cuts;
+ * CURATOR_LEADER_SEED the seed. */
 #define SUITE_FIXTURE Servers *servers
 #define SUITE_SETUP   NULL
 #include "support/proxy.h"
@@ -124,7 +124,8 @@ check (gboolean good, GError **error)
     fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
 }
 
-/* --- processes ---------------------------------------------------------------------------------- */
+/* --- processes
+ * ---------------------------------------------------------------------------------- */
 
 static void
 on_line (Peer *peer, const char *line)
@@ -284,7 +285,8 @@ peer_kill (Peer *peer)
   peer_end (peer);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------- */
+/* --- the queue
+ * ---------------------------------------------------------------------------------- */
 
 /* The queue as a third party sees it on the server: "id number", the number of the node. */
 static GPtrArray *
@@ -400,7 +402,8 @@ assert_order_kept (GPtrArray *before, GPtrArray *after)
     }
 }
 
-/* --- what happens -------------------------------------------------------------------------------- */
+/* --- what happens
+ * -------------------------------------------------------------------------------- */
 
 static void
 lose_and_settle (Election *election, GPtrArray *before)
@@ -555,7 +558,8 @@ see_each_other (Election *election)
     }
 }
 
-/* --- elections ----------------------------------------------------------------------------------- */
+/* --- elections
+ * ----------------------------------------------------------------------------------- */
 
 static guint32
 number_from (const char *variable, guint32 otherwise)

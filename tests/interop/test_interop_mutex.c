@@ -1,5 +1,5 @@
-/* One mutex, C processes and one JVM with Apache Curator: no two threads hold at the same time, fencing
- * tokens rise from grant to grant in both languages, and neither language starves. */
+/* One mutex, C processes and one JVM with Apache Curator: no two threads hold at the same time,
+ * fencing tokens rise from grant to grant in both languages, and neither language starves. */
 #include "contest_test.h"
 
 #define LOCK_PATH "/interop/mutex"

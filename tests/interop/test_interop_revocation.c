@@ -162,7 +162,8 @@ TEST (test_java_asks_c)
   check (curator_lease_release (lease, 0, NULL, &error), &error);
 }
 
-/* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed request. */
+/* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed
+ * request. */
 TEST (test_compressed)
 {
   g_autoptr (GError) error = NULL;

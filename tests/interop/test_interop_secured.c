@@ -9,8 +9,8 @@
 #define THREADS       4
 #define N_C_PROCESSES 2
 #define N_THREADS     ((N_C_PROCESSES + 1) * THREADS)
-/* Acquisitions of each recipe over each kind of connection, where the environment sets it; without it
- * every recipe runs once, over one kind. */
+/* Acquisitions of each recipe over each kind of connection, where the environment sets it; without
+ * it every recipe runs once, over one kind. */
 #define TOTAL_VARIABLE "CURATOR_TEST_SECURED_ACQUISITIONS"
 #define SHORT_TOTAL    120
 
@@ -93,7 +93,8 @@ set_variable (const char *name, gboolean wanted, const char *value)
     g_unsetenv (name);
 }
 
-/* Everyone may read; only this user of SASL, or any client with a certificate of the CA, may write. */
+/* Everyone may read; only this user of SASL, or any client with a certificate of the CA, may
+ * write. */
 static void
 make_path (Secured *secured, const char *path, Means means)
 {

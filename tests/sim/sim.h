@@ -231,8 +231,8 @@ GArray *sim_world_numbers (SimWorld *world, const char *path);
 const char *sim_world_find_ephemeral (SimWorld *world);
 /* Everything but exists is refused at and below this path; NULL for nowhere. */
 void sim_world_set_noauth (SimWorld *world, const char *path);
-/* The node's own ACL forbids to read it: get and check are refused, delete is not. NULL for none. is_hidden:
- * these servers have ZOOKEEPER-2590 and refuse exists, too. */
+/* The node's own ACL forbids to read it: get and check are refused, delete is not. NULL for none.
+ * is_hidden: these servers have ZOOKEEPER-2590 and refuse exists, too. */
 void sim_world_set_unreadable (SimWorld *world, const char *path, gboolean is_hidden);
 
 /* Watches at all servers for this process, known to the server or to the client. */

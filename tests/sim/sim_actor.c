@@ -25,7 +25,8 @@ struct _SimThread
 static SimGate driver_gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE };
 static GPtrArray *pool;
 
-/* Signals without the mutex, so that the woken thread need not wait for it. A gate is never freed. */
+/* Signals without the mutex, so that the woken thread need not wait for it. A gate is never
+ * freed. */
 static void
 gate_open (SimGate *gate)
 {

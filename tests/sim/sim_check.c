@@ -145,8 +145,8 @@ sim_check_expect_known (SimCheck *check, guint64 token)
     }
 }
 
-/* The node is gone, and its holder may not know yet. Where names are not unique, the node that took its
- * place may have been deleted for it. */
+/* The node is gone, and its holder may not know yet. Where names are not unique, the node that took
+ * its place may have been deleted for it. */
 static gboolean
 is_excused (SimCheck *check, guint64 token)
 {
@@ -174,8 +174,8 @@ may_meet (const SimGrant *grant, const SimBelief *other)
   return FALSE;
 }
 
-/* A client that knows an older, higher limit is granted a permit behind those that know the new one. So
- * the highest limit among the holders counts. */
+/* A client that knows an older, higher limit is granted a permit behind those that know the new
+ * one. So the highest limit among the holders counts. */
 static void
 judge_company (SimCheck *check, const SimGrant *grant)
 {

@@ -23,7 +23,8 @@ some_chance (SimContest *contest)
   return g_rand_boolean (sim_world_rand (contest->world));
 }
 
-/* A persistent node stays when its client is closed or dies, and then nobody is granted anything. */
+/* A persistent node stays when its client is closed or dies, and then nobody is granted
+ * anything. */
 static void
 make_plan (SimContest *contest)
 {

@@ -1,9 +1,9 @@
-/* Leader selectors and leader latches: each contender is a candidate that leads, loses its leadership
- * and is closed at any moment.
+/* Leader selectors and leader latches: each contender is a candidate that leads, loses its
+ * leadership and is closed at any moment.
  *
- * A selector believes in its leadership as long as has_leadership () or its cancellable says so. What
- * a process cannot be told while it is paused does not count. A latch believes has_leadership ():
- * its listeners are told the end while its node is being deleted.
+ * A selector believes in its leadership as long as has_leadership () or its cancellable says so.
+ * What a process cannot be told while it is paused does not count. A latch believes has_leadership
+ * (): its listeners are told the end while its node is being deleted.
  *
  * The functions of selectors run on actors, listeners on their client's lane of states.
  */
@@ -190,8 +190,8 @@ candidate_new (SimContender *contender)
   return candidate;
 }
 
-/* Waits until the functions of the closed candidate cannot be called again. That waits for a leader to
- * return, but for no server. */
+/* Waits until the functions of the closed candidate cannot be called again. That waits for a leader
+ * to return, but for no server. */
 static void
 await_destruction (Candidate *candidate, int n_functions)
 {
@@ -313,9 +313,9 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   candidate->n_led++;
 }
 
-/* The lease has ended, and the cancellation is queued: the lane runs before time moves. The delete of the node
- * was sent at that moment, too, and here another may be granted at once. judge_leadership () expects the
- * cancellation. */
+/* The lease has ended, and the cancellation is queued: the lane runs before time moves. The delete
+ * of the node was sent at that moment, too, and here another may be granted at once.
+ * judge_leadership () expects the cancellation. */
 static gboolean
 is_being_told (Candidate *candidate)
 {

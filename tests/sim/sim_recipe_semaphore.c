@@ -1,7 +1,7 @@
 /* Never more permits than the limit, even while the limit changes.
  *
- * A client may learn of a new limit late. A grant is judged by the highest limit since the oldest that
- * it or another holder knew when it called.
+ * A client may learn of a new limit late. A grant is judged by the highest limit since the oldest
+ * that it or another holder knew when it called.
  */
 #include "sim_contender.h"
 

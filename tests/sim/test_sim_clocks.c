@@ -1,5 +1,6 @@
-/* A machine whose clocks jump: a guest that its host pauses, with all its clocks and its network, and whose wall clock is
- * set right at once or later; and wall clocks that are set or slewed while all is well.
+/* A machine whose clocks jump: a guest that its host pauses, with all its clocks and its network,
+ * and whose wall clock is set right at once or later; and wall clocks that are set or slewed while
+ * all is well.
  */
 #include "sim_scene.h"
 
@@ -43,8 +44,8 @@ acquire (Scene *scene, Notices *notices)
   return lease;
 }
 
-/* A pause within what is left is taken from it, to the millisecond; a longer one ends the hold. Until the wall clock is
- * right nobody can know. */
+/* A pause within what is left is taken from it, to the millisecond; a longer one ends the hold.
+ * Until the wall clock is right nobody can know. */
 static void
 hold_over_a_pause (gpointer data)
 {

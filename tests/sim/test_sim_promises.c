@@ -314,7 +314,8 @@ release_in_an_outage (gpointer data)
 
 SCENE_TEST (test_release_in_an_outage, .roles = { release_in_an_outage })
 
-/* --- a release waits no longer than it was told, whatever the servers do ----------------------- */
+/* --- a release waits no longer than it was told, whatever the servers do
+ * ----------------------- */
 
 #define BOUND_MS         300
 #define LATE_MS          50
@@ -489,7 +490,8 @@ hold_after_the_end (gpointer data)
 SCENE_TEST (test_own_end_grants_nothing,
             .roles = { expire_while_waiting, stand_between, hold_after_the_end })
 
-/* --- a member of a multi-lock is lost ----------------------------------------------------------- */
+/* --- a member of a multi-lock is lost
+ * ----------------------------------------------------------- */
 
 #define LOST_PATH   "/sim/lost"
 #define WAITED_PATH "/sim/waited"
@@ -543,7 +545,8 @@ acquire_both (gpointer data)
 
 SCENE_TEST (test_member_lost_while_waiting, .roles = { hold_the_waited_one, acquire_both })
 
-/* --- a shared count that a server refuses to let us follow is followed a little later ------------ */
+/* --- a shared count that a server refuses to let us follow is followed a little later
+ * ------------ */
 
 static void
 follow_after_a_refusal (gpointer data)
@@ -564,7 +567,8 @@ follow_after_a_refusal (gpointer data)
 
 SCENE_TEST (test_count_is_followed_after_a_refusal, .roles = { follow_after_a_refusal })
 
-/* --- a retry timer ends with the state that it was for ------------------------------------------- */
+/* --- a retry timer ends with the state that it was for
+ * ------------------------------------------- */
 
 static int n_stopped; /* schedules in which a timer had to be stopped */
 
@@ -580,9 +584,9 @@ never_told (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
   g_clear_pointer (&leases, g_ptr_array_unref);
 }
 
-/* The limit and the children of a waiter change: it lists, and sets its watch again. One of these two
- * reads is refused; the answer to the other lets it wait again. A timer that goes on then would send
- * one more list. Where the refusal comes last, the timer sends a list and the watch. */
+/* The limit and the children of a waiter change: it lists, and sets its watch again. One of these
+ * two reads is refused; the answer to the other lets it wait again. A timer that goes on then would
+ * send one more list. Where the refusal comes last, the timer sends a list and the watch. */
 static void
 refuse_one_of_two_lists (gpointer data)
 {

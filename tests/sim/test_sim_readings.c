@@ -1,4 +1,5 @@
-/* How often the calls of a lock that nobody else wants read a clock, from the call to the last answer.
+/* How often the calls of a lock that nobody else wants read a clock, from the call to the last
+ * answer.
  *
  * SIM_TEST=test_free_lock runs one scene.
  */
@@ -140,7 +141,8 @@ TEST (test_second_lock)
   scene_play (&(ScenePlay){ .roles = { acquire_another } });
 }
 
-/* No timer is set any more: those of the heartbeat and of the deadline come on top, each of two clocks. */
+/* No timer is set any more: those of the heartbeat and of the deadline come on top, each of two
+ * clocks. */
 static void
 acquire_after_a_while (gpointer data)
 {

@@ -1,6 +1,7 @@
 /* Sessions that end at once, one after the other: the pause before the next one, and what ends it.
  *
- * Varied are how many there were, how long a session may last, and who names other servers meanwhile.
+ * Varied are how many there were, how long a session may last, and who names other servers
+ * meanwhile.
  */
 #include "sim_machine.h"
 #include "support/suite.h"

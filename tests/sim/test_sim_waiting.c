@@ -223,7 +223,8 @@ TEST (test_election)
   world_free (world);
 }
 
-/* --- more than a thousand waiting nodes of one session -------------------------------------------- */
+/* --- more than a thousand waiting nodes of one session
+ * -------------------------------------------- */
 
 /* Two heartbeats check them. */
 #define N_NODES 1100
@@ -353,7 +354,8 @@ TEST (test_heartbeats_go_on)
     }
 }
 
-/* --- a turn without warning --------------------------------------------------------------------- */
+/* --- a turn without warning
+ * --------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -433,8 +435,8 @@ expect_true_hold (Three *three)
     }
 }
 
-/* How long the third waits is in tenths of the session timeout, from when its proof is new to when it is
- * long too old. */
+/* How long the third waits is in tenths of the session timeout, from when its proof is new to when
+ * it is long too old. */
 static void
 vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
 {
@@ -452,8 +454,8 @@ vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
   three_free (&three);
 }
 
-/* The same on a machine that runs: one that wakes reconnects, which may cost it an answer. No heartbeat was due
- * so far: the list is followed by one round trip more. */
+/* The same on a machine that runs: one that wakes reconnects, which may cost it an answer. No
+ * heartbeat was due so far: the list is followed by one round trip more. */
 static void
 vanish_and_be_confirmed_once (guint32 seed)
 {
@@ -568,8 +570,8 @@ lock_with (Machine *machine,
   return curator_mutex_new_with_driver (machine->client, PATH, "lock-", 1, driver, NULL);
 }
 
-/* The node of the third has no GUID in its name, and another client's has taken its place. Only its czxid
- * differs, which neither a list nor a check shows. */
+/* The node of the third has no GUID in its name, and another client's has taken its place. Only its
+ * czxid differs, which neither a list nor a check shows. */
 static void
 vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
 {
@@ -600,10 +602,11 @@ TEST (test_node_replaced)
     }
 }
 
-/* --- a slow confirmation ------------------------------------------------------------------------ */
+/* --- a slow confirmation
+ * ------------------------------------------------------------------------ */
 
-/* A turn without warning, while the leader is so slow that no answer proves anything, and the policy allows
- * no second try. */
+/* A turn without warning, while the leader is so slow that no answer proves anything, and the
+ * policy allows no second try. */
 TEST (test_slow_confirmation)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)

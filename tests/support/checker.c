@@ -146,8 +146,8 @@ claim_at (Check *check, guint i)
   return g_ptr_array_index (check->claims, i);
 }
 
-/* Whether that deletion may have ended this hold. The record of several permits, or of the member of
- * a multi-lock, has only the token of its first node. */
+/* Whether that deletion may have ended this hold. The record of several permits, or of the member
+ * of a multi-lock, has only the token of its first node. */
 static gboolean
 may_have_ended (const RecordEvent *taken, const RecordEvent *hold)
 {

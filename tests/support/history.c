@@ -1,5 +1,6 @@
-/* A hold is two operations. It is acquired between the call and its return. It is released after its holder has stopped to believe:
- * until the release has returned, if the server has confirmed it, otherwise at any time later. */
+/* A hold is two operations. It is acquired between the call and its return. It is released after
+ * its holder has stopped to believe: until the release has returned, if the server has confirmed
+ * it, otherwise at any time later. */
 #include "history.h"
 
 #include <stdio.h>
@@ -54,7 +55,8 @@ history_add (const HistoryOp *op)
   fflush (file ());
 }
 
-/* --- recorded events ---------------------------------------------------------------------------- */
+/* --- recorded events
+ * ---------------------------------------------------------------------------- */
 
 static char *
 actor_of (const RecordEvent *event)
@@ -88,7 +90,8 @@ end_hold (Export *export, Hold *hold, gint64 over_ns, gint64 end)
   g_ptr_array_remove (export->holds, hold);
 }
 
-/* Whether a third party has deleted that hold's node. Of several permits only the first node is known. */
+/* Whether a third party has deleted that hold's node. Of several permits only the first node is
+ * known. */
 static gboolean
 is_node_of (const RecordEvent *taken, const RecordEvent *grant)
 {
@@ -114,7 +117,8 @@ hold_of (Export *export, const RecordEvent *event)
   return NULL;
 }
 
-/* A hold whose node was taken before the grant is no hold, whatever its holder may still believe. */
+/* A hold whose node was taken before the grant is no hold, whatever its holder may still
+ * believe. */
 static void
 on_grant (Export *export, const RecordEvent *event)
 {

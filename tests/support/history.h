@@ -1,5 +1,5 @@
-/* A history as text, for judges that know nothing of this project: one operation a line, in any order. tests/README.md describes
- * the columns, scripts/verdict judges them. */
+/* A history as text, for judges that know nothing of this project: one operation a line, in any
+ * order. tests/README.md describes the columns, scripts/verdict judges them. */
 #ifndef CURATOR_TEST_HISTORY_H
 #define CURATOR_TEST_HISTORY_H
 

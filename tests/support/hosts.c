@@ -1,5 +1,5 @@
-/* One thread moves the bytes; a mutex guards all, and is held except in poll (). Both are not GLib's, which
- * ThreadSanitizer cannot see. */
+/* One thread moves the bytes; a mutex guards all, and is held except in poll (). Both are not
+ * GLib's, which ThreadSanitizer cannot see. */
 #include "support/hosts.h"
 
 #include "support/net.h"

@@ -1,7 +1,7 @@
 /* Addresses in front of one server, each of which can go away in a way of its own.
  *
- * A thread passes bytes on, whatever they are. Every function may be called from any thread and has taken
- * effect when it returns.
+ * A thread passes bytes on, whatever they are. Every function may be called from any thread and has
+ * taken effect when it returns.
  */
 #ifndef CURATOR_TEST_HOSTS_H
 #define CURATOR_TEST_HOSTS_H
@@ -21,7 +21,8 @@ typedef enum
 
 typedef struct _Hosts Hosts;
 
-/* server: "a.b.c.d:port". is_tls: the client speaks twice before it is answered about its session. */
+/* server: "a.b.c.d:port". is_tls: the client speaks twice before it is answered about its
+ * session. */
 Hosts *hosts_new (const char *server, guint n, gboolean is_tls);
 void hosts_free (Hosts *hosts);
 /* "a.b.c.d:port"; all have the same port. */

@@ -352,7 +352,8 @@ may_wait (const CuratorLink *link)
          || (link->state == CURATOR_LINK_PAUSED && lab.is_refused);
 }
 
-/* What libzookeeper sees of an impostor: nothing, but that a session has expired for which it asked. */
+/* What libzookeeper sees of an impostor: nothing, but that a session has expired for which it
+ * asked. */
 static void
 check (void)
 {

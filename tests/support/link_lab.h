@@ -1,6 +1,6 @@
-/* One connection of the channel (src/channel) without sockets to servers: the stream to the server, its
- * TLS, and the SASL mechanism are replaced by this file. The program decides what the server sends and
- * how the bytes arrive; every call of the channel is checked.
+/* One connection of the channel (src/channel) without sockets to servers: the stream to the server,
+ * its TLS, and the SASL mechanism are replaced by this file. The program decides what the server
+ * sends and how the bytes arrive; every call of the channel is checked.
  *
  * Link the file in front of the library, whose objects it replaces. One thread.
  */

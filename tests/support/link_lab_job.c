@@ -1,5 +1,5 @@
-/* Jobs of the channel that are done at once, on the same thread: in front of the library, in place of
- * channel_job.c. */
+/* Jobs of the channel that are done at once, on the same thread: in front of the library, in place
+ * of channel_job.c. */
 #include "channel/channel_job.h"
 
 struct _CuratorJob

@@ -1,5 +1,5 @@
-/* How late this machine is: a thread that sleeps in small steps notes by how much each was too long.
- * A bound in milliseconds is asserted together with that. */
+/* How late this machine is: a thread that sleeps in small steps notes by how much each was too
+ * long. A bound in milliseconds is asserted together with that. */
 #ifndef CURATOR_TEST_METRONOME_H
 #define CURATOR_TEST_METRONOME_H
 

@@ -22,7 +22,8 @@ gboolean raw_zk_is_expired (RawZk *raw);
 char **raw_zk_children (RawZk *raw, const char *path);
 /* -1 when the node does not exist. */
 int raw_zk_count_children (RawZk *raw, const char *path);
-/* Also a node that may not be read: the servers that refuse to show it answer so only if it is there. */
+/* Also a node that may not be read: the servers that refuse to show it answer so only if it is
+ * there. */
 gboolean raw_zk_exists (RawZk *raw, const char *path);
 /* data may be NULL; it becomes NULL for a node without data (which is not the same as empty). */
 int raw_zk_get (RawZk *raw, const char *path, GBytes **data, struct Stat *stat);
@@ -33,7 +34,8 @@ int raw_zk_set_world_acl (RawZk *raw, const char *path, int permissions);
 /* Session that owns the node; 0 if none does, -1 if there is no such node. */
 gint64 raw_zk_owner (RawZk *raw, const char *path);
 
-/* Needs READ where the server has ZOOKEEPER-2590, from 3.8.4 and 3.9.2 on; before, no permission. */
+/* Needs READ where the server has ZOOKEEPER-2590, from 3.8.4 and 3.9.2 on; before, no
+ * permission. */
 int raw_zk_stat (RawZk *raw, const char *path, struct Stat *stat);
 
 /* Sets a data watch on the node. */

@@ -51,7 +51,8 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
   recorder->thread = thread;
   recorder->header->magic = MAGIC;
   recorder->header->capacity = capacity;
-  /* A reader during the recording finds complete logs only. A second recorder must not replace the first one's log. */
+  /* A reader during the recording finds complete logs only. A second recorder must not replace the
+   * first one's log. */
   if (link (unfinished, path) != 0)
     g_clear_pointer (&recorder, recorder_close);
   unlink (unfinished);

@@ -1,4 +1,5 @@
-/* Whether this build is instrumented: what a test measures or how many it starts may depend on it. */
+/* Whether this build is instrumented: what a test measures or how many it starts may depend on
+ * it. */
 #ifndef CURATOR_TEST_SANITIZED_H
 #define CURATOR_TEST_SANITIZED_H
 

@@ -1,5 +1,6 @@
-/* Tests that register themselves, for a program with all its tests in one file. They run in their order in the file.
- * A header with a fixture defines that parameter of each test, and what runs before it. */
+/* Tests that register themselves, for a program with all its tests in one file. They run in their
+ * order in the file. A header with a fixture defines that parameter of each test, and what runs
+ * before it. */
 #ifndef CURATOR_TEST_SUITE_H
 #define CURATOR_TEST_SUITE_H
 

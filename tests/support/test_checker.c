@@ -1,4 +1,5 @@
-/* The checker must reject bad histories, each for its reason and with its pair, and accept good ones.
+/* The checker must reject bad histories, each for its reason and with its pair, and accept good
+ * ones.
  *
  * Histories are written as "ms actor verb arguments; …". An actor is a letter for the process and a
  * digit for the thread (1 if left out). Verbs:

@@ -152,8 +152,8 @@ TEST (test_expire_through_proxy)
       assert_true (expire_last_session (proxy, address, &session));
       assert_int_equal (session, raw_zk_session (victim));
       assert_false (raw_zk_exists (observer, path));
-      /* A ping at that very moment puts the session back on the server's list of those that may expire,
-       * though not into being. It leaves that list after its timeout. */
+      /* A ping at that very moment puts the session back on the server's list of those that may
+       * expire, though not into being. It leaves that list after its timeout. */
       Listed listed = { address, session };
       assert_true (wait_until (is_not_listed, &listed, 60000));
       raw_zk_close (victim);

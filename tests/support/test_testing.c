@@ -1,4 +1,5 @@
-/* libcurator-testing as a user has it: the installed archive, by the functions of testing.h only. */
+/* libcurator-testing as a user has it: the installed archive, by the functions of testing.h
+ * only. */
 #include "raw_zk.h"
 #include "support/suite.h"
 #include "support/waiting.h"
@@ -25,7 +26,8 @@ open_by (const char *address)
   return raw;
 }
 
-/* The kernel ends a child with the thread that started it, so the thread is gone when the server is asked. */
+/* The kernel ends a child with the thread that started it, so the thread is gone when the server is
+ * asked. */
 TEST (server_outlives_thread)
 {
   pthread_t thread;

@@ -7,11 +7,11 @@
  * The leader expires a session T after the last time it was told about it, by a clock that is up to
  * 1 % faster or slower. ZooKeeper rounds that up to a tick: here it is not, so the earliest moment
  * counts. A follower handles a ping of the leader every half tick, late by no more than late_us
- * (pauses of the leader and the follower, and delays of the link, included), and replies with whether
- * it has heard from the client since. It answers a read alone. It forwards a transaction to the leader
- * behind what it has replied before. Each connection keeps the order of its messages. Every pong and
- * every connect request carries the timeout of its connection, even when it arrives after the client
- * has moved to another server.
+ * (pauses of the leader and the follower, and delays of the link, included), and replies with
+ * whether it has heard from the client since. It answers a read alone. It forwards a transaction to
+ * the leader behind what it has replied before. Each connection keeps the order of its messages.
+ * Every pong and every connect request carries the timeout of its connection, even when it arrives
+ * after the client has moved to another server.
  */
 #ifndef CURATOR_LEASE_MODEL_H
 #define CURATOR_LEASE_MODEL_H

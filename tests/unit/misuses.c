@@ -1,4 +1,5 @@
-/* Results that must not be dropped, each dropped; with -DCORRECT, each used. check_misuses compiles both. */
+/* Results that must not be dropped, each dropped; with -DCORRECT, each used. check_misuses compiles
+ * both. */
 #include <curator/curator.h>
 #include <curator/lock_internals.h>
 #include <curator/testing.h>

@@ -1,4 +1,5 @@
-/* The alarm that the timer thread waits for, on real descriptors, and the order of timers of both clocks. */
+/* The alarm that the timer thread waits for, on real descriptors, and the order of timers of both
+ * clocks. */
 #include "base/alarm.h"
 #include "core/client-record.h"
 #include "core/dispatch-private.h"
@@ -15,7 +16,8 @@
 
 #define LONG_US (3600 * (gint64) G_USEC_PER_SEC) /* a test that waits so long is ended */
 
-/* --- the alarm ---------------------------------------------------------------------------------- */
+/* --- the alarm
+ * ---------------------------------------------------------------------------------- */
 
 static gint64
 waited_us (CuratorAlarm *alarm, gint64 delay_us)
@@ -132,7 +134,8 @@ TEST (test_no_descriptor)
   curator_alarm_close (&alarm);
 }
 
-/* --- timers of two clocks ----------------------------------------------------------------------- */
+/* --- timers of two clocks
+ * ----------------------------------------------------------------------- */
 
 static gint64 monotonic; /* what the machine's clocks show */
 static gint64 asleep;    /* for how long it has slept */

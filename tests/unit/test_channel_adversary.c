@@ -1,7 +1,7 @@
 /* The network before a login, generated: in every state of a connection through the channel, every
- * message that a server could send next, changed in every way. The laboratory checks after each turn that
- * nothing is written outside of a buffer, and that a client which was told to authenticate is not
- * connected before its mechanism is complete, the server's proof included.
+ * message that a server could send next, changed in every way. The laboratory checks after each
+ * turn that nothing is written outside of a buffer, and that a client which was told to
+ * authenticate is not connected before its mechanism is complete, the server's proof included.
  *
  * A sample by default; all of it with CURATOR_TEST_ADVERSARY=all.
  */

@@ -91,7 +91,8 @@ TEST (test_sasl_frames)
   assert_false (curator_frame_read_sasl_reply (reply, 19, &read));
 }
 
-/* number: "127.0.0.N" of the first server, and so on; with another one for each. 0: none is known. */
+/* number: "127.0.0.N" of the first server, and so on; with another one for each. 0: none is
+ * known. */
 static GPtrArray *
 servers_at (const char *list, int number)
 {

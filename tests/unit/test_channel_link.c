@@ -1,5 +1,5 @@
-/* One connection of the channel whose server, TLS and SASL are this program's: partial writes, servers
- * that only open sessions, and servers that move. */
+/* One connection of the channel whose server, TLS and SASL are this program's: partial writes,
+ * servers that only open sessions, and servers that move. */
 #include "addresses.h"
 #include "unit.h"
 
@@ -25,8 +25,8 @@ log_in (void)
   lab_run ();
 }
 
-/* However slowly the server takes what we send, and though it answers before it has all of it: each frame
- * is written whole before the answer is read. The laboratory checks each write. */
+/* However slowly the server takes what we send, and though it answers before it has all of it: each
+ * frame is written whole before the answer is read. The laboratory checks each write. */
 TEST (test_frames_are_written_whole)
 {
   for (LabLogin login = LAB_NO_LOGIN; login <= LAB_CLIENT_SPEAKS_LAST; login++)

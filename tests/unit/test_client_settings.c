@@ -1,4 +1,5 @@
-/* A client before its start: settings, those that start refuses, and those that come too late. No server is contacted. */
+/* A client before its start: settings, those that start refuses, and those that come too late. No
+ * server is contacted. */
 #include "addresses.h"
 #include "base/path.h"
 #include "base/server_list.h"
@@ -26,7 +27,8 @@ has_error (GError **error, CuratorError code)
   return has;
 }
 
-/* The values at the ends of each number are tried by integration/arguments/test_extremes; the message names the setting. */
+/* The values at the ends of each number are tried by integration/arguments/test_extremes; the
+ * message names the setting. */
 TEST (test_timeouts)
 {
   static const struct
@@ -171,8 +173,8 @@ assert_joined (GPtrArray *servers, gboolean with_former, const char *expected)
   assert_int_equal (g_strcmp0 (joined, expected), 0);
 }
 
-/* The list of a client that was never connected, which no other thread changes. What is refused has changed
- * nothing. */
+/* The list of a client that was never connected, which no other thread changes. What is refused has
+ * changed nothing. */
 CURATOR_NOT_ANALYSED
 TEST (test_update_servers)
 {
@@ -362,7 +364,8 @@ TEST (test_lock_without_members)
   assert_true (curator_lock_release (nothing, 0, NULL, &error));
 }
 
-/* --- a setter that comes too late logs one critical message, and changes nothing ----------------------------- */
+/* --- a setter that comes too late logs one critical message, and changes nothing
+ * ----------------------------- */
 
 static guint n_criticals; /* the test's own calls cause them; other threads log less */
 
@@ -510,7 +513,8 @@ TEST (test_too_late_for_others)
   assert_int_equal (n_criticals, 2);
 }
 
-/* A wrong value of a text, or one that is too long: integration/arguments/test_adversary has all of them, this the codes. */
+/* A wrong value of a text, or one that is too long: integration/arguments/test_adversary has all of
+ * them, this the codes. */
 TEST (test_codes_of_wrong_values)
 {
   g_autoptr (CuratorTls) tls = curator_tls_new ();

@@ -1,4 +1,5 @@
-/* The library's clocks: waits do not depend on the wall clock, and leases only become shorter by it.
+/* The library's clocks: waits do not depend on the wall clock, and leases only become shorter by
+ * it.
  *
  * The C library's clock_gettime is hidden behind ours, which lets the wall clock step.
  */
@@ -34,8 +35,8 @@ wall_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* The clocks of deadlines, timeouts and leases. A step forward may be the end of a pause in which every clock stood
- * still; a step back gives nothing back. */
+/* The clocks of deadlines, timeouts and leases. A step forward may be the end of a pause in which
+ * every clock stood still; a step back gives nothing back. */
 TEST (test_wall_clock_steps)
 {
   CuratorZkOps *ops = curator_zk_ops_real ();

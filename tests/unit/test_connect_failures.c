@@ -1,5 +1,5 @@
-/* Why an address could not be connected to: whatever way it is written in the connect string, by the list of
- * servers, and in libzookeeper's log. */
+/* Why an address could not be connected to: whatever way it is written in the connect string, by
+ * the list of servers, and in libzookeeper's log. */
 #include "base/connect_string.h"
 #include "base/server_list.h"
 #include "core/connect_failures.h"

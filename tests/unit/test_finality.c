@@ -1,8 +1,8 @@
 /* A hold that somebody has seen end stays over, however close to its deadline the next proof comes.
  *
- * Threads ask a lease all the time, while proofs arrive a moment before and after its deadline. Then one
- * thread does the same by a clock of the test's own. The sessions have no servers: the test notes the
- * proofs.
+ * Threads ask a lease all the time, while proofs arrive a moment before and after its deadline.
+ * Then one thread does the same by a clock of the test's own. The sessions have no servers: the
+ * test notes the proofs.
  */
 #include "client/session_states.h"
 #include "core/client-record.h"

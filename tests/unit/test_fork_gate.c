@@ -1,5 +1,6 @@
-/* What fork () waits for: the end of a thread that has passed the gate, in whose destructors GLib works with its
- * locks; threads inside the gate and in a look-up, also while the process is stopped. */
+/* What fork () waits for: the end of a thread that has passed the gate, in whose destructors GLib
+ * works with its locks; threads inside the gate and in a look-up, also while the process is
+ * stopped. */
 #include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/thread_end.h"
@@ -40,7 +41,8 @@ wait_for (gint *sign)
     g_usleep (100);
 }
 
-/* --- the order ---------------------------------------------------------------------------------- */
+/* --- the order
+ * ---------------------------------------------------------------------------------- */
 
 static pthread_key_t earlier;
 static pthread_key_t later;
@@ -125,7 +127,8 @@ TEST (test_order)
     }
 }
 
-/* --- fork --------------------------------------------------------------------------------------- */
+/* --- fork
+ * --------------------------------------------------------------------------------------- */
 
 static pthread_key_t slow;
 static gint is_ending; /* atomic */
@@ -178,7 +181,8 @@ TEST (test_fork_waits_for_the_end)
     }
 }
 
-/* --- a handler that joins ----------------------------------------------------------------------- */
+/* --- a handler that joins
+ * ----------------------------------------------------------------------- */
 
 static gboolean has_thread;
 static pthread_t joined;
@@ -224,7 +228,8 @@ TEST (test_fork_joins_a_thread)
   alarm (0);
 }
 
-/* --- a process that is stopped ------------------------------------------------------------------ */
+/* --- a process that is stopped
+ * ------------------------------------------------------------------ */
 
 #define STOPPED_US 1300000 /* longer than fork () waits for anybody */
 #define STEPS      8 /* of a millisecond, which are left after the stop; shorter than a destructor */
@@ -300,7 +305,8 @@ run_to_end (void *data)
   return NULL;
 }
 
-/* Forks while one thread is inside and another one ends. Its child says whether they were where they have locks. */
+/* Forks while one thread is inside and another one ends. Its child says whether they were where
+ * they have locks. */
 static G_NORETURN void
 fork_inside (const Room *room)
 {

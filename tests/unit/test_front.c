@@ -1,4 +1,5 @@
-/* What is in front of a node: every state, every event, and any order of them. The watches are the test's.
+/* What is in front of a node: every state, every event, and any order of them. The watches are the
+ * test's.
  *
  * CURATOR_TEST_SEED=n repeats the random orders.
  */
@@ -251,7 +252,8 @@ test_far (void **state)
   assert_int_equal (front.state, CURATOR_FRONT_NOTHING);
 }
 
-/* The second node is probably the next first one: its watch stays, and is not removed in between. */
+/* The second node is probably the next first one: its watch stays, and is not removed in
+ * between. */
 static void
 test_watches_are_kept (void **state)
 {
@@ -426,8 +428,8 @@ step (Queue *queue, GRand *rand, GPtrArray *ended)
     }
 }
 
-/* Whatever ends in whatever order, and however late its watch tells: never clear while a node is left, and clear at
- * last. */
+/* Whatever ends in whatever order, and however late its watch tells: never clear while a node is
+ * left, and clear at last. */
 static void
 test_any_order (void **state)
 {

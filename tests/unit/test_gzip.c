@@ -52,8 +52,8 @@ TEST (test_java)
 }
 
 /* What is cut short, has one bit wrong, or is followed by something is no stream. Bits without a
- * meaning may differ: the time, extra flags and the system in the header, and the padding of the last
- * block. */
+ * meaning may differ: the time, extra flags and the system in the header, and the padding of the
+ * last block. */
 TEST (test_broken)
 {
   g_autoptr (GBytes) plain = g_bytes_new_static ("__REVOKE__", 10);
@@ -78,8 +78,8 @@ TEST (test_broken)
   assert_in_range (accepted, 1, 7 * 8 + 7);
 }
 
-/* 64 MiB of zeros in 64 KiB: refused after the first bytes. AddressSanitizer keeps what is freed, so
- * some memory may be in use afterwards. */
+/* 64 MiB of zeros in 64 KiB: refused after the first bytes. AddressSanitizer keeps what is freed,
+ * so some memory may be in use afterwards. */
 TEST (test_bomb)
 {
   g_autofree guint8 *zeros = g_malloc0 (64 << 20);

@@ -1,7 +1,7 @@
 /* The lease clock never outlives the session: its arithmetic against random histories of a model.
  *
- * CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S; more cases are run with
- * CURATOR_TEST_CASES=100000000.
+ * CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S; more cases are run
+ * with CURATOR_TEST_CASES=100000000.
  */
 #include "unit.h"
 
@@ -223,8 +223,8 @@ take_event (const Case *c, const ModelEvent *event, CuratorLeaseEvidence *eviden
     curator_lease_note_proof (evidence, terms, event->sent_us, event->now_us);
 }
 
-/* The clocks have jumped at that moment: nothing is good enough before a proof that was sent later, and the deadline is
- * what it was. */
+/* The clocks have jumped at that moment: nothing is good enough before a proof that was sent later,
+ * and the deadline is what it was. */
 static bool
 doubts_a_jump (CuratorLeaseEvidence evidence, const CuratorLeaseTerms *terms, int64_t now_us)
 {

@@ -1,7 +1,7 @@
 /* While all is well, the lease clock keeps every hold, and grants every free lock.
  *
- * A client with a healthy connection sends what heartbeat.c and attempt_end.c send; what it knows is
- * lease_math.c's. CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S.
+ * A client with a healthy connection sends what heartbeat.c and attempt_end.c send; what it knows
+ * is lease_math.c's. CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S.
  */
 #include "unit.h"
 
@@ -156,8 +156,8 @@ fault_in_hold (const Client *client, bool just_proven)
   return NULL;
 }
 
-/* In so long a lock is granted to a session of which the servers may have told nothing so far: half a
- * tick, late pings, and some trips. */
+/* In so long a lock is granted to a session of which the servers may have told nothing so far: half
+ * a tick, late pings, and some trips. */
 static int64_t
 patience_us (const Client *client)
 {

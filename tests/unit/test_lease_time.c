@@ -1,5 +1,6 @@
-/* The clock of leases on random histories of a machine: paused with its clocks, set right after a while, set forward
- * or back, slewed, with threads that have to wait in the middle of a look and with other threads' looks there.
+/* The clock of leases on random histories of a machine: paused with its clocks, set right after a
+ * while, set forward or back, slewed, with threads that have to wait in the middle of a look and
+ * with other threads' looks there.
  */
 #include "base/lease_time.h"
 #include "unit.h"
@@ -86,8 +87,8 @@ machine_new (GRand *rand)
   return machine;
 }
 
-/* Whatever happens: no less has passed than really has, as soon as the wall clock is right, and what CLOCK_BOOTTIME says
- * has passed at any time. */
+/* Whatever happens: no less has passed than really has, as soon as the wall clock is right, and
+ * what CLOCK_BOOTTIME says has passed at any time. */
 TEST (test_pauses_count)
 {
   GRand *rand = unit_rand_new ("test_pauses_count");

@@ -1,5 +1,6 @@
-/* Guests of the loopback port, enumerated: how many of another user come before and behind our own, and what
- * they do. Whatever it is, our own request is served. Needs root, to become another user. */
+/* Guests of the loopback port, enumerated: how many of another user come before and behind our own,
+ * and what they do. Whatever it is, our own request is served. Needs root, to become another
+ * user. */
 #include "unit.h"
 
 #include "channel/channel_frames.h"

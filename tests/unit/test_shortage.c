@@ -1,8 +1,8 @@
 /* When the system has no thread or no descriptor left: an error, and recovery as soon as there is
  * one.
  *
- * The C library's pthread_create is hidden behind ours, which refuses a call on demand, or every call
- * while as many threads as allowed are alive, as RLIMIT_NPROC does.
+ * The C library's pthread_create is hidden behind ours, which refuses a call on demand, or every
+ * call while as many threads as allowed are alive, as RLIMIT_NPROC does.
  */
 #include "unit.h"
 
@@ -21,7 +21,8 @@
 
 /* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
-/* Timers and session work, and two of libzookeeper's; a client with a listener has one more from the start. */
+/* Timers and session work, and two of libzookeeper's; a client with a listener has one more from
+ * the start. */
 #define CLIENT_THREADS   4
 #define LIBRARYS_THREADS 2
 
@@ -169,8 +170,8 @@ wait_for_no_thread (void)
   assert_int_equal (g_atomic_int_get (&n_alive), 0);
 }
 
-/* Whatever number of threads the system has left, from none to more than a client takes: no abort, and
- * the client connects as soon as there are enough. */
+/* Whatever number of threads the system has left, from none to more than a client takes: no abort,
+ * and the client connects as soon as there are enough. */
 static void
 check_few_threads (gboolean listens)
 {

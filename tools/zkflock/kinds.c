@@ -1,4 +1,5 @@
-/* Looks at the paths: locks of another kind, which would not exclude this one, nesting, and other counts of a semaphore. */
+/* Looks at the paths: locks of another kind, which would not exclude this one, nesting, and other
+ * counts of a semaphore. */
 #include "kinds.h"
 
 #include "base/kind.h"
@@ -65,7 +66,8 @@ kind_of_mode (Mode mode)
                                   : KIND_READ_WRITE;
 }
 
-/* Every sequential node counts as a participant. data: becomes TRUE where a name says nothing; or NULL. */
+/* Every sequential node counts as a participant. data: becomes TRUE where a name says nothing; or
+ * NULL. */
 static const char *
 skip_to_number (CuratorLockDriver *driver, const char *name, const char *lock_name, gpointer data)
 {
@@ -118,7 +120,8 @@ find_other (Look *look, char **nodes, Kind own)
   return other;
 }
 
-/* Mutex nodes in "locks" may as well be of a mutex of that path. Whoever waits there finds leases. */
+/* Mutex nodes in "locks" may as well be of a mutex of that path. Whoever waits there finds
+ * leases. */
 static int
 find_leases (Look *look, char **nodes)
 {

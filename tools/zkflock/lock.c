@@ -244,8 +244,8 @@ on_connect_timer (gpointer data)
       run->connect_timer = 0;
       return G_SOURCE_REMOVE;
     }
-  /* The servers are asked for a cause only if the connection does not come at once. A handshake takes
-   * longer, and the client knows when it has failed. */
+  /* The servers are asked for a cause only if the connection does not come at once. A handshake
+   * takes longer, and the client knows when it has failed. */
   if (run->probe == NULL && connect_knows_cause (run->options, run->client))
     run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
   /* A server that closes the connection, to the client, too, will not do for a try. */
@@ -360,8 +360,8 @@ report_failed_wait (Run *run)
   return code;
 }
 
-/* Without one, the process group alone is killed. Where the kernel has not forked the launcher into it, it
- * takes some milliseconds to move a process, so that is done while the servers answer. */
+/* Without one, the process group alone is killed. Where the kernel has not forked the launcher into
+ * it, it takes some milliseconds to move a process, so that is done while the servers answer. */
 static void
 use_cgroup (Run *run)
 {
@@ -524,8 +524,8 @@ release_and_close (void *data)
   return NULL;
 }
 
-/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends the process
- * where a filter refuses threads. */
+/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends
+ * the process where a filter refuses threads. */
 static void
 start_to_close (Run *run)
 {
@@ -679,7 +679,8 @@ start_helpers (Run *run)
   return FALSE;
 }
 
-/* The helpers are forked before the first thread. Nothing is asked of a server before all is there. */
+/* The helpers are forked before the first thread. Nothing is asked of a server before all is
+ * there. */
 static int
 start_and_run (Run *run)
 {

@@ -83,7 +83,8 @@ on_read (CuratorClient *client, CuratorInspection *inspection, const GError *err
   g_clear_pointer (&inspection, curator_inspection_unref);
 }
 
-/* The first path in whose queue this session waits: the paths of a multi-lock are acquired in turn. */
+/* The first path in whose queue this session waits: the paths of a multi-lock are acquired in
+ * turn. */
 static void
 read_path (Place *place, char **path)
 {

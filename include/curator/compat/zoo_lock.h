@@ -1,19 +1,22 @@
-/* ZooKeeper's own lock recipe for C, zoo_lock.h, over this library: for programs that were written for it.
+/* ZooKeeper's own lock recipe for C, zoo_lock.h, over this library: for programs that were written
+ * for it.
  *
  * A library of its own, libcurator-zoolock: curator.h does not include this header, and it includes
- * nothing of GLib. Add the folder of this file to the include path, as pkg-config's curator-zoolock does,
- * and #include <zoo_lock.h> finds it. Functions, types and results are those of ZooKeeper's zoo_lock.h. The
- * locks are those of curator_mutex_new(), on the program's own handle and in its session. So
+ * nothing of GLib. Add the folder of this file to the include path, as pkg-config's curator-zoolock
+ * does, and #include <zoo_lock.h> finds it. Functions, types and results are those of ZooKeeper's
+ * zoo_lock.h. The locks are those of curator_mutex_new(), on the program's own handle and in its
+ * session. So
  *
  *   - two mutexes exclude each other even if they share a session;
- *   - zkr_lock_isowner() is 0 once the hold is lost, by the local clock even without a network, and the
- *     completion is then called with 1;
+ *   - zkr_lock_isowner() is 0 once the hold is lost, by the local clock even without a network, and
+ *     the completion is then called with 1;
  *   - processes with ZooKeeper's own recipe do not see these locks: restart them all together.
  *
- * Thread-safe, unlike the original's. The members id and ownerid, which ZooKeeper's header shows, are
- * written by other threads: read them with zkr_lock_isowner() and zkr_lock_getid() where you can. Call none
- * of the functions in a watcher or a completion of the handle: no answer can arrive there. A child of
- * fork() must not use its parent's mutexes, nor its parent's handle; it may have its own.
+ * Thread-safe, unlike the original's. The members id and ownerid, which ZooKeeper's header shows,
+ * are written by other threads: read them with zkr_lock_isowner() and zkr_lock_getid() where you
+ * can. Call none of the functions in a watcher or a completion of the handle: no answer can arrive
+ * there. A child of fork() must not use its parent's mutexes, nor its parent's handle; it may have
+ * its own.
  */
 #ifndef CURATOR_COMPAT_ZOO_LOCK_H
 #define CURATOR_COMPAT_ZOO_LOCK_H
@@ -25,11 +28,12 @@ extern "C"
 {
 #endif
 
-  /** Called with 0 when the lock has been acquired, and with 1 when it has been lost or is about to be
- *  released: nobody else has it before the function returns. A lock that is lost before the function could
- *  be called with 0 is not told as acquired. Runs on a thread of the library, in zkr_lock_unlock() or in
- *  zkr_lock_close_handle(). In order and one at a time for each mutex: until it returns, these and
- *  zkr_lock_destroy() wait on other threads. Other mutexes do not wait for it. */
+  /** Called with 0 when the lock has been acquired, and with 1 when it has been lost or is about to
+ *  be released: nobody else has it before the function returns. A lock that is lost before the
+ *  function could be called with 0 is not told as acquired. Runs on a thread of the library, in
+ *  zkr_lock_unlock() or in zkr_lock_close_handle(). In order and one at a time for each mutex:
+ *  until it returns, these and zkr_lock_destroy() wait on other threads. Other mutexes do not wait
+ *  for it. */
   typedef void (*zkr_lock_completion) (int rc, void *cbdata);
 
   /** A mutex. Its members are for reading only; a copy stands for the same mutex. */
@@ -63,19 +67,22 @@ extern "C"
   int zkr_lock_init_cb (zkr_lock_mutex_t *mutex, zhandle_t *zh, char *path, struct ACL_vector *acl,
                         zkr_lock_completion completion, void *cbdata);
 
-  /** Acquires the lock, or joins its queue. Returns when the mutex is held or others are seen in front, after
- *  the session timeout at the latest. zkr_lock_isowner() says which; if it is not held yet, the completion
- *  will be called. On a mutex that is held or waits already it does nothing.
- *  @return ZOK: held or waited for; ZSESSIONEXPIRED, ZAUTHFAILED, ZCLOSING or another error of ZooKeeper */
+  /** Acquires the lock, or joins its queue. Returns when the mutex is held or others are seen in
+ *  front, after the session timeout at the latest. zkr_lock_isowner() says which; if it is not held
+ *  yet, the completion will be called. On a mutex that is held or waits already it does nothing.
+ *  @return ZOK: held or waited for; ZSESSIONEXPIRED, ZAUTHFAILED, ZCLOSING or another error of
+ *    ZooKeeper */
   int zkr_lock_lock (zkr_lock_mutex_t *mutex);
 
-  /** The same, and returns zkr_lock_isowner(): what zkr_lock_lock() returned in older versions of the recipe, from
- *  which copies were made. A file that defines ZKR_LOCK_RETURNS_OWNER has this one as zkr_lock_lock(). */
+  /** The same, and returns zkr_lock_isowner(): what zkr_lock_lock() returned in older versions of
+ *  the recipe, from which copies were made. A file that defines ZKR_LOCK_RETURNS_OWNER has this one
+ *  as zkr_lock_lock(). */
   int zkr_lock_lock_isowner (zkr_lock_mutex_t *mutex);
 
   /** Releases the lock, or leaves its queue.
  *  @return ZOK, also if the hold was lost; ZSYSTEMERROR if it was neither held nor waited for;
- *          ZCONNECTIONLOSS: the hold or the wait has ended, and the node is deleted in the background */
+ *          ZCONNECTIONLOSS: the hold or the wait has ended, and the node is deleted in the
+ *          background */
   int zkr_lock_unlock (zkr_lock_mutex_t *mutex);
 
   /** Replaces the function that is told of changes. */
@@ -84,8 +91,8 @@ extern "C"
   /** Returns the function that is told of changes. */
   zkr_lock_completion zkr_lock_getcallback (zkr_lock_mutex_t *mutex);
 
-  /** Ends the mutex: a hold is released, a queue is left. No completion follows. A mutex that is initialized
- *  again without this is destroyed first.
+  /** Ends the mutex: a hold is released, a queue is left. No completion follows. A mutex that is
+ *  initialized again without this is destroyed first.
  *  @return ZOK */
   int zkr_lock_destroy (zkr_lock_mutex_t *mutex);
 
@@ -95,12 +102,13 @@ extern "C"
   /** Whether the mutex is held now. */
   int zkr_lock_isowner (zkr_lock_mutex_t *mutex);
 
-  /** The name of the holder's node, as last seen: as in ZooKeeper's recipe, not of the mutex's own. Valid until
- *  the next zkr_lock_lock() or zkr_lock_destroy(). */
+  /** The name of the holder's node, as last seen: as in ZooKeeper's recipe, not of the mutex's own.
+ *  Valid until the next zkr_lock_lock() or zkr_lock_destroy(). */
   char *zkr_lock_getid (zkr_lock_mutex_t *mutex);
 
-  /** zookeeper_close() for a handle that may have had mutexes: ends their locks first. In files that include this
- *  header, zookeeper_close() is this function; a file that does not must call it for such a handle. */
+  /** zookeeper_close() for a handle that may have had mutexes: ends their locks first. In files
+ *  that include this header, zookeeper_close() is this function; a file that does not must call it
+ *  for such a handle. */
   int zkr_lock_close_handle (zhandle_t *zh);
 
 #ifndef CURATOR_COMPAT_IMPLEMENTATION

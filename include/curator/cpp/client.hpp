@@ -114,7 +114,8 @@ public:
   /** Starts the client and returns at once. @throws error  see curator_client_start() */
   result<void> start () { return detail::call<void> (curator_client_start, object ()); }
 
-  /** Gives a running client other servers of the same ensemble; see curator_client_update_servers().
+  /** Gives a running client other servers of the same ensemble; see
+   *  curator_client_update_servers().
    *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
   result<void> update_servers (const std::string &connect_string)
   {

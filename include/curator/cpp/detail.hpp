@@ -1,4 +1,5 @@
-/* What the other headers share, also the headers of the standard library. Not part of the interface. */
+/* What the other headers share, also the headers of the standard library. Not part of the
+ * interface. */
 #ifndef CURATOR_CPP_DETAIL_HPP
 #define CURATOR_CPP_DETAIL_HPP
 
@@ -170,8 +171,8 @@ private:
   GError *error_ = nullptr;
 };
 
-/* What unwinds the stack of a thread that ends in pthread_exit() or is cancelled. Only GNU's library
- * shows it to catch (...), which then must not keep it. */
+/* What unwinds the stack of a thread that ends in pthread_exit() or is cancelled. Only GNU's
+ * library shows it to catch (...), which then must not keep it. */
 #ifdef __GLIBCXX__
 using thread_end = abi::__forced_unwind;
 #else
@@ -316,8 +317,8 @@ destroy (gpointer data)
   shield ([data] { delete static_cast<F *> (data); });
 }
 
-/* Gives a callback to a function of C, called as give (gpointer, GDestroyNotify): the library owns it from then
- * on, unless it refuses. */
+/* Gives a callback to a function of C, called as give (gpointer, GDestroyNotify): the library owns
+ * it from then on, unless it refuses. */
 template <class F, class Give>
 auto
 entrust (F &&callback, Give &&give)

@@ -6,8 +6,9 @@
 
 CURATOR_CPP_BEGIN
 
-/** Owns one reference to an object of the C library. Move-only: share() returns another handle of the same
- *  object. An operation on an empty handle throws std::logic_error; curator.hpp names the exceptions. */
+/** Owns one reference to an object of the C library. Move-only: share() returns another handle of
+ *  the same object. An operation on an empty handle throws std::logic_error; curator.hpp names the
+ *  exceptions. */
 template <class Handle, class Object, Object *(*Ref) (Object *), void (*Unref) (Object *)>
 class [[nodiscard]] handle
 {

@@ -89,8 +89,8 @@ public:
   GCancellable *cancellable () const { return curator_lease_get_cancellable (object ()); }
 
 #ifdef __cpp_lib_jthread
-  /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of the
-   *  library. */
+  /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of
+   *  the library. */
   std::stop_token stop_token () const
   {
     return stop_token_of (cancellable ());

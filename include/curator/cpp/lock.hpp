@@ -189,8 +189,8 @@ public:
         new std::decay_t<F> (std::forward<F> (done)));
   }
 
-  /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A name
-   *  may hold any byte.
+  /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A
+   *  name may hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout
    *  @throws error  UNSUPPORTED for a multi_lock ... */
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},

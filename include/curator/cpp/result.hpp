@@ -10,8 +10,8 @@
 CURATOR_CPP_BEGIN
 
 #ifdef __cpp_exceptions
-/** What a function gives that throws curator::error if it fails: just a T. In programs without exceptions
- *  it is a class of that name, which holds a T or the error. */
+/** What a function gives that throws curator::error if it fails: just a T. In programs without
+ *  exceptions it is a class of that name, which holds a T or the error. */
 template <class T> using result = T;
 #else
 namespace detail
@@ -90,8 +90,8 @@ public:
 };
 #endif
 
-/** Constructs a T. As its constructor, but in programs without exceptions it gives the error, where a constructor
- *  that fails ends the program. */
+/** Constructs a T. As its constructor, but in programs without exceptions it gives the error, where
+ *  a constructor that fails ends the program. */
 template <class T, class... Args>
 [[nodiscard]] result<T>
 make (Args &&...args)

@@ -120,8 +120,8 @@ public:
     curator_semaphore_set_node_data (object (), data.data (), data.size ());
   }
 
-  /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name may
-   *  hold any byte.
+  /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name
+   *  may hold any byte.
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const

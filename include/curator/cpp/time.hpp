@@ -55,8 +55,8 @@ private:
   gint64 ms_ = 0;
 };
 
-/* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they can
- * count. */
+/* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they
+ * can count. */
 class span
 {
 public:

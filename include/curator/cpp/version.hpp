@@ -4,8 +4,8 @@
 
 #include <curator/version.h>
 
-/** Keeps objects apart that were compiled with different versions of these headers, or with and without
- *  exceptions. */
+/** Keeps objects apart that were compiled with different versions of these headers, or with and
+ *  without exceptions. */
 #ifdef __cpp_exceptions
 #define CURATOR_CPP_NAMESPACE v0_3
 #else

@@ -51,7 +51,8 @@ extreme_is_clean_success (const Outcome *outcome)
   return extreme_is_silent () && outcome->succeeded && outcome->error == NULL;
 }
 
-/* --- using what was made ------------------------------------------------------------------------ */
+/* --- using what was made
+ * ------------------------------------------------------------------------ */
 
 /* lease: what the use gave, transfer full. */
 static void
@@ -80,7 +81,8 @@ extreme_give_back (const Stage *stage, Outcome *outcome)
     }
 }
 
-/* --- rules -------------------------------------------------------------------------------------- */
+/* --- rules
+ * -------------------------------------------------------------------------------------- */
 
 static void
 judge_limited (const Stage *stage, Outcome *outcome)
@@ -242,7 +244,8 @@ number_of (const Stage *stage, const char *parameter, gint64 otherwise)
   return strcmp (extreme_now.extreme->parameter, parameter) == 0 ? stage->value : otherwise;
 }
 
-/* As retry.h says of each policy; the numbers that are not at an end are those of extreme_headers. */
+/* As retry.h says of each policy; the numbers that are not at an end are those of
+ * extreme_headers. */
 static gboolean
 must_allow (const Stage *stage, gint64 count, gint64 elapsed_ms)
 {

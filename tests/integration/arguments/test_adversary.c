@@ -1,8 +1,8 @@
-/* Programmer errors: every public function with every argument invalid in turn, and with objects that
- * are not started, ended, closed, or of the parent process.
+/* Programmer errors: every public function with every argument invalid in turn, and with objects
+ * that are not started, ended, closed, or of the parent process.
  *
- * A misuse logs one critical message, returns the null value and does nothing; an invalid argument is
- * an error. attack_headers writes the calls, attack.c judges them.
+ * A misuse logs one critical message, returns the null value and does nothing; an invalid argument
+ * is an error. attack_headers writes the calls, attack.c judges them.
  */
 #include "attack.h"
 
@@ -82,7 +82,8 @@ TEST (test_objects_of_the_parent_process)
   attack_state (fixture, STATE_FORKED);
 }
 
-/* --- calls of a thread that is cancelled -------------------------------------------------------- */
+/* --- calls of a thread that is cancelled
+ * -------------------------------------------------------- */
 
 typedef struct
 {
@@ -130,7 +131,8 @@ TEST (test_calls_of_a_cancelled_thread)
   assert_int_equal (attack_n_failures, 0);
 }
 
-/* --- objects of another kind, all of which are refused ------------------------------------------ */
+/* --- objects of another kind, all of which are refused
+ * ------------------------------------------ */
 
 TEST (test_objects_of_another_kind)
 {
@@ -206,7 +208,8 @@ TEST (test_passing_objects_as_another_kind)
   attack_world_free (world);
 }
 
-/* --- inside a driver ---------------------------------------------------------------------------- */
+/* --- inside a driver
+ * ---------------------------------------------------------------------------- */
 
 typedef struct
 {

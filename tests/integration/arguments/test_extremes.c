@@ -1,5 +1,6 @@
-/* Every number of the API at the ends of its type and around the documented limits, everything else valid: an error, or what
- * the documentation says. extreme_headers writes the calls; UndefinedBehaviorSanitizer sees what overflows. */
+/* Every number of the API at the ends of its type and around the documented limits, everything else
+ * valid: an error, or what the documentation says. extreme_headers writes the calls;
+ * UndefinedBehaviorSanitizer sees what overflows. */
 #include "extremes.h"
 #include "integration/crashes.h"
 
@@ -12,7 +13,8 @@
 #define PATIENCE_MS 10
 #define HASTY_MS    200
 
-/* --- values ------------------------------------------------------------------------------------- */
+/* --- values
+ * ------------------------------------------------------------------------------------- */
 
 static void
 add (GArray *values, gint64 first, gint64 last, gint64 value)
@@ -56,7 +58,8 @@ values_of (const Extreme *extreme)
   return values;
 }
 
-/* --- judging ------------------------------------------------------------------------------------ */
+/* --- judging
+ * ------------------------------------------------------------------------------------ */
 
 static GLogWriterOutput
 count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
@@ -71,7 +74,8 @@ count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
              : G_LOG_WRITER_HANDLED;
 }
 
-/* --- calls -------------------------------------------------------------------------------------- */
+/* --- calls
+ * -------------------------------------------------------------------------------------- */
 
 static void
 outcome_clear (Outcome *outcome)
@@ -166,7 +170,8 @@ TEST (test_numbers)
   finish (scene);
 }
 
-/* --- timeouts ----------------------------------------------------------------------------------- */
+/* --- timeouts
+ * ----------------------------------------------------------------------------------- */
 
 static gboolean
 is_too_late (const Outcome *outcome)
@@ -240,7 +245,8 @@ TEST (test_timeouts)
   finish (scene);
 }
 
-/* --- numbers of a node request, which exists only while a driver runs ---------------------------- */
+/* --- numbers of a node request, which exists only while a driver runs
+ * ---------------------------- */
 
 typedef struct
 {
@@ -295,7 +301,8 @@ TEST (test_node_requests)
   finish (scene);
 }
 
-/* --- numbers that are no parameters -------------------------------------------------------------- */
+/* --- numbers that are no parameters
+ * -------------------------------------------------------------- */
 
 TEST (test_ports)
 {

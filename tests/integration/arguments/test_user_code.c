@@ -1,8 +1,9 @@
 /* Where the functions of a program run: never on a thread that the holds of its client depend on.
  *
- * user_code_headers finds every parameter that is a function. Each world registers all of them with one client, has each of
- * them called, and ends the registrations in one way. Threads are told apart by their names, as /proc shows them. In other
- * worlds one function blocks for one and a half session timeouts, and a hold of the client has to survive that. */
+ * user_code_headers finds every parameter that is a function. Each world registers all of them with
+ * one client, has each of them called, and ends the registrations in one way. Threads are told
+ * apart by their names, as /proc shows them. In other worlds one function blocks for one and a half
+ * session timeouts, and a hold of the client has to survive that. */
 #include "user_code.h"
 
 #include "integration/fixture.h"

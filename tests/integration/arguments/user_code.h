@@ -1,5 +1,5 @@
-/* Between the registrations that user_code_headers writes and the test that makes them and judges where the functions
- * of a program run. */
+/* Between the registrations that user_code_headers writes and the test that makes them and judges
+ * where the functions of a program run. */
 #ifndef CURATOR_TEST_USER_CODE_H
 #define CURATOR_TEST_USER_CODE_H
 

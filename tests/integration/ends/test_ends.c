@@ -1,5 +1,6 @@
-/* Ends of clients and threads at awkward moments: callbacks that close clients, and callbacks that wait
- * for the thread that closes, user functions that end their thread; and all of it at random. Nothing hangs longer than the headers promise. */
+/* Ends of clients and threads at awkward moments: callbacks that close clients, and callbacks that
+ * wait for the thread that closes, user functions that end their thread; and all of it at random.
+ * Nothing hangs longer than the headers promise. */
 #include "integration/taking.h"
 #include "support/metronome.h"
 
@@ -8,13 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The longest that close may take, as client.h says, and how soon it returns where no callback blocks. */
+/* The longest that close may take, as client.h says, and how soon it returns where no callback
+ * blocks. */
 #define CLOSE_MS       10000
 #define QUICK_CLOSE_MS 6000
 /* For a machine that is busy. */
 #define SLACK_MS 4000
 
-/* --- callbacks that close ----------------------------------------------------------------------- */
+/* --- callbacks that close
+ * ----------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -104,7 +107,8 @@ TEST (test_callbacks_close_each_other)
   close_each_other (fixture, FALSE, FALSE);
 }
 
-/* --- a callback that waits for the thread that closes ------------------------------------------- */
+/* --- a callback that waits for the thread that closes
+ * ------------------------------------------- */
 
 typedef struct
 {
@@ -144,7 +148,8 @@ TEST (test_callback_wants_a_mutex_of_the_closer)
   curator_client_unref (client);
 }
 
-/* --- threads that end in the user's functions --------------------------------------------------- */
+/* --- threads that end in the user's functions
+ * --------------------------------------------------- */
 
 typedef struct
 {
@@ -242,7 +247,8 @@ TEST (test_callback_ends_its_thread)
   assert_counter (&states.destroyed, 2, LONG_MS);
 }
 
-/* --- a thread that is cancelled ----------------------------------------------------------------- */
+/* --- a thread that is cancelled
+ * ----------------------------------------------------------------- */
 
 typedef struct
 {
@@ -410,7 +416,8 @@ TEST (test_whole_life_of_a_cancelled_thread)
   assert_ptr_equal (result, PTHREAD_CANCELED);
 }
 
-/* --- all of it at random ------------------------------------------------------------------------ */
+/* --- all of it at random
+ * ------------------------------------------------------------------------ */
 
 #define N_CLIENTS 3
 #define N_LOCKS   8

@@ -1,6 +1,7 @@
-/* The ends of libzookeeper's handles: each cause of an end, and each moment at which a program may close the client,
- * with handles of ours and of the program's, many at a time. CURATOR_ENDS=n runs n of them; scripts/zookeeper-asan
- * runs many with a libzookeeper in which AddressSanitizer sees each access to a freed handle. */
+/* The ends of libzookeeper's handles: each cause of an end, and each moment at which a program may
+ * close the client, with handles of ours and of the program's, many at a time. CURATOR_ENDS=n runs
+ * n of them; scripts/zookeeper-asan runs many with a libzookeeper in which AddressSanitizer sees
+ * each access to a freed handle. */
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "integration/fixture.h"

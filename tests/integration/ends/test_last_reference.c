@@ -1,6 +1,6 @@
-/* When a call that waits has returned, the library keeps no reference to the objects of the call: the program's unref
- * is the last, and closes the client before it returns. The thread that wakes the caller goes on only when the caller
- * has looked. */
+/* When a call that waits has returned, the library keeps no reference to the objects of the call:
+ * the program's unref is the last, and closes the client before it returns. The thread that wakes
+ * the caller goes on only when the caller has looked. */
 #include "core/client-record.h"
 #include "integration/taking.h"
 

@@ -1,4 +1,5 @@
-/* Releases that the server cannot confirm, or refuses: ownership still ends, the node is deleted later. */
+/* Releases that the server cannot confirm, or refuses: ownership still ends, the node is deleted
+ * later. */
 #include "integration/fixture.h"
 #include "support/metronome.h"
 
@@ -119,8 +120,8 @@ was_told (gpointer told)
   return g_atomic_int_get ((int *) told) != 0;
 }
 
-/* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again for a
- * lease that is over. */
+/* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again
+ * for a lease that is over. */
 static void
 release_lease_async (Fixture *fixture, CuratorLock *lock, const char *path)
 {
@@ -161,8 +162,8 @@ TEST (test_leases_are_released_asynchronously)
   assert_no_residue (fixture, "/release/lease", 3000);
 }
 
-/* The server says nothing: the callback says so after the connection timeout, and the node is gone once
- * the server goes on. */
+/* The server says nothing: the callback says so after the connection timeout, and the node is gone
+ * once the server goes on. */
 TEST (test_lease_release_is_pending)
 {
   static int told; /* a failed test is over before it is told */
@@ -230,7 +231,8 @@ TEST (test_p28_pending_until_the_session_ends)
   assert_released (lock);
 }
 
-/* --- without a permission for a while ----------------------------------------------------------- */
+/* --- without a permission for a while
+ * ----------------------------------------------------------- */
 
 static void
 permit (Fixture *fixture, const char *path, int permissions)
@@ -256,8 +258,8 @@ TEST (test_deleted_when_permitted_again)
   assert_int_equal (curator_client_get_session_id (client), session);
 }
 
-/* Servers differ in whether somebody who may not read a node is told whose it is. Where nobody is, it stays
- * until it may be read again. */
+/* Servers differ in whether somebody who may not read a node is told whose it is. Where nobody is,
+ * it stays until it may be read again. */
 TEST (test_fixed_node_that_cannot_be_read)
 {
   struct Stat stat;
@@ -303,7 +305,8 @@ TEST (test_found_when_permitted_again)
   assert_children (fixture, "/release/found", 0, LONG_MS);
 }
 
-/* --- a node of another owner in the place of ours ------------------------------------------------- */
+/* --- a node of another owner in the place of ours
+ * ------------------------------------------------- */
 
 /* By now the client has dealt with what it had to delete: it sends that first. */
 static void

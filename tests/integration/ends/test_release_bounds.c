@@ -1,5 +1,5 @@
-/* How long releases wait for a server that has stopped: as long as their caller said, or until it is
- * cancelled. The hold has ended by then, and the node is deleted when the server goes on. */
+/* How long releases wait for a server that has stopped: as long as their caller said, or until it
+ * is cancelled. The hold has ended by then, and the node is deleted when the server goes on. */
 #include "integration/fixture.h"
 #include "support/metronome.h"
 

@@ -1,6 +1,7 @@
-/* A fork at any moment of a client's connections: no child begins while a thread of its parent looks a name up, in which
- * the C library has locks of which fork () knows nothing. Who looks up (this library or libzookeeper's own thread) and when
- * (the first attempt, after a failure, while a server refuses) varies; the observer is the C library's own function. */
+/* A fork at any moment of a client's connections: no child begins while a thread of its parent
+ * looks a name up, in which the C library has locks of which fork () knows nothing. Who looks up
+ * (this library or libzookeeper's own thread) and when (the first attempt, after a failure, while a
+ * server refuses) varies; the observer is the C library's own function. */
 #include "integration/fixture.h"
 
 #include <dlfcn.h>

@@ -1,9 +1,10 @@
-/* At any moment in the lives of one to eight busy clients the process forks. The child calls every public
- * function on what it has inherited, and then lives a life of its own: a client by name or by number,
- * an acquire, a release, a close. It neither hangs nor takes longer than a fresh process.
+/* At any moment in the lives of one to eight busy clients the process forks. The child calls every
+ * public function on what it has inherited, and then lives a life of its own: a client by name or
+ * by number, an acquire, a release, a close. It neither hangs nor takes longer than a fresh
+ * process.
  *
- * A fresh process is this program, executed anew. It takes turns with the children, so that both meet the
- * same load. CURATOR_FORK_CHILDREN: how many children.
+ * A fresh process is this program, executed anew. It takes turns with the children, so that both
+ * meet the same load. CURATOR_FORK_CHILDREN: how many children.
  */
 #include "attack.h"
 #include "support/process.h"
@@ -25,7 +26,8 @@
 #define ALLOWED_MS     500 /* more than the slowest fresh process */
 #define FROM_CALLBACK  5   /* every so many children are forked by a callback */
 
-/* --- names -------------------------------------------------------------------------------------- */
+/* --- names
+ * -------------------------------------------------------------------------------------- */
 
 #define NAME "localhost"
 
@@ -60,7 +62,8 @@ set_server (const char *address)
   inet_pton (AF_INET, parts[0], &server_ip);
 }
 
-/* --- a life ------------------------------------------------------------------------------------- */
+/* --- a life
+ * ------------------------------------------------------------------------------------- */
 
 typedef enum
 {
@@ -120,7 +123,8 @@ show_steps (void)
     }
 }
 
-/* --- the busy ones ------------------------------------------------------------------------------ */
+/* --- the busy ones
+ * ------------------------------------------------------------------------------ */
 
 typedef struct
 {
@@ -210,7 +214,8 @@ busy_stop (Busy *busy)
     pthread_join (busy->threads[i], NULL);
 }
 
-/* --- processes ---------------------------------------------------------------------------------- */
+/* --- processes
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -304,7 +309,8 @@ wait_for (pid_t pid, gint64 since_ms, int *status)
   return -1;
 }
 
-/* --- the test ----------------------------------------------------------------------------------- */
+/* --- the test
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct
 {

@@ -1,4 +1,5 @@
-/* Curator's own tests of its leader latch, by their names: TestLeaderLatch, TestLeaderLatchCluster. */
+/* Curator's own tests of its leader latch, by their names: TestLeaderLatch,
+ * TestLeaderLatchCluster. */
 #include "integration/leaders/latches.h"
 
 #include <string.h>
@@ -181,7 +182,8 @@ TEST (test_proper_close_without_connection_established)
   latch_assert_heard (latch, "");
 }
 
-/* testResetRace: a latch whose creation is unanswered loses its connection; it ends with one node. */
+/* testResetRace: a latch whose creation is unanswered loses its connection; it ends with one
+ * node. */
 TEST (test_reset_race)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));

@@ -90,8 +90,8 @@ TEST (test_leader_node_delete_on_interrupt)
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
-/* testInterruptLeadership, testInterruptLeadershipWithRequeue: interrupted when it leads and when it
- * does not; each leadership has a token of its own. */
+/* testInterruptLeadership, testInterruptLeadershipWithRequeue: interrupted when it leads and when
+ * it does not; each leadership has a token of its own. */
 TEST (test_interrupt_leadership)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));

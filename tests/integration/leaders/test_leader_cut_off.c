@@ -1,5 +1,5 @@
-/* A leader that is cut off: its cancellable is cancelled, and it no longer says that it leads, before
- * the next candidate leads. */
+/* A leader that is cut off: its cancellable is cancelled, and it no longer says that it leads,
+ * before the next candidate leads. */
 #include "latches.h"
 #include "leading.h"
 

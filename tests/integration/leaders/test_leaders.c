@@ -260,8 +260,8 @@ TEST (test_end_from_inside)
     }
 }
 
-/* The last reference is dropped while another candidate leads, and then while the function runs: it is
- * cancelled, and all is freed. */
+/* The last reference is dropped while another candidate leads, and then while the function runs: it
+ * is cancelled, and all is freed. */
 TEST (test_unref_while_leading)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -416,7 +416,8 @@ TEST (test_await_on_a_forbidden_path)
   latch_assert_leads (latch);
 }
 
-/* The pauses between leaderships that end at once: none, then 10 ms, and each twice the one before. */
+/* The pauses between leaderships that end at once: none, then 10 ms, and each twice the one
+ * before. */
 TEST (test_pauses_of_a_function_that_returns_at_once)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));

@@ -203,7 +203,8 @@ TEST (test_shared_count)
     }
 }
 
-/* Streams that are broken or too large: as they are for payloads, refused for counts and no request. */
+/* Streams that are broken or too large: as they are for payloads, refused for counts and no
+ * request. */
 TEST (test_broken)
 {
   g_autoptr (GError) error = NULL;
@@ -245,8 +246,8 @@ TEST (test_broken)
   taking_give_back (held);
 }
 
-/* GLib creates its classes of converters at their first use, under locks that ThreadSanitizer does not
- * see. Before the first thread, that is no race. */
+/* GLib creates its classes of converters at their first use, under locks that ThreadSanitizer does
+ * not see. Before the first thread, that is no race. */
 static int
 start (void **state)
 {

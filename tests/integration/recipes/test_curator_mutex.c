@@ -1,6 +1,6 @@
 /* Curator's own tests of InterProcessMutex, by their names: TestInterProcessMutexBase and
- * TestInterProcessMutex. integration/ported.md lists all of Curator's tests, also those that are not
- * ported. */
+ * TestInterProcessMutex. integration/ported.md lists all of Curator's tests, also those that are
+ * not ported. */
 #include "integration/fixture.h"
 #include "support/held_lease.h"
 

@@ -86,7 +86,8 @@ TEST (test_persistent_nodes)
   curator_client_close (client);
 }
 
-/* The answer to the create is lost, and then the caller gives up: one node or none, also of a name without a GUID. */
+/* The answer to the create is lost, and then the caller gives up: one node or none, also of a name
+ * without a GUID. */
 TEST (test_numbered_nodes_of_unknown_outcome)
 {
   static const Plan plans[] = {
@@ -290,8 +291,8 @@ TEST (test_name_without_its_number)
   assert_no_residue (fixture, "/driver/number", SETTLE_MS);
 }
 
-/* The reply to the create is lost. A persistent node is found by a GUID in its data; data that is not
- * unique must not be taken for proof, or two clients would hold one node. */
+/* The reply to the create is lost. A persistent node is found by a GUID in its data; data that is
+ * not unique must not be taken for proof, or two clients would hold one node. */
 TEST (test_equal_nodes_of_unknown_outcome)
 {
   Plan plan = { .mode = CURATOR_CREATE_PERSISTENT, .name = "one" };

@@ -1,5 +1,6 @@
-/* Every kind of lock under the same faults: waiters that give up, sessions that end, answers that are lost, nodes
- * that others delete or create. Connections that are cut at each frame: test_frames. */
+/* Every kind of lock under the same faults: waiters that give up, sessions that end, answers that
+ * are lost, nodes that others delete or create. Connections that are cut at each frame:
+ * test_frames. */
 #include "integration/taking.h"
 
 #include <poll.h>
@@ -179,7 +180,8 @@ assert_owned (const Case *it, CuratorClient *client, Taking *taking)
     }
 }
 
-/* --- waiters that give up, and clients that close -------------------------------------------------- */
+/* --- waiters that give up, and clients that close
+ * -------------------------------------------------- */
 
 static void
 assert_ends (Taking *taking, GQuark domain, int code)
@@ -257,7 +259,8 @@ close_client (Case *it)
 
 KIND_TEST (test_p35_close_wakes_and_frees, close_client)
 
-/* --- sessions that end, servers that restart ------------------------------------------------------ */
+/* --- sessions that end, servers that restart
+ * ------------------------------------------------------ */
 
 static gboolean
 one_has_returned (gpointer data)
@@ -351,7 +354,8 @@ TEST (test_server_restarts)
   curator_client_close (client);
 }
 
-/* --- requests that are lost, nodes of others ------------------------------------------------------- */
+/* --- requests that are lost, nodes of others
+ * ------------------------------------------------------- */
 
 typedef enum
 {
@@ -443,8 +447,8 @@ delete_node (Case *it)
 
 KIND_TEST (test_p24_node_deleted_by_another, delete_node)
 
-/* Foreign children are no contenders: they neither block nor crash, and they stay. Control characters and invalid
- * UTF-8 cannot be tried: servers refuse them. */
+/* Foreign children are no contenders: they neither block nor crash, and they stay. Control
+ * characters and invalid UTF-8 cannot be tried: servers refuse them. */
 static void
 add_foreign_children (Case *it)
 {

@@ -26,7 +26,8 @@ TEST (test_nodes_of_other_clients)
     }
 }
 
-/* A lock of each kind, and where its queue is. The numbers are those of nodes that the server counts. */
+/* A lock of each kind, and where its queue is. The numbers are those of nodes that the server
+ * counts. */
 typedef struct
 {
   const char *queue; /* below the lock's path */
@@ -38,7 +39,8 @@ static const Numbered numbered[] = { { "", "lock-", mutex_new },
                                      { "", "__WRIT__", writer_new },
                                      { "/locks", "lock-", semaphore_mutex_new } };
 
-/* Where a node of that number is, which anybody can create, beside contenders of the next numbers. */
+/* Where a node of that number is, which anybody can create, beside contenders of the next
+ * numbers. */
 typedef enum
 {
   AHEAD, /* of all */
@@ -54,7 +56,8 @@ static const struct
                { "0000000002", TIED },   { "0000000009", BEHIND }, { "2147418112", BEHIND },
                { "2147483647", BEHIND } };
 
-/* Another node has the number of the contender: its message says so, and speaks of no end of a counter. */
+/* Another node has the number of the contender: its message says so, and speaks of no end of a
+ * counter. */
 static void
 assert_is_tied (Contender *contender, const char *twin)
 {
@@ -67,8 +70,8 @@ assert_is_tied (Contender *contender, const char *twin)
   assert_curator_error (&contender->error, CURATOR_ERROR_SEQUENCE_EXHAUSTED);
 }
 
-/* The path's first node has the number 0 and is gone, the forged one is the second: the contenders of the
- * test get 2 and more. */
+/* The path's first node has the number 0 and is gone, the forged one is the second: the contenders
+ * of the test get 2 and more. */
 static void
 beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint i, int mode)
 {
@@ -107,8 +110,8 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
     assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);
 }
 
-/* A number that the counter of the path did not give takes no lock from anybody, and is not taken for
- * the counter's end. */
+/* A number that the counter of the path did not give takes no lock from anybody, and is not taken
+ * for the counter's end. */
 TEST (test_p7_forged_numbers)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));

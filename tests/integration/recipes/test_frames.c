@@ -5,8 +5,8 @@
  *
  * Several sweeps run side by side, each with a proxy, a peer and an observer of its own.
  *
- * With IS_SECURED the client logs in with DIGEST-MD5, so that all its frames pass the secure channel, and
- * each connection has frames of SASL that can be broken as well.
+ * With IS_SECURED the client logs in with DIGEST-MD5, so that all its frames pass the secure
+ * channel, and each connection has frames of SASL that can be broken as well.
  */
 #include "frames.h"
 

@@ -19,7 +19,8 @@
 
 static gint n_shortened; /* atomic */
 
-/* --- waiting for a loss ------------------------------------------------------------------------- */
+/* --- waiting for a loss
+ * ------------------------------------------------------------------------- */
 
 /* When the lease was seen to be over. */
 typedef struct
@@ -57,7 +58,8 @@ loss_finish (Loss *loss)
   return lost_ms;
 }
 
-/* --- the session timeout changes ---------------------------------------------------------------- */
+/* --- the session timeout changes
+ * ---------------------------------------------------------------- */
 
 static void
 restart_with (ZkServer *server, const char *bounds)
@@ -147,8 +149,8 @@ TEST (test_timeout_is_shortened)
   zk_server_stop (server);
 }
 
-/* One connect request reaches the server, which grants three quarters; the reply is lost, and the client is cut off for
- * good. */
+/* One connect request reaches the server, which grants three quarters; the reply is lost, and the
+ * client is cut off for good. */
 static void
 shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
 {
@@ -214,7 +216,8 @@ TEST (test_timeout_is_lengthened)
   zk_server_stop (server);
 }
 
-/* --- the node is another one -------------------------------------------------------------------- */
+/* --- the node is another one
+ * -------------------------------------------------------------------- */
 
 #define FIXED     "/model/fixed"
 #define N_MOMENTS 12
@@ -297,7 +300,8 @@ TEST (test_node_is_replaced_under_a_waiter)
   curator_client_close (client);
 }
 
-/* --- the connection states ---------------------------------------------------------------------- */
+/* --- the connection states
+ * ---------------------------------------------------------------------- */
 
 #define CUT_OFF_HOLD_MS 21000 /* how long a hold lasts after the newest proof */
 
@@ -338,7 +342,8 @@ TEST (test_without_holds_nothing_is_lost)
   cut_off (fixture, FALSE, "CONNECTED SUSPENDED RECONNECTED");
 }
 
-/* --- a node that cannot be read ----------------------------------------------------------------- */
+/* --- a node that cannot be read
+ * ----------------------------------------------------------------- */
 
 static void
 count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
@@ -388,7 +393,8 @@ TEST (test_the_only_node_cannot_be_read)
   hold_unreadable (fixture, 0);
 }
 
-/* --- heartbeats that are sent more often than they are answered --------------------------------- */
+/* --- heartbeats that are sent more often than they are answered
+ * --------------------------------- */
 
 TEST (test_heartbeat_shorter_than_the_round_trip)
 {
@@ -412,7 +418,8 @@ TEST (test_heartbeat_shorter_than_the_round_trip)
   curator_client_close (client);
 }
 
-/* --- a process that was stopped ----------------------------------------------------------------- */
+/* --- a process that was stopped
+ * ----------------------------------------------------------------- */
 
 /* Stops this process for that long, a moment from now. */
 static void

@@ -1,5 +1,5 @@
-/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read. Questions
- * about one lock that nobody waits for. */
+/* Every lock of a tree, inspected again and again: what has changed is seen, and only that is read.
+ * Questions about one lock that nobody waits for. */
 #include "integration/fixture.h"
 
 #include <string.h>
@@ -95,7 +95,8 @@ TEST (one_request_for_each_path)
   curator_client_close (client);
 }
 
-/* Looks until one costs a request or two: pings and confirmations of watches may come in between. */
+/* Looks until one costs a request or two: pings and confirmations of watches may come in
+ * between. */
 static GPtrArray *
 look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
 {
@@ -208,7 +209,8 @@ TEST (quiet_paths_are_watched)
   curator_client_close (other);
 }
 
-/* A look that watches stand for still notices that there is no server, and what changed meanwhile. */
+/* A look that watches stand for still notices that there is no server, and what changed
+ * meanwhile. */
 TEST (a_server_restarts)
 {
   g_autoptr (CuratorClient) client = connect_slowly (fixture);

@@ -1,5 +1,5 @@
-/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant. CURATOR_TEST_RUNS
- * times, once by default. */
+/* A hold with a maximum ends although its holder hangs: LOST first, and then the next grant.
+ * CURATOR_TEST_RUNS times, once by default. */
 #include "integration/fixture.h"
 
 #include <stdlib.h>

@@ -163,8 +163,8 @@ TEST (test_multi_client_different_seed)
   assert_int_equal (curator_shared_count_get (second), 10);
 }
 
-/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher: the
- * value is reported once after an outage, whether or not it changed meanwhile. */
+/* testDisconnectEventOnWatcherDoesNotRetry, testDisconnectReconnectEventDoesNotFireValueWatcher:
+ * the value is reported once after an outage, whether or not it changed meanwhile. */
 TEST (test_disconnect)
 {
   Seen seen = { 0 };
@@ -313,7 +313,8 @@ write_payload (Fixture *fixture, const char *path, const char *payload)
     wait_ms (1);
 }
 
-/* Each write is read: the first that brings no count is warned of, and so is the next one after a count. */
+/* Each write is read: the first that brings no count is warned of, and so is the next one after a
+ * count. */
 TEST (test_payload_becomes_unusable)
 {
   static const char *const counts[] = { "\1\1\1\1", "\2\2\2\2" };

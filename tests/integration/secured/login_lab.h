@@ -1,6 +1,7 @@
 /* One connection of the channel (src/channel) with its true TLS and SASL, and a server of
- * login_server.h, both turned by the test: one thread. After each turn it is checked that nothing is
- * written outside of a buffer, and that libzookeeper sees no byte before the server has proven itself.
+ * login_server.h, both turned by the test: one thread. After each turn it is checked that nothing
+ * is written outside of a buffer, and that libzookeeper sees no byte before the server has proven
+ * itself.
  *
  * Link support/link_lab_job.c in front of the library: jobs are done at once.
  */

@@ -1,5 +1,5 @@
-/* The true server of a login, inside the test and without threads: GnuTLS, and the server side of Cyrus
- * SASL. It says what comes next; the test sends that, or something else. */
+/* The true server of a login, inside the test and without threads: GnuTLS, and the server side of
+ * Cyrus SASL. It says what comes next; the test sends that, or something else. */
 #ifndef CURATOR_TEST_LOGIN_SERVER_H
 #define CURATOR_TEST_LOGIN_SERVER_H
 

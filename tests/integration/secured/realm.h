@@ -1,4 +1,5 @@
-/* Shared by the tests of Kerberos: a realm with its KDC, and a server whose SASL asks for its tickets. */
+/* Shared by the tests of Kerberos: a realm with its KDC, and a server whose SASL asks for its
+ * tickets. */
 #ifndef CURATOR_TEST_REALM_H
 #define CURATOR_TEST_REALM_H
 
@@ -14,8 +15,8 @@ typedef struct
   RawZk *raw;
 } Realm;
 
-/* Group set-up and tear-down; *state becomes a Realm. Sets the environment of Kerberos: no thread may
- * run yet. */
+/* Group set-up and tear-down; *state becomes a Realm. Sets the environment of Kerberos: no thread
+ * may run yet. */
 int realm_start (void **state);
 int realm_stop (void **state);
 /* The same without a server. */

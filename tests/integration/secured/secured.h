@@ -1,4 +1,5 @@
-/* Shared by the tests of secured connections: a server with TLS and SASL, its certificates, clients. */
+/* Shared by the tests of secured connections: a server with TLS and SASL, its certificates,
+ * clients. */
 #ifndef CURATOR_TEST_SECURED_H
 #define CURATOR_TEST_SECURED_H
 

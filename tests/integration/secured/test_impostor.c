@@ -6,7 +6,8 @@
 #include "secured.h"
 #include "support/net.h"
 
-/* A login by GSSAPI has four answers: the ConnectResponse, two tokens of the server, an empty one. */
+/* A login by GSSAPI has four answers: the ConnectResponse, two tokens of the server, an empty
+ * one. */
 #define N_ANSWERS 4
 
 static CuratorClient *

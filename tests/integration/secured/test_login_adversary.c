@@ -1,6 +1,7 @@
-/* The network before a login, generated, with the true mechanisms: TLS by GnuTLS, DIGEST-MD5 and GSSAPI
- * by Cyrus SASL with a KDC. In every state of the connection the true server's next message and every
- * other one that it could send, changed in every way; see login_lab.h for what is checked.
+/* The network before a login, generated, with the true mechanisms: TLS by GnuTLS, DIGEST-MD5 and
+ * GSSAPI by Cyrus SASL with a KDC. In every state of the connection the true server's next message
+ * and every other one that it could send, changed in every way; see login_lab.h for what is
+ * checked.
  *
  * A sample by default; all of it with CURATOR_TEST_ADVERSARY=all.
  */
@@ -127,8 +128,8 @@ say (const Case *c, const guint8 *bytes, gsize n)
     }
 }
 
-/* All but what GnuTLS ignores: the type and the version in the head of a record, whose content is what the
- * keys protect, and records of the type 20, which are there for boxes in between. */
+/* All but what GnuTLS ignores: the type and the version in the head of a record, whose content is
+ * what the keys protect, and records of the type 20, which are there for boxes in between. */
 static gboolean
 is_true_flight (const guint8 *said, const GByteArray *truth)
 {
@@ -195,7 +196,8 @@ say_changed (const Case *c, GByteArray *message, const GByteArray *truth)
     login_server_end (login_lab.server);
 }
 
-/* The true server's messages up to this one, and the next one, which is not sent. NULL: there is none. */
+/* The true server's messages up to this one, and the next one, which is not sent. NULL: there is
+ * none. */
 static GByteArray *
 run_truth (LoginMechanism mechanism, guint n_true, guint n_kept, GByteArray **kept)
 {

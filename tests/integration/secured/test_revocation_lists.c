@@ -1,6 +1,6 @@
-/* Lists of revoked certificates, enumerated: who has signed them, when they are current, what they revoke,
- * one or two in a file, for a server and for its intermediate CA; when they are loaded, at a later
- * handshake, and when the file is replaced under a living client. The server is GnuTLS's.
+/* Lists of revoked certificates, enumerated: who has signed them, when they are current, what they
+ * revoke, one or two in a file, for a server and for its intermediate CA; when they are loaded, at
+ * a later handshake, and when the file is replaced under a living client. The server is GnuTLS's.
  *
  * The clock is the test's: time() is defined here.
  */
@@ -30,7 +30,8 @@ time (time_t *into)
   return now;
 }
 
-/* --- what is enumerated ------------------------------------------------------------------------- */
+/* --- what is enumerated
+ * ------------------------------------------------------------------------- */
 
 typedef enum
 {
@@ -136,7 +137,8 @@ make_pems (Subject *subject)
     }
 }
 
-/* --- what must be ------------------------------------------------------------------------------- */
+/* --- what must be
+ * ------------------------------------------------------------------------------- */
 
 static char *
 expected_objection (const Subject *subject, const List *lists, guint n)
@@ -177,7 +179,8 @@ fail_cell (const Subject *subject, const List *lists, guint n, const char *what,
             subject->is_of_server ? "server" : "intermediate", text->str, what, got);
 }
 
-/* --- a handshake -------------------------------------------------------------------------------- */
+/* --- a handshake
+ * -------------------------------------------------------------------------------- */
 
 static gnutls_session_t
 serve (int fd, gnutls_certificate_credentials_t shown)
@@ -251,7 +254,8 @@ check_handshake (const Subject *subject, const List *lists, guint n,
     fail_cell (subject, lists, n, text != NULL ? text : "must connect", why);
 }
 
-/* --- the cells ---------------------------------------------------------------------------------- */
+/* --- the cells
+ * ---------------------------------------------------------------------------------- */
 
 static void
 write_lists (const Subject *subject, const guint *which, guint n)
@@ -310,7 +314,8 @@ check_later (const Subject *subject, const List *lists, guint n, CuratorTlsCrede
   g_atomic_int_set (&clock_offset_s, 0);
 }
 
-/* Whatever replaces the file: what is good is used; otherwise the old lists judge, until they are old. */
+/* Whatever replaces the file: what is good is used; otherwise the old lists judge, until they are
+ * old. */
 static void
 check_replaced (const Subject *subject, CuratorTls *tls, gboolean old_revokes)
 {
@@ -444,7 +449,8 @@ TEST (test_every_list)
   assert_true (world.n_cells > 3000);
 }
 
-/* --- a living client ---------------------------------------------------------------------------- */
+/* --- a living client
+ * ---------------------------------------------------------------------------- */
 
 /* Its connection stays; the next one is made when there is a current list again. */
 TEST (test_a_list_grows_old)

@@ -1,5 +1,5 @@
-/* Connections with TLS and SASL to a real server: who is trusted, what is refused, how they fail over,
- * and what other processes on the machine can do. */
+/* Connections with TLS and SASL to a real server: who is trusted, what is refused, how they fail
+ * over, and what other processes on the machine can do. */
 #include "secured.h"
 #include "secured_login.h"
 
@@ -566,7 +566,8 @@ start_flood (const char *port, Flood kind)
   _exit (0);
 }
 
-/* Another user of the machine connects to the port as often as he can, while the session reconnects. */
+/* Another user of the machine connects to the port as often as he can, while the session
+ * reconnects. */
 TEST (test_flood_of_another_user)
 {
   g_autoptr (CuratorTls) tls = secured_tls (secured);

@@ -1,5 +1,5 @@
-/* An idle secured client: libzookeeper's own pings, whose dates the channel knows, take the place of
- * reads. The client logs in by SASL in clear text, so that the proxy can count its requests. */
+/* An idle secured client: libzookeeper's own pings, whose dates the channel knows, take the place
+ * of reads. The client logs in by SASL in clear text, so that the proxy can count its requests. */
 #define SUITE_FIXTURE Fixture *fixture
 #define SUITE_SETUP   NULL
 #include "secured.h"
@@ -10,8 +10,8 @@
 
 #define IDLE_SESSION_MS 9000
 
-/* Until so many pings have come. A read may come only if a busy machine delays a ping: pings are due every
- * T/3, reads T/2 after a ping, and every T/4 without dated pings. */
+/* Until so many pings have come. A read may come only if a busy machine delays a ping: pings are
+ * due every T/3, reads T/2 after a ping, and every T/4 without dated pings. */
 static void
 watch_requests (Proxy *proxy, int n_pings)
 {
@@ -62,7 +62,8 @@ TEST (test_idle)
   assert_true (idle.marks[(idle.n_marks - 1) % CURATOR_N_MARKS].sent_us > first_us);
   assert_true (idle.known_us < first_us);
   assert_int_equal (idle.proof_us, 0);
-  /* A lock's first transaction proves that the leader was told what the second ping told a server. */
+  /* A lock's first transaction proves that the leader was told what the second ping told a
+   * server. */
   g_autoptr (CuratorLock) lock = mutex_new (client, "/idle");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (evidence_of (client).known_us > first_us);

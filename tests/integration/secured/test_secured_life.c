@@ -1,5 +1,5 @@
-/* What a client with TLS and SASL leaves behind: no secret in memory or in the log, and nothing that
- * grows with each connect. */
+/* What a client with TLS and SASL leaves behind: no secret in memory or in the log, and nothing
+ * that grows with each connect. */
 #include "secured.h"
 
 #include "core/client-record.h"
@@ -16,8 +16,8 @@
 #define N_WARM_UP  20
 #define N_CONNECTS 100 /* CURATOR_TEST_CONNECTS: as many instead */
 #define CHUNK      (1 << 20)
-/* A fifth of it is for each handshake, until the server has granted less: a server on a busy machine that has
- * just started needs many seconds for its first ones. */
+/* A fifth of it is for each handshake, until the server has granted less: a server on a busy
+ * machine that has just started needs many seconds for its first ones. */
 #define PATIENT_SESSION_MS 120000
 /* The heap of a process breathes: buffers of libraries, caches of threads. */
 #define SLACK_BYTES (128 * 1024)
@@ -71,8 +71,8 @@ count_in_range (int memory, gsize from, gsize to, const void *needle, gsize leng
   return found;
 }
 
-/* How often the bytes occur in the writable memory of this process. The constants of the program are
- * not writable. A sanitizer's shadow memory is too large to be searched. */
+/* How often the bytes occur in the writable memory of this process. The constants of the program
+ * are not writable. A sanitizer's shadow memory is too large to be searched. */
 static guint
 count_bytes_in_memory (const void *needle, gsize length)
 {
@@ -179,8 +179,8 @@ TEST (test_no_secret_remains)
   g_mutex_unlock (&logged_mutex);
 }
 
-/* The password of the session lets anybody take its locks over. libzookeeper leaves it where its handle
- * was, and nothing can be done about that; TLS has buffers of its own. */
+/* The password of the session lets anybody take its locks over. libzookeeper leaves it where its
+ * handle was, and nothing can be done about that; TLS has buffers of its own. */
 TEST (test_no_session_password_remains)
 {
   g_autoptr (CuratorClient) client = secured_client (zk_server_address (secured->server), NULL);

@@ -1,5 +1,5 @@
-/* On a system whose policy allows TLS 1.3 only. GnuTLS reads the policy when the process starts: the
- * environment of the test names it. */
+/* On a system whose policy allows TLS 1.3 only. GnuTLS reads the policy when the process starts:
+ * the environment of the test names it. */
 #include "secured.h"
 
 #include "support/net.h"

@@ -1,5 +1,5 @@
-/* A program with very many descriptors: what a connection costs does not depend on them, ours are not
- * inherited by programs that are executed, and the program's stay as they are.
+/* A program with very many descriptors: what a connection costs does not depend on them, ours are
+ * not inherited by programs that are executed, and the program's stay as they are.
  *
  * The C library's calls that look at a descriptor are hidden behind ours, which count.
  */

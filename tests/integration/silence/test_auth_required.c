@@ -1,5 +1,5 @@
-/* Clients that a server does not serve, because they have not authenticated, or with what it does not know: whatever
- * they ask, they are told so, once, and do not come back. */
+/* Clients that a server does not serve, because they have not authenticated, or with what it does
+ * not know: whatever they ask, they are told so, once, and do not come back. */
 #include "integration/taking.h"
 
 #include "core/client-record.h"
@@ -213,7 +213,8 @@ TEST (test_every_first_question)
     }
 }
 
-/* --- credentials of a scheme that the server does not know ---------------------------------------------- */
+/* --- credentials of a scheme that the server does not know
+ * ---------------------------------------------- */
 
 /* Credentials of a scheme that the server does not know: the handle fails, and every call and
  * listener gets the error. */
@@ -250,8 +251,8 @@ call (gpointer data)
   return NULL;
 }
 
-/* The requests of every kind of call are under way when the server refuses. No call takes that for an
- * answer about a node, and none says that a lock is free. */
+/* The requests of every kind of call are under way when the server refuses. No call takes that for
+ * an answer about a node, and none says that a lock is free. */
 TEST (test_refused_under_way)
 {
   Caller callers[G_N_ELEMENTS (questions)] = { 0 };

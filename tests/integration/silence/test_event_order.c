@@ -1,5 +1,5 @@
-/* The events of a handle come one at a time and in their order, also that of a lost connection that libzookeeper
- * forgets because it gets another list of servers. */
+/* The events of a handle come one at a time and in their order, also that of a lost connection that
+ * libzookeeper forgets because it gets another list of servers. */
 #include "integration/fixture.h"
 #include "zk/zk_real.h"
 #include "zk/zk_servers.h"

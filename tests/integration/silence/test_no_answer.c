@@ -1,5 +1,5 @@
-/* Short deadlines over a slow connection, and what an abandoned acquire leaves for the next one. What is true when
- * somebody holds, or nobody answers: test_outage. */
+/* Short deadlines over a slow connection, and what an abandoned acquire leaves for the next one.
+ * What is true when somebody holds, or nobody answers: test_outage. */
 #include "integration/fixture.h"
 
 #include <string.h>
@@ -55,7 +55,8 @@ static const struct
   { "/litter/multi", multi_lock_new, multi_lock_new },
 };
 
-/* A short acquire is given up at every moment of its round trips; the single try after it succeeds. */
+/* A short acquire is given up at every moment of its round trips; the single try after it
+ * succeeds. */
 TEST (test_own_litter_is_no_contender)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));

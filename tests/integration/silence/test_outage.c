@@ -73,7 +73,8 @@ way_lease (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **err
   return lease != NULL;
 }
 
-/* Errors on their way to another thread. Not GLib's queue: ThreadSanitizer does not see its mutex. */
+/* Errors on their way to another thread. Not GLib's queue: ThreadSanitizer does not see its
+ * mutex. */
 typedef struct
 {
   pthread_mutex_t mutex;

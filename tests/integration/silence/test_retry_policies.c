@@ -1,4 +1,5 @@
-/* Retry policies of the user's: they may call the library, close the client, and return any sleep. */
+/* Retry policies of the user's: they may call the library, close the client, and return any
+ * sleep. */
 #include "integration/taking.h"
 
 #include <string.h>

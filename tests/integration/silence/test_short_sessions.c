@@ -1,5 +1,5 @@
-/* Whoever answers on a server's port grants no session, no timeout, or what nobody has asked for: the client
- * asks again, but not as fast as it can. */
+/* Whoever answers on a server's port grants no session, no timeout, or what nobody has asked for:
+ * the client asks again, but not as fast as it can. */
 #include "integration/fixture.h"
 #include "support/net.h"
 

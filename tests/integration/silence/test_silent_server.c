@@ -144,8 +144,8 @@ rounds_or (int usual)
   return wanted != NULL ? atoi (wanted) : usual;
 }
 
-/* Three silent attempts take 0.4 of the session timeout, and a hold has 0.5 or more of it: the rest, a tenth,
- * is what a busy machine may take. */
+/* Three silent attempts take 0.4 of the session timeout, and a hold has 0.5 or more of it: the
+ * rest, a tenth, is what a busy machine may take. */
 TEST (test_silence_30_s)
 {
   test_accepted_in_silence (fixture, 30000, rounds_or (2));
@@ -234,8 +234,9 @@ spin (void *data)
 
 /* A standalone server is away for 1.5 s, and the machine is busy.
  *
- * The session is long, since a server may need many seconds to start on such a machine. A connection
- * that is lost in between still has to be replaced in time: libzookeeper alone waits 2/3 of any session.
+ * The session is long, since a server may need many seconds to start on such a machine. A
+ * connection that is lost in between still has to be replaced in time: libzookeeper alone waits 2/3
+ * of any session.
  */
 TEST (test_restart_of_the_server)
 {

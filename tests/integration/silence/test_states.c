@@ -26,7 +26,8 @@ TEST (test_first_connection)
   curator_client_close (client);
 }
 
-/* --- what happens to a connection, what a listener hears, and what becomes of the session and a hold ---- */
+/* --- what happens to a connection, what a listener hears, and what becomes of the session and a
+ * hold ---- */
 
 static void
 cut_twice (Fixture *fixture, StateLog *log)
@@ -85,8 +86,9 @@ static const struct
   { "the server is away for long", stop_server_for_long, 1500, LOSES },
 };
 
-/* Also Curator's testKillSession, testReconnectWithoutExpiration, testSessionExpirationFromTimeout, testReconnect and
- * testReconnectAfterLoss: locks work again, and a hold is lost with its session only. */
+/* Also Curator's testKillSession, testReconnectWithoutExpiration, testSessionExpirationFromTimeout,
+ * testReconnect and testReconnectAfterLoss: locks work again, and a hold is lost with its session
+ * only. */
 TEST (test_fates_of_a_connection)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (fates); i++)

@@ -92,8 +92,8 @@ cost_of (Fixture *fixture, const char *path, int n)
   return cost;
 }
 
-/* A create, a delete that need not have been sent yet, and a share of the lists: with one list each, four times as many readers read
- * sixteen times as many names. */
+/* A create, a delete that need not have been sent yet, and a share of the lists: with one list
+ * each, four times as many readers read sixteen times as many names. */
 TEST (test_a_reader_costs_no_more_in_a_crowd)
 {
   const guint64 few = cost_of (fixture, "/few", FEW);

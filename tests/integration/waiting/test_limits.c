@@ -99,7 +99,8 @@ watches_are_back (gpointer data)
          >= crowd->wanted;
 }
 
-/* A third of the waiters is a semaphore's, which watches children. plant: what is in front of the waiter. */
+/* A third of the waiters is a semaphore's, which watches children. plant: what is in front of the
+ * waiter. */
 static Taking *
 start_waiter (Fixture *fixture, CuratorClient *client, int i, char **plant)
 {
@@ -119,8 +120,8 @@ start_waiter (Fixture *fixture, CuratorClient *client, int i, char **plant)
   return taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
 }
 
-/* This server takes less than the list of watches that libzookeeper sends at each reconnect. The session and the
- * places in the queues stay, also when it happens again. */
+/* This server takes less than the list of watches that libzookeeper sends at each reconnect. The
+ * session and the places in the queues stay, also when it happens again. */
 TEST (test_a_server_takes_less_than_the_list_of_watches)
 {
   static const char *const options[] = { "-Djute.maxbuffer=4096", NULL };

@@ -412,7 +412,8 @@ want_list (Party *party, int head)
     party_want (party, "watch");
 }
 
-/* The node before head has ended. Only the one right behind it is granted the lock, without a request. */
+/* The node before head has ended. Only the one right behind it is granted the lock, without a
+ * request. */
 static void
 want_end (Party *party, int head)
 {
@@ -427,8 +428,8 @@ want_end (Party *party, int head)
     want_list (party, head);
 }
 
-/* The holder releases and queues again. Between the event and the next grant there is no request; the
- * waiters behind that list or read off the critical path. */
+/* The holder releases and queues again. Between the event and the next grant there is no request;
+ * the waiters behind that list or read off the critical path. */
 static void
 hand_over (Scene *scene, int turn)
 {

@@ -1,5 +1,5 @@
-/* What sessions that wait cost a server: 50 sessions queue for one lock for two session timeouts, and each
- * transaction of theirs is counted.
+/* What sessions that wait cost a server: 50 sessions queue for one lock for two session timeouts,
+ * and each transaction of theirs is counted.
  *
  * WAITING_SESSION_MS sets the session timeout, WAITING_TIMEOUTS how many pass.
  */

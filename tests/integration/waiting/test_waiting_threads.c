@@ -1,10 +1,11 @@
 /* How many threads a client has, and how they wait.
  *
- * Where many threads wait, they do so by shared futexes: a wake-up by a private one walks through a part of
- * all threads of the process that wait by one. The first callers use private ones, which take less time.
+ * Where many threads wait, they do so by shared futexes: a wake-up by a private one walks through a
+ * part of all threads of the process that wait by one. The first callers use private ones, which
+ * take less time.
  *
- * Linux shows the system call in which a thread waits, with its arguments. The threads of libzookeeper
- * wait as it decides.
+ * Linux shows the system call in which a thread waits, with its arguments. The threads of
+ * libzookeeper wait as it decides.
  */
 #include "integration/fixture.h"
 
@@ -128,7 +129,8 @@ TEST (test_by_shared_futexes)
   assert_int_equal (n_turns, N_CALLERS);
 }
 
-/* --- their number ------------------------------------------------------------------------------- */
+/* --- their number
+ * ------------------------------------------------------------------------------- */
 
 static guint
 count_threads (void)
@@ -162,7 +164,8 @@ note_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
   g_atomic_pointer_set ((CuratorLease **) user_data, lease);
 }
 
-/* Four without functions of the program, two of them libzookeeper's; one more for each kind of function. */
+/* Four without functions of the program, two of them libzookeeper's; one more for each kind of
+ * function. */
 TEST (test_threads_of_a_client_at_rest)
 {
   const guint before = count_threads ();

@@ -148,7 +148,8 @@ queue_has (Cell *cell, const char *recipe, const char *path, int n)
          || raw_zk_wait_children (cell->raw, queue, n, LONG_MS);
 }
 
-/* The read node of a writer is created after those of the writers that wait, so its token is higher. */
+/* The read node of a writer is created after those of the writers that wait, so its token is
+ * higher. */
 static gboolean
 is_token_of_a_reader (const GArray *events, const CheckViolation *violation)
 {

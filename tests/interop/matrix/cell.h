@@ -44,7 +44,8 @@ char *cell_acl_creator (Cell *cell);
 char *cell_acl_group (Cell *cell);
 char *cell_acl_stranger (Cell *cell);
 
-/* Creates and acquires: mutex, semmutex, semaphore:N, read, write. The lease keeps what it needs. */
+/* Creates and acquires: mutex, semmutex, semaphore:N, read, write. The lease keeps what it
+ * needs. */
 CuratorLease *cell_take (CuratorClient *client, const char *recipe, const char *path,
                          gint64 timeout_ms, GError **error);
 /* The node below which the contenders of a recipe queue. */

@@ -1,4 +1,5 @@
-/* Locks whose nodes not everybody may read: two clients on one lock, and a third that may only look. */
+/* Locks whose nodes not everybody may read: two clients on one lock, and a third that may only
+ * look. */
 #include "cell.h"
 
 #include "support/waiting.h"

@@ -1,6 +1,7 @@
-/* Two candidates, the leader in Java and the next one in C, whose servers lose their quorum for longer than Java's session
- * timeout, and for less than C's. With CURATOR-696 the latch in Java finds the node of its dead session when the quorum is
- * back, and leads on it, also when the servers have deleted that node and the next one leads. */
+/* Two candidates, the leader in Java and the next one in C, whose servers lose their quorum for
+ * longer than Java's session timeout, and for less than C's. With CURATOR-696 the latch in Java
+ * finds the node of its dead session when the quorum is back, and leads on it, also when the
+ * servers have deleted that node and the next one leads. */
 #include "cell.h"
 
 #include "support/waiting.h"

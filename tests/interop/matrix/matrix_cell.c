@@ -7,8 +7,9 @@
  *   matrix_cell upgrade NEW-CLASS-PATH NEW-VERSION   three servers, replaced one by one under held locks
  *   matrix_cell hold SERVERS PATH                    acquires a lock of each kind below the path, for kill -9
  *
- * CURATOR: the version, as "5.9.0". The jars of the server and of the peer come from the environment:
- * CURATOR_TEST_ZOOKEEPER_CLASSPATH and CURATOR_TEST_PEER_CLASSPATH. Prints a line for each scenario:
+ * CURATOR: the version, as "5.9.0". The jars of the server and of the peer come from the
+ * environment: CURATOR_TEST_ZOOKEEPER_CLASSPATH and CURATOR_TEST_PEER_CLASSPATH. Prints a line for
+ * each scenario:
  *
  *   COLUMN SUBJECT good|known|failed TEXT
  */

@@ -66,8 +66,8 @@ take_key (GKeyFile *parsed, const char *name, RawOptions *defaults, const char *
   return TRUE;
 }
 
-/* The first line that no configuration has, or 0. Whoever names another file by mistake may have named a secret: the
- * line itself is not shown. */
+/* The first line that no configuration has, or 0. Whoever names another file by mistake may have
+ * named a secret: the line itself is not shown. */
 static guint
 foreign_line (const char *text)
 {
@@ -118,8 +118,8 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   return TRUE;
 }
 
-/* FALSE also if it is in a folder that is closed to us, such as the home of root in a container that
- * runs as somebody else. */
+/* FALSE also if it is in a folder that is closed to us, such as the home of root in a container
+ * that runs as somebody else. */
 static gboolean
 is_there (const char *file)
 {
@@ -127,8 +127,8 @@ is_there (const char *file)
   return stat (file, &info) == 0;
 }
 
-/* A file that nobody named may be missing. Whoever writes it decides which servers get our passwords and whom
- * we trust. */
+/* A file that nobody named may be missing. Whoever writes it decides which servers get our
+ * passwords and whom we trust. */
 static gboolean
 read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exit_code)
 {

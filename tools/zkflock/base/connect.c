@@ -14,7 +14,8 @@
 #define PROBE_TIMEOUT_MS 1000
 #define PROBE_WAIT_MS    4000
 #define PROBE_POLL_MS    10
-/* How late a probe may be that was started in time: the machine is busy, or the time to connect is short. */
+/* How late a probe may be that was started in time: the machine is busy, or the time to connect is
+ * short. */
 #define PROBE_LATE_MS   3000
 #define CONNECT_POLL_MS 100
 
@@ -170,8 +171,8 @@ check_chroot (CuratorClient *client, const Options *options, GError **error)
   return found != NULL;
 }
 
-/* Waits for the connection, but not where every server refuses TLS. *probe: becomes the one that was
- * started early enough to have its result at the end. */
+/* Waits for the connection, but not where every server refuses TLS. *probe: becomes the one that
+ * was started early enough to have its result at the end. */
 static gboolean
 wait_connected (const Options *options, CuratorClient *client, Probe **probe, GError **error)
 {

@@ -14,11 +14,11 @@ CuratorClient *connect_and_wait (const Options *options, int *exit_code);
 gboolean connect_has_failed (CuratorClient *client);
 /* FALSE while TLS or SASL may still turn out to be the cause of a missing connection. */
 gboolean connect_knows_cause (const Options *options, CuratorClient *client);
-/* No wait will help: every server has refused TLS, or has a certificate that was refused; or this machine is
- * short of something. probe may be NULL. */
+/* No wait will help: every server has refused TLS, or has a certificate that was refused; or this
+ * machine is short of something. probe may be NULL. */
 gboolean connect_is_refused (const Options *options, CuratorClient *client, Probe *probe);
-/* Prints that no server could be reached, and why; returns the exit code. Asks the client about TLS and
- * SASL, and the servers if probe is NULL. */
+/* Prints that no server could be reached, and why; returns the exit code. Asks the client about TLS
+ * and SASL, and the servers if probe is NULL. */
 int connect_report_failure (const Options *options, CuratorClient *client, Probe *probe);
 
 #endif

@@ -1,7 +1,7 @@
 /* Asks single servers questions outside any session: four-letter words and certificates.
  *
- * Where the client uses TLS a dial uses it too, with the same files, and says nothing to a server that
- * it cannot verify.
+ * Where the client uses TLS a dial uses it too, with the same files, and says nothing to a server
+ * that it cannot verify.
  */
 #include "base/dial.h"
 

@@ -16,7 +16,8 @@ typedef struct
 /* The servers of a connect string, each without "tls://" and the chroot. */
 char **dial_split_hosts (const char *hosts);
 
-/* NULL with error set if TLS is used and its files cannot be read. secure: NULL for TLS that verifies nobody. */
+/* NULL with error set if TLS is used and its files cannot be read. secure: NULL for TLS that
+ * verifies nobody. */
 Dial *dial_new (const Secure *secure, GError **error);
 gboolean dial_uses_tls (Dial *dial);
 void dial_free (Dial *dial);
@@ -28,7 +29,8 @@ char *dial_ask (Dial *dial, const char *address, const char *word, gint64 timeou
 /* The same with bytes for both. */
 GBytes *dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size,
                        gint64 timeout_ms, GError **error);
-/* The certificate that the server shows; certificate->refusal is to be freed. Fails as dial_ask(). */
+/* The certificate that the server shows; certificate->refusal is to be freed. Fails as
+ * dial_ask(). */
 gboolean dial_inspect (Dial *dial, const char *address, gint64 timeout_ms,
                        DialCertificate *certificate, GError **error);
 /* Whether the server speaks TLS, whatever its certificate is. FALSE without TLS in this build. */

@@ -1,5 +1,5 @@
-/* Writes JSON: characters that a terminal would obey, or that nobody sees, as \u. Text that is not UTF-8 is escaped
- * by curator_escape_name(). */
+/* Writes JSON: characters that a terminal would obey, or that nobody sees, as \u. Text that is not
+ * UTF-8 is escaped by curator_escape_name(). */
 #include "base/json.h"
 
 #include "base/message.h"

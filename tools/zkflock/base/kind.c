@@ -1,5 +1,5 @@
-/* The kinds of lock, which do not exclude each other, by the names of their nodes, and the counts of semaphores, by
- * what the nodes contain. Pure. */
+/* The kinds of lock, which do not exclude each other, by the names of their nodes, and the counts
+ * of semaphores, by what the nodes contain. Pure. */
 #include "base/kind.h"
 
 #include <string.h>

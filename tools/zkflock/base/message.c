@@ -117,8 +117,8 @@ text_of (const GLogField *fields, gsize n_fields)
   return "";
 }
 
-/* What zkflock says itself, with an exit code. About kinds it knows more (kinds.h): the library judges by
- * names, so it takes the empty folders of a semaphore for one that is in use. */
+/* What zkflock says itself, with an exit code. About kinds it knows more (kinds.h): the library
+ * judges by names, so it takes the empty folders of a semaphore for one that is in use. */
 static gboolean
 is_reported_otherwise (const char *text)
 {

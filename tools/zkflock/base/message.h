@@ -6,7 +6,8 @@
 /* Prints "zkflock: PATH: message" on one line, whatever the message holds. path may be NULL. */
 void print_error (const char *path, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* FALSE for what a terminal would obey, such as C1 and bidirectional controls, and for what nobody sees. */
+/* FALSE for what a terminal would obey, such as C1 and bidirectional controls, and for what nobody
+ * sees. */
 gboolean message_is_printable (gunichar c);
 
 /* From now on messages go to syslog, too. */

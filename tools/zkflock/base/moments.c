@@ -7,9 +7,10 @@
 #define DOUBT_SHARE    16
 #define BEAT_SHARE     6 /* the library's heartbeats */
 
-/* Shares of the session timeout: with a short one, a single late heartbeat must not end the command.
- * Below about 10 s TERM is due before the lease becomes SUSPECT, so doubt begins by the time that is left:
- * before TERM, and no earlier than halfway between a heartbeat that is due and TERM. */
+/* Shares of the session timeout: with a short one, a single late heartbeat must not end the
+ * command. Below about 10 s TERM is due before the lease becomes SUSPECT, so doubt begins by the
+ * time that is left: before TERM, and no earlier than halfway between a heartbeat that is due and
+ * TERM. */
 Moments
 moments_of (gint64 session_timeout_ms, gint64 kill_after_ms, gint64 most_left_ms)
 {

@@ -50,7 +50,8 @@ has_memory (void)
   return TRUE;
 }
 
-/* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside for each. */
+/* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside for
+ * each. */
 static void
 set_sizes (void)
 {

@@ -66,15 +66,15 @@ gboolean options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
 gboolean options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb);
 void options_clear_raw (RawOptions *raw);
 
-/* Fills in what the files set: $ZKFLOCK_CONFIG alone if it is set, else $XDG_CONFIG_HOME/zkflock.conf
- * and, for what that leaves open, /etc/zkflock.conf. FALSE with *exit_code after printing why a file
- * cannot be used. */
+/* Fills in what the files set: $ZKFLOCK_CONFIG alone if it is set, else
+ * $XDG_CONFIG_HOME/zkflock.conf and, for what that leaves open, /etc/zkflock.conf. FALSE with
+ * *exit_code after printing why a file cannot be used. */
 gboolean config_read (RawOptions *defaults, int *exit_code);
 
 /* The verb that word was meant to be, or NULL. verbs ends with NULL. */
 const char *hint_verb (const char *word, const char *const *verbs);
-/* The long name that word ("--nonblok", or "--lable=x") was meant to be, without its hyphens, or NULL. rows ends
- * with a row without a name. */
+/* The long name that word ("--nonblok", or "--lable=x") was meant to be, without its hyphens, or
+ * NULL. rows ends with a row without a name. */
 const char *hint_option (const char *word, const OptionRow *rows);
 
 gboolean option_parse_seconds (const char *text, gint64 *ms);

@@ -11,8 +11,8 @@ void print_verbose (const Options *options, const char *format, ...) G_GNUC_PRIN
 void outcome_start_clock (void);
 gint64 outcome_elapsed_ms (void);
 
-/* Prints what could not be done, what this machine is short of and the limit, by an errno; returns the exit
- * code. */
+/* Prints what could not be done, what this machine is short of and the limit, by an errno; returns
+ * the exit code. */
 int report_shortage (const char *path, const char *what, int error);
 /* Whether the error only says that no server has answered in time. */
 gboolean is_no_answer (const GError *error);

@@ -27,15 +27,15 @@ typedef enum
   (CAUSE_UNKNOWN_HOST | CAUSE_REFUSED | CAUSE_TLS | CAUSE_WANTS_TLS | CAUSE_FOREIGN                \
    | CAUSE_NO_QUORUM)
 
-/* Starts one thread for each server of the connect string. A thread asks twice at most, and each time gives up after
- * timeout_ms, except in a slow name resolution. */
+/* Starts one thread for each server of the connect string. A thread asks twice at most, and each
+ * time gives up after timeout_ms, except in a slow name resolution. */
 Probe *probe_start (const Options *options, gint64 timeout_ms);
 /* The causes of all servers, or 0 if there are none or probe is NULL. */
 guint probe_causes (Probe *probe);
 /* For example "zk1:2181: connection refused; zk2:2181: unknown host". */
 char *probe_describe (Probe *probe);
-/* Whether a thread of any probe still runs. The process must not end by exit() then: that takes down
- * GnuTLS under the thread. */
+/* Whether a thread of any probe still runs. The process must not end by exit() then: that takes
+ * down GnuTLS under the thread. */
 gboolean probe_is_running (void);
 /* Does not wait for the threads. NULL is allowed. */
 void probe_free (Probe *probe);

@@ -3,8 +3,9 @@
 
 #include <curator/curator.h>
 
-/* The text of a file, to be freed. what: its role and a space, for the message, or "". Returns NULL with error set,
- * also if another user owns the file or can write it, or, where it is secret, has access to it. */
+/* The text of a file, to be freed. what: its role and a space, for the message, or "". Returns NULL
+ * with error set, also if another user owns the file or can write it, or, where it is secret, has
+ * access to it. */
 char *own_file_read (const char *file, const char *what, gboolean is_secret, GError **error);
 
 /* The password that is the only line of a secret file. */

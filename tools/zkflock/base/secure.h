@@ -37,8 +37,8 @@ gboolean secure_is_used (const Secure *secure);
 /* The connection has an identity that can own nodes. */
 gboolean secure_has_identity (const Secure *secure);
 
-/* Before the client is started. FALSE with error set: G_IO_ERROR for a file with a password, else as in
- * <curator/tls.h>. */
+/* Before the client is started. FALSE with error set: G_IO_ERROR for a file with a password, else
+ * as in <curator/tls.h>. */
 gboolean secure_set_tls (const Secure *secure, CuratorClient *client, GError **error);
 gboolean secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error);
 

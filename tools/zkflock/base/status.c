@@ -1,5 +1,5 @@
-/* What happens, for programs: --status-fd, one JSON object a line. On the main thread only; does nothing
- * without that option. */
+/* What happens, for programs: --status-fd, one JSON object a line. On the main thread only; does
+ * nothing without that option. */
 #include "base/status.h"
 
 #include "base/exit_code.h"

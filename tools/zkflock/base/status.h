@@ -3,12 +3,13 @@
 
 #include <glib.h>
 
-/* Takes a copy of the descriptor, which the command does not inherit. FALSE with errno, also if nobody
- * can write to it. */
+/* Takes a copy of the descriptor, which the command does not inherit. FALSE with errno, also if
+ * nobody can write to it. */
 gboolean status_open (int fd);
 gboolean status_is_wanted (void);
 
-/* Begins an event, to which json.h adds members; status_send() writes it if somebody wants it, and frees it. */
+/* Begins an event, to which json.h adds members; status_send() writes it if somebody wants it, and
+ * frees it. */
 GString *status_begin (const char *event);
 void status_send (GString *event);
 /* An event without members. */

@@ -99,8 +99,8 @@ read_file (const Cgroup *cgroup, const char *name, char *text, gsize size)
   return (gsize) MAX (length, 0);
 }
 
-/* A folder is in use while somebody holds a lock on it, which ends with its last descriptor: that of
- * zkflock or of its guard. */
+/* A folder is in use while somebody holds a lock on it, which ends with its last descriptor: that
+ * of zkflock or of its guard. */
 static gboolean
 open_folder (Cgroup *cgroup)
 {

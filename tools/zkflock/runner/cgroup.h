@@ -14,9 +14,10 @@ typedef struct
 /* Creates a control group below that of this process, and ends what others of zkflock have left
  * there. Returns FALSE with errno if that is not possible. */
 gboolean cgroup_create (Cgroup *cgroup);
-/* Forks a child that begins in it; -1 where the kernel cannot do that, or there is no control group. The
- * kernel waits for all processors when it moves a process, and for none here. Only while the process has
- * one thread: the handlers of pthread_atfork() do not run, and the child must soon call exec. */
+/* Forks a child that begins in it; -1 where the kernel cannot do that, or there is no control
+ * group. The kernel waits for all processors when it moves a process, and for none here. Only while
+ * the process has one thread: the handlers of pthread_atfork() do not run, and the child must soon
+ * call exec. */
 pid_t cgroup_fork (const Cgroup *cgroup);
 /* In a child: closes its descriptors, which keep the control group in use. */
 void cgroup_forget (const Cgroup *cgroup);

@@ -1,10 +1,10 @@
 /* The kernel kills a process group when this process ends.
  *
- * A process may be killed together with all those that watch it. So the process holds both ends of a
- * pipe, whose signal for "the writer has gone" is SIGKILL to the group: the kernel sends it while it
- * closes the descriptors of a process that has ended, whatever it was that ended it. The kernel keeps
- * the group itself, not its number, which may be reused. As with kill(), processes of another user
- * are not reached, nor is what has left the group.
+ * A process may be killed together with all those that watch it. So the process holds both ends of
+ * a pipe, whose signal for "the writer has gone" is SIGKILL to the group: the kernel sends it while
+ * it closes the descriptors of a process that has ended, whatever it was that ended it. The kernel
+ * keeps the group itself, not its number, which may be reused. As with kill(), processes of another
+ * user are not reached, nor is what has left the group.
  */
 #include "runner/dead_switch.h"
 
@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 /* The reader must still be open when the writer is closed. In which order the kernel closes them is
- * its own affair, so there are two pipes: in the second one the reader's number is the higher one. */
+ * its own affair, so there are two pipes: in the second one the reader's number is the higher
+ * one. */
 static gboolean
 set_one (pid_t group, gboolean reader_last)
 {

@@ -87,8 +87,8 @@ runs_in (pid_t pid, pid_t group)
   return getpgid (pid) == group && runs (pid);
 }
 
-/* By the kernel's word alone, which counts zombies. The leader is one of its own until it is reaped;
- * then the group's number stays in use as long as there is anybody in it. */
+/* By the kernel's word alone, which counts zombies. The leader is one of its own until it is
+ * reaped; then the group's number stays in use as long as there is anybody in it. */
 static gboolean
 has_members (pid_t group, gboolean leader_ended)
 {

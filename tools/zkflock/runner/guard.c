@@ -1,13 +1,13 @@
 /* A process that enforces the deadline when zkflock cannot.
  *
  * The supervisor ends the command by its own timer, but not while zkflock is stopped. After kill -9
- * of zkflock the kernel kills the process group, but not what has left it. So a small process, forked
- * before any thread exists, kills the whole group and the control group when zkflock has ended or when
- * the last deadline it was given passes.
+ * of zkflock the kernel kills the process group, but not what has left it. So a small process,
+ * forked before any thread exists, kills the whole group and the control group when zkflock has
+ * ended or when the last deadline it was given passes.
  *
- * Nothing of the command outlives the guard either: its end kills the process group (dead_switch.h),
- * and zkflock, which notices it, the control group. A guard that is stopped ends by itself shortly
- * after the last deadline it knows.
+ * Nothing of the command outlives the guard either: its end kills the process group
+ * (dead_switch.h), and zkflock, which notices it, the control group. A guard that is stopped ends
+ * by itself shortly after the last deadline it knows.
  */
 #include "runner/guard.h"
 
@@ -74,8 +74,8 @@ timespec_of (gint64 us)
                             .tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000 };
 }
 
-/* Wakes the guard at the deadline, or long enough before it to learn of a later one. The timer counts
- * suspended time, so it fires as soon as the machine resumes. */
+/* Wakes the guard at the deadline, or long enough before it to learn of a later one. The timer
+ * counts suspended time, so it fires as soon as the machine resumes. */
 static void
 set_timer (int timer, gint64 deadline_us, gint64 now_us)
 {
@@ -85,8 +85,8 @@ set_timer (int timer, gint64 deadline_us, gint64 now_us)
   timerfd_settime (timer, 0, &when, NULL);
 }
 
-/* The kernel kills the guard at that moment, also while it is stopped. Suspended time does not count:
- * when the machine resumes, the guard comes first. */
+/* The kernel kills the guard at that moment, also while it is stopped. Suspended time does not
+ * count: when the machine resumes, the guard comes first. */
 static void
 set_own_end (timer_t timer, gint64 left_us)
 {

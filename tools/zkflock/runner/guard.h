@@ -17,8 +17,8 @@ typedef struct
 } Guard;
 
 /* Forks the guard of that process group, so call it before any thread exists. It kills the control
- * group together with the process group, and removes it when it ends. FALSE with errno, and no guard is
- * left. */
+ * group together with the process group, and removes it when it ends. FALSE with errno, and no
+ * guard is left. */
 gboolean guard_start (Guard *guard, pid_t group, const Cgroup *cgroup);
 /* From now on the guard kills the group at the deadline, in microseconds of CLOCK_BOOTTIME. Returns
  * when the guard knows it, at the deadline at the latest. slack_us: how much later a guard that is

@@ -14,11 +14,11 @@ typedef struct
   int error_fd;
 } Launcher;
 
-/* Only from the main thread: PDEATHSIG fires when the thread that forked ends. Begins in the control group
- * if there is one and the kernel can do that. FALSE with errno. */
+/* Only from the main thread: PDEATHSIG fires when the thread that forked ends. Begins in the
+ * control group if there is one and the kernel can do that. FALSE with errno. */
 gboolean launcher_start (Launcher *launcher, char *const *argv, const Cgroup *cgroup);
-/* Lets it run the command, without waiting for that: it may be stopped. environment: "NAME=value" to
- * set, "NAME" to unset. */
+/* Lets it run the command, without waiting for that: it may be stopped. environment: "NAME=value"
+ * to set, "NAME" to unset. */
 void launcher_go (Launcher *launcher, const char *const *environment);
 /* When the process has ended: 0, or the errno of the exec. */
 int launcher_close (Launcher *launcher);

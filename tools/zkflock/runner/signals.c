@@ -47,8 +47,8 @@ signals_block (void)
   /* With SIGCHLD ignored, the kernel would reap children itself. */
   signal (SIGCHLD, SIG_DFL);
   blocked = handled;
-  /* tcsetpgrp() must not stop zkflock, and a write must not end it: to a closed pipe, or to a file that has
-   * reached its limit. */
+  /* tcsetpgrp() must not stop zkflock, and a write must not end it: to a closed pipe, or to a file
+   * that has reached its limit. */
   sigaddset (&blocked, SIGTTOU);
   sigaddset (&blocked, SIGPIPE);
   sigaddset (&blocked, SIGXFSZ);

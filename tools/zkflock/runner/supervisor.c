@@ -2,8 +2,8 @@
  *
  * NOTES: the lease's remaining time is read anew at each check and never stored. A timer on a clock
  * that counts suspended time triggers the next check. The group leader stays unreaped until its
- * group is dead, so that the kernel cannot reuse the group's id; where /proc does not help, until the
- * leader is dead.
+ * group is dead, so that the kernel cannot reuse the group's id; where /proc does not help, until
+ * the leader is dead.
  */
 #include "runner/supervisor.h"
 

@@ -32,8 +32,8 @@ typedef struct
 
 /* job is borrowed and must outlive the supervisor. NULL with errno: there is no timer. */
 Supervisor *supervisor_new (const SupervisorJob *job);
-/* Runs the command until its whole process group, or its control group, is dead or the hold has ended
- * and it could not be killed; returns the exit code. Iterates the
+/* Runs the command until its whole process group, or its control group, is dead or the hold has
+ * ended and it could not be killed; returns the exit code. Iterates the
  * default main context. */
 int supervisor_run (Supervisor *self, SupervisorEnd *end);
 /* Sends TERM to the command because another client asks for the lock. Call it in that iteration;

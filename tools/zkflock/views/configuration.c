@@ -1,7 +1,7 @@
 /* Reads /zookeeper/config of one server, which answers also where no four-letter word is allowed.
  *
- * The library reads lock nodes only. So this is a session of its own, which ends with its one read: three
- * requests, sent at once, and the server closes the connection behind its answers. */
+ * The library reads lock nodes only. So this is a session of its own, which ends with its one read:
+ * three requests, sent at once, and the server closes the connection behind its answers. */
 #include "views/configuration.h"
 
 #include <string.h>
@@ -37,7 +37,8 @@ make_requests (void)
   GByteArray *out = g_byte_array_new ();
   g_autoptr (GByteArray) request = g_byte_array_new ();
 
-  /* The protocol's version, the last zxid, the timeout, the session and its password, whether reading is enough. */
+  /* The protocol's version, the last zxid, the timeout, the session and its password, whether
+   * reading is enough. */
   g_byte_array_append (request, nothing, 12);
   put (request, TIMEOUT_MS);
   g_byte_array_append (request, nothing, 8);

@@ -45,8 +45,8 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
     }
 }
 
-/* The counter has not given it: made by hand, brought by a copy of the data, or left from before the
- * counter broke. */
+/* The counter has not given it: made by hand, brought by a copy of the data, or left from before
+ * the counter broke. */
 static void
 check_numbers (Doctor *doctor, const CuratorInspection *lock)
 {

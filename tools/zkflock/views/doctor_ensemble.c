@@ -1,5 +1,5 @@
-/* doctor: whether the servers of the connect string are one ensemble, so that their locks exclude, and what else
- * shows about each of them.
+/* doctor: whether the servers of the connect string are one ensemble, so that their locks exclude,
+ * and what else shows about each of them.
  *
  * Threads: the main one. */
 #include "views/doctor_ensemble.h"
@@ -16,7 +16,8 @@ is_mode (const Server *server, const char *mode)
   return g_strcmp0 (server->mode, mode) == 0;
 }
 
-/* Our connection is to one server, so where two list it they are one, with two names in the string. */
+/* Our connection is to one server, so where two list it they are one, with two names in the
+ * string. */
 static gboolean
 is_the_same (Doctor *doctor, const Server *one, const Server *other)
 {
@@ -111,7 +112,8 @@ check_connections (Doctor *doctor, const Server *server)
     }
 }
 
-/* Our own connection was made between the start and now; where it is, the newest one is not older. */
+/* Our own connection was made between the start and now; where it is, the newest one is not
+ * older. */
 static void
 check_clock (Doctor *doctor, const Server *server)
 {

@@ -1,5 +1,5 @@
-/* doctor: certificates that expire soon or are not valid, clear text where TLS could be used, and servers
- * that do not require SASL. */
+/* doctor: certificates that expire soon or are not valid, clear text where TLS could be used, and
+ * servers that do not require SASL. */
 #include "views/doctor_security.h"
 
 #include <string.h>

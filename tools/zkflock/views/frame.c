@@ -37,7 +37,8 @@ frame_end_line (Frame *frame)
   frame->rows++;
 }
 
-/* "1 root@db2:88 12s, 2 ..."; without a limit of columns, a few of them and the number of the others. */
+/* "1 root@db2:88 12s, 2 ..."; without a limit of columns, a few of them and the number of the
+ * others. */
 static char *
 queue_of (const CuratorInspection *lock, int width)
 {

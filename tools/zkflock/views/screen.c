@@ -1,4 +1,5 @@
-/* What top shows, as the user's keys have set it: which locks, in which order, and where the cursor is. Pure. */
+/* What top shows, as the user's keys have set it: which locks, in which order, and where the cursor
+ * is. Pure. */
 #include "views/screen.h"
 
 #include "output/text.h"

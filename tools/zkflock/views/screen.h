@@ -40,12 +40,14 @@ typedef struct
 
 void screen_init (Screen *screen);
 void screen_clear (Screen *screen);
-/* Applies the keys of one read, which end with a NUL. page: rows that a page has. Returns TRUE to quit. */
+/* Applies the keys of one read, which end with a NUL. page: rows that a page has. Returns TRUE to
+ * quit. */
 gboolean screen_type (Screen *screen, const char *keys, guint page);
 
 /* The locks that pass the filter, in order, borrowed from locks; the cursor follows its lock. */
 GPtrArray *screen_arrange (Screen *screen, GPtrArray *locks);
-/* Moves the cursor and the first visible row, so that the cursor is on one of n rows and visible. */
+/* Moves the cursor and the first visible row, so that the cursor is on one of n rows and
+ * visible. */
 void screen_fit (Cursor *cursor, guint n, guint visible);
 
 const char *screen_sort_to_string (Sort sort);

@@ -1,4 +1,5 @@
-/* Asks the servers of a connect string about themselves, by four-letter words and what they have in /zookeeper/config. */
+/* Asks the servers of a connect string about themselves, by four-letter words and what they have in
+ * /zookeeper/config. */
 #include "views/servers.h"
 
 #include "base/dial.h"
@@ -124,7 +125,8 @@ new_sessions (void)
   return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
 }
 
-/* "est=…" of a connection is the time by the server's clock at which it was made, in milliseconds. */
+/* "est=…" of a connection is the time by the server's clock at which it was made, in
+ * milliseconds. */
 static gint64
 newest_connection_ms (const char *answer)
 {

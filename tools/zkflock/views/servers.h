@@ -19,7 +19,8 @@ typedef struct
   gint64
       newest_ms;   /* when the newest session was connected, by its clock, since 1970; 0: unknown */
   int secure_port; /* its port for TLS, as "conf" shows it; 0: unknown */
-  /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not allowed. */
+  /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not
+   * allowed. */
   GHashTable *sessions;
 } Server;
 

@@ -10,8 +10,8 @@
 typedef gboolean (*WaitCondition) (CuratorClient *client, CuratorInspection *inspection,
                                    gpointer data);
 
-/* Waits until the condition holds of the first path. Returns 0, or the exit code after printing why;
- * after options->wait_ms that of a conflict. */
+/* Waits until the condition holds of the first path. Returns 0, or the exit code after printing
+ * why; after options->wait_ms that of a conflict. */
 int wait_until (const Options *options, CuratorClient *client, WaitCondition condition,
                 gpointer data);
 

@@ -32,7 +32,8 @@ is_other (const CuratorParticipant *one)
   return curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER;
 }
 
-/* The bits (1 << Kind) of the kinds that the path has beside its own, as far as names and owners say. */
+/* The bits (1 << Kind) of the kinds that the path has beside its own, as far as names and owners
+ * say. */
 static guint
 find_kinds (const CuratorInspection *inspection)
 {
