@@ -1,5 +1,5 @@
-/* A sleep that ends on time when the machine has slept, too, or when somebody wakes it or sets the
- * wall clock.
+/* A sleep that ends on time also when the machine has slept, and that ends when somebody wakes it or
+ * sets the wall clock.
  *
  * Curator has no counterpart: Java's timers stand still with the machine. A condition variable
  * cannot wait by CLOCK_BOOTTIME, a descriptor can. Threads: one waits, any sets or wakes it;

@@ -182,8 +182,7 @@ static const CuratorOwnNodeClass own_node_class = {
   on_node_failed, on_gone
 };
 
-/* --- its place in the queue, and what is in front
- * ----------------------------------------------------------- */
+/* --- its place in the queue, and what is in front --------------------------------------------- */
 
 static CURATOR_LOCKED void
 on_ahead_held (CuratorQueueSlot *slot)

@@ -18,8 +18,7 @@
 #define MOST_US    300 /* that a hold takes */
 #define MOST_HEARD 8
 
-/* --- threads that cannot be started, or do not get a processor
- * --------------------------------------- */
+/* --- threads that cannot be started, or do not get a processor -------------------------------- */
 
 typedef void *(*Run) (void *data);
 typedef int (*CreateThread) (pthread_t *thread, const pthread_attr_t *attributes, Run run,
@@ -64,8 +63,7 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes, Run run, vo
   return real (thread, attributes, begin_later, start);
 }
 
-/* --- a program with one mutex
- * ---------------------------------------------------------------------- */
+/* --- a program with one mutex ----------------------------------------------------------------- */
 
 typedef struct
 {
@@ -204,8 +202,7 @@ is_no_owner (gpointer data)
   return !is_owner (data);
 }
 
-/* --- a completion that blocks
- * ---------------------------------------------------------------------- */
+/* --- a completion that blocks ----------------------------------------------------------------- */
 
 /* It keeps no other mutex of the handle: a free one is granted and told, one that waits is granted
  * in its turn, and one leaves its queue. */
@@ -270,8 +267,7 @@ TEST (test_a_loss_is_the_last_word)
   zookeeper_close (zh);
 }
 
-/* --- a thread that does not get a processor
- * ---------------------------------------------------------- */
+/* --- a thread that does not get a processor --------------------------------------------------- */
 
 /* Locks, and the thread that tells of it does not begin before it may. */
 static void
@@ -327,8 +323,7 @@ TEST (test_told_where_no_thread_is_left)
   zookeeper_close (zh);
 }
 
-/* --- the end of a hold
- * ----------------------------------------------------------------------------- */
+/* --- the end of a hold ------------------------------------------------------------------------ */
 
 static void *
 unlock (void *data)
@@ -383,8 +378,7 @@ TEST (test_close_is_told)
   party_free (party);
 }
 
-/* --- rounds
- * ---------------------------------------------------------------------------------------- */
+/* --- rounds ----------------------------------------------------------------------------------- */
 
 /* A path, and what was said about it. */
 typedef struct

@@ -37,8 +37,7 @@ block (gpointer data)
   g_atomic_int_add (&hold->n_left, -1);
 }
 
-/* --- the ways in which the library gets to user code
- * -------------------------------------------- */
+/* --- the ways in which the library gets to user code ------------------------------------------ */
 
 static void
 ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -145,8 +144,7 @@ static void (*const WAYS[]) (Hold *hold) = { state_listener,   error_listener,
                                              release_callback, revocation_listener,
                                              leader_function };
 
-/* --- the actor
- * ---------------------------------------------------------------------------------- */
+/* --- the actor -------------------------------------------------------------------------------- */
 
 ChaosBlocks *
 chaos_blocks_open (const ChaosActor *actor)

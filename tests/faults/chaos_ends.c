@@ -77,8 +77,7 @@ close_client (Life *life)
   note_close (life, began);
 }
 
-/* --- threads
- * ------------------------------------------------------------------------------------ */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 /* Every second one ends while it holds the lock. */
 static void *
@@ -112,8 +111,7 @@ join_victims (Life *life)
     pthread_join (life->victims[i], NULL);
 }
 
-/* --- user code that ends its client
- * ------------------------------------------------------------- */
+/* --- user code that ends its client ----------------------------------------------------------- */
 
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -148,8 +146,7 @@ wait_owed (const Life *life)
     wait_ms (5);
 }
 
-/* --- the actor
- * ---------------------------------------------------------------------------------- */
+/* --- the actor -------------------------------------------------------------------------------- */
 
 static void
 end_by_last_reference (Life *life)

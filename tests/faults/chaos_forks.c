@@ -37,8 +37,7 @@ typedef struct
   Recorder *recorder;
 } Child;
 
-/* --- in the child
- * ------------------------------------------------------------------------------- */
+/* --- in the child ----------------------------------------------------------------------------- */
 
 /* Clears the error. */
 static gboolean
@@ -142,8 +141,7 @@ run_child (Child *child, pid_t parent)
   _exit ((int) outcome);
 }
 
-/* --- in the parent
- * ------------------------------------------------------------------------------ */
+/* --- in the parent ---------------------------------------------------------------------------- */
 
 static void
 judge (const ChaosActor *actor, pid_t pid, int status, gint64 took_ms)

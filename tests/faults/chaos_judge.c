@@ -110,8 +110,7 @@ asked_ns (View *view, const RecordEvent *event)
   return ask != NULL ? ask->at_ns : event->time_ns;
 }
 
-/* --- third parties
- * ------------------------------------------------------------------------------ */
+/* --- third parties ---------------------------------------------------------------------------- */
 
 static gboolean
 is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
@@ -277,8 +276,7 @@ judge_losses (View *view)
   view->violations += unexplained;
 }
 
-/* --- figures
- * ------------------------------------------------------------------------------------ */
+/* --- figures ---------------------------------------------------------------------------------- */
 
 /* A stop by a fault looks like a stall, too, but was not caused by the machine. */
 static void

@@ -95,8 +95,7 @@ chaos_servers_start (ChaosScene *scene)
   return scene->ensemble != NULL;
 }
 
-/* --- another configuration
- * ---------------------------------------------------------------------- */
+/* --- another configuration -------------------------------------------------------------------- */
 
 gboolean
 chaos_servers_roll (ChaosScene *scene)
@@ -153,8 +152,7 @@ chaos_servers_note_sessions (ChaosScene *scene)
     }
 }
 
-/* --- another list of servers
- * -------------------------------------------------------------------- */
+/* --- another list of servers ------------------------------------------------------------------ */
 
 typedef struct
 {
@@ -202,8 +200,7 @@ chaos_servers_reconfig (ChaosScene *scene)
   return joined;
 }
 
-/* --- a full disk
- * -------------------------------------------------------------------------------- */
+/* --- a full disk ------------------------------------------------------------------------------ */
 
 void
 chaos_servers_fill_disk (ChaosScene *scene, int member)

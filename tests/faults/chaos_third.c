@@ -139,8 +139,7 @@ is_usable (ChaosThird *third)
   return third->raw != NULL && raw_zk_is_connected (third->raw);
 }
 
-/* --- records
- * ------------------------------------------------------------------------------------ */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static void
 record_taken (ChaosThird *third, const Node *node, gint64 before_ns, gboolean sure,
@@ -190,8 +189,7 @@ record_foreign (ChaosThird *third, const Foreign *foreign)
   record (third, event, RECORD_RELEASE_RETURNED, RECORD_PENDING, foreign->seen_ns);
 }
 
-/* --- nodes
- * -------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static void
 collect (ChaosThird *third, guint lock, const char *path, GPtrArray *nodes)
@@ -294,8 +292,7 @@ take (ChaosThird *third, Node *node, GBytes *data, int mode)
   return rc;
 }
 
-/* --- deletion
- * ----------------------------------------------------------------------------------- */
+/* --- deletion --------------------------------------------------------------------------------- */
 
 static void
 delete_all (ChaosThird *third, GPtrArray *nodes)
@@ -327,8 +324,7 @@ delete_some (ChaosThird *third)
     chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
 }
 
-/* --- recreation
- * --------------------------------------------------------------------------------- */
+/* --- recreation ------------------------------------------------------------------------------- */
 
 static gboolean
 is_foreign_lock (ChaosThird *third, guint lock)
@@ -469,8 +465,7 @@ remove_foreign (ChaosThird *third, gboolean all)
   return !all || third->foreign->len == 0;
 }
 
-/* --- permissions and quotas
- * --------------------------------------------------------------------- */
+/* --- permissions and quotas ------------------------------------------------------------------- */
 
 static void
 close_some (ChaosThird *third)
@@ -546,8 +541,7 @@ unlimit_all (ChaosThird *third)
   return third->limited->len == 0;
 }
 
-/* --- all of them
- * -------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 void
 chaos_third_disturb (ChaosThird *third, ChaosKind kind)

@@ -35,8 +35,7 @@
 /* Of the session timeout: for so long the servers may be without a leader. */
 #define NONE_SHARE 5
 
-/* --- the resolver
- * ------------------------------------------------------------------------------ */
+/* --- the resolver ----------------------------------------------------------------------------- */
 
 typedef enum
 {
@@ -139,8 +138,7 @@ set_host (int member, const char *address)
   pthread_mutex_unlock (&mutex);
 }
 
-/* --- the holders
- * ------------------------------------------------------------------------------- */
+/* --- the holders ------------------------------------------------------------------------------ */
 
 typedef struct
 {
@@ -169,8 +167,7 @@ typedef struct
   Holder holders[N_HOLDERS];
 } Names;
 
-/* --- the observer
- * ------------------------------------------------------------------------------ */
+/* --- the observer ----------------------------------------------------------------------------- */
 
 /* Guarded by the mutex above. */
 static gint64 serving_since_ms; /* a quorum with a leader; 0: none */
@@ -450,8 +447,7 @@ check_holder (Holder *holder, const char *when)
   assert_true (curator_client_get_session_id (holder->client) == holder->session);
 }
 
-/* --- restarts
- * ---------------------------------------------------------------------------------- */
+/* --- restarts --------------------------------------------------------------------------------- */
 
 typedef struct
 {

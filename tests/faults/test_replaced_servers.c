@@ -61,8 +61,7 @@ typedef struct
   Holder holders[N_HOLDERS];
 } Ensemble;
 
-/* --- the ensemble
- * ------------------------------------------------------------------------------ */
+/* --- the ensemble ----------------------------------------------------------------------------- */
 
 static char *
 join_addresses (Ensemble *ensemble, gboolean secure)
@@ -129,8 +128,7 @@ reconfigure (Ensemble *ensemble, const char *joining, const char *leaving)
   raw_zk_close (raw);
 }
 
-/* --- the holders
- * ------------------------------------------------------------------------------- */
+/* --- the holders ------------------------------------------------------------------------------ */
 
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -278,8 +276,7 @@ check_holders (Ensemble *ensemble, const char *when)
     check_holder (&ensemble->holders[i], when);
 }
 
-/* --- tests
- * ------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 TEST (test_one_by_one)
 {

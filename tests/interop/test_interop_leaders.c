@@ -124,8 +124,7 @@ check (gboolean good, GError **error)
     fail_msg ("%s", *error != NULL ? (*error)->message : "failed without an error");
 }
 
-/* --- processes
- * ---------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 static void
 on_line (Peer *peer, const char *line)
@@ -285,8 +284,7 @@ peer_kill (Peer *peer)
   peer_end (peer);
 }
 
-/* --- the queue
- * ---------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 /* The queue as a third party sees it on the server: "id number", the number of the node. */
 static GPtrArray *
@@ -402,8 +400,7 @@ assert_order_kept (GPtrArray *before, GPtrArray *after)
     }
 }
 
-/* --- what happens
- * -------------------------------------------------------------------------------- */
+/* --- what happens ----------------------------------------------------------------------------- */
 
 static void
 lose_and_settle (Election *election, GPtrArray *before)
@@ -558,8 +555,7 @@ see_each_other (Election *election)
     }
 }
 
-/* --- elections
- * ----------------------------------------------------------------------------------- */
+/* --- elections -------------------------------------------------------------------------------- */
 
 static guint32
 number_from (const char *variable, guint32 otherwise)

@@ -26,8 +26,7 @@ append_state (CuratorClient *client, CuratorConnectionState state, gpointer data
   g_string_append_printf (data, "%s ", curator_connection_state_to_string (state));
 }
 
-/* --- the machine sleeps
- * ------------------------------------------------------------------------- */
+/* --- the machine sleeps ----------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -72,8 +71,7 @@ sleep_while_holding (gpointer data)
 SCENE_TEST (test_lost_on_time_after_a_sleep, .roles = { sleep_while_holding },
             .session_ms = SESSION_MS, .n_seeds = 100)
 
-/* --- a pause before an entry
- * -------------------------------------------------------------------- */
+/* --- a pause before an entry ------------------------------------------------------------------ */
 
 static void
 enter_after_a_pause (gpointer data)
@@ -102,8 +100,7 @@ enter_after_a_pause (gpointer data)
 SCENE_TEST (test_no_entry_after_a_pause, .roles = { enter_after_a_pause }, .session_ms = SESSION_MS,
             .n_seeds = 100)
 
-/* --- what ended a hold
- * -------------------------------------------------------------------------- */
+/* --- what ended a hold ------------------------------------------------------------------------ */
 
 /* The session expires during the pause, and its end deletes the node. Nobody else did. */
 static void
@@ -130,8 +127,7 @@ hold_over_a_long_pause (gpointer data)
 SCENE_TEST (test_nobody_deleted_it, .roles = { hold_over_a_long_pause }, .session_ms = SESSION_MS,
             .n_seeds = 100)
 
-/* --- a holder that hangs
- * ------------------------------------------------------------------------ */
+/* --- a holder that hangs ---------------------------------------------------------------------- */
 
 #define MAX_HOLD_MS 2000
 /* At most, see curator_lock_set_max_hold(), and the time to notify the next one. */
@@ -208,8 +204,7 @@ be_granted_next (gpointer data)
 SCENE_TEST (test_maximum_of_a_hold, .roles = { hang_while_holding, be_granted_next },
             .session_ms = SESSION_MS, .n_seeds = 200)
 
-/* --- nodes that cannot be read
- * ------------------------------------------------------------------ */
+/* --- nodes that cannot be read ---------------------------------------------------------------- */
 
 #define N_OTHERS 3
 
@@ -280,8 +275,7 @@ SCENE_TEST (test_waiting_behind_an_unreadable_node, .roles = { hold_unseen, wait
 
 SCENE_TEST (test_unreadable_node, .roles = { hold_unreadable }, .session_ms = SESSION_MS)
 
-/* --- short heartbeats and many requests
- * --------------------------------------------------------- */
+/* --- short heartbeats and many requests ------------------------------------------------------- */
 
 static void
 read_busily (gpointer data)

@@ -314,8 +314,7 @@ release_in_an_outage (gpointer data)
 
 SCENE_TEST (test_release_in_an_outage, .roles = { release_in_an_outage })
 
-/* --- a release waits no longer than it was told, whatever the servers do
- * ----------------------- */
+/* --- a release waits no longer than it was told, whatever the servers do ---------------------- */
 
 #define BOUND_MS         300
 #define LATE_MS          50
@@ -490,8 +489,7 @@ hold_after_the_end (gpointer data)
 SCENE_TEST (test_own_end_grants_nothing,
             .roles = { expire_while_waiting, stand_between, hold_after_the_end })
 
-/* --- a member of a multi-lock is lost
- * ----------------------------------------------------------- */
+/* --- a member of a multi-lock is lost --------------------------------------------------------- */
 
 #define LOST_PATH   "/sim/lost"
 #define WAITED_PATH "/sim/waited"
@@ -545,8 +543,7 @@ acquire_both (gpointer data)
 
 SCENE_TEST (test_member_lost_while_waiting, .roles = { hold_the_waited_one, acquire_both })
 
-/* --- a shared count that a server refuses to let us follow is followed a little later
- * ------------ */
+/* --- a shared count that a server refuses to let us follow is followed a little later --------- */
 
 static void
 follow_after_a_refusal (gpointer data)
@@ -567,8 +564,7 @@ follow_after_a_refusal (gpointer data)
 
 SCENE_TEST (test_count_is_followed_after_a_refusal, .roles = { follow_after_a_refusal })
 
-/* --- a retry timer ends with the state that it was for
- * ------------------------------------------- */
+/* --- a retry timer ends with the state that it was for ---------------------------------------- */
 
 static int n_stopped; /* schedules in which a timer had to be stopped */
 

@@ -102,8 +102,7 @@ expect_one_holder (Scene *scene)
 SCENE_TEST (test_one_try_wins, .roles = { try_first, try_second, try_third },
             .check = expect_one_holder, .n_seeds = MANY_SEEDS)
 
-/* --- at rest
- * ------------------------------------------------------------------------------------- */
+/* --- at rest ---------------------------------------------------------------------------------- */
 
 static void
 hold_the_third (gpointer data)
@@ -144,8 +143,7 @@ wait_for_the_third (gpointer data)
 SCENE_TEST (test_waiting_keeps_a_prefix, .roles = { hold_the_third, wait_for_the_third },
             .n_seeds = 100)
 
-/* --- a member of another client in between
- * -------------------------------------------------------- */
+/* --- a member of another client in between ---------------------------------------------------- */
 
 static void
 hold_the_middle (gpointer data)
@@ -184,8 +182,7 @@ acquire_across (gpointer data)
 
 SCENE_TEST (test_nothing_behind_another_client, .roles = { hold_the_middle, acquire_across })
 
-/* --- members that are held already
- * ---------------------------------------------------------------- */
+/* --- members that are held already ------------------------------------------------------------ */
 
 static void
 enter_twice (gpointer data)
@@ -259,8 +256,7 @@ time_out_with_a_held_one_behind (gpointer data)
 SCENE_TEST (test_held_member_behind_is_given_back,
             .roles = { hold_the_third_for_long, time_out_with_a_held_one_behind })
 
-/* --- missing parents
- * --------------------------------------------------------------------------- */
+/* --- missing parents -------------------------------------------------------------------------- */
 
 /* Four creates that are refused, four parents, and four creates again. */
 static void
@@ -281,8 +277,7 @@ acquire_without_parents (gpointer data)
 
 SCENE_TEST (test_missing_parents, .roles = { acquire_without_parents })
 
-/* --- a delete that is refused
- * ------------------------------------------------------------------- */
+/* --- a delete that is refused ----------------------------------------------------------------- */
 
 static void
 release_with_one_refused (gpointer data)
@@ -306,8 +301,7 @@ release_with_one_refused (gpointer data)
 
 SCENE_TEST (test_one_delete_refused, .roles = { release_with_one_refused })
 
-/* --- death between the creates and the deletes
- * ---------------------------------------------------- */
+/* --- death between the creates and the deletes ------------------------------------------------ */
 
 static int n_in_between; /* schedules in which it died then */
 

@@ -223,8 +223,7 @@ TEST (test_election)
   world_free (world);
 }
 
-/* --- more than a thousand waiting nodes of one session
- * -------------------------------------------- */
+/* --- more than a thousand waiting nodes of one session ---------------------------------------- */
 
 /* Two heartbeats check them. */
 #define N_NODES 1100
@@ -354,8 +353,7 @@ TEST (test_heartbeats_go_on)
     }
 }
 
-/* --- a turn without warning
- * --------------------------------------------------------------------- */
+/* --- a turn without warning ------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -602,8 +600,7 @@ TEST (test_node_replaced)
     }
 }
 
-/* --- a slow confirmation
- * ------------------------------------------------------------------------ */
+/* --- a slow confirmation ---------------------------------------------------------------------- */
 
 /* A turn without warning, while the leader is so slow that no answer proves anything, and the
  * policy allows no second try. */

@@ -55,8 +55,7 @@ history_add (const HistoryOp *op)
   fflush (file ());
 }
 
-/* --- recorded events
- * ---------------------------------------------------------------------------- */
+/* --- recorded events -------------------------------------------------------------------------- */
 
 static char *
 actor_of (const RecordEvent *event)

@@ -16,8 +16,7 @@
 
 #define LONG_US (3600 * (gint64) G_USEC_PER_SEC) /* a test that waits so long is ended */
 
-/* --- the alarm
- * ---------------------------------------------------------------------------------- */
+/* --- the alarm -------------------------------------------------------------------------------- */
 
 static gint64
 waited_us (CuratorAlarm *alarm, gint64 delay_us)
@@ -134,8 +133,7 @@ TEST (test_no_descriptor)
   curator_alarm_close (&alarm);
 }
 
-/* --- timers of two clocks
- * ----------------------------------------------------------------------- */
+/* --- timers of two clocks --------------------------------------------------------------------- */
 
 static gint64 monotonic; /* what the machine's clocks show */
 static gint64 asleep;    /* for how long it has slept */

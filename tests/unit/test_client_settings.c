@@ -364,8 +364,7 @@ TEST (test_lock_without_members)
   assert_true (curator_lock_release (nothing, 0, NULL, &error));
 }
 
-/* --- a setter that comes too late logs one critical message, and changes nothing
- * ----------------------------- */
+/* --- a setter that comes too late logs one critical message, and changes nothing -------------- */
 
 static guint n_criticals; /* the test's own calls cause them; other threads log less */
 

@@ -41,8 +41,7 @@ wait_for (gint *sign)
     g_usleep (100);
 }
 
-/* --- the order
- * ---------------------------------------------------------------------------------- */
+/* --- the order -------------------------------------------------------------------------------- */
 
 static pthread_key_t earlier;
 static pthread_key_t later;
@@ -127,8 +126,7 @@ TEST (test_order)
     }
 }
 
-/* --- fork
- * --------------------------------------------------------------------------------------- */
+/* --- fork ------------------------------------------------------------------------------------- */
 
 static pthread_key_t slow;
 static gint is_ending; /* atomic */
@@ -181,8 +179,7 @@ TEST (test_fork_waits_for_the_end)
     }
 }
 
-/* --- a handler that joins
- * ----------------------------------------------------------------------- */
+/* --- a handler that joins --------------------------------------------------------------------- */
 
 static gboolean has_thread;
 static pthread_t joined;
@@ -228,8 +225,7 @@ TEST (test_fork_joins_a_thread)
   alarm (0);
 }
 
-/* --- a process that is stopped
- * ------------------------------------------------------------------ */
+/* --- a process that is stopped ---------------------------------------------------------------- */
 
 #define STOPPED_US 1300000 /* longer than fork () waits for anybody */
 #define STEPS      8 /* of a millisecond, which are left after the stop; shorter than a destructor */

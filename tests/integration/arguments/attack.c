@@ -31,8 +31,7 @@ guint attack_n_failures;
 guint attack_n_calls;
 gboolean attack_is_cancellable;
 
-/* --- judging
- * ------------------------------------------------------------------------------------ */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 GLogWriterOutput
 attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields,
@@ -238,8 +237,7 @@ attack_later_CuratorNodeRequest (CuratorNodeRequest *request)
   /* run_in_driver () looks at the acquire. */
 }
 
-/* --- values
- * ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 const char *
 attack_long_path (void)
@@ -337,8 +335,7 @@ attack_borrow_CuratorLeaderParticipant (World *world)
   return world->leader;
 }
 
-/* --- objects of another kind
- * -------------------------------------------------------------------- */
+/* --- objects of another kind ------------------------------------------------------------------ */
 
 /* Objects of other libraries, and memory that is none. */
 typedef enum
@@ -440,8 +437,7 @@ attack_fresh_CuratorSemaphore (World *world)
   return curator_semaphore_new (world->client, "/attack/fresh", 1, NULL);
 }
 
-/* --- worlds
- * ------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 World *
 attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)

@@ -51,8 +51,7 @@ extreme_is_clean_success (const Outcome *outcome)
   return extreme_is_silent () && outcome->succeeded && outcome->error == NULL;
 }
 
-/* --- using what was made
- * ------------------------------------------------------------------------ */
+/* --- using what was made ---------------------------------------------------------------------- */
 
 /* lease: what the use gave, transfer full. */
 static void
@@ -81,8 +80,7 @@ extreme_give_back (const Stage *stage, Outcome *outcome)
     }
 }
 
-/* --- rules
- * -------------------------------------------------------------------------------------- */
+/* --- rules ------------------------------------------------------------------------------------ */
 
 static void
 judge_limited (const Stage *stage, Outcome *outcome)

@@ -39,8 +39,7 @@ struct _Scene
 
 gint extreme_n_criticals;
 
-/* --- arguments
- * ---------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 const char *
 extreme_path (Stage *stage)
@@ -114,8 +113,7 @@ extreme_await (Stage *stage, Outcome *outcome)
     g_error ("a callback was not called");
 }
 
-/* --- the scene
- * ---------------------------------------------------------------------------------- */
+/* --- the scene -------------------------------------------------------------------------------- */
 
 static void
 take_what_is_in_the_way (Scene *scene)
@@ -251,8 +249,7 @@ scene_free (Scene *scene)
   g_free (scene);
 }
 
-/* --- one call
- * ----------------------------------------------------------------------------------- */
+/* --- one call --------------------------------------------------------------------------------- */
 
 static gboolean
 is_setter (const Extreme *extreme)

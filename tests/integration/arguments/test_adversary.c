@@ -82,8 +82,7 @@ TEST (test_objects_of_the_parent_process)
   attack_state (fixture, STATE_FORKED);
 }
 
-/* --- calls of a thread that is cancelled
- * -------------------------------------------------------- */
+/* --- calls of a thread that is cancelled ------------------------------------------------------ */
 
 typedef struct
 {
@@ -131,8 +130,7 @@ TEST (test_calls_of_a_cancelled_thread)
   assert_int_equal (attack_n_failures, 0);
 }
 
-/* --- objects of another kind, all of which are refused
- * ------------------------------------------ */
+/* --- objects of another kind, all of which are refused ---------------------------------------- */
 
 TEST (test_objects_of_another_kind)
 {
@@ -208,8 +206,7 @@ TEST (test_passing_objects_as_another_kind)
   attack_world_free (world);
 }
 
-/* --- inside a driver
- * ---------------------------------------------------------------------------- */
+/* --- inside a driver -------------------------------------------------------------------------- */
 
 typedef struct
 {

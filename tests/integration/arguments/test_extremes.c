@@ -13,8 +13,7 @@
 #define PATIENCE_MS 10
 #define HASTY_MS    200
 
-/* --- values
- * ------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void
 add (GArray *values, gint64 first, gint64 last, gint64 value)
@@ -58,8 +57,7 @@ values_of (const Extreme *extreme)
   return values;
 }
 
-/* --- judging
- * ------------------------------------------------------------------------------------ */
+/* --- judging ---------------------------------------------------------------------------------- */
 
 static GLogWriterOutput
 count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
@@ -74,8 +72,7 @@ count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
              : G_LOG_WRITER_HANDLED;
 }
 
-/* --- calls
- * -------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void
 outcome_clear (Outcome *outcome)
@@ -170,8 +167,7 @@ TEST (test_numbers)
   finish (scene);
 }
 
-/* --- timeouts
- * ----------------------------------------------------------------------------------- */
+/* --- timeouts --------------------------------------------------------------------------------- */
 
 static gboolean
 is_too_late (const Outcome *outcome)
@@ -245,8 +241,7 @@ TEST (test_timeouts)
   finish (scene);
 }
 
-/* --- numbers of a node request, which exists only while a driver runs
- * ---------------------------- */
+/* --- numbers of a node request, which exists only while a driver runs ------------------------- */
 
 typedef struct
 {
@@ -301,8 +296,7 @@ TEST (test_node_requests)
   finish (scene);
 }
 
-/* --- numbers that are no parameters
- * -------------------------------------------------------------- */
+/* --- numbers that are no parameters ----------------------------------------------------------- */
 
 TEST (test_ports)
 {

@@ -16,8 +16,7 @@
 /* For a machine that is busy. */
 #define SLACK_MS 4000
 
-/* --- callbacks that close
- * ----------------------------------------------------------------------- */
+/* --- callbacks that close --------------------------------------------------------------------- */
 
 typedef struct
 {
@@ -107,8 +106,7 @@ TEST (test_callbacks_close_each_other)
   close_each_other (fixture, FALSE, FALSE);
 }
 
-/* --- a callback that waits for the thread that closes
- * ------------------------------------------- */
+/* --- a callback that waits for the thread that closes ----------------------------------------- */
 
 typedef struct
 {
@@ -148,8 +146,7 @@ TEST (test_callback_wants_a_mutex_of_the_closer)
   curator_client_unref (client);
 }
 
-/* --- threads that end in the user's functions
- * --------------------------------------------------- */
+/* --- threads that end in the user's functions ------------------------------------------------- */
 
 typedef struct
 {
@@ -247,8 +244,7 @@ TEST (test_callback_ends_its_thread)
   assert_counter (&states.destroyed, 2, LONG_MS);
 }
 
-/* --- a thread that is cancelled
- * ----------------------------------------------------------------- */
+/* --- a thread that is cancelled --------------------------------------------------------------- */
 
 typedef struct
 {
@@ -416,8 +412,7 @@ TEST (test_whole_life_of_a_cancelled_thread)
   assert_ptr_equal (result, PTHREAD_CANCELED);
 }
 
-/* --- all of it at random
- * ------------------------------------------------------------------------ */
+/* --- all of it at random ---------------------------------------------------------------------- */
 
 #define N_CLIENTS 3
 #define N_LOCKS   8

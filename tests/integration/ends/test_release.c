@@ -231,8 +231,7 @@ TEST (test_p28_pending_until_the_session_ends)
   assert_released (lock);
 }
 
-/* --- without a permission for a while
- * ----------------------------------------------------------- */
+/* --- without a permission for a while --------------------------------------------------------- */
 
 static void
 permit (Fixture *fixture, const char *path, int permissions)
@@ -305,8 +304,7 @@ TEST (test_found_when_permitted_again)
   assert_children (fixture, "/release/found", 0, LONG_MS);
 }
 
-/* --- a node of another owner in the place of ours
- * ------------------------------------------------- */
+/* --- a node of another owner in the place of ours --------------------------------------------- */
 
 /* By now the client has dealt with what it had to delete: it sends that first. */
 static void

@@ -65,8 +65,7 @@ assert_nothing_left (Fixture *fixture, const Locks *locks)
     assert_no_residue (fixture, locks->paths[i], LONG_MS);
 }
 
-/* --- a delete that is refused
- * ------------------------------------------------------------------- */
+/* --- a delete that is refused ----------------------------------------------------------------- */
 
 TEST (test_one_delete_refused)
 {
@@ -91,8 +90,7 @@ TEST (test_one_delete_refused)
   assert_nothing_left (fixture, &locks);
 }
 
-/* --- members held already, twice, and nested
- * ------------------------------------------------------ */
+/* --- members held already, twice, and nested -------------------------------------------------- */
 
 TEST (test_entered_again)
 {
@@ -122,8 +120,7 @@ TEST (test_entered_again)
   assert_nothing_left (fixture, &locks);
 }
 
-/* --- members of several clients
- * ------------------------------------------------------------------- */
+/* --- members of several clients --------------------------------------------------------------- */
 
 /* Nothing behind a member of another client is created before that one is held. */
 TEST (test_of_two_clients)
@@ -160,8 +157,7 @@ TEST (test_of_two_clients)
   assert_nothing_left (fixture, &other);
 }
 
-/* --- missing parents
- * ------------------------------------------------------------------------------ */
+/* --- missing parents -------------------------------------------------------------------------- */
 
 /* Every create is refused once. */
 TEST (test_missing_parents)
@@ -177,8 +173,7 @@ TEST (test_missing_parents)
   assert_nothing_left (fixture, &locks);
 }
 
-/* --- a connection cut at each request
- * --------------------------------------------------------------- */
+/* --- a connection cut at each request --------------------------------------------------------- */
 
 static void
 assert_all_belong_to (Fixture *fixture, const Locks *locks, CuratorClient *client)
@@ -247,8 +242,7 @@ TEST (test_replies_lost)
   sweep (fixture, PROXY_CUT_BEFORE_REPLY);
 }
 
-/* --- death between the creates and the deletes
- * ------------------------------------------------------ */
+/* --- death between the creates and the deletes ------------------------------------------------ */
 
 #define DOOMED_BASE "/together/doomed"
 

@@ -180,8 +180,7 @@ assert_owned (const Case *it, CuratorClient *client, Taking *taking)
     }
 }
 
-/* --- waiters that give up, and clients that close
- * -------------------------------------------------- */
+/* --- waiters that give up, and clients that close --------------------------------------------- */
 
 static void
 assert_ends (Taking *taking, GQuark domain, int code)
@@ -259,8 +258,7 @@ close_client (Case *it)
 
 KIND_TEST (test_p35_close_wakes_and_frees, close_client)
 
-/* --- sessions that end, servers that restart
- * ------------------------------------------------------ */
+/* --- sessions that end, servers that restart -------------------------------------------------- */
 
 static gboolean
 one_has_returned (gpointer data)
@@ -354,8 +352,7 @@ TEST (test_server_restarts)
   curator_client_close (client);
 }
 
-/* --- requests that are lost, nodes of others
- * ------------------------------------------------------- */
+/* --- requests that are lost, nodes of others -------------------------------------------------- */
 
 typedef enum
 {

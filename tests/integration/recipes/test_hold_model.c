@@ -19,8 +19,7 @@
 
 static gint n_shortened; /* atomic */
 
-/* --- waiting for a loss
- * ------------------------------------------------------------------------- */
+/* --- waiting for a loss ----------------------------------------------------------------------- */
 
 /* When the lease was seen to be over. */
 typedef struct
@@ -58,8 +57,7 @@ loss_finish (Loss *loss)
   return lost_ms;
 }
 
-/* --- the session timeout changes
- * ---------------------------------------------------------------- */
+/* --- the session timeout changes -------------------------------------------------------------- */
 
 static void
 restart_with (ZkServer *server, const char *bounds)
@@ -216,8 +214,7 @@ TEST (test_timeout_is_lengthened)
   zk_server_stop (server);
 }
 
-/* --- the node is another one
- * -------------------------------------------------------------------- */
+/* --- the node is another one ------------------------------------------------------------------ */
 
 #define FIXED     "/model/fixed"
 #define N_MOMENTS 12
@@ -300,8 +297,7 @@ TEST (test_node_is_replaced_under_a_waiter)
   curator_client_close (client);
 }
 
-/* --- the connection states
- * ---------------------------------------------------------------------- */
+/* --- the connection states -------------------------------------------------------------------- */
 
 #define CUT_OFF_HOLD_MS 21000 /* how long a hold lasts after the newest proof */
 
@@ -342,8 +338,7 @@ TEST (test_without_holds_nothing_is_lost)
   cut_off (fixture, FALSE, "CONNECTED SUSPENDED RECONNECTED");
 }
 
-/* --- a node that cannot be read
- * ----------------------------------------------------------------- */
+/* --- a node that cannot be read --------------------------------------------------------------- */
 
 static void
 count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
@@ -393,8 +388,7 @@ TEST (test_the_only_node_cannot_be_read)
   hold_unreadable (fixture, 0);
 }
 
-/* --- heartbeats that are sent more often than they are answered
- * --------------------------------- */
+/* --- heartbeats that are sent more often than they are answered ------------------------------- */
 
 TEST (test_heartbeat_shorter_than_the_round_trip)
 {
@@ -418,8 +412,7 @@ TEST (test_heartbeat_shorter_than_the_round_trip)
   curator_client_close (client);
 }
 
-/* --- a process that was stopped
- * ----------------------------------------------------------------- */
+/* --- a process that was stopped --------------------------------------------------------------- */
 
 /* Stops this process for that long, a moment from now. */
 static void

@@ -446,8 +446,7 @@ TEST (test_p23_session_ends_before_the_downgrade)
   assert_no_residue (fixture, path, LONG_MS);
 }
 
-/* --- Curator's own tests, by their names: TestInterProcessReadWriteLock, TestLockACLs
- * ------------------- */
+/* --- Curator's own tests, by their names: TestInterProcessReadWriteLock, TestLockACLs --------- */
 
 /* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
 TEST (test_get_participant_nodes)

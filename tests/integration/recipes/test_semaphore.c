@@ -355,8 +355,7 @@ TEST (test_numbered_node_of_another)
   assert_children (fixture, "/semaphore/foreign/leases", 1, LONG_MS);
 }
 
-/* --- Curator's own tests, by their names: TestInterProcessSemaphore
- * ------------------------------------ */
+/* --- Curator's own tests, by their names: TestInterProcessSemaphore --------------------------- */
 
 /* testNoOrphanedNodes: the waiter's node is deleted by another client; the waiter recovers and
  * leaves nothing. */

@@ -47,8 +47,7 @@ login_proof (LoginMechanism mechanism)
   return mechanism == LOGIN_NONE ? G_MAXUINT : 2;
 }
 
-/* --- Cyrus SASL
- * --------------------------------------------------------------------------------- */
+/* --- Cyrus SASL ------------------------------------------------------------------------------- */
 
 static int
 look_up (void *context, sasl_server_params_t *params, unsigned flags, const char *user,
@@ -139,8 +138,7 @@ answer_sasl (LoginServer *server, const guint8 *token, gsize n)
   return login_sasl_reply (0, out, (gint32) length);
 }
 
-/* --- GnuTLS
- * ------------------------------------------------------------------------------------- */
+/* --- GnuTLS ----------------------------------------------------------------------------------- */
 
 static ssize_t
 push (gnutls_transport_ptr_t data, const void *bytes, size_t n)
@@ -190,8 +188,7 @@ shake (LoginServer *server)
   return rc == GNUTLS_E_SUCCESS || !gnutls_error_is_fatal (rc);
 }
 
-/* --- the server
- * --------------------------------------------------------------------------------- */
+/* --- the server ------------------------------------------------------------------------------- */
 
 void
 login_servers_start (const char *directory)

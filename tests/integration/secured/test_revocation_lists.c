@@ -30,8 +30,7 @@ time (time_t *into)
   return now;
 }
 
-/* --- what is enumerated
- * ------------------------------------------------------------------------- */
+/* --- what is enumerated ----------------------------------------------------------------------- */
 
 typedef enum
 {
@@ -137,8 +136,7 @@ make_pems (Subject *subject)
     }
 }
 
-/* --- what must be
- * ------------------------------------------------------------------------------- */
+/* --- what must be ----------------------------------------------------------------------------- */
 
 static char *
 expected_objection (const Subject *subject, const List *lists, guint n)
@@ -179,8 +177,7 @@ fail_cell (const Subject *subject, const List *lists, guint n, const char *what,
             subject->is_of_server ? "server" : "intermediate", text->str, what, got);
 }
 
-/* --- a handshake
- * -------------------------------------------------------------------------------- */
+/* --- a handshake ------------------------------------------------------------------------------ */
 
 static gnutls_session_t
 serve (int fd, gnutls_certificate_credentials_t shown)
@@ -254,8 +251,7 @@ check_handshake (const Subject *subject, const List *lists, guint n,
     fail_cell (subject, lists, n, text != NULL ? text : "must connect", why);
 }
 
-/* --- the cells
- * ---------------------------------------------------------------------------------- */
+/* --- the cells -------------------------------------------------------------------------------- */
 
 static void
 write_lists (const Subject *subject, const guint *which, guint n)
@@ -449,8 +445,7 @@ TEST (test_every_list)
   assert_true (world.n_cells > 3000);
 }
 
-/* --- a living client
- * ---------------------------------------------------------------------------- */
+/* --- a living client -------------------------------------------------------------------------- */
 
 /* Its connection stays; the next one is made when there is a current list again. */
 TEST (test_a_list_grows_old)

@@ -213,8 +213,7 @@ TEST (test_every_first_question)
     }
 }
 
-/* --- credentials of a scheme that the server does not know
- * ---------------------------------------------- */
+/* --- credentials of a scheme that the server does not know ------------------------------------ */
 
 /* Credentials of a scheme that the server does not know: the handle fails, and every call and
  * listener gets the error. */

@@ -129,8 +129,7 @@ TEST (test_by_shared_futexes)
   assert_int_equal (n_turns, N_CALLERS);
 }
 
-/* --- their number
- * ------------------------------------------------------------------------------- */
+/* --- their number ----------------------------------------------------------------------------- */
 
 static guint
 count_threads (void)
