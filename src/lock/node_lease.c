@@ -14,6 +14,7 @@
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "lock/own_watch.h"
+#include "nodes/reaper.h"
 #include "session/heartbeat.h"
 
 /* Most holds end sooner; only longer ones are worth a watch on their node. */
@@ -34,6 +35,17 @@ static gint64
 mark_of_node (const CuratorLease *lease)
 {
   return lease->name_is_unique ? 0 : lease->czxid;
+}
+
+/* Servers have been seen to carry out a create after later requests of its session. The node would
+ * outlive the hold. */
+static CURATOR_LOCKED void
+delete_late_node (const CuratorLease *lease)
+{
+  const CuratorUnknownCreate lost = { .parent = lease->internals->base,
+                                      .prefix = lease->lost_prefix };
+  if (lost.prefix != NULL)
+    curator_reaper_delete_unknown (lease->client, &lost);
 }
 
 /* Time for whatever works under the hold to stop. */
@@ -65,10 +77,15 @@ lose (CuratorLease *lease, CuratorCounter reason)
   curator_lease_set_state (lease, CURATOR_LEASE_LOST);
   note_end (lease, CURATOR_TRACE_LOST, reason);
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
-    delete_node_later (lease);
+    {
+      delete_node_later (lease);
+    }
   else
-    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                         NULL);
+    {
+      curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                           NULL);
+      delete_late_node (lease);
+    }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -240,6 +257,7 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
   curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
                        release);
+  delete_late_node (lease);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 
@@ -340,6 +358,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->czxid = node->czxid;
   lease->name_is_unique = node->name_is_unique;
   lease->is_ephemeral = node->is_ephemeral;
+  lease->lost_prefix = node->lost_prefix;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
   lease->since_us = node->since_us;

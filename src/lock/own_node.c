@@ -159,7 +159,8 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->may_exist = FALSE;
   node->n_lost = 0;
   node->path = g_strdup (path);
-  g_clear_pointer (&node->prefix, g_free);
+  if (!node->may_follow)
+    g_clear_pointer (&node->prefix, g_free);
   node->stake.path = node->path;
   node->stake.czxid = czxid;
   node->stake.checked_us = checked_us;
@@ -282,6 +283,7 @@ read_next_candidate (CuratorOwnNode *node)
       return;
     }
   node->may_exist = FALSE;
+  node->may_follow = node->prefix != NULL;
   node->klass->absent (node);
 }
 
@@ -453,9 +455,10 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
                          node->request->protected_ ? 0 : node->stake.czxid, NULL);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
-  if (node->may_exist)
+  if (node->may_exist || node->may_follow)
     curator_reaper_delete_unknown (client, &unknown);
   node->may_exist = FALSE;
+  node->may_follow = FALSE;
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
@@ -473,6 +476,7 @@ curator_own_node_give (CuratorOwnNode *node)
   return (CuratorLeaseNode){ .path = g_steal_pointer (&node->path),
                              .czxid = node->stake.czxid,
                              .name_is_unique = node->request->protected_,
+                             .lost_prefix = g_steal_pointer (&node->prefix),
                              .is_ephemeral = node->request->is_ephemeral,
                              .stake = &node->stake,
                              .own_watch = g_steal_pointer (&node->own_watch) };

@@ -131,6 +131,32 @@ delete_waiting_node (gpointer data)
 SCENE_TEST (test_node_of_a_waiter_deleted,
             .roles = { delete_waiting_node, wait_in_spite_of_deletion }, .session_ms = 1200)
 
+/* --- a server carries out a lost create after later requests of its session -------------------- */
+
+static void
+carry_out_late (Scene *scene, const char *name)
+{
+  g_autofree char *base = g_strndup (name, strlen (name) - 10); /* the number */
+  g_autofree char *path = g_strconcat (SCENE_PATH "/", base, "0000000077", NULL);
+  EXPECT (scene, sim_world_put (scene->world, path, "", 0));
+}
+
+static void
+release_behind_late_create (gpointer data)
+{
+  Scene *scene = data;
+  SceneMachine *a = &scene->machines[0];
+
+  sim_world_script (scene->world, a->process, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_BEFORE_EFFECT);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
+  EXPECT (scene, lease != NULL);
+  carry_out_late (scene, curator_lease_get_node_name (lease));
+  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
+}
+
+SCENE_TEST (test_lost_create_succeeds_late, .roles = { release_behind_late_create })
+
 /* A waiter learns of the deletion late, because its list is refused for a while. Other holds keep
  * their proofs. */
 static void
