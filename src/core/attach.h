@@ -1,4 +1,4 @@
-/* What upper floors keep with a client or a session, whose records know nothing of it. */
+/* What upper layers keep with a client or a session, whose records know nothing of it. */
 #pragma once
 
 #include "base/guards.h"

@@ -116,7 +116,7 @@ struct _CuratorClient
   gboolean leaves_others
       CURATOR_GUARDED; /* a server that is not known is left once they are resolved */
   CuratorDeletions *deletions;
-  CuratorAttachment *attached CURATOR_GUARDED; /* what upper floors keep here */
+  CuratorAttachment *attached CURATOR_GUARDED; /* what upper layers keep here */
   CuratorStats stats CURATOR_GUARDED;
 };
 
