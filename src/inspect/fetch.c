@@ -233,6 +233,8 @@ static void
 fetch_finalize (CuratorOp *op)
 {
   Fetch *fetch = (Fetch *) op;
+
+  curator_not_shared ();
   clear_batch (fetch);
   g_clear_pointer (&fetch->plan.reading, fetch->plan.free_reading);
 }
