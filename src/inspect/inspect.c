@@ -421,6 +421,7 @@ static CURATOR_UNLOCKED CuratorOp *
 start (CuratorClient *client, const char *path, gint64 deadline_us, CuratorOpDone done,
        gpointer data)
 {
+  CURATOR_INSIDE_GATE;
   Reading *reading = g_new0 (Reading, 1);
 
   reading->client = client;
@@ -471,7 +472,6 @@ curator_inspect_async (CuratorClient *client, const char *path, gint64 timeout_m
                        GCancellable *cancellable, CuratorInspectCallback callback,
                        gpointer user_data)
 {
-  CURATOR_INSIDE_GATE;
   g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
   CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,

@@ -159,8 +159,7 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->may_exist = FALSE;
   node->n_lost = 0;
   node->path = g_strdup (path);
-  if (!node->may_follow)
-    g_clear_pointer (&node->prefix, g_free);
+  g_clear_pointer (&node->prefix, g_free);
   node->stake.path = node->path;
   node->stake.czxid = czxid;
   node->stake.checked_us = checked_us;
@@ -283,7 +282,8 @@ read_next_candidate (CuratorOwnNode *node)
       return;
     }
   node->may_exist = FALSE;
-  node->may_follow = node->prefix != NULL;
+  g_free (node->lost_prefix);
+  node->lost_prefix = g_strdup (node->prefix);
   node->klass->absent (node);
 }
 
@@ -438,7 +438,8 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
 {
   CuratorClient *client = node->internals->client;
   const CuratorUnknownCreate unknown = { .parent = node->internals->base,
-                                         .prefix = node->prefix,
+                                         .prefix = node->lost_prefix != NULL ? node->lost_prefix
+                                                                             : node->prefix,
                                          .name = name_of (node),
                                          .sequential = node->request->is_sequential,
                                          .identifiable = is_identifiable (node),
@@ -455,10 +456,10 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
                          node->request->protected_ ? 0 : node->stake.czxid, NULL);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
-  if (node->may_exist || node->may_follow)
+  if (node->may_exist || node->lost_prefix != NULL)
     curator_reaper_delete_unknown (client, &unknown);
   node->may_exist = FALSE;
-  node->may_follow = FALSE;
+  g_clear_pointer (&node->lost_prefix, g_free);
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
@@ -476,7 +477,7 @@ curator_own_node_give (CuratorOwnNode *node)
   return (CuratorLeaseNode){ .path = g_steal_pointer (&node->path),
                              .czxid = node->stake.czxid,
                              .name_is_unique = node->request->protected_,
-                             .lost_prefix = g_steal_pointer (&node->prefix),
+                             .lost_prefix = g_steal_pointer (&node->lost_prefix),
                              .is_ephemeral = node->request->is_ephemeral,
                              .stake = &node->stake,
                              .own_watch = g_steal_pointer (&node->own_watch) };

@@ -39,8 +39,8 @@ struct _CuratorOwnNode
   CuratorLockInternals *internals;         /* the owner has a reference */
   CuratorNodeRequest *request;             /* its own, or the shared default */
   CuratorSession *session CURATOR_GUARDED; /* the one that it belongs to: a reference; or NULL */
-  /* "_c_<uuid>-", if protected; NULL once it exists, unless may_follow. */
-  char *prefix CURATOR_GUARDED;
+  char *prefix CURATOR_GUARDED;            /* "_c_<uuid>-", if protected; NULL once it exists */
+  char *lost_prefix CURATOR_GUARDED;       /* of a create that was lost and not found; or NULL */
   GBytes *payload CURATOR_GUARDED;
   char *path CURATOR_GUARDED;                /* full; NULL until it exists */
   CuratorRequest *in_flight CURATOR_GUARDED; /* never more than one; or NULL */
@@ -50,7 +50,6 @@ struct _CuratorOwnNode
   guint n_lost CURATOR_GUARDED; /* creates in a row with which the connection was lost */
   unsigned is_creating : 1 CURATOR_GUARDED; /* the create is in flight */
   unsigned may_exist : 1 CURATOR_GUARDED;   /* a create of this session may have succeeded unseen */
-  unsigned may_follow : 1 CURATOR_GUARDED;  /* one was lost and not found: it may succeed late */
 };
 
 /* request: transfer full, or the default. */

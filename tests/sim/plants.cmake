@@ -174,7 +174,7 @@ curator_plant(
          "results->path_to_watch = front < 0" "results->path_to_watch = front <= 0")
 curator_plant(
   mutex_unknown_node_stays RECIPE mutex FILE lock/own_node.c EXPECT "hang|residue"
-  CHANGE "if (node->may_exist || node->may_follow)" "if (FALSE)")
+  CHANGE "if (node->may_exist || node->lost_prefix != NULL)" "if (FALSE)")
 curator_plant(
   late_node_stays TEST test_sim_deletions.c SCENE test_lost_create_succeeds_late FILE lock/node_lease.c
   EXPECT "scene_n_children" CHANGE "lost.prefix != NULL" "FALSE")
