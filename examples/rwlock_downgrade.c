@@ -26,8 +26,8 @@ main (int argc, char **argv)
       curator_rw_lock_new (client, "/examples/config", NULL, 0, &error);
   if (pair == NULL)
     return fail (error);
-  CuratorLock *writer = curator_rw_lock_write_lock (pair);
-  CuratorLock *reader = curator_rw_lock_read_lock (pair);
+  CuratorLock *writer = curator_rw_lock_get_write_lock (pair);
+  CuratorLock *reader = curator_rw_lock_get_read_lock (pair);
 
   if (!curator_lock_acquire (writer, 10000, NULL, &error))
     return fail (error);

@@ -45,9 +45,9 @@ recipe_init (Recipe *recipe, const char *name, CuratorClient *client, const char
     }
   else if ((recipe->pair = curator_rw_lock_new (client, path, NULL, 0, &error)) != NULL)
     {
-      recipe->lock =
-          curator_lock_ref (g_str_equal (name, "read") ? curator_rw_lock_read_lock (recipe->pair)
-                                                       : curator_rw_lock_write_lock (recipe->pair));
+      recipe->lock = curator_lock_ref (g_str_equal (name, "read")
+                                           ? curator_rw_lock_get_read_lock (recipe->pair)
+                                           : curator_rw_lock_get_write_lock (recipe->pair));
     }
   demand (recipe->lock != NULL || recipe->semaphore != NULL, name, error);
 }

@@ -28,13 +28,13 @@ CuratorRwLock *curator_rw_lock_new (CuratorClient *client, const char *path, con
 
 /** The read lock. Borrowed; a reference to it keeps the pair alive. Its participants are the
  *  readers only. Mirrors InterProcessReadWriteLock.readLock. */
-CURATOR_API
-CuratorLock *curator_rw_lock_read_lock (CuratorRwLock *rw_lock);
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorLock *curator_rw_lock_get_read_lock (CuratorRwLock *rw_lock);
 
 /** The write lock. Borrowed; a reference to it keeps the pair alive. Its participants are the
  *  writers only. Mirrors InterProcessReadWriteLock.writeLock. */
-CURATOR_API
-CuratorLock *curator_rw_lock_write_lock (CuratorRwLock *rw_lock);
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorLock *curator_rw_lock_get_write_lock (CuratorRwLock *rw_lock);
 
 /** Adds a reference and returns @p rw_lock. */
 CURATOR_API

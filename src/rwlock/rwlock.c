@@ -189,8 +189,8 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   return rw_lock;
 }
 
-CURATOR_GETTER (CuratorLock *, curator_rw_lock_read_lock, CuratorRwLock, RW_LOCK, read, NULL)
-CURATOR_GETTER (CuratorLock *, curator_rw_lock_write_lock, CuratorRwLock, RW_LOCK, write, NULL)
+CURATOR_GETTER (CuratorLock *, curator_rw_lock_get_read_lock, CuratorRwLock, RW_LOCK, read, NULL)
+CURATOR_GETTER (CuratorLock *, curator_rw_lock_get_write_lock, CuratorRwLock, RW_LOCK, write, NULL)
 CURATOR_REF_FUNC (curator_rw_lock_ref, CuratorRwLock, RW_LOCK)
 
 void

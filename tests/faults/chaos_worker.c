@@ -159,8 +159,8 @@ choose_lock (Turn *turn)
   if (turn->kind->recipe == CHAOS_RW_LOCK)
     {
       const gboolean writes = chance (actor, 30);
-      turn->lock = writes ? curator_rw_lock_write_lock (worker->rw_locks[lock])
-                          : curator_rw_lock_read_lock (worker->rw_locks[lock]);
+      turn->lock = writes ? curator_rw_lock_get_write_lock (worker->rw_locks[lock])
+                          : curator_rw_lock_get_read_lock (worker->rw_locks[lock]);
       turn->event.kind = writes ? RECORD_WRITE : RECORD_READ;
       turn->by_thread = chance (actor, 50);
     }

@@ -162,14 +162,14 @@ CuratorLock *
 reader_new (CuratorClient *client, const char *path)
 {
   g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_read_lock (both));
+  return curator_lock_ref (curator_rw_lock_get_read_lock (both));
 }
 
 CuratorLock *
 writer_new (CuratorClient *client, const char *path)
 {
   g_autoptr (CuratorRwLock) both = curator_rw_lock_new (client, path, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_write_lock (both));
+  return curator_lock_ref (curator_rw_lock_get_write_lock (both));
 }
 
 CuratorLock *

@@ -145,8 +145,8 @@ take_turn (Turns *turns, int i)
     return enter (turns, work->lock, RECORD_MUTEX) && leave (turns, work->lock, RECORD_MUTEX);
   if (work->rw_lock == NULL)
     return take_lease (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);
-  CuratorLock *read = curator_rw_lock_read_lock (work->rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (work->rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (work->rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (work->rw_lock);
   if (strcmp (work->recipe, "downgrade") == 0)
     {
       if (!enter (turns, write, RECORD_WRITE) || !enter (turns, read, RECORD_READ)
@@ -188,7 +188,7 @@ multi_new (CuratorClient *client, const char *path, GError **error)
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, third, NULL, 0, error);
   if (mutex == NULL || semaphore_mutex == NULL || rw_lock == NULL)
     return NULL;
-  CuratorLock *const locks[] = { mutex, semaphore_mutex, curator_rw_lock_write_lock (rw_lock) };
+  CuratorLock *const locks[] = { mutex, semaphore_mutex, curator_rw_lock_get_write_lock (rw_lock) };
   return curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
 }
 

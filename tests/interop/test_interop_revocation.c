@@ -111,8 +111,8 @@ TEST (test_c_asks_java)
   g_autoptr (CuratorRwLock) rw_lock =
       curator_rw_lock_new (fixture->client, "/ask/rw", NULL, 0, &error);
   ask_java (fixture, "/ask/mutex", "mutex", mutex);
-  ask_java (fixture, "/ask/rw", "write", curator_rw_lock_write_lock (rw_lock));
-  ask_java (fixture, "/ask/rw", "read", curator_rw_lock_read_lock (rw_lock));
+  ask_java (fixture, "/ask/rw", "write", curator_rw_lock_get_write_lock (rw_lock));
+  ask_java (fixture, "/ask/rw", "read", curator_rw_lock_get_read_lock (rw_lock));
 }
 
 static void

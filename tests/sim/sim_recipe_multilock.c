@@ -40,7 +40,7 @@ open_parts (SimMember *member)
       client, member->index % 2 == 0 ? rising : falling, NULL);
   parts->pair = curator_rw_lock_new (client, "/sim/multi/b", NULL, 0, NULL);
   parts->parts[PART_MUTEX] = curator_mutex_new (client, "/sim/multi/a", NULL);
-  parts->parts[PART_WRITE] = curator_lock_ref (curator_rw_lock_write_lock (parts->pair));
+  parts->parts[PART_WRITE] = curator_lock_ref (curator_rw_lock_get_write_lock (parts->pair));
   parts->parts[PART_SEMAPHORE_MUTEX] = curator_semaphore_mutex_new (client, "/sim/multi/c", NULL);
   parts->parts[PART_FIRST_OF_INNER] = curator_mutex_new (client, "/sim/multi/d", NULL);
   member->data = parts;

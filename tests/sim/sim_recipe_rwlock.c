@@ -16,7 +16,7 @@ close_pair (SimMember *member)
 static gboolean
 is_reader (SimContender *contender)
 {
-  return contender->lock == curator_rw_lock_read_lock (contender->member->data);
+  return contender->lock == curator_rw_lock_get_read_lock (contender->member->data);
 }
 
 static CuratorLock *
@@ -24,8 +24,8 @@ choose_side (SimContender *contender)
 {
   CuratorRwLock *pair = contender->member->data;
 
-  return sim_contender_below (contender, 5) < 3 ? curator_rw_lock_read_lock (pair)
-                                                : curator_rw_lock_write_lock (pair);
+  return sim_contender_below (contender, 5) < 3 ? curator_rw_lock_get_read_lock (pair)
+                                                : curator_rw_lock_get_write_lock (pair);
 }
 
 static void
@@ -41,7 +41,7 @@ static void
 try_to_upgrade (SimContender *contender)
 {
   SimWorld *world = sim_contender_world (contender);
-  CuratorLock *write = curator_rw_lock_write_lock (contender->member->data);
+  CuratorLock *write = curator_rw_lock_get_write_lock (contender->member->data);
   gint64 before = sim_world_now_us (world);
   guint n_pauses = sim_process_n_pauses (contender->member->process);
   g_autoptr (GError) error = NULL;
@@ -67,7 +67,7 @@ try_to_upgrade (SimContender *contender)
 static gboolean
 read_while_writing (SimContender *contender)
 {
-  CuratorLock *read = curator_rw_lock_read_lock (contender->member->data);
+  CuratorLock *read = curator_rw_lock_get_read_lock (contender->member->data);
   CuratorLock *write = contender->lock;
   g_autoptr (CuratorLease) lease = NULL;
   g_autoptr (GError) error = NULL;

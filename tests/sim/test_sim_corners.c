@@ -296,11 +296,11 @@ be_asked_early (gpointer data)
   SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (a->client, SCENE_PATH, NULL, 0, NULL);
-  CuratorLock *write_lock = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *write_lock = curator_rw_lock_get_write_lock (rw_lock);
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (write_lock, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  curator_lock_acquire_async (curator_rw_lock_read_lock (rw_lock), -1, NULL, on_answer, scene);
+  curator_lock_acquire_async (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
   sim_sleep_ms (scene->world, 50);
   EXPECT (scene,
           curator_attempt_revoke (a->client, curator_lease_get_node_path (lease), 0, NULL, &error));

@@ -244,14 +244,14 @@ static CuratorLock *
 new_reader (CuratorClient *client)
 {
   g_autoptr (CuratorRwLock) pair = curator_rw_lock_new (client, PATH, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_read_lock (pair));
+  return curator_lock_ref (curator_rw_lock_get_read_lock (pair));
 }
 
 static CuratorLock *
 new_writer (CuratorClient *client)
 {
   g_autoptr (CuratorRwLock) pair = curator_rw_lock_new (client, PATH, NULL, 0, NULL);
-  return curator_lock_ref (curator_rw_lock_write_lock (pair));
+  return curator_lock_ref (curator_rw_lock_get_write_lock (pair));
 }
 
 /* Any but the two in front, whose names are these. */

@@ -27,8 +27,8 @@ make_lock (const Options *options, CuratorClient *client, const char *path, GErr
   g_autoptr (CuratorRwLock) pair = curator_rw_lock_new (client, path, NULL, 0, error);
   if (pair == NULL)
     return NULL;
-  return curator_lock_ref (options->mode == MODE_READ ? curator_rw_lock_read_lock (pair)
-                                                      : curator_rw_lock_write_lock (pair));
+  return curator_lock_ref (options->mode == MODE_READ ? curator_rw_lock_get_read_lock (pair)
+                                                      : curator_rw_lock_get_write_lock (pair));
 }
 
 static void

@@ -37,8 +37,8 @@ public:
   {
     if (lock != nullptr)
       {
-        reader_ = lockable (curator_lock_ref (curator_rw_lock_read_lock (lock)), mode);
-        writer_ = lockable (curator_lock_ref (curator_rw_lock_write_lock (lock)), mode);
+        reader_ = lockable (curator_lock_ref (curator_rw_lock_get_read_lock (lock)), mode);
+        writer_ = lockable (curator_lock_ref (curator_rw_lock_get_write_lock (lock)), mode);
       }
   }
 

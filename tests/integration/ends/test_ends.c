@@ -311,7 +311,7 @@ live_with_locks (CancelledLife *life)
   CuratorClient *client = life->client;
   CuratorLock *lock = curator_mutex_new (client, "/ends/life/mutex", NULL);
   CuratorRwLock *rw_lock = curator_rw_lock_new (client, "/ends/life/rw", NULL, 0, NULL);
-  CuratorLock *const members[] = { lock, curator_rw_lock_write_lock (rw_lock) };
+  CuratorLock *const members[] = { lock, curator_rw_lock_get_write_lock (rw_lock) };
   CuratorLock *multi_lock = curator_multi_lock_new (members, G_N_ELEMENTS (members));
   CuratorLease *lease;
 

@@ -254,8 +254,8 @@ check_all (const Things *things)
 {
   int line = check_client (things);
   CuratorLock *const locks[] = { things->lock, things->fixed,
-                                 curator_rw_lock_read_lock (things->rw_lock),
-                                 curator_rw_lock_write_lock (things->rw_lock) };
+                                 curator_rw_lock_get_read_lock (things->rw_lock),
+                                 curator_rw_lock_get_write_lock (things->rw_lock) };
   for (gsize i = 0; i < G_N_ELEMENTS (locks) && line == 0; i++)
     line = check_lock (locks[i], TRUE);
   line = line != 0 ? line : check_lock (things->multi_lock, FALSE);

@@ -42,7 +42,7 @@ mixture_init (Mixture *mixture, CuratorClient *client, CuratorClient *other)
   mixture->innermost = curator_multi_lock_new_for_paths (client, deep, &error);
   assert_ok (mixture->innermost != NULL, &error);
   mixture->inner = multi_of_two (mixture->inner_mutex, mixture->innermost);
-  CuratorLock *const locks[] = { mixture->mutex, curator_rw_lock_write_lock (mixture->rw_lock),
+  CuratorLock *const locks[] = { mixture->mutex, curator_rw_lock_get_write_lock (mixture->rw_lock),
                                  mixture->semaphore_mutex, mixture->inner };
   mixture->whole = curator_multi_lock_new (locks, G_N_ELEMENTS (locks));
 }
@@ -112,11 +112,11 @@ TEST (test_p31_blocked_at_every_member)
   g_auto (Mixture) blockers = { 0 };
   mixture_init (&mixture, client, other);
   mixture_init (&blockers, theirs, theirs);
-  CuratorLock *const members[] = { blockers.mutex, curator_rw_lock_read_lock (blockers.rw_lock),
+  CuratorLock *const members[] = { blockers.mutex, curator_rw_lock_get_read_lock (blockers.rw_lock),
                                    blockers.semaphore_mutex, blockers.inner_mutex,
                                    blockers.innermost };
   CuratorLock *const mine[] = { mixture.mutex,
-                                curator_rw_lock_write_lock (mixture.rw_lock),
+                                curator_rw_lock_get_write_lock (mixture.rw_lock),
                                 mixture.semaphore_mutex,
                                 mixture.inner_mutex,
                                 mixture.innermost,

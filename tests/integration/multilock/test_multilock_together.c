@@ -24,7 +24,7 @@ locks_init (Locks *locks, CuratorClient *client, const char *base)
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, locks->paths[1]);
   for (int i = 0; i < N_PATHS; i++)
     {
-      locks->members[i] = i == 1 ? curator_lock_ref (curator_rw_lock_write_lock (pair))
+      locks->members[i] = i == 1 ? curator_lock_ref (curator_rw_lock_get_write_lock (pair))
                                  : mutex_new (client, locks->paths[i]);
     }
   locks->whole = curator_multi_lock_new (locks->members, N_PATHS);

@@ -259,16 +259,16 @@ static void
 run_read (FrameRun *run)
 {
   g_auto (Pairs) pairs = pairs_of (run);
-  hand_over (run, curator_rw_lock_write_lock (pairs.theirs), curator_rw_lock_read_lock (pairs.ours),
-             "rw");
+  hand_over (run, curator_rw_lock_get_write_lock (pairs.theirs),
+             curator_rw_lock_get_read_lock (pairs.ours), "rw");
 }
 
 static void
 run_write (FrameRun *run)
 {
   g_auto (Pairs) pairs = pairs_of (run);
-  hand_over (run, curator_rw_lock_read_lock (pairs.theirs), curator_rw_lock_write_lock (pairs.ours),
-             "rw");
+  hand_over (run, curator_rw_lock_get_read_lock (pairs.theirs),
+             curator_rw_lock_get_write_lock (pairs.ours), "rw");
 }
 
 /* Our client acquires the write lock, then the read lock, releases the write lock, while the peer's
@@ -278,11 +278,11 @@ run_downgrade (FrameRun *run)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Pairs) pairs = pairs_of (run);
-  CuratorLock *read = curator_rw_lock_read_lock (pairs.ours);
-  CuratorLock *write = curator_rw_lock_write_lock (pairs.ours);
+  CuratorLock *read = curator_rw_lock_get_read_lock (pairs.ours);
+  CuratorLock *write = curator_rw_lock_get_write_lock (pairs.ours);
   require_ok (run, curator_lock_acquire (write, LONG_MS, NULL, &error), error);
   g_autoptr (Taking) writer =
-      taking_start_lock (curator_rw_lock_write_lock (pairs.theirs), LONG_MS, NULL);
+      taking_start_lock (curator_rw_lock_get_write_lock (pairs.theirs), LONG_MS, NULL);
   require_ok (run, curator_lock_acquire (read, LONG_MS, NULL, &error), error);
   require_ok (run, is_given_back (curator_lock_release (write, 0, NULL, &error), &error), error);
   require (run, wait_children (run, "rw", 2));
@@ -300,7 +300,7 @@ run_multi_lock (FrameRun *run)
   g_autoptr (CuratorLock) mutex = lock_at (run, run->client, curator_mutex_new, "lock");
   g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_semaphore_mutex_new, "sem");
   g_autoptr (CuratorLock) last = lock_at (run, run->client, curator_semaphore_mutex_new, "sem");
-  CuratorLock *const members[] = { mutex, curator_rw_lock_write_lock (pairs.ours), last };
+  CuratorLock *const members[] = { mutex, curator_rw_lock_get_write_lock (pairs.ours), last };
   g_autoptr (CuratorLock) all = curator_multi_lock_new (members, G_N_ELEMENTS (members));
   g_autoptr (Taking) blocker = taking_start_lock (theirs, LONG_MS, NULL);
   require_ok (run, is_granted (run, blocker), blocker->error);

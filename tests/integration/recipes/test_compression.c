@@ -78,7 +78,7 @@ check_nodes (Fixture *fixture, gboolean compression)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/gzip/semaphore", 2);
   curator_semaphore_set_node_data (semaphore, "of lease", 8);
   g_autoptr (Taking) held = taking_of_lock (mutex);
-  g_autoptr (Taking) writing = taking_of_lock (curator_rw_lock_write_lock (rw_lock));
+  g_autoptr (Taking) writing = taking_of_lock (curator_rw_lock_get_write_lock (rw_lock));
   g_autoptr (Taking) leased = taking_of (semaphore, 1);
   g_autoptr (Taking) alone = taking_of_lock (fixed);
   assert_child_written (fixture, "/gzip/mutex", compression, LABEL);

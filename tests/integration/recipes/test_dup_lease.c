@@ -32,8 +32,8 @@ static CuratorLock *
 side_new (CuratorClient *client, const char *path, gboolean write)
 {
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, path);
-  return curator_lock_ref (write ? curator_rw_lock_write_lock (pair)
-                                 : curator_rw_lock_read_lock (pair));
+  return curator_lock_ref (write ? curator_rw_lock_get_write_lock (pair)
+                                 : curator_rw_lock_get_read_lock (pair));
 }
 
 static CuratorLock *
@@ -217,10 +217,10 @@ TEST (test_released_through_the_lease)
     }
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, BASE "/downgrade");
   g_autoptr (GError) error = NULL;
-  assert_acquired (curator_rw_lock_write_lock (pair));
-  g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_write_lock (pair));
+  assert_acquired (curator_rw_lock_get_write_lock (pair));
+  g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_get_write_lock (pair));
   assert_ok (curator_lease_release (written, 0, NULL, &error), &error);
-  assert_not_acquired (curator_rw_lock_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
+  assert_not_acquired (curator_rw_lock_get_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
 }
 
 typedef struct

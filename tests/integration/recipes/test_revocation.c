@@ -182,8 +182,8 @@ TEST (test_read_and_write_locks)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, "/revoke/rw");
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   assert_ok (curator_lock_make_revocable (read, on_asked, &readers, NULL, &error), &error);
   assert_ok (curator_lock_make_revocable (write, on_asked, &writers, NULL, &error), &error);
   g_autoptr (Taking) r1 = taking_of_lock (read);

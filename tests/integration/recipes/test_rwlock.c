@@ -41,8 +41,8 @@ take (Worker *worker, CuratorLock *lock, GError **error)
 static void
 do_step (Worker *worker, Step step, GError **error)
 {
-  CuratorLock *read = curator_rw_lock_read_lock (worker->rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (worker->rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (worker->rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (worker->rw_lock);
   switch (step)
     {
     case STEP_WRITE:
@@ -137,8 +137,8 @@ typedef struct
 static void
 visit (Visitor *visitor, gboolean writes)
 {
-  CuratorLock *lock = writes ? curator_rw_lock_write_lock (visitor->rw_lock)
-                             : curator_rw_lock_read_lock (visitor->rw_lock);
+  CuratorLock *lock = writes ? curator_rw_lock_get_write_lock (visitor->rw_lock)
+                             : curator_rw_lock_get_read_lock (visitor->rw_lock);
   if (!curator_lock_acquire (lock, 60000, NULL, NULL))
     {
       visitor->failures++;
@@ -206,8 +206,8 @@ TEST (test_order_of_arrival)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   g_autoptr (Taking) r1 = taking_of_lock (read);
   g_autoptr (Taking) r2 = taking_of_lock (read);
   g_autoptr (Taking) w1 = taking_start_lock (write, LONG_MS, NULL);
@@ -247,7 +247,7 @@ TEST (test_p9_downgrade_keeps_writers_out)
   worker_do (worker, STEP_WRITE);
   g_autofree char *write_node = g_strdup (worker->node);
   g_autoptr (Taking) writer =
-      taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+      taking_start_lock (curator_rw_lock_get_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
   worker_do (worker, STEP_READ);
   assert_string_equal (strstr (worker->node, "__READ__") + 8, strstr (write_node, "__WRIT__") + 8);
@@ -269,8 +269,8 @@ TEST (test_reentrance_of_both_sides)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   for (int i = 0; i < 2; i++)
     {
       assert_acquired (write);
@@ -314,8 +314,8 @@ TEST (test_leases)
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, payload, 7, &error);
   assert_ok (rw_lock != NULL, &error);
   *payload = 'x'; /* testSetNodeData: it was copied */
-  CuratorLock *sides[] = { curator_rw_lock_write_lock (rw_lock),
-                           curator_rw_lock_read_lock (rw_lock) };
+  CuratorLock *sides[] = { curator_rw_lock_get_write_lock (rw_lock),
+                           curator_rw_lock_get_read_lock (rw_lock) };
   guint64 token = 0;
   for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
     {
@@ -357,8 +357,8 @@ TEST (test_sides_keep_the_pair)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   CuratorRwLock *rw_lock = rw_lock_new (client, PATH);
-  g_autoptr (CuratorLock) read = curator_lock_ref (curator_rw_lock_read_lock (rw_lock));
-  assert_acquired (curator_rw_lock_write_lock (rw_lock));
+  g_autoptr (CuratorLock) read = curator_lock_ref (curator_rw_lock_get_read_lock (rw_lock));
+  assert_acquired (curator_rw_lock_get_write_lock (rw_lock));
   assert_acquired (read);
   curator_rw_lock_unref (rw_lock);
   assert_true (curator_lock_is_owned_by_current_thread (read));
@@ -373,11 +373,12 @@ TEST (test_readers_pass_when_the_writer_leaves)
   const char *path = "/rwf/leaves";
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
-  g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_read_lock (rw_lock));
-  g_autoptr (Taking) writer = taking_start_lock (curator_rw_lock_write_lock (rw_lock), 1500, NULL);
+  g_autoptr (Taking) reader = taking_of_lock (curator_rw_lock_get_read_lock (rw_lock));
+  g_autoptr (Taking) writer =
+      taking_start_lock (curator_rw_lock_get_write_lock (rw_lock), 1500, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   g_autoptr (Taking) behind =
-      taking_start_lock (curator_rw_lock_read_lock (rw_lock), LONG_MS, NULL);
+      taking_start_lock (curator_rw_lock_get_read_lock (rw_lock), LONG_MS, NULL);
   taking_assert_waits (behind);
   assert_true (taking_wait (writer, LONG_MS));
   assert_curator_error (&writer->error, CURATOR_ERROR_TIMED_OUT);
@@ -397,10 +398,11 @@ TEST (test_p23_stale_writer_cannot_read)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   assert_acquired (write);
-  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Taking) next =
+      taking_start_lock (curator_rw_lock_get_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   fixture_expire (fixture);
   taking_assert_granted (next);
@@ -428,15 +430,16 @@ TEST (test_p23_session_ends_before_the_downgrade)
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorRwLock) theirs = rw_lock_new (direct, path);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, path);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   assert_acquired (write);
-  g_autoptr (Taking) next = taking_start_lock (curator_rw_lock_write_lock (theirs), LONG_MS, NULL);
+  g_autoptr (Taking) next =
+      taking_start_lock (curator_rw_lock_get_write_lock (theirs), LONG_MS, NULL);
   assert_children (fixture, path, 2, LONG_MS);
   /* This client detects the expiry of its session only by its own clock. */
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), &dead));
   taking_assert_granted (next);
-  assert_false (curator_lock_acquire (curator_rw_lock_read_lock (rw_lock), 300, NULL, &error));
+  assert_false (curator_lock_acquire (curator_rw_lock_get_read_lock (rw_lock), 300, NULL, &error));
   assert_non_null (error);
   g_clear_error (&error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -459,8 +462,8 @@ TEST (test_get_participant_nodes)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   Taking *takings[READERS + WRITERS];
   for (int i = 0; i < READERS + WRITERS; i++)
     takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
@@ -485,8 +488,8 @@ TEST (test_that_upgrading_is_disallowed)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   assert_acquired (read);
   assert_not_acquired (write, 5000, CURATOR_ERROR_UNSUPPORTED);
   assert_children (fixture, PATH, 1, 3000);
@@ -502,9 +505,9 @@ TEST (test_that_downgrading_respects_threads)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, PATH);
   g_autoptr (Contender) writer =
-      contender_start (curator_rw_lock_write_lock (rw_lock), LONG_MS, NULL);
+      contender_start (curator_rw_lock_get_write_lock (rw_lock), LONG_MS, NULL);
   assert_true (contender_wait (writer, LONG_MS));
-  assert_not_acquired (curator_rw_lock_read_lock (rw_lock), 500, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (curator_rw_lock_get_read_lock (rw_lock), 500, CURATOR_ERROR_TIMED_OUT);
 }
 
 /* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
@@ -520,7 +523,7 @@ TEST (test_lock_acls)
   assert_ok (curator_client_set_namespace (client, "acls", &error), &error);
   client_start (client);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, "/parent/locks");
-  g_autoptr (Taking) writer = taking_of_lock (curator_rw_lock_write_lock (rw_lock));
+  g_autoptr (Taking) writer = taking_of_lock (curator_rw_lock_get_write_lock (rw_lock));
   g_autofree char *node =
       g_strconcat ("/acls", curator_lease_get_node_path (taking_lease (writer, 0)), NULL);
   const char *const paths[] = { "/acls", "/acls/parent", "/acls/parent/locks", node };

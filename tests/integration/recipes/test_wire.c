@@ -253,7 +253,7 @@ TEST (test_mixed_recipes)
       g_autoptr (CuratorLock) mutex = mutex_new (client, path);
       g_autoptr (CuratorLock) permit = curator_semaphore_mutex_new (client, path, NULL);
       g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, NULL);
-      CuratorLock *locks[] = { mutex, curator_rw_lock_write_lock (rw_lock), permit };
+      CuratorLock *locks[] = { mutex, curator_rw_lock_get_write_lock (rw_lock), permit };
       CuratorLock *first = locks[kinds % 3];
       CuratorLock *second = locks[kinds / 3];
       const int expected = first == second ? 0 : 1;

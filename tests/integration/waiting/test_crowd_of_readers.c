@@ -38,13 +38,13 @@ crowd_start (Crowd *crowd, CuratorClient *client, const char *path, int n)
   crowd->n_granted = 0;
   crowd->rw_lock = curator_rw_lock_new (client, path, NULL, 0, &error);
   assert_non_null (crowd->rw_lock);
-  crowd->writer = curator_lock_acquire_lease (curator_rw_lock_write_lock (crowd->rw_lock), LONG_MS,
-                                              NULL, &error);
+  crowd->writer = curator_lock_acquire_lease (curator_rw_lock_get_write_lock (crowd->rw_lock),
+                                              LONG_MS, NULL, &error);
   assert_non_null (crowd->writer);
   for (int i = 0; i < n; i++)
     {
-      curator_lock_acquire_async (curator_rw_lock_read_lock (crowd->rw_lock), CURATOR_WAIT_FOREVER,
-                                  NULL, on_granted, crowd);
+      curator_lock_acquire_async (curator_rw_lock_get_read_lock (crowd->rw_lock),
+                                  CURATOR_WAIT_FOREVER, NULL, on_granted, crowd);
     }
 }
 

@@ -217,8 +217,8 @@ TEST (test_uncontended)
   assert_ok (semaphore_mutex != NULL, &error);
 
   check_rounds (fixture, &party, party.lock, "create list delete");
-  check_rounds (fixture, &party, curator_rw_lock_read_lock (rw_lock), "create list delete");
-  check_rounds (fixture, &party, curator_rw_lock_write_lock (rw_lock), "create list delete");
+  check_rounds (fixture, &party, curator_rw_lock_get_read_lock (rw_lock), "create list delete");
+  check_rounds (fixture, &party, curator_rw_lock_get_write_lock (rw_lock), "create list delete");
   check_rounds (fixture, &party, semaphore_mutex, "create list create list delete delete");
   party_leave (&party);
   assert_no_residue (fixture, "/shortcuts/alone/mutex", PATIENCE_MS);
@@ -557,19 +557,19 @@ TEST (test_readers_share)
       party_join (fixture, &parties[i], NULL);
       rw_locks[i] = rw_lock_new (parties[i].client, "/shortcuts/readers");
     }
-  warm_up (curator_rw_lock_write_lock (rw_locks[0]));
+  warm_up (curator_rw_lock_get_write_lock (rw_locks[0]));
   proxy_log_start (fixture->proxy);
   for (int i = 0; i < 2; i++)
     {
-      parties[i].taking = taking_start_lock (curator_rw_lock_write_lock (rw_locks[i]),
+      parties[i].taking = taking_start_lock (curator_rw_lock_get_write_lock (rw_locks[i]),
                                              CURATOR_WAIT_FOREVER, i == 1 ? cancellable : NULL);
       party_want (&parties[i], i == 0 ? "create list" : "create list watch");
       check_words (&scene);
     }
   for (int i = 0; i < N; i++)
     {
-      readers[i] =
-          taking_start_lock (curator_rw_lock_read_lock (rw_locks[2]), CURATOR_WAIT_FOREVER, NULL);
+      readers[i] = taking_start_lock (curator_rw_lock_get_read_lock (rw_locks[2]),
+                                      CURATOR_WAIT_FOREVER, NULL);
       party_want (&parties[2], i == 0 ? "create list watch" : "create list");
       check_words (&scene);
     }
@@ -613,8 +613,8 @@ check_downgrade (Fixture *fixture, const char *path, gboolean read_first)
   Scene scene = { fixture, &party, 1 };
   party_join (fixture, &party, NULL);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, path);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   warm_up (write);
   proxy_log_start (fixture->proxy);
 
@@ -708,7 +708,7 @@ TEST (test_try_behind_own_node)
 
   check_try_behind_own_node (fixture, "/shortcuts/try/mutex", &party, party.lock);
   check_try_behind_own_node (fixture, "/shortcuts/try/rw", &party,
-                             curator_rw_lock_write_lock (rw_lock));
+                             curator_rw_lock_get_write_lock (rw_lock));
   party_leave (&party);
 }
 
@@ -719,7 +719,7 @@ TEST (test_try_of_readers)
   Scene scene = { fixture, &party, 1 };
   party_join (fixture, &party, NULL);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (party.client, "/shortcuts/try/readers");
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
   g_autoptr (GError) error = NULL;
 
   warm_up (read);
@@ -731,7 +731,7 @@ TEST (test_try_of_readers)
   assert_released (read);
   party_want (&party, "delete");
   check_words (&scene);
-  check_refused (curator_rw_lock_write_lock (rw_lock));
+  check_refused (curator_rw_lock_get_write_lock (rw_lock));
   party_want (&party, "create list delete");
   check_words (&scene);
   taking_give_back (reader);

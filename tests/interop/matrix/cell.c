@@ -63,8 +63,8 @@ new_lock (CuratorClient *client, const char *recipe, const char *path, GError **
   if (strcmp (recipe, "semmutex") == 0)
     return curator_semaphore_mutex_new (client, path, error);
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, error);
-  return curator_lock_ref (strcmp (recipe, "read") == 0 ? curator_rw_lock_read_lock (rw_lock)
-                                                        : curator_rw_lock_write_lock (rw_lock));
+  return curator_lock_ref (strcmp (recipe, "read") == 0 ? curator_rw_lock_get_read_lock (rw_lock)
+                                                        : curator_rw_lock_get_write_lock (rw_lock));
 }
 
 CuratorLease *
@@ -320,8 +320,8 @@ cell_downgrade_in_c (Cell *cell)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRwLock) rw_lock =
       curator_rw_lock_new (cell->client, "/downgrade/c", NULL, 0, &error);
-  CuratorLock *write = curator_rw_lock_write_lock (rw_lock);
-  CuratorLock *read = curator_rw_lock_read_lock (rw_lock);
+  CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
+  CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
   CELL_CHECK (curator_lock_acquire (write, LONG_MS, NULL, &error), error);
   java_peer_tell (cell->peer, "acquire dw write /downgrade/c -1");
   CELL_CHECK (queue_has (cell, "write", "/downgrade/c", 2), NULL);
