@@ -36,19 +36,20 @@ G_BEGIN_DECLS
 /** Receives the result of curator_lock_acquire_async(), once. Runs as a callback; see client.h.
  *  @param lease  transfer full; NULL on error
  *  @param error  NULL on success; borrowed */
-typedef void (*CuratorAcquireCallback) (CuratorLock *lock, CuratorLease *lease, const GError *error,
-                                        gpointer user_data);
+typedef void (*CuratorLockAcquireCallback) (CuratorLock *lock, CuratorLease *lease,
+                                            const GError *error, gpointer user_data);
 
 /** Receives the result of curator_lock_get_participant_nodes_async(), once. Runs as a callback; see
  *  client.h.
  *  @param nodes  transfer full, for g_strfreev(); NULL on error
  *  @param error  NULL on success; borrowed */
-typedef void (*CuratorParticipantNodesCallback) (CuratorLock *lock, char **nodes,
-                                                 const GError *error, gpointer user_data);
+typedef void (*CuratorLockParticipantNodesCallback) (CuratorLock *lock, char **nodes,
+                                                     const GError *error, gpointer user_data);
 
 /** Receives the result of curator_lock_release_async(), once. Runs as a callback; see client.h.
  *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
-typedef void (*CuratorReleaseCallback) (CuratorLock *lock, const GError *error, gpointer user_data);
+typedef void (*CuratorLockReleaseCallback) (CuratorLock *lock, const GError *error,
+                                            gpointer user_data);
 
 /** Called when another client asks for the lock back. Runs as a callback; see client.h. The holder
  *  may ignore the request. Only the holding thread can release its hold, so a listener should
@@ -116,7 +117,7 @@ char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
 CURATOR_API
 void curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
                                                GCancellable *cancellable,
-                                               CuratorParticipantNodesCallback callback,
+                                               CuratorLockParticipantNodesCallback callback,
                                                gpointer user_data);
 
 /** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
@@ -139,7 +140,7 @@ CuratorLease *curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms,
  *  releases it by dropping the reference. No Java counterpart. */
 CURATOR_API
 void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
-                                 CuratorAcquireCallback callback, gpointer user_data);
+                                 CuratorLockAcquireCallback callback, gpointer user_data);
 
 /** Like curator_lock_release(), but does not wait: the calling thread's level ends at once. No Java
  *  counterpart.
@@ -147,7 +148,7 @@ void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancella
  *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was
  *                   closed first: then the end of the session frees the lock */
 CURATOR_API
-void curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback,
+void curator_lock_release_async (CuratorLock *lock, CuratorLockReleaseCallback callback,
                                  gpointer user_data);
 
 /** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like

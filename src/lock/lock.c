@@ -201,12 +201,12 @@ static void
 deliver_acquire (GCallback callback, gpointer lock, gpointer lease, const GError *error,
                  gpointer user_data)
 {
-  ((CuratorAcquireCallback) callback) (lock, lease, error, user_data);
+  ((CuratorLockAcquireCallback) callback) (lock, lease, error, user_data);
 }
 
 void
 curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
-                            CuratorAcquireCallback callback, gpointer user_data)
+                            CuratorLockAcquireCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
@@ -262,12 +262,13 @@ static void
 deliver_release (GCallback callback, gpointer lock, gpointer result, const GError *error,
                  gpointer user_data)
 {
-  ((CuratorReleaseCallback) callback) (lock, error, user_data);
+  ((CuratorLockReleaseCallback) callback) (lock, error, user_data);
 }
 
 /* Without a callback no thread is woken. */
 void
-curator_lock_release_async (CuratorLock *lock, CuratorReleaseCallback callback, gpointer user_data)
+curator_lock_release_async (CuratorLock *lock, CuratorLockReleaseCallback callback,
+                            gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
   g_autoptr (GError) error = NULL;
@@ -346,14 +347,14 @@ deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError 
       const CuratorParticipants those = lock->klass->get_participants (lock);
       nodes = curator_participants_take (&those, result, error, NULL);
     }
-  ((CuratorParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
-                                                user_data);
+  ((CuratorLockParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
+                                                    user_data);
 }
 
 void
 curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
                                           GCancellable *cancellable,
-                                          CuratorParticipantNodesCallback callback,
+                                          CuratorLockParticipantNodesCallback callback,
                                           gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);

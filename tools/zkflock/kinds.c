@@ -81,7 +81,8 @@ skip_to_number (CuratorLockDriver *driver, const char *name, const char *lock_na
 
 /* Asks for the sequential nodes of a folder, of every kind. */
 static void
-ask (Look *look, const char *path, gboolean *is_unclear, CuratorParticipantNodesCallback callback)
+ask (Look *look, const char *path, gboolean *is_unclear,
+     CuratorLockParticipantNodesCallback callback)
 {
   static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = skip_to_number };
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, is_unclear, NULL);
