@@ -18,7 +18,7 @@ on_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer 
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
-  if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
+  if (state == CURATOR_CONNECTION_STATE_SUSPENDED || state == CURATOR_CONNECTION_STATE_LOST)
     g_atomic_int_inc (&interrupted);
 }
 

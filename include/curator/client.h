@@ -37,19 +37,19 @@ struct ACL_vector;
 typedef enum
 {
   /** Connected for the first time. */
-  CURATOR_STATE_CONNECTED,
+  CURATOR_CONNECTION_STATE_CONNECTED,
   /** The connection is lost; the session and its holds may survive. Also the state before the first
    *  connection. */
-  CURATOR_STATE_SUSPENDED,
+  CURATOR_CONNECTION_STATE_SUSPENDED,
   /** Connected again, or confirmed again by a quorum. Unless LOST came in between, the session and
    *  its holds are the same. */
-  CURATOR_STATE_RECONNECTED,
+  CURATOR_CONNECTION_STATE_RECONNECTED,
   /** All holds are lost: the session ended, or no quorum confirmed it before the deadline of its
    *  holds. In the second case the session may go on; its holds stay lost. */
-  CURATOR_STATE_LOST,
+  CURATOR_CONNECTION_STATE_LOST,
   /** Connected to a server without a quorum. This version never enters it: it does not request
    *  read-only connections, over which no lock can be acquired. */
-  CURATOR_STATE_READ_ONLY
+  CURATOR_CONNECTION_STATE_READ_ONLY
 } CuratorConnectionState;
 
 /** Called for every change of the connection state, in order, without repeats. Runs as a state

@@ -88,10 +88,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLockDriver, curator_lock_driver_unref)
  *  unless the driver has a predicate. */
 typedef enum
 {
-  CURATOR_CREATE_PERSISTENT,            /**< stays until deleted */
-  CURATOR_CREATE_PERSISTENT_SEQUENTIAL, /**< the same, numbered by the server */
-  CURATOR_CREATE_EPHEMERAL,             /**< ends with the session */
-  CURATOR_CREATE_EPHEMERAL_SEQUENTIAL   /**< the same, numbered by the server */
+  CURATOR_CREATE_MODE_PERSISTENT,            /**< stays until deleted */
+  CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, /**< the same, numbered by the server */
+  CURATOR_CREATE_MODE_EPHEMERAL,             /**< ends with the session */
+  CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL   /**< the same, numbered by the server */
 } CuratorCreateMode;
 
 /** Name of the node without the lock's path, the protection prefix and the sequence number;
@@ -103,7 +103,7 @@ const char *curator_node_request_get_name (const CuratorNodeRequest *request);
 CURATOR_API
 void curator_node_request_set_name (CuratorNodeRequest *request, const char *name);
 
-/** Sets the kind of the node; default #CURATOR_CREATE_EPHEMERAL_SEQUENTIAL. */
+/** Sets the kind of the node; default #CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL. */
 CURATOR_API
 void curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode);
 

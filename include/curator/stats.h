@@ -69,11 +69,11 @@ const char *curator_counter_to_string (CuratorCounter counter);
 /** Kinds of traced events. Later versions only append. */
 typedef enum
 {
-  CURATOR_TRACE_GRANTED,  /**< a hold began; the duration is the time since the call */
-  CURATOR_TRACE_FAILED,   /**< an attempt failed; the duration is the time since the call */
-  CURATOR_TRACE_RELEASED, /**< a hold was released; the duration is how long it lasted */
-  CURATOR_TRACE_LOST,     /**< a hold was lost; the duration is how long it lasted */
-  CURATOR_TRACE_HEARTBEAT /**< a heartbeat was answered; the duration is the round trip */
+  CURATOR_TRACE_KIND_GRANTED,  /**< a hold began; the duration is the time since the call */
+  CURATOR_TRACE_KIND_FAILED,   /**< an attempt failed; the duration is the time since the call */
+  CURATOR_TRACE_KIND_RELEASED, /**< a hold was released; the duration is how long it lasted */
+  CURATOR_TRACE_KIND_LOST,     /**< a hold was lost; the duration is how long it lasted */
+  CURATOR_TRACE_KIND_HEARTBEAT /**< a heartbeat was answered; the duration is the round trip */
 } CuratorTraceKind;
 
 /** One event; valid only during the call of the trace function. */

@@ -8,11 +8,11 @@
 const char *
 curator_connection_state_to_string (CuratorConnectionState state)
 {
-  static const char *const names[] = { [CURATOR_STATE_CONNECTED] = "CONNECTED",
-                                       [CURATOR_STATE_SUSPENDED] = "SUSPENDED",
-                                       [CURATOR_STATE_RECONNECTED] = "RECONNECTED",
-                                       [CURATOR_STATE_LOST] = "LOST",
-                                       [CURATOR_STATE_READ_ONLY] = "READ_ONLY" };
+  static const char *const names[] = { [CURATOR_CONNECTION_STATE_CONNECTED] = "CONNECTED",
+                                       [CURATOR_CONNECTION_STATE_SUSPENDED] = "SUSPENDED",
+                                       [CURATOR_CONNECTION_STATE_RECONNECTED] = "RECONNECTED",
+                                       [CURATOR_CONNECTION_STATE_LOST] = "LOST",
+                                       [CURATOR_CONNECTION_STATE_READ_ONLY] = "READ_ONLY" };
   return (guint) state < G_N_ELEMENTS (names) ? names[state] : "UNKNOWN";
 }
 

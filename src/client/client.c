@@ -88,7 +88,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->dispatch = curator_dispatch_new ();
   client->deletions = curator_deletions_new ();
   curator_connection_error_init (client);
-  client->state = CURATOR_STATE_SUSPENDED;
+  client->state = CURATOR_CONNECTION_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
   pthread_condattr_init (&monotonic);
@@ -114,7 +114,7 @@ close_client (CuratorClient *client, gboolean may_wait)
   if (client->life != CURATOR_LIFE_STOPPED)
     {
       g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
-      client->state = CURATOR_STATE_LOST;
+      client->state = CURATOR_CONNECTION_STATE_LOST;
       curator_client_cancel_ops (client, ZCLOSING);
       curator_session_close_all (client);
       curator_dispatch_stop (client);

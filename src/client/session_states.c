@@ -90,7 +90,7 @@ on_never_connected (gpointer data)
   CuratorSession *session = data;
   session->loss_timer = NULL;
   if (!session->client->state_posted)
-    curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+    curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_SUSPENDED);
   if (curator_session_servers_are_sought (session))
     curator_connection_error_opened (session->client, NULL, why_not_open (session->client, 0));
   curator_connection_error_warn (session->client);
@@ -166,7 +166,7 @@ curator_session_die (CuratorSession *session, int rc)
     {
       curator_session_open (client);
     }
-  curator_client_set_state (client, CURATOR_STATE_LOST);
+  curator_client_set_state (client, CURATOR_CONNECTION_STATE_LOST);
   if (client->auth_failure != 0)
     curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
   curator_session_tear_down (session);
@@ -220,8 +220,9 @@ on_connected (CuratorSession *session, int state)
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_connected (session);
-  curator_client_set_state (client, client->opening.ever_connected ? CURATOR_STATE_RECONNECTED
-                                                                   : CURATOR_STATE_CONNECTED);
+  curator_client_set_state (client, client->opening.ever_connected
+                                        ? CURATOR_CONNECTION_STATE_RECONNECTED
+                                        : CURATOR_CONNECTION_STATE_CONNECTED);
   client->opening.ever_connected = TRUE;
   curator_connection_error_up (client);
   curator_heartbeat_connected (session);
@@ -242,7 +243,7 @@ on_disconnected (CuratorSession *session)
   curator_connect_deadline_start (session);
   /* After LOST comes RECONNECTED, as in Curator. */
   if (!curator_lease_clock_has_lapsed (session))
-    curator_client_set_state (session->client, CURATOR_STATE_SUSPENDED);
+    curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_SUSPENDED);
   curator_connection_error_down (session->client);
   curator_session_servers_follow (session);
   curator_heartbeat_suspended (session);

@@ -122,7 +122,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
 }
 
 CURATOR_GETTER (CuratorTraceKind, curator_trace_event_get_kind, const CuratorTraceEvent,
-                TRACE_EVENT, kind, CURATOR_TRACE_GRANTED)
+                TRACE_EVENT, kind, CURATOR_TRACE_KIND_GRANTED)
 CURATOR_GETTER (const char *, curator_trace_event_get_path, const CuratorTraceEvent, TRACE_EVENT,
                 path, NULL)
 CURATOR_GETTER (gint64, curator_trace_event_get_duration_us, const CuratorTraceEvent, TRACE_EVENT,

@@ -38,8 +38,8 @@ finish_granted (Attempt *attempt)
 
   if (curator_attempt_lost_required_hold (attempt))
     return;
-  const gint64 now =
-      curator_attempt_note_outcome (attempt, CURATOR_TRACE_GRANTED, curator_attempt_node (attempt));
+  const gint64 now = curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED,
+                                                   curator_attempt_node (attempt));
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
   node.since_us = now;
   node.slot = &attempt->slot;

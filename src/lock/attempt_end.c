@@ -126,7 +126,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   CuratorClient *client = attempt->op.client;
   const gint64 now = curator_locked_now_us (client);
   const gint64 took_us = now - attempt->called_us;
-  const gboolean granted = kind == CURATOR_TRACE_GRANTED;
+  const gboolean granted = kind == CURATOR_TRACE_KIND_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
   if (attempt->counted_as_waiter)
@@ -175,7 +175,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
   CuratorClient *client = attempt->op.client;
 
   attempt->failure = error;
-  curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_FAILED, attempt->internals->base);
   if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
       && curator_client_is_running (client) && curator_client_is_connected (client))
     {
@@ -203,7 +203,7 @@ curator_attempt_refuse (Attempt *attempt)
   curator_count_waiting (attempt->op.client, attempt->counted_as_waiter ? 0 : 1);
   attempt->counted_as_waiter = TRUE;
   attempt->failure = curator_lock_internals_timed_out (attempt->internals, &attempt->op, TRUE);
-  curator_attempt_note_outcome (attempt, CURATOR_TRACE_FAILED, attempt->internals->base);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_FAILED, attempt->internals->base);
   curator_attempt_reset (attempt);
   finish_failed (attempt);
 }

@@ -75,7 +75,7 @@ lose (CuratorLease *lease, CuratorCounter reason)
   if (curator_lease_is_over (lease->state))
     return;
   curator_lease_set_state (lease, CURATOR_LEASE_LOST);
-  note_end (lease, CURATOR_TRACE_LOST, reason);
+  note_end (lease, CURATOR_TRACE_KIND_LOST, reason);
   if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
     {
       delete_node_later (lease);
@@ -239,7 +239,7 @@ on_session_died (CuratorSessionHook *hook)
   if (!curator_client_is_running (client) || client->session == NULL)
     {
       curator_lease_set_state (lease, CURATOR_LEASE_LOST);
-      note_end (lease, CURATOR_TRACE_LOST, CURATOR_COUNTER_LOST_CLOSED);
+      note_end (lease, CURATOR_TRACE_KIND_LOST, CURATOR_COUNTER_LOST_CLOSED);
       return;
     }
   curator_session_add_hook (client->session, &lease->hook);
@@ -254,7 +254,7 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
       return;
     }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
-  note_end (lease, CURATOR_TRACE_RELEASED, CURATOR_COUNTER_RELEASES);
+  note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
   curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
                        release);
   delete_late_node (lease);

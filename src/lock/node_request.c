@@ -14,10 +14,10 @@ static void
 set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
 {
   request->mode = mode;
-  request->is_sequential =
-      mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL || mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  request->is_sequential = mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
+                           || mode == CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL;
   request->is_ephemeral =
-      mode == CURATOR_CREATE_EPHEMERAL || mode == CURATOR_CREATE_EPHEMERAL_SEQUENTIAL;
+      mode == CURATOR_CREATE_MODE_EPHEMERAL || mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL;
 }
 
 CuratorNodeRequest *
@@ -26,7 +26,7 @@ curator_node_request_new (const char *name)
   CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
   request->tag = CURATOR_TAG_NODE_REQUEST;
   request->name = g_strdup (name);
-  set_mode (request, CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
+  set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL);
   request->protected_ = TRUE;
   return request;
 }
@@ -35,7 +35,7 @@ CuratorNodeRequest *
 curator_node_request_default (void)
 {
   static CuratorNodeRequest plain = { .tag = CURATOR_TAG_NODE_REQUEST,
-                                      .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,
+                                      .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL,
                                       .is_sequential = TRUE,
                                       .is_ephemeral = TRUE,
                                       .protected_ = TRUE };
@@ -95,8 +95,8 @@ curator_node_request_set_name (CuratorNodeRequest *request, const char *name)
 void
 curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
 {
-  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && mode >= CURATOR_CREATE_PERSISTENT
-                    && mode <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL);
+  g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && mode >= CURATOR_CREATE_MODE_PERSISTENT
+                    && mode <= CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL);
   set_mode (request, mode);
 }
 

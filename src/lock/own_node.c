@@ -201,10 +201,10 @@ curator_own_node_leave (CuratorOwnNode *node)
 void
 curator_own_node_create (CuratorOwnNode *node)
 {
-  static const int modes[] = { [CURATOR_CREATE_PERSISTENT] = 0,
-                               [CURATOR_CREATE_PERSISTENT_SEQUENTIAL] = 2,
-                               [CURATOR_CREATE_EPHEMERAL] = 1,
-                               [CURATOR_CREATE_EPHEMERAL_SEQUENTIAL] = 3 };
+  static const int modes[] = { [CURATOR_CREATE_MODE_PERSISTENT] = 0,
+                               [CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL] = 2,
+                               [CURATOR_CREATE_MODE_EPHEMERAL] = 1,
+                               [CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL] = 3 };
 
   if (node->request->protected_ && node->prefix == NULL)
     {

@@ -17,7 +17,7 @@ static CuratorNodeRequest *
 new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
-  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+  curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
   curator_node_request_set_protected (request, FALSE);
   request->has_guid = TRUE;
   return request;

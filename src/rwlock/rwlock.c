@@ -94,7 +94,7 @@ new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
       curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
   curator_node_request_set_name (request, name);
-  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+  curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
   request->required_hold = write_hold;
   return request;
 }

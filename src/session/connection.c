@@ -38,8 +38,8 @@ curator_client_set_state (CuratorClient *client, CuratorConnectionState state)
 CuratorConnectionState
 curator_client_get_connection_state (CuratorClient *client)
 {
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), CURATOR_STATE_LOST);
-  return CURATOR_UNLESS_FORKED (client, client->state, CURATOR_STATE_LOST);
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), CURATOR_CONNECTION_STATE_LOST);
+  return CURATOR_UNLESS_FORKED (client, client->state, CURATOR_CONNECTION_STATE_LOST);
 }
 
 gint64

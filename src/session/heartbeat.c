@@ -199,7 +199,7 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   session->beat.request = NULL;
   curator_count (session->client,
                  in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
-  curator_trace (session->client, CURATOR_TRACE_HEARTBEAT, "", trip_us, session->id);
+  curator_trace (session->client, CURATOR_TRACE_KIND_HEARTBEAT, "", trip_us, session->id);
   if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
       && reply->failed_index < (int) stakes->len)
     {

@@ -105,7 +105,7 @@ lapse (CuratorSession *session)
   session->clock.suspect = FALSE;
   session->clock.end_seen = FALSE;
   session->clock.lapsed = TRUE;
-  curator_client_set_state (session->client, CURATOR_STATE_LOST);
+  curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_LOST);
   notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
 }
 
@@ -211,7 +211,7 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us, gint64 
   if (session->clock.lapsed && session->state == CURATOR_SESSION_CONNECTED)
     {
       session->clock.lapsed = FALSE;
-      curator_client_set_state (session->client, CURATOR_STATE_RECONNECTED);
+      curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_RECONNECTED);
     }
 }
 

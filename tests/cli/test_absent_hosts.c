@@ -311,7 +311,7 @@ connect_again (Cell *cell, Hosts *hosts, const char *list)
       if (!is_name (cell->way))
         send_away (cell, hosts, (guint) used);
       hosts_cut (hosts, (guint) used);
-      wait_state (cell, log, CURATOR_STATE_RECONNECTED, began_us);
+      wait_state (cell, log, CURATOR_CONNECTION_STATE_RECONNECTED, began_us);
     }
   else
     {
@@ -330,8 +330,9 @@ update (Cell *cell, Hosts *hosts, const char *list)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (GError) error = NULL;
 
-  if (!state_log_wait (log, is_early ? CURATOR_STATE_SUSPENDED : CURATOR_STATE_CONNECTED, 1,
-                       LONG_MS))
+  if (!state_log_wait (
+          log, is_early ? CURATOR_CONNECTION_STATE_SUSPENDED : CURATOR_CONNECTION_STATE_CONNECTED,
+          1, LONG_MS))
     {
       fail_cell (cell, "the list before");
     }
@@ -344,11 +345,13 @@ update (Cell *cell, Hosts *hosts, const char *list)
   if (cell->way == WAY_LATE_NAME && !is_early)
     {
       /* While it waits for an address it stays where it is. */
-      cell->took_us = state_log_count (log, CURATOR_STATE_SUSPENDED) == 0 ? 0 : -1;
+      cell->took_us = state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED) == 0 ? 0 : -1;
     }
   else
     {
-      wait_state (cell, log, is_early ? CURATOR_STATE_CONNECTED : CURATOR_STATE_RECONNECTED,
+      wait_state (cell, log,
+                  is_early ? CURATOR_CONNECTION_STATE_CONNECTED
+                           : CURATOR_CONNECTION_STATE_RECONNECTED,
                   began_us);
     }
   end_client (cell, client);

@@ -117,7 +117,7 @@ static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Life *life = data;
-  if (life->way == BY_LISTENER && state == CURATOR_STATE_CONNECTED)
+  if (life->way == BY_LISTENER && state == CURATOR_CONNECTION_STATE_CONNECTED)
     close_client (life);
 }
 

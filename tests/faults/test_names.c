@@ -285,17 +285,17 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
   const gint64 since_ms = served_since_ms ();
 
   pthread_mutex_lock (&holder->mutex);
-  if (state == CURATOR_STATE_SUSPENDED)
+  if (state == CURATOR_CONNECTION_STATE_SUSPENDED)
     {
       holder->down_since_ms = now_ms;
     }
-  else if (state == CURATOR_STATE_RECONNECTED && holder->down_since_ms != 0)
+  else if (state == CURATOR_CONNECTION_STATE_RECONNECTED && holder->down_since_ms != 0)
     {
       const gint64 wait_ms = since_ms != 0 ? now_ms - MAX (since_ms, holder->down_since_ms) : 0;
       g_array_append_val (holder->waits_ms, wait_ms);
       holder->down_since_ms = 0;
     }
-  holder->lost |= state == CURATOR_STATE_LOST;
+  holder->lost |= state == CURATOR_CONNECTION_STATE_LOST;
   pthread_mutex_unlock (&holder->mutex);
 }
 

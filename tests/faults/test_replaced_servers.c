@@ -134,7 +134,7 @@ static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Holder *holder = data;
-  if (state == CURATOR_STATE_LOST)
+  if (state == CURATOR_CONNECTION_STATE_LOST)
     g_atomic_int_set (&holder->lost, TRUE);
 }
 

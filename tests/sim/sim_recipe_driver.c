@@ -34,15 +34,16 @@ make_plan (SimContest *contest)
   const gboolean is_numbered = some_chance (contest);
   Plan *plan = g_new0 (Plan, 1);
 
-  plan->mode =
-      lasts ? (is_numbered ? CURATOR_CREATE_PERSISTENT_SEQUENTIAL : CURATOR_CREATE_PERSISTENT)
-            : (is_numbered ? CURATOR_CREATE_EPHEMERAL_SEQUENTIAL : CURATOR_CREATE_EPHEMERAL);
+  plan->mode = lasts ? (is_numbered ? CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL
+                                    : CURATOR_CREATE_MODE_PERSISTENT)
+                     : (is_numbered ? CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
+                                    : CURATOR_CREATE_MODE_EPHEMERAL);
   plan->protected_ = some_chance (contest);
   plan->has_predicate = some_chance (contest);
   plan->has_data = some_chance (contest) && !lasts;
   plan->nothing_overtakes = some_chance (contest) && is_numbered;
   contest->data = plan;
-  sim_world_config (contest->world)->private_nodes = plan->mode == CURATOR_CREATE_EPHEMERAL;
+  sim_world_config (contest->world)->private_nodes = plan->mode == CURATOR_CREATE_MODE_EPHEMERAL;
   sim_trace (contest->world, "driver: mode %d, %s%s%s", plan->mode,
              plan->protected_ ? "protected" : "plain", plan->has_predicate ? ", predicate" : "",
              plan->has_data ? ", data" : "");
@@ -138,8 +139,8 @@ expect_nothing_left (SimMember *member)
   g_auto (GStrv) children =
       sim_world_children (member->contest->world, member->contest->recipe->path);
   const Plan *plan = member->contest->data;
-  const gboolean lasts =
-      plan->mode == CURATOR_CREATE_PERSISTENT || plan->mode == CURATOR_CREATE_PERSISTENT_SEQUENTIAL;
+  const gboolean lasts = plan->mode == CURATOR_CREATE_MODE_PERSISTENT
+                         || plan->mode == CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL;
 
   if (lasts && !member->contest->rules.may_leave && children[0] != NULL)
     sim_world_fail (member->contest->world, "residue: a node is left, %s", children[0]);

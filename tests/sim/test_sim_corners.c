@@ -183,7 +183,7 @@ describe_plain (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer
 static void
 describe_lasting (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
 {
-  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT_SEQUENTIAL);
+  curator_node_request_set_mode (request, CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL);
 }
 
 /* A driver that is first come, first served, and re-evaluates at every change. */

@@ -117,7 +117,8 @@ hold_over_a_long_pause (gpointer data)
   sim_world_strike (scene->world, SIM_FAULT_PAUSE, a->process, (SESSION_MS + beyond_ms) * 1000);
   sim_sleep_us (scene->world, 1);
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
-  AWAIT (scene, curator_client_get_connection_state (a->client) == CURATOR_STATE_RECONNECTED);
+  AWAIT (scene,
+         curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_RECONNECTED);
   curator_client_get_counters (a->client, counters, G_N_ELEMENTS (counters));
   EXPECT (scene, counters[CURATOR_COUNTER_LOST_DELETED] == 0);
   EXPECT (scene,

@@ -170,7 +170,7 @@ note_connection (CuratorClient *client, CuratorConnectionState state, gpointer d
 {
   Sleeper *sleeper = data;
 
-  if (state == CURATOR_STATE_LOST && sleeper->gone_at == 0)
+  if (state == CURATOR_CONNECTION_STATE_LOST && sleeper->gone_at == 0)
     sleeper->gone_at = sim_world_now_us (sleeper->machine->world);
 }
 

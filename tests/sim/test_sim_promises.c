@@ -25,7 +25,8 @@ hold_over_an_outage (gpointer data)
 
   EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
-  AWAIT (scene, curator_client_get_connection_state (a->client) == CURATOR_STATE_SUSPENDED);
+  AWAIT (scene,
+         curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_SUSPECT);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > 0);
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
@@ -302,7 +303,8 @@ release_in_an_outage (gpointer data)
 
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 20 * G_USEC_PER_SEC);
-  AWAIT (scene, curator_client_get_connection_state (a->client) == CURATOR_STATE_SUSPENDED);
+  AWAIT (scene,
+         curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
   EXPECT (scene, !curator_lock_release (a->mutex, 0, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_RELEASE_PENDING));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));

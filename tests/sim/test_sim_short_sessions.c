@@ -40,13 +40,14 @@ static gboolean
 is_connected (Machine *machine)
 {
   const CuratorConnectionState state = curator_client_get_connection_state (machine->client);
-  return state == CURATOR_STATE_CONNECTED || state == CURATOR_STATE_RECONNECTED;
+  return state == CURATOR_CONNECTION_STATE_CONNECTED
+         || state == CURATOR_CONNECTION_STATE_RECONNECTED;
 }
 
 static gboolean
 is_lost (Machine *machine)
 {
-  return curator_client_get_connection_state (machine->client) == CURATOR_STATE_LOST;
+  return curator_client_get_connection_state (machine->client) == CURATOR_CONNECTION_STATE_LOST;
 }
 
 /* FALSE: not within that time. */

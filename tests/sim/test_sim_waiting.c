@@ -210,7 +210,7 @@ TEST (test_election)
     {
       assert_int_equal (
           curator_client_get_connection_state (((Machine *) machines->pdata[i])->client),
-          CURATOR_STATE_RECONNECTED);
+          CURATOR_CONNECTION_STATE_RECONNECTED);
     }
   print_message (
       "%d sessions: %u transactions in the session timeout after the election, at most %u in a "
@@ -555,7 +555,7 @@ static void
 describe_third (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer data)
 {
   curator_node_request_set_name (request, "lock-0000000002");
-  curator_node_request_set_mode (request, CURATOR_CREATE_EPHEMERAL);
+  curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
 }
 
 static CuratorLock *

@@ -79,7 +79,8 @@ static gboolean
 has_connected (CuratorClient *client)
 {
   const CuratorConnectionState state = curator_client_get_connection_state (client);
-  return state == CURATOR_STATE_CONNECTED || state == CURATOR_STATE_RECONNECTED;
+  return state == CURATOR_CONNECTION_STATE_CONNECTED
+         || state == CURATOR_CONNECTION_STATE_RECONNECTED;
 }
 
 static void
@@ -285,7 +286,7 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Run *run = data;
 
-  if (state == CURATOR_STATE_SUSPENDED || state == CURATOR_STATE_LOST)
+  if (state == CURATOR_CONNECTION_STATE_SUSPENDED || state == CURATOR_CONNECTION_STATE_LOST)
     {
       if (run->outage.timer == 0 && !run->outage.told)
         run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);

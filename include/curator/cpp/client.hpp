@@ -14,11 +14,11 @@ CURATOR_CPP_BEGIN
 /** State of the connection to the ensemble: CuratorConnectionState. */
 enum class connection_state
 {
-  connected = CURATOR_STATE_CONNECTED,     /**< for the first time */
-  suspended = CURATOR_STATE_SUSPENDED,     /**< connection lost; the session may survive */
-  reconnected = CURATOR_STATE_RECONNECTED, /**< connected again */
-  lost = CURATOR_STATE_LOST,               /**< all holds lost */
-  read_only = CURATOR_STATE_READ_ONLY      /**< never entered by this version */
+  connected = CURATOR_CONNECTION_STATE_CONNECTED, /**< for the first time */
+  suspended = CURATOR_CONNECTION_STATE_SUSPENDED, /**< connection lost; the session may survive */
+  reconnected = CURATOR_CONNECTION_STATE_RECONNECTED, /**< connected again */
+  lost = CURATOR_CONNECTION_STATE_LOST,               /**< all holds lost */
+  read_only = CURATOR_CONNECTION_STATE_READ_ONLY      /**< never entered by this version */
 };
 
 /** Name of a state as in Java, for example "CONNECTED". */

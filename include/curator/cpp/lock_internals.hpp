@@ -10,10 +10,10 @@ CURATOR_CPP_BEGIN
 /** How a node is created: CuratorCreateMode. */
 enum class create_mode
 {
-  persistent = CURATOR_CREATE_PERSISTENT,
-  persistent_sequential = CURATOR_CREATE_PERSISTENT_SEQUENTIAL,
-  ephemeral = CURATOR_CREATE_EPHEMERAL,
-  ephemeral_sequential = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL
+  persistent = CURATOR_CREATE_MODE_PERSISTENT,
+  persistent_sequential = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL,
+  ephemeral = CURATOR_CREATE_MODE_EPHEMERAL,
+  ephemeral_sequential = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
 };
 
 /** The node that an attempt creates, for a driver to describe. Valid only during the call. */

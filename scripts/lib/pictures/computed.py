@@ -166,7 +166,7 @@ def lease_states(source, path):
 
 def connection_states(source, path):
     drawing = Drawing(900, 360, "States of the connection")
-    states = States(drawing, source.states("client.h", "CURATOR_STATE_"), width=132)
+    states = States(drawing, source.states("client.h", "CURATOR_CONNECTION_STATE_"), width=132)
     small = {"size": 12}
     drawing.box(24, 160, 14, 14, INK, radius=7)
     drawing.arrow([(38, 167), (148, 167)])

@@ -168,7 +168,7 @@ static void
 attack_with_event (const CuratorTraceEvent *event, gpointer data)
 {
   World *world = data;
-  if (curator_trace_event_get_kind (event) == CURATOR_TRACE_GRANTED && attack_n_calls == 0)
+  if (curator_trace_event_get_kind (event) == CURATOR_TRACE_KIND_GRANTED && attack_n_calls == 0)
     {
       world->event = event;
       attack_with_others (world, number_of_kind ("CuratorTraceEvent"), 1);

@@ -276,9 +276,10 @@ call_in_driver (Scene *scene, const Extreme *extreme, gint64 value)
                       ? lease != NULL
                       : extreme_has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED),
                   "a node request", outcome);
-  extreme_expect (extreme_is_silent ()
-                      == (!is_mode || (value >= 0 && value <= CURATOR_CREATE_EPHEMERAL_SEQUENTIAL)),
-                  "a kind of node", outcome);
+  extreme_expect (
+      extreme_is_silent ()
+          == (!is_mode || (value >= 0 && value <= CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL)),
+      "a kind of node", outcome);
   end (scene, &in_driver.stage, extreme, outcome);
 }
 

@@ -93,7 +93,7 @@ TEST (test_close_while_disconnected)
   assert_acquired (lock);
 
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
   pthread_t closer;
   pthread_create (&closer, NULL, close_client, client);
   wait_ms (300);

@@ -51,7 +51,7 @@ TEST (test_close_while_holding)
   assert_not_acquired (lock, 1000, CURATOR_ERROR_CLOSED);
   assert_false (curator_client_block_until_connected (client, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
 }
 
 /* The last reference is dropped while a lock and a lease still point to the client. */
@@ -111,10 +111,10 @@ TEST (test_p33_exec_inherits_nothing)
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
-  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
   assert_in_range (count_inherited () - before, 0, most);
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_in_range (count_inherited () - before, 0, most);
   curator_client_close (client);
 }

@@ -158,7 +158,7 @@ is_done (gpointer data)
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
-  if (state == CURATOR_STATE_CONNECTED)
+  if (state == CURATOR_CONNECTION_STATE_CONNECTED)
     {
       curator_client_close (client);
       curator_client_unref (client);

@@ -45,7 +45,7 @@ close_other (Closer *closer)
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer closer)
 {
-  if (state == CURATOR_STATE_CONNECTED)
+  if (state == CURATOR_CONNECTION_STATE_CONNECTED)
     close_other (closer);
 }
 

@@ -105,11 +105,11 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   End *end = data;
 
-  if (state == CURATOR_STATE_CONNECTED)
+  if (state == CURATOR_CONNECTION_STATE_CONNECTED)
     {
       reached (end, IN_CONNECTED);
     }
-  else if (state == CURATOR_STATE_LOST)
+  else if (state == CURATOR_CONNECTION_STATE_LOST)
     {
       g_atomic_int_set (&end->is_lost, 1);
       reached (end, IN_LOST);

@@ -191,7 +191,8 @@ TEST (test_every_waiting_call)
       stopping.stops_at = calls[i].n_waits;
       g_atomic_int_set (&stopping.has_looked, 0);
       assert_true (curator_client_start (client, NULL));
-      assert_soon (curator_client_get_connection_state (client) == CURATOR_STATE_CONNECTED);
+      assert_soon (curator_client_get_connection_state (client)
+                   == CURATOR_CONNECTION_STATE_CONNECTED);
       calls[i].call (client);
       const gint left = g_atomic_int_get (&client->refs);
       g_atomic_int_set (&stopping.has_looked, 1);

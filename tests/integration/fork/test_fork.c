@@ -142,7 +142,7 @@ check_client (const Things *things)
   must_refuse (curator_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
   must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
   must_refuse (curator_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
-  must (curator_client_get_connection_state (client) == CURATOR_STATE_LOST);
+  must (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
   must (curator_client_get_session_timeout (client) == 0);
   must (curator_client_add_state_listener (client, on_state, NULL, NULL) == 0);
@@ -321,8 +321,8 @@ things_free (Fixture *fixture, Things *things, StateLog *log, gint64 session)
 {
   g_autoptr (GError) error = NULL;
   assert_int_equal (curator_client_get_session_id (things->client), session);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (things->lock));
   assert_int_equal (curator_lease_get_state (things->free_lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);

@@ -154,7 +154,7 @@ TEST (test_lost_connection)
   latch_assert_leads (latches[0]);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   latch_assert_heard (latches[0], "+-");
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   latch_assert_heard (loose, "+-");
   assert_int_equal (latches_leading (latches, LATCHES), 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);

@@ -68,7 +68,7 @@ TEST (test_interrupted_connection)
   proxy_cut (fixture->proxy);
   leading_assert_left (standard, 1);
   assert_int_equal (leading_cancelled (standard), 1);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   /* A cancellation would have come before that state, on the same thread. */
   assert_false (g_cancellable_is_cancelled (leading_cancellable (loose)));
   assert_true (leads (loose));

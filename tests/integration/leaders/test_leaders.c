@@ -123,7 +123,7 @@ TEST (test_race_at_state_changed)
   gate_set (FALSE, FALSE);
   assert_true (selector_leads (leading));
   fixture_expire (fixture);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_false (selector_leads (leading));
   gate_open ();
   assert_true (wait_until (is_out, leading, LONG_MS));

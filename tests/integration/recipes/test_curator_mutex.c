@@ -113,7 +113,7 @@ static void
 make_persistent (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
 {
   curator_node_request_set_protected (request, TRUE);
-  curator_node_request_set_mode (request, CURATOR_CREATE_PERSISTENT);
+  curator_node_request_set_mode (request, CURATOR_CREATE_MODE_PERSISTENT);
 }
 
 /* StandardLockInternalsDriver.getsTheLock, which takes for granted that it finds its own node. */
@@ -157,7 +157,7 @@ TEST (test_persistent_lock)
   assert_int_equal (raw_zk_owner (fixture->raw, node), 0);
   assert_not_acquired (other, 300, CURATOR_ERROR_TIMED_OUT);
   fixture_expire (fixture);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_true (raw_zk_exists (fixture->raw, node));
   assert_not_acquired (other, 300, CURATOR_ERROR_TIMED_OUT);
   assert_released (lock);

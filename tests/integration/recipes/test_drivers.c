@@ -57,7 +57,7 @@ lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *
 TEST (test_persistent_nodes)
 {
   g_autoptr (GError) error = NULL;
-  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
@@ -72,7 +72,7 @@ TEST (test_persistent_nodes)
   assert_int_equal (g_bytes_get_size (data), 7);
   g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
   fixture_expire (fixture);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   taking_assert_waits (other);
   assert_released (lock);
   taking_assert_granted (other);
@@ -91,8 +91,8 @@ TEST (test_persistent_nodes)
 TEST (test_numbered_nodes_of_unknown_outcome)
 {
   static const Plan plans[] = {
-    { .mode = CURATOR_CREATE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
-    { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
+    { .mode = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
+    { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
   };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   for (gsize i = 0; i < G_N_ELEMENTS (plans); i++)
@@ -127,7 +127,7 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
 
 TEST (test_custom_order)
 {
-  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
                                          .gets_the_lock = latest_first };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -153,7 +153,7 @@ only_two (CuratorLockDriver *driver, const char *const *children, gsize n_childr
 
 TEST (test_without_a_node_to_watch)
 {
-  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
                                          .gets_the_lock = only_two };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -197,7 +197,7 @@ TEST (test_several_leases)
 /* Not sequential: waits while the name is taken, and never deletes a node of another client. */
 TEST (test_one_name)
 {
-  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL, .name = "the-node" };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL, .name = "the-node" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &funcs, &plan, 1);
@@ -283,7 +283,9 @@ TEST (test_every_kind_of_node_excludes)
 /* A name in which the driver finds no number looks foreign to all contenders: an error at once. */
 TEST (test_name_without_its_number)
 {
-  Plan plan = { .mode = CURATOR_CREATE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE, .name = "other-" };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL,
+                .protected_ = TRUE,
+                .name = "other-" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/number", &funcs, &plan, 1);
@@ -295,7 +297,7 @@ TEST (test_name_without_its_number)
  * not unique must not be taken for proof, or two clients would hold one node. */
 TEST (test_equal_nodes_of_unknown_outcome)
 {
-  Plan plan = { .mode = CURATOR_CREATE_PERSISTENT, .name = "one" };
+  Plan plan = { .mode = CURATOR_CREATE_MODE_PERSISTENT, .name = "one" };
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));

@@ -338,7 +338,7 @@ TEST (test_server_restarts)
       assert_queued (&cases[i], client, 1);
     }
   assert_true (zk_server_restart (fixture->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   for (int i = 0; i < N; i++)
     {
       taking_give_back (held[i]);

@@ -121,7 +121,7 @@ shorten_once (ZkServer *server)
   g_atomic_int_set (&n_shortened, 0);
   Loss *loss = loss_await (lease);
   restart_with (server, BOUNDS ("1000", "10000"));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_equal (curator_client_get_session_timeout (client), 10000);
   assert_soon (g_atomic_int_get (&n_shortened) >= 1); /* the warning comes after the event */
@@ -200,7 +200,7 @@ TEST (test_timeout_is_lengthened)
   g_autoptr (StateLog) log = state_log_new (client);
   assert_int_equal (curator_client_get_session_timeout (client), 15000);
   restart_with (server, BOUNDS ("30000", "30000"));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_timeout (client), 15000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/lengthened");
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
@@ -319,7 +319,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   wait_ms (CUT_OFF_HOLD_MS + 400);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   g_autofree char *told = state_log_to_string (log);
   assert_string_equal (told, expected);

@@ -121,13 +121,13 @@ TEST (test_request_during_an_outage)
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
   assert_int_equal (raw_zk_set (fixture->raw, node, "__REVOKE__"), ZOK);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_asked (&ear, 1);
   /* Reconnecting alone repeats nothing. */
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 2, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 2, LONG_MS));
   assert_asked (&ear, 1);
   taking_give_back (held);
   assert_no_residue (fixture, PATH, 3000);

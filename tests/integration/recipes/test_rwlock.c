@@ -406,7 +406,7 @@ TEST (test_p23_stale_writer_cannot_read)
   assert_children (fixture, path, 2, LONG_MS);
   fixture_expire (fixture);
   taking_assert_granted (next);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_not_acquired (read, 1000, CURATOR_ERROR_LOCK_LOST);
   assert_children (fixture, path, 1, LONG_MS);
   assert_released (write);

@@ -121,7 +121,7 @@ TEST (test_expiry)
   taking_assert_granted (next);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_not_acquired (lock, 100, CURATOR_ERROR_LOCK_LOST);
   assert_released (lock);
   assert_false (curator_lock_release (lock, 0, NULL, &error));

@@ -208,5 +208,5 @@ assert_refused (CuratorClient *client, CuratorConnectError code, const char *wha
   g_autoptr (GError) last = last_failure (client);
   print_message ("%s: %s\n", what, last->message);
   curator_client_close (client);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
 }

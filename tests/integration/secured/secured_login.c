@@ -53,7 +53,7 @@ test_login_is_repeated (void **state)
   client_start (client);
   const gint64 session = curator_client_get_session_id (client);
   assert_true (zk_server_restart (secured->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_logged_in (secured, client, "/sasl/again");
 }
@@ -72,7 +72,7 @@ test_wrong_password (void **state)
       assert_false (curator_client_block_until_connected (client, LONG_MS, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
       assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_SASL));
-      assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);
+      assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
       curator_client_close (client);
     }
 }

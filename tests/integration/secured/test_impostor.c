@@ -146,8 +146,8 @@ TEST (test_end_of_a_session)
   assert_true (realm_log_in (realm));
   client_start (client);
   assert_true (expire_last_session (proxy, server, &ended));
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_true (curator_client_get_session_id (client) != ended);
   curator_client_close (client);
   proxy_free (proxy);

@@ -471,9 +471,9 @@ TEST (test_a_list_grows_old)
   assert_non_null (failure);
   print_message ("%s\n", failure->message);
   assert_non_null (strstr (failure->message, world.crl_file));
-  assert_int_equal (state_log_count (log, CURATOR_STATE_RECONNECTED), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_RECONNECTED), 0);
   assert_true (g_file_set_contents (world.crl_file, renewed, -1, NULL));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   g_atomic_int_set (&clock_offset_s, 0);
   party_clear (&ca);
 }

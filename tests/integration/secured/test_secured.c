@@ -305,7 +305,7 @@ TEST (test_hold_survives_a_restart)
   CuratorLease *lease = held_lease (lock);
   const gint64 session = curator_lease_get_session_id (lease);
   assert_true (zk_server_restart (secured->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
@@ -505,7 +505,7 @@ TEST (test_strangers_are_turned_away)
   assert_promised_ms (wait_now_ms () - start, LONG_MS - 1, start);
   close (silent);
   assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }
 
@@ -594,14 +594,14 @@ TEST (test_flood_of_another_user)
         {
           const gint64 start = wait_now_ms ();
           proxy_cut (secured->proxy);
-          assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, ++n, LONG_MS));
+          assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, ++n, LONG_MS));
           print_message ("flood %d: connected again after %d ms\n", (int) kind,
                          (int) (wait_now_ms () - start));
         }
       for (int i = 0; i < N_FLOODERS; i++)
         process_kill (flooders[i]);
     }
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);

@@ -62,7 +62,7 @@ TEST (test_silent_kdc)
   /* One that has answered may still be about to end. */
   assert_in_range (count_threads ("curator-job"), 1, 2);
   curator_client_close (client);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
   proxy_free (proxy);
 }
 
@@ -84,7 +84,7 @@ TEST (test_tickets)
   /* Authenticated again, the session goes on. */
   const gint64 session = curator_client_get_session_id (client);
   assert_true (zk_server_restart (realm->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
 }

@@ -191,7 +191,7 @@ TEST (test_no_session_password_remains)
   assert_ok (curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error), &error);
   client_start (client);
   assert_true (zk_server_restart (secured->server));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   curator_client_lock (client);
   zhandle_t *zh = client->session->handle->zh;
   curator_client_unlock (client);

@@ -40,8 +40,8 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   assert_released (lock);
   assert_no_residue (fixture, "/adopted/lock", 3000);
   curator_client_close (client);
-  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
-  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 0);
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
 }
 
 TEST (test_handle_that_is_connected)
@@ -123,14 +123,14 @@ TEST (test_duplicate_events)
   assert_children (fixture, "/adopted/twice", 2, LONG_MS);
 
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_false (is_lost (held_lease (lock)));
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
   assert_released (lock);
   contender_assert_granted (waiter);
   contender_join (waiter);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_SUSPENDED), 1);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 1);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_no_residue (fixture, "/adopted/twice", 3000);
   curator_client_close (client);
 }
@@ -150,12 +150,12 @@ TEST (test_expiry)
   assert_int_equal (fixture_expire (fixture), before);
   assert_true (program_wait_expired (program, LONG_MS));
   assert_true (is_lost (lease));
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_released (lock);
   program_open_again (program, fixture_proxy (fixture));
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_acquired (lock);
   CuratorLease *second = held_lease (lock);
   assert_int_not_equal (curator_lease_get_session_id (second), before);
@@ -187,7 +187,7 @@ TEST (test_exchange)
   assert_int_equal (zoo_state (first->zh), ZOO_CONNECTED_STATE);
 
   assert_ok (curator_client_set_zhandle (client, NULL, &error), &error);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
   assert_ok (curator_client_set_zhandle (client, first->zh, &error), &error);
   assert_acquired (lock);
   assert_int_equal (curator_lease_get_session_id (held_lease (lock)), program_session (first));
@@ -209,7 +209,7 @@ TEST (test_session_outlives_our_clock)
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   zk_server_kill (fixture->server);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_true (is_lost (lease));
   assert_true (zk_server_relaunch (fixture->server));
   assert_true (zk_server_wait_serving (fixture->server, LONG_MS));

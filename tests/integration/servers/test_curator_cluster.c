@@ -52,7 +52,8 @@ is_not_connected (gpointer data)
   for (int i = 0; i < N_CLIENTS; i++)
     {
       CuratorConnectionState state = curator_client_get_connection_state (clients[i]);
-      if (state == CURATOR_STATE_CONNECTED || state == CURATOR_STATE_RECONNECTED)
+      if (state == CURATOR_CONNECTION_STATE_CONNECTED
+          || state == CURATOR_CONNECTION_STATE_RECONNECTED)
         return FALSE;
     }
   return TRUE;

@@ -79,7 +79,7 @@ TEST (test_background_latency_un_sleep)
   g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
   wait_ms (300);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
   assert_true (contender_wait (contender, 1000));
   assert_true (contender->acquired);
   contender_join (contender);
@@ -121,7 +121,7 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   assert_true (zk_server_restart (fixture->server));
   /* A server that is just starting may accept a connection and not answer for a while: count the
    * time from the reconnect. */
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_no_residue (fixture, full_path, 3000);
   curator_client_close (client);
 }
@@ -168,10 +168,10 @@ TEST (test_session_survives)
     }
   assert_true (connected >= 0);
   zk_server_kill (zk_ensemble_server (ensemble, connected));
-  assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
   assert_released (lock);
   curator_client_close (client);

@@ -277,7 +277,7 @@ reconnect_and_test (Fixture *fixture, StateLog *log, GHashTable *before, int mos
   churn_start (threads);
   g_atomic_int_set (&n_looks, 0);
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, times, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, times, LONG_MS));
   const int looks = g_atomic_int_get (&n_looks);
   churn_end (threads);
   assert_in_range (looks, 1, MOST_LOOKS);
@@ -298,7 +298,7 @@ TEST (test_very_many_descriptors)
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
-  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
   assert_in_range (g_atomic_int_get (&n_looks), 1, MOST_LOOKS);
   for (int i = 1; i <= N_RECONNECTS; i++)
     {

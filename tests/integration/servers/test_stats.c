@@ -284,7 +284,7 @@ note_event (const CuratorTraceEvent *event, gpointer user_data)
 
   pthread_mutex_lock (&trace->mutex);
   trace->session = curator_trace_event_get_session_id (event);
-  if (kind == CURATOR_TRACE_HEARTBEAT)
+  if (kind == CURATOR_TRACE_KIND_HEARTBEAT)
     {
       trace->heartbeats += *curator_trace_event_get_path (event) == '\0';
     }

@@ -135,9 +135,9 @@ TEST (test_p27_new_session_unannounced)
   gint64 before = curator_client_get_session_id (client);
   proxy_forget_sessions (fixture->proxy, TRUE);
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_not_equal (curator_client_get_session_id (client), before);
   proxy_forget_sessions (fixture->proxy, FALSE);
   assert_released (lock);
@@ -228,7 +228,7 @@ sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *er
 static void
 count_lost_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
-  g_atomic_int_add ((int *) user_data, state == CURATOR_STATE_LOST ? 1 : 0);
+  g_atomic_int_add ((int *) user_data, state == CURATOR_CONNECTION_STATE_LOST ? 1 : 0);
 }
 
 TEST (test_p14_callback_sleeps_through_the_loss)
@@ -282,12 +282,12 @@ TEST (test_lost_by_own_clock)
   assert_promised_ms (took, timeout - 1, frozen_ms);
   /* The connection's state follows Curator: SUSPENDED after 2/3 of the session timeout in silence,
    * LOST a whole timeout later. */
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_LOST);
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
   g_atomic_pointer_set (&logged_client, NULL);
   zk_server_thaw (fixture->server);
 
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_released (lock);
   assert_acquired (lock);
   assert_released (lock);
@@ -305,10 +305,10 @@ TEST (test_short_outage_loses_nothing)
   for (int i = 1; i <= 3; i++)
     {
       proxy_cut (fixture->proxy);
-      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i, LONG_MS));
     }
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_true (curator_lock_is_owned_by_current_thread (lock));
   assert_released (lock);
   assert_no_residue (fixture, "/expiry/short", 3000);

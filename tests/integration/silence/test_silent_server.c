@@ -44,7 +44,7 @@ holder_end (Holder *holder)
 {
   g_autoptr (GError) error = NULL;
 
-  assert_int_equal (state_log_count (holder->log, CURATOR_STATE_LOST), 0);
+  assert_int_equal (state_log_count (holder->log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_ok (curator_lease_release (holder->lease, 0, NULL, &error), &error);
   curator_lease_unref (holder->lease);
   curator_lock_unref (holder->lock);
@@ -65,9 +65,9 @@ assert_survived (Holder *holders, int n, int times)
 {
   for (int i = 0; i < n; i++)
     {
-      assert_true (
-          state_log_wait (holders[i].log, CURATOR_STATE_RECONNECTED, times, MAX_SESSION_MS));
-      assert_int_equal (state_log_count (holders[i].log, CURATOR_STATE_LOST), 0);
+      assert_true (state_log_wait (holders[i].log, CURATOR_CONNECTION_STATE_RECONNECTED, times,
+                                   MAX_SESSION_MS));
+      assert_int_equal (state_log_count (holders[i].log, CURATOR_CONNECTION_STATE_LOST), 0);
       assert_true (wait_until (is_held, holders[i].lease, LONG_MS));
     }
 }

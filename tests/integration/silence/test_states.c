@@ -9,13 +9,15 @@ TEST (test_first_connection)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_SUSPENDED);
+  assert_int_equal (curator_client_get_connection_state (client),
+                    CURATOR_CONNECTION_STATE_SUSPENDED);
   assert_int_equal (curator_client_get_session_id (client), 0);
   assert_false (curator_client_block_until_connected (client, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
   client_start (client);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
-  assert_true (state_log_wait (log, CURATOR_STATE_CONNECTED, 1, LONG_MS));
+  assert_int_equal (curator_client_get_connection_state (client),
+                    CURATOR_CONNECTION_STATE_CONNECTED);
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
   assert_true (log->thread != g_thread_self ());
   g_autofree char *seen = state_log_to_string (log);
   assert_string_equal (seen, "CONNECTED");
@@ -35,9 +37,9 @@ cut_twice (Fixture *fixture, StateLog *log)
   for (int i = 1; i <= 2; i++)
     {
       proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-      assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, i, LONG_MS));
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, i, LONG_MS));
       proxy_set_mode (fixture->proxy, PROXY_PASS);
-      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, i, LONG_MS));
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i, LONG_MS));
     }
 }
 
@@ -52,7 +54,7 @@ static void
 cut_for_long (Fixture *fixture, StateLog *log)
 {
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
 }
 
@@ -66,7 +68,7 @@ static void
 stop_server_for_long (Fixture *fixture, StateLog *log)
 {
   zk_server_kill (fixture->server);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_true (zk_server_restart (fixture->server));
 }
 
@@ -103,7 +105,7 @@ TEST (test_fates_of_a_connection)
       g_autoptr (CuratorLock) lock = mutex_new (client, "/states/fates");
       assert_acquired (lock);
       fates[i].strike (fixture, log);
-      assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
       g_autofree char *seen = state_log_to_string (log);
       assert_string_equal (seen, fates[i].states);
       /* A server that comes back may still know the session. */
@@ -141,7 +143,7 @@ TEST (test_block_until_connected_in_vain)
   assert_false (curator_client_block_until_connected (client, LONG_MS, cancellable, &error));
   assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
   /* TestNeverConnected */
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   curator_client_close (client);
 }
 
@@ -157,7 +159,7 @@ TEST (test_server_comes_late)
       if (outage == 1)
         assert_ok (curator_client_start (client, &error), &error);
       else
-        assert_true (state_log_wait (log, CURATOR_STATE_SUSPENDED, 1, LONG_MS));
+        assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
       assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
       proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -190,11 +192,11 @@ TEST (test_chosen_context)
   curator_client_set_callback_context (client, context);
   client_start (client);
   wait_ms (50);
-  assert_int_equal (state_log_count (log, CURATOR_STATE_CONNECTED), 0);
-  iterate_until (context, log, CURATOR_STATE_CONNECTED);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
+  iterate_until (context, log, CURATOR_CONNECTION_STATE_CONNECTED);
   assert_true (log->thread == g_thread_self ());
   proxy_cut (fixture->proxy);
-  iterate_until (context, log, CURATOR_STATE_SUSPENDED);
+  iterate_until (context, log, CURATOR_CONNECTION_STATE_SUSPENDED);
   curator_client_close (client);
 }
 
@@ -216,7 +218,7 @@ TEST (test_p14_slow_callback_holds_nothing_up)
   assert_acquired (lock);
   assert_released (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_soon (curator_client_get_connection_state (client) == CURATOR_STATE_SUSPENDED);
+  assert_soon (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_SUSPENDED);
   g_atomic_int_set (&told, TRUE);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
 }
@@ -251,7 +253,7 @@ TEST (test_removed_listener_is_silent)
   curator_client_remove_state_listener (client, 12345);
   client_start (client);
   proxy_cut (fixture->proxy);
-  assert_true (state_log_wait (log, CURATOR_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (g_atomic_int_get (&removed.calls), 0);
   assert_int_equal (g_atomic_int_get (&removed.destroyed), 1);
   curator_client_close (client);

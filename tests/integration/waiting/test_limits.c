@@ -45,7 +45,8 @@ TEST (test_p5_payloads_too_long)
   assert_ok (driven != NULL, &error);
   assert_not_acquired (driven, LONG_MS, CURATOR_ERROR_LIMIT_EXCEEDED);
   assert_int_equal (proxy_accepted (fixture->proxy), connections);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_STATE_CONNECTED);
+  assert_int_equal (curator_client_get_connection_state (client),
+                    CURATOR_CONNECTION_STATE_CONNECTED);
 }
 
 /* A list of more than 1 MiB, at which Java clients close their connection. */

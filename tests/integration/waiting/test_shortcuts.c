@@ -778,7 +778,7 @@ TEST (test_try_behind_a_lost_hold)
   check_refused (lock);
 
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  assert_true (state_log_wait (log, CURATOR_STATE_LOST, 1, PATIENCE_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, PATIENCE_MS));
   assert_not_acquired (lock, 0, CURATOR_ERROR_CONNECTION_LOST);
   taking_free (holder);
   curator_client_close (client);
