@@ -559,7 +559,7 @@ static void
 look (Mutex *mutex, Attempt *attempt, gint64 timeout_ms)
 {
   g_autoptr (CuratorInspection) queue =
-      curator_inspect (mutex->client, mutex->path, timeout_ms, attempt->cancellable, NULL);
+      curator_client_inspect (mutex->client, mutex->path, timeout_ms, attempt->cancellable, NULL);
   const guint n = queue != NULL ? curator_inspection_get_n_participants (queue) : 0;
   const gint64 session = curator_client_get_session_id (mutex->client);
   for (guint i = 1; i < n; i++)

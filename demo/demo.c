@@ -260,7 +260,7 @@ observe (gpointer data)
     return NULL;
   while (TRUE)
     {
-      CuratorInspection *queue = curator_inspect (client, options.path, 0, NULL, NULL);
+      CuratorInspection *queue = curator_client_inspect (client, options.path, 0, NULL, NULL);
 
       if (queue != NULL)
         g_idle_add (on_queue, queue);

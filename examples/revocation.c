@@ -40,7 +40,7 @@ main (int argc, char **argv)
 
   /* Usually another process sends the request. */
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
-  if (nodes == NULL || !curator_attempt_revoke (client, nodes[0], 0, NULL, &error))
+  if (nodes == NULL || !curator_client_attempt_revoke (client, nodes[0], 0, NULL, &error))
     return fail (error);
 
   /* The holding thread works in small steps and checks the flag between them. */

@@ -1,7 +1,7 @@
 /* Inspects locks from outside: who holds, who waits, since when, and what is wrong with a path.
  *
  * For tools and health checks. Nothing here joins a lock's queue, and only
- * curator_delete_ownerless() writes to the server. An
+ * curator_client_delete_ownerless() writes to the server. An
  * inspection combines several reads, so parts of it may be out of date, more so if the server lags
  * behind. Curator has only getParticipantNodes() for this; the functions have no Java counterpart.
  *
@@ -63,7 +63,7 @@ typedef struct _CuratorInspection CuratorInspection;
 /** One lock node at the time of the inspection. Owned by its inspection. */
 typedef struct _CuratorParticipant CuratorParticipant;
 
-/** Receives the result of curator_inspect_async(), once. Runs as a callback; see client.h.
+/** Receives the result of curator_client_inspect_async(), once. Runs as a callback; see client.h.
  *  @param inspection  transfer full; NULL on error
  *  @param error       NULL on success; borrowed */
 typedef void (*CuratorInspectCallback) (CuratorClient *client, CuratorInspection *inspection,
@@ -77,15 +77,16 @@ typedef void (*CuratorInspectCallback) (CuratorClient *client, CuratorInspection
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-CuratorInspection *curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
-                                    GCancellable *cancellable, GError **error);
+CuratorInspection *curator_client_inspect (CuratorClient *client, const char *path,
+                                           gint64 timeout_ms, GCancellable *cancellable,
+                                           GError **error);
 
-/** Like curator_inspect(), but returns at once. The callback runs exactly once, never inside this
+/** Like curator_client_inspect(), but returns at once. The callback runs exactly once, never inside this
  *  call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
-                            GCancellable *cancellable, CuratorInspectCallback callback,
-                            gpointer user_data);
+void curator_client_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
+                                   GCancellable *cancellable, CuratorInspectCallback callback,
+                                   gpointer user_data);
 
 /** Paths of the locks that are held or waited for at or below a path, in byte order, also of those
  *  of other libraries. An idle lock has no nodes and is not found.
@@ -97,11 +98,11 @@ void curator_inspect_async (CuratorClient *client, const char *path, gint64 time
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-char **curator_find_locks (CuratorClient *client, const char *path, guint max_nodes,
-                           gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
-                           GError **error);
+char **curator_client_find_locks (CuratorClient *client, const char *path, guint max_nodes,
+                                  gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                                  GError **error);
 
-/** Inspects every lock that curator_find_locks() finds at or below a path, in byte order of the
+/** Inspects every lock that curator_client_find_locks() finds at or below a path, in byte order of the
  *  paths. Given the result of the last call, it reads again only the locks whose nodes have
  *  changed, whatever the number of participants. It watches what has not changed between two calls,
  *  and then needs no request for it; within two minutes after the last call these watches are
@@ -114,9 +115,9 @@ char **curator_find_locks (CuratorClient *client, const char *path, guint max_no
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return an array of CuratorInspection for g_ptr_array_unref(); NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-GPtrArray *curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
-                                gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
-                                GError **error);
+GPtrArray *curator_client_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
+                                       gboolean *complete, gint64 timeout_ms,
+                                       GCancellable *cancellable, GError **error);
 
 /** The inspected path. Owned by the inspection. */
 CURATOR_API
@@ -237,8 +238,9 @@ GBytes *curator_participant_get_data (const CuratorParticipant *participant);
  *  @return FALSE with INVALID_ARGUMENT if a session owns the node or it could not be read,
  *          #CURATOR_ZK_ERROR; if no server answered in time, the node may or may not be deleted */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-gboolean curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
-                                   gint64 timeout_ms, GCancellable *cancellable, GError **error);
+gboolean curator_client_delete_ownerless (CuratorClient *client,
+                                          const CuratorParticipant *participant, gint64 timeout_ms,
+                                          GCancellable *cancellable, GError **error);
 
 /** Escapes bytes from a server for printing: the backslash and all that is not printable UTF-8
  *  become \\xNN, so that the result contains no newline and no escape sequence.

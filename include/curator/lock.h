@@ -165,7 +165,7 @@ void curator_lock_release_async (CuratorLock *lock, CuratorLockReleaseCallback c
 CURATOR_API
 void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
 
-/** Lets other clients ask for the lock back, with curator_attempt_revoke() or Java's Revoker. It
+/** Lets other clients ask for the lock back, with curator_client_attempt_revoke() or Java's Revoker. It
  *  covers attempts that begin after this call; their nodes have an empty payload, as in Curator.
  *  The listener runs also while the attempt still waits. It stays until replaced, or cleared with
  *  NULL (in Java, one release clears it). Mirrors Revocable.makeRevocable.
@@ -187,8 +187,9 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
  *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server
  *          answered in time: the request may still reach the holder */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
-gboolean curator_attempt_revoke (CuratorClient *client, const char *lock_node_path,
-                                 gint64 timeout_ms, GCancellable *cancellable, GError **error);
+gboolean curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path,
+                                        gint64 timeout_ms, GCancellable *cancellable,
+                                        GError **error);
 
 /** Adds a reference and returns @p lock. */
 CURATOR_API

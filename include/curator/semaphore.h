@@ -108,7 +108,7 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                                 GCancellable *cancellable, GError **error);
 
-/** Lets other clients ask for a lease back, with curator_attempt_revoke() on its node. It covers
+/** Lets other clients ask for a lease back, with curator_client_attempt_revoke() on its node. It covers
  *  leases acquired after this call; their nodes have an empty payload. The listener stays until
  *  replaced, or cleared with NULL. No Java counterpart; Java semaphores ignore such requests.
  *  @param listener  NULL to clear

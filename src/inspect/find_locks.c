@@ -28,9 +28,10 @@ typedef struct
   GHashTable *digests; /* NULL, or full path to the digest of its children */
   GPtrArray *level;    /* full paths to list now */
   GPtrArray *next;     /* full paths of the next level */
-  GPtrArray *leaves;   /* full paths of this level, without children, that other programs may queue with */
-  guint left;          /* how many nodes may still be listed */
-  gboolean keeps;      /* lists are kept for the next walk */
+  GPtrArray
+      *leaves; /* full paths of this level, without children, that other programs may queue with */
+  guint left;  /* how many nodes may still be listed */
+  gboolean keeps;    /* lists are kept for the next walk */
   gboolean is_first; /* the first level, which is always read: servers that are gone are noticed */
   gboolean complete;
 } Walk;
@@ -155,8 +156,7 @@ visit_listed (Walk *walk, const char *path, GPtrArray *children)
 static CURATOR_UNLOCKED gboolean
 find_others (Walk *walk, GError **error)
 {
-  g_autoptr (GArray) read =
-      curator_fetch (&walk->limits, CURATOR_FETCH_STAT, walk->leaves, error);
+  g_autoptr (GArray) read = curator_fetch (&walk->limits, CURATOR_FETCH_STAT, walk->leaves, error);
 
   for (guint i = 0; read != NULL && i < read->len; i++)
     {
@@ -259,8 +259,9 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
 }
 
 char **
-curator_find_locks (CuratorClient *client, const char *path, guint max_nodes, gboolean *complete,
-                    gint64 timeout_ms, GCancellable *cancellable, GError **error)
+curator_client_find_locks (CuratorClient *client, const char *path, guint max_nodes,
+                           gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                           GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;

@@ -5,6 +5,6 @@
 #include "core/async.h"
 #include "curator/inspect.h"
 
-/* As curator_inspect(). path: the user's. */
+/* As curator_client_inspect(). path: the user's. */
 CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
                                            GError **error) CURATOR_UNLOCKED;

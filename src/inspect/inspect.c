@@ -445,8 +445,8 @@ curator_inspect_within (const CuratorLimits *limits, const char *path, GError **
 }
 
 CuratorInspection *
-curator_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
-                 GCancellable *cancellable, GError **error)
+curator_client_inspect (CuratorClient *client, const char *path, gint64 timeout_ms,
+                        GCancellable *cancellable, GError **error)
 {
   CURATOR_INSIDE_GATE;
   CuratorLimits limits;
@@ -468,9 +468,9 @@ deliver (GCallback callback, gpointer client, gpointer inspection, const GError 
 }
 
 void
-curator_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
-                       GCancellable *cancellable, CuratorInspectCallback callback,
-                       gpointer user_data)
+curator_client_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
+                              GCancellable *cancellable, CuratorInspectCallback callback,
+                              gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

@@ -77,9 +77,9 @@ add_inspection (GPtrArray *all, const CuratorLimits *limits, const char *path, g
 }
 
 GPtrArray *
-curator_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
-                     gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
-                     GError **error)
+curator_client_inspect_all (CuratorClient *client, const char *path, GPtrArray *previous,
+                            gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
+                            GError **error)
 {
   CURATOR_INSIDE_GATE;
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);

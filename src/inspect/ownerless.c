@@ -18,8 +18,8 @@ is_unchanged (const CuratorParticipant *participant, const CuratorFetched *now)
 }
 
 gboolean
-curator_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
-                          gint64 timeout_ms, GCancellable *cancellable, GError **error)
+curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
+                                 gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   CURATOR_CHECK_WAITING (CURATOR_IS_PARTICIPANT (participant), cancellable, error, FALSE);

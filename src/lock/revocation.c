@@ -125,8 +125,8 @@ check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
 }
 
 gboolean
-curator_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
-                        GCancellable *cancellable, GError **error)
+curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
+                               GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
 

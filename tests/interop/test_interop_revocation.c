@@ -96,7 +96,7 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   check (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
-  check (curator_attempt_revoke (fixture->client, nodes[0], 0, NULL, &error), &error);
+  check (curator_client_attempt_revoke (fixture->client, nodes[0], 0, NULL, &error), &error);
   g_autofree char *output = peer_end (&peer);
   g_autofree char *wanted = g_strdup_printf ("HOLDING %s\nREVOKED\nRELEASED\n", nodes[0]);
   assert_string_equal (output, wanted);

@@ -318,7 +318,7 @@ ask_for_one_back (SimContender *contender)
   if (nodes != NULL && nodes[0] != NULL)
     {
       G_GNUC_UNUSED const gboolean asked =
-          curator_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
+          curator_client_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
     }
 }
 

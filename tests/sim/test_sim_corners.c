@@ -302,14 +302,14 @@ be_asked_early (gpointer data)
   EXPECT (scene, lease != NULL);
   curator_lock_acquire_async (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
   sim_sleep_ms (scene->world, 50);
-  EXPECT (scene,
-          curator_attempt_revoke (a->client, curator_lease_get_node_path (lease), 0, NULL, &error));
+  EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease), 0,
+                                                NULL, &error));
   EXPECT (scene, curator_lock_make_revocable (write_lock, note_revocation, scene, NULL, NULL));
   EXPECT (scene, curator_lock_make_revocable (write_lock, note_revocation, scene, NULL, NULL));
   AWAIT (scene, scene->n_refused == 1);
   EXPECT (scene, curator_lock_make_revocable (write_lock, NULL, NULL, NULL, NULL));
-  EXPECT (scene, curator_attempt_revoke (a->client, SCENE_PATH "/gone", 0, NULL, &error));
-  EXPECT (scene, !curator_attempt_revoke (a->client, "not a path", 0, NULL, &error));
+  EXPECT (scene, curator_client_attempt_revoke (a->client, SCENE_PATH "/gone", 0, NULL, &error));
+  EXPECT (scene, !curator_client_attempt_revoke (a->client, "not a path", 0, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
   EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
   AWAIT (scene, scene->n_holders == 1);

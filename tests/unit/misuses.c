@@ -68,8 +68,8 @@ misuse_lock (CuratorClient *client, CuratorLock *lock, CuratorLease *lease, GErr
           g_bytes_unref (curator_lease_get_data (lease, 0, NULL, error)));
   MISUSE (curator_lock_make_revocable (lock, NULL, NULL, NULL, error),
           succeeded &= curator_lock_make_revocable (lock, NULL, NULL, NULL, error));
-  MISUSE (curator_attempt_revoke (client, "/lock/node", 0, NULL, error),
-          succeeded &= curator_attempt_revoke (client, "/lock/node", 0, NULL, error));
+  MISUSE (curator_client_attempt_revoke (client, "/lock/node", 0, NULL, error),
+          succeeded &= curator_client_attempt_revoke (client, "/lock/node", 0, NULL, error));
   curator_client_set_compression (client, succeeded);
 }
 
@@ -105,12 +105,12 @@ misuse_inspection (CuratorClient *client, CuratorInspection *inspection, GError 
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
   gboolean succeeded = TRUE;
 
-  MISUSE (curator_inspect (client, "/lock", 0, NULL, error),
-          curator_inspection_unref (curator_inspect (client, "/lock", 0, NULL, error)));
-  MISUSE (curator_find_locks (client, "/", 0, NULL, 0, NULL, error),
-          g_strfreev (curator_find_locks (client, "/", 0, NULL, 0, NULL, error)));
-  MISUSE (curator_delete_ownerless (client, first, 0, NULL, error),
-          succeeded &= curator_delete_ownerless (client, first, 0, NULL, error));
+  MISUSE (curator_client_inspect (client, "/lock", 0, NULL, error),
+          curator_inspection_unref (curator_client_inspect (client, "/lock", 0, NULL, error)));
+  MISUSE (curator_client_find_locks (client, "/", 0, NULL, 0, NULL, error),
+          g_strfreev (curator_client_find_locks (client, "/", 0, NULL, 0, NULL, error)));
+  MISUSE (curator_client_delete_ownerless (client, first, 0, NULL, error),
+          succeeded &= curator_client_delete_ownerless (client, first, 0, NULL, error));
   curator_client_set_compression (client, succeeded);
 }
 

@@ -119,7 +119,7 @@ TEST (test_not_started)
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_null (curator_lock_get_participant_nodes (lock, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
-  assert_false (curator_attempt_revoke (client, "/settings/a", 0, NULL, &error));
+  assert_false (curator_client_attempt_revoke (client, "/settings/a", 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_int_equal (curator_client_get_session_id (client), 0);
   assert_int_equal (curator_client_get_session_timeout (client), 0);

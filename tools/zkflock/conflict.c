@@ -15,7 +15,8 @@ find_held (const Options *options, CuratorClient *client)
 {
   for (char **path = options->paths; *path != NULL; path++)
     {
-      g_autoptr (CuratorInspection) one = curator_inspect (client, *path, READ_MS, NULL, NULL);
+      g_autoptr (CuratorInspection) one =
+          curator_client_inspect (client, *path, READ_MS, NULL, NULL);
       if (one != NULL && curator_inspection_get_n_holders (one) > 0)
         return g_steal_pointer (&one);
     }

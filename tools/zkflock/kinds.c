@@ -192,8 +192,8 @@ finish (Look *look)
     look->done (look->conflict, look->error, look->data);
   if (is_wanted && has_others)
     {
-      curator_inspect_async (look->client, look->options->paths[0], COUNTS_MS, look->cancellable,
-                             on_counts, look);
+      curator_client_inspect_async (look->client, look->options->paths[0], COUNTS_MS,
+                                    look->cancellable, on_counts, look);
     }
   else
     {
@@ -259,7 +259,7 @@ on_both_lists (Look *look)
   int other = find_other (look, look->nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (other < 0 && look->is_unclear)
-    curator_inspect_async (look->client, *look->path, 0, look->cancellable, on_owners, look);
+    curator_client_inspect_async (look->client, *look->path, 0, look->cancellable, on_owners, look);
   else
     go_on (look, other);
 }

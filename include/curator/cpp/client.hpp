@@ -185,12 +185,12 @@ public:
     return detail::take<std::string> (curator_client_format_metrics (object ()));
   }
 
-  /** Asks the holder of a lock node to release it: curator_attempt_revoke().
+  /** Asks the holder of a lock node to release it: curator_client_attempt_revoke().
    *  @param timeout  for the whole call; 0: up to the connection timeout */
   result<void> attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
                                GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_attempt_revoke, object (), lock_node_path, timeout,
+    return detail::call<void> (curator_client_attempt_revoke, object (), lock_node_path, timeout,
                                cancellable);
   }
 

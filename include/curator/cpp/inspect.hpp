@@ -69,10 +69,10 @@ public:
 
   /** Inspects the lock at @p path. Waits for the server.
    *  @param timeout  for the whole call; 0: up to the connection timeout
-   *  @throws error  see curator_inspect() */
+   *  @throws error  see curator_client_inspect() */
   [[nodiscard]] inspection (const client &client, const std::string &path,
                             detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
-      : handle (detail::create (curator_inspect, client, path, timeout, cancellable))
+      : handle (detail::create (curator_client_inspect, client, path, timeout, cancellable))
   {
   }
 
@@ -113,14 +113,14 @@ public:
   std::int64_t next_number () const { return curator_inspection_get_next_number (object ()); }
 
   /** Deletes the node of the participant at that index if no session owns it:
-   *  curator_delete_ownerless(). @throws std::out_of_range  there is no such participant */
+   *  curator_client_delete_ownerless(). @throws std::out_of_range  there is no such participant */
   result<void> delete_ownerless (const client &client, unsigned i, detail::timeout timeout = {},
                                  GCancellable *cancellable = nullptr) const
   {
     const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
     if (one == nullptr)
       detail::misuse<std::out_of_range> ("no such participant");
-    return detail::call<void> (curator_delete_ownerless, client, one, timeout, cancellable);
+    return detail::call<void> (curator_client_delete_ownerless, client, one, timeout, cancellable);
   }
 
   /** The share of the sequence counter that is used up, 0 to 1. */
@@ -149,7 +149,7 @@ struct found_locks
   bool complete;                  /**< false if there were more nodes, or one was not readable */
 };
 
-/** Paths of the locks that are held or waited for at or below a path: curator_find_locks().
+/** Paths of the locks that are held or waited for at or below a path: curator_client_find_locks().
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param timeout    for the whole call; 0: up to the connection timeout */
 inline result<found_locks>
@@ -158,13 +158,13 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
 {
   detail::outcome outcome;
   gboolean complete = FALSE;
-  char **paths =
-      outcome.of (curator_find_locks, client, path, max_nodes, &complete, timeout, cancellable);
+  char **paths = outcome.of (curator_client_find_locks, client, path, max_nodes, &complete, timeout,
+                             cancellable);
   return outcome.give (
       paths, found_locks{ detail::take<std::vector<std::string>> (paths), complete != FALSE });
 }
 
-/** Inspects a lock asynchronously: curator_inspect_async().
+/** Inspects a lock asynchronously: curator_client_inspect_async().
  *  @param timeout  for the whole call; 0: up to the connection timeout; curator::forever
  *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
  *                  empty handle and an error, which is borrowed
@@ -180,7 +180,7 @@ inspect_async (const client &client, const std::string &path,
   const bool taken = outcome.takes (path);
   if (taken)
     {
-      curator_inspect_async (
+      curator_client_inspect_async (
           session, path.c_str (), detail::to_ms (timeout), cancellable,
           [] (CuratorClient *, CuratorInspection *seen, const GError *failed, gpointer data) {
             detail::answer<std::decay_t<F>, inspection> (data, failed, seen);
@@ -190,7 +190,7 @@ inspect_async (const client &client, const std::string &path,
   return outcome.check (taken);
 }
 
-/** Every lock at or below a path: curator_inspect_all().
+/** Every lock at or below a path: curator_client_inspect_all().
  *  @param previous  the result of the last call: locks that have not changed are not read again */
 inline result<std::vector<inspection>>
 inspect_all (const client &client, const std::string &path,
@@ -201,8 +201,8 @@ inspect_all (const client &client, const std::string &path,
                                                                 g_ptr_array_unref);
   for (const inspection &one : previous)
     g_ptr_array_add (old.get (), detail::for_c (one));
-  return detail::call<std::vector<inspection>> (curator_inspect_all, client, path, old.get (),
-                                                nullptr, timeout, cancellable);
+  return detail::call<std::vector<inspection>> (curator_client_inspect_all, client, path,
+                                                old.get (), nullptr, timeout, cancellable);
 }
 
 /** Escapes bytes from a server for printing: curator_escape_name(). */

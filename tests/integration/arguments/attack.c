@@ -310,7 +310,7 @@ lead_and_inspect (World *world)
   assert_true (curator_leader_latch_start (world->led, NULL));
   assert_true (curator_leader_latch_await (world->led, LONG_MS, NULL, NULL));
   world->leader = curator_leader_latch_get_leader (world->led, 0, NULL, NULL);
-  world->inspection = curator_inspect (world->client, "/attack/led", 0, NULL, NULL);
+  world->inspection = curator_client_inspect (world->client, "/attack/led", 0, NULL, NULL);
   assert_non_null (world->leader);
   assert_int_not_equal (curator_inspection_get_n_participants (world->inspection), 0);
 }

@@ -170,7 +170,7 @@ make_what_is_free (Scene *scene)
   raw_zk_make_path (scene->fixture->raw, "/extremes/ownerless");
   raw_zk_create (scene->fixture->raw, "/extremes/ownerless/lock-0000000000", NULL, ZOO_PERSISTENT,
                  NULL);
-  scene->inspection = curator_inspect (client, "/extremes/ownerless", LONG_MS, NULL, &error);
+  scene->inspection = curator_client_inspect (client, "/extremes/ownerless", LONG_MS, NULL, &error);
   assert_ok (scene->inspection != NULL, &error);
   assert_int_equal (curator_inspection_get_n_participants (scene->inspection), 1);
 }
@@ -344,8 +344,9 @@ let_go (Stage *stage)
 static gboolean
 asks_only_server (const char *function)
 {
-  static const char *const parts[] = { "_get_participant", "_get_leader",      "_get_data",
-                                       "_attempt_revoke",  "_shared_count",    "curator_inspect",
+  static const char *const parts[] = { "_get_participant", "_get_leader",
+                                       "_get_data",        "_attempt_revoke",
+                                       "_shared_count",    "curator_client_inspect",
                                        "_find_locks",      "_delete_ownerless" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)

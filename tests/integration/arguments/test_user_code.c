@@ -399,8 +399,8 @@ have_all_called (Stage *stage)
   register_all (stage, REGISTER_WITH_LEASE);
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (world->lock, 0, NULL, NULL);
   require (stage, nodes != NULL);
-  require (stage, curator_attempt_revoke (world->client, nodes[0], 0, NULL, NULL));
-  require (stage, curator_attempt_revoke (
+  require (stage, curator_client_attempt_revoke (world->client, nodes[0], 0, NULL, NULL));
+  require (stage, curator_client_attempt_revoke (
                       world->client, curator_lease_get_node_path (stage->permit), 0, NULL, NULL));
   require (stage, curator_leader_selector_start (world->selector, NULL));
   require (stage, curator_leader_latch_start (world->latch, NULL));

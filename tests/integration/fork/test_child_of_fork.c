@@ -72,7 +72,7 @@ use_client (Child *child)
 
   EXPECT_FORKED (child, curator_client_start (client, &error));
   EXPECT_FORKED (child, curator_client_block_until_connected (client, -1, NULL, &error));
-  EXPECT_FORKED (child, curator_attempt_revoke (client, "/fork/a", 0, NULL, &error));
+  EXPECT_FORKED (child, curator_client_attempt_revoke (client, "/fork/a", 0, NULL, &error));
   EXPECT_FORKED (child, curator_mutex_new (client, "/fork/b", &error) != NULL);
   EXPECT (child, curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   EXPECT (child, curator_client_get_session_id (client) == 0);

@@ -135,13 +135,13 @@ check_client (const Things *things)
   guint64 counters[4];
   must_refuse (curator_client_start (client, &error));
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
-  must_refuse (curator_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
+  must_refuse (curator_client_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
   gboolean refused = FALSE;
-  curator_inspect_async (client, "/fork/lock", 0, NULL, on_inspected, &refused);
+  curator_client_inspect_async (client, "/fork/lock", 0, NULL, on_inspected, &refused);
   must (refused);
-  must_refuse (curator_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
-  must_refuse (curator_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
-  must_refuse (curator_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
+  must_refuse (curator_client_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
+  must_refuse (curator_client_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
+  must_refuse (curator_client_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
   must (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
   must (curator_client_get_session_timeout (client) == 0);

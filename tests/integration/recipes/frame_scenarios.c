@@ -335,7 +335,7 @@ ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
   g_autoptr (Taking) taking = taking_start_lock (lock, LONG_MS, NULL);
   require_ok (run, is_granted (run, taking), taking->error);
   const char *node = curator_lease_get_node_path (g_ptr_array_index (taking->leases, 0));
-  gboolean written = curator_attempt_revoke (asker, node, 0, NULL, &error);
+  gboolean written = curator_client_attempt_revoke (asker, node, 0, NULL, &error);
   require_ok (run, written, error);
   gboolean told = wait_until (is_asked, &asked, LONG_MS);
   gboolean cleared = curator_lock_make_revocable (lock, NULL, NULL, NULL, NULL);

@@ -87,7 +87,8 @@ check_nodes (Fixture *fixture, gboolean compression)
 
   g_autoptr (GBytes) own = curator_lease_get_data (taking_lease (leased, 0), 0, NULL, &error);
   assert_bytes (own, "of lease", 8);
-  g_autoptr (CuratorInspection) view = curator_inspect (client, "/gzip/mutex", 0, NULL, &error);
+  g_autoptr (CuratorInspection) view =
+      curator_client_inspect (client, "/gzip/mutex", 0, NULL, &error);
   assert_ok (view != NULL, &error);
   const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
   assert_bytes (curator_participant_get_data (first), LABEL, strlen (LABEL));
@@ -158,7 +159,7 @@ ask (Fixture *fixture, gboolean holder_compresses, gboolean asker_compresses)
   assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
-  assert_ok (curator_attempt_revoke (other, node, 0, NULL, &error), &error);
+  assert_ok (curator_client_attempt_revoke (other, node, 0, NULL, &error), &error);
   assert_written (fixture, node, asker_compresses, "__REVOKE__");
   assert_counter (&asked, 1, LONG_MS);
   taking_give_back (held);
@@ -226,7 +227,7 @@ TEST (test_broken)
       g_autoptr (GBytes) read = curator_lease_get_data (lease, 0, NULL, &error);
       assert_true (read != NULL && g_bytes_equal (read, cases[i]));
       g_autoptr (CuratorInspection) view =
-          curator_inspect (client, "/gzip/broken", 0, NULL, &error);
+          curator_client_inspect (client, "/gzip/broken", 0, NULL, &error);
       assert_ok (view != NULL, &error);
       const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
       assert_true (g_bytes_equal (curator_participant_get_data (first), cases[i]));
@@ -239,8 +240,9 @@ TEST (test_broken)
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
   /* This request is seen after the others, so they were none. */
-  assert_ok (curator_attempt_revoke (client, curator_lease_get_node_path (lease), 0, NULL, &error),
-             &error);
+  assert_ok (
+      curator_client_attempt_revoke (client, curator_lease_get_node_path (lease), 0, NULL, &error),
+      &error);
   assert_counter (&asked, 1, LONG_MS);
   assert_int_equal (g_atomic_int_get (&asked), 1);
   taking_give_back (held);

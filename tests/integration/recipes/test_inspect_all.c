@@ -28,7 +28,8 @@ look (CuratorClient *client, GPtrArray *previous)
 {
   g_autoptr (GError) error = NULL;
   gboolean complete = FALSE;
-  GPtrArray *all = curator_inspect_all (client, "/all", previous, &complete, 0, NULL, &error);
+  GPtrArray *all =
+      curator_client_inspect_all (client, "/all", previous, &complete, 0, NULL, &error);
   assert_ok (all != NULL, &error);
   assert_true (complete);
   return all;
@@ -83,11 +84,13 @@ TEST (one_request_for_each_path)
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   raw_zk_make_path (fixture->raw, "/crowd/lock");
   assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
-  g_autoptr (GPtrArray) first = curator_inspect_all (client, "/crowd", NULL, NULL, 0, NULL, NULL);
+  g_autoptr (GPtrArray) first =
+      curator_client_inspect_all (client, "/crowd", NULL, NULL, 0, NULL, NULL);
   const gint64 session = curator_client_get_session_id (client);
 
   assert_true (four_letter_packets (fixture_server (fixture), session, &before));
-  g_autoptr (GPtrArray) second = curator_inspect_all (client, "/crowd", first, NULL, 0, NULL, NULL);
+  g_autoptr (GPtrArray) second =
+      curator_client_inspect_all (client, "/crowd", first, NULL, 0, NULL, NULL);
   assert_true (four_letter_packets (fixture_server (fixture), session, &after));
   assert_ptr_equal (g_ptr_array_index (second, 0), g_ptr_array_index (first, 0));
   /* Two paths; pings may come in between. */
@@ -222,7 +225,7 @@ TEST (a_server_restarts)
   plant (fixture, "/all/mutex-3", "lock-");
   GPtrArray *seen = look_until_quiet (fixture, client, look (client, NULL));
   zk_server_kill (fixture->server);
-  assert_null (curator_inspect_all (client, "/all", seen, NULL, 0, NULL, &error));
+  assert_null (curator_client_inspect_all (client, "/all", seen, NULL, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (zk_server_relaunch (fixture->server));
   for (gint64 end = wait_now_ms () + LONG_MS;
@@ -241,7 +244,8 @@ TEST (the_age_grows)
 {
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   plant (fixture, "/aging", "lock-");
-  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/aging", NULL, NULL, 0, NULL, NULL);
+  g_autoptr (GPtrArray) all =
+      curator_client_inspect_all (client, "/aging", NULL, NULL, 0, NULL, NULL);
   const CuratorParticipant *one =
       curator_inspection_get_participant (g_ptr_array_index (all, 0), 0);
   const gint64 age = curator_participant_get_age_ms (one);
@@ -261,24 +265,24 @@ TEST (only_the_ownerless_is_deleted)
   raw_zk_make_path (fixture->raw, "/reap");
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);
-  g_autoptr (CuratorInspection) lock = curator_inspect (client, "/reap", 0, NULL, NULL);
+  g_autoptr (CuratorInspection) lock = curator_client_inspect (client, "/reap", 0, NULL, NULL);
   const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
   const CuratorParticipant *second = curator_inspection_get_participant (lock, 1);
 
-  assert_false (curator_delete_ownerless (client, second, 0, NULL, &error));
+  assert_false (curator_client_delete_ownerless (client, second, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_true (raw_zk_exists (fixture->raw, live));
   raw_zk_delete (fixture->raw, persistent);
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_EPHEMERAL, NULL);
-  assert_ok (curator_delete_ownerless (client, first, 0, NULL, &error), &error);
+  assert_ok (curator_client_delete_ownerless (client, first, 0, NULL, &error), &error);
   assert_true (raw_zk_exists (fixture->raw, persistent));
   raw_zk_delete (fixture->raw, persistent);
-  assert_ok (curator_delete_ownerless (client, first, 0, NULL, &error), &error);
+  assert_ok (curator_client_delete_ownerless (client, first, 0, NULL, &error), &error);
 
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
-  g_autoptr (CuratorInspection) again = curator_inspect (client, "/reap", 0, NULL, NULL);
-  assert_ok (curator_delete_ownerless (client, curator_inspection_get_participant (again, 0), 0,
-                                       NULL, &error),
+  g_autoptr (CuratorInspection) again = curator_client_inspect (client, "/reap", 0, NULL, NULL);
+  assert_ok (curator_client_delete_ownerless (client, curator_inspection_get_participant (again, 0),
+                                              0, NULL, &error),
              &error);
   assert_false (raw_zk_exists (fixture->raw, persistent));
   assert_true (raw_zk_exists (fixture->raw, live));
@@ -329,7 +333,8 @@ ask (CuratorClient *client, const char *path, GCancellable *cancellable, Answers
 {
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
 
-  curator_inspect_async (client, path, CURATOR_WAIT_FOREVER, cancellable, on_inspected, answers);
+  curator_client_inspect_async (client, path, CURATOR_WAIT_FOREVER, cancellable, on_inspected,
+                                answers);
   curator_lock_get_participant_nodes_async (lock, CURATOR_WAIT_FOREVER, cancellable, on_nodes,
                                             answers);
 }

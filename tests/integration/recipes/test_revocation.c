@@ -54,7 +54,7 @@ static void
 ask_back (CuratorClient *client, const char *node)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_attempt_revoke (client, node, 0, NULL, &error), &error);
+  assert_ok (curator_client_attempt_revoke (client, node, 0, NULL, &error), &error);
 }
 
 /* Ten writes, each seen before the next: ten calls, no more. */
@@ -245,7 +245,7 @@ TEST (test_refused)
   assert_ok (multi != NULL, &error);
   assert_false (curator_lock_make_revocable (multi, on_asked, &ear, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_false (curator_attempt_revoke (client, "no/path", 0, NULL, &error));
+  assert_false (curator_client_attempt_revoke (client, "no/path", 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   ask_back (client, "/revoke/never-was");
   assert_false (raw_zk_exists (fixture->raw, "/revoke/never-was"));
@@ -259,7 +259,7 @@ assert_refused_and_untouched (Fixture *fixture, CuratorClient *client, const cha
   struct Stat after;
 
   assert_int_equal (raw_zk_stat (fixture->raw, path, &before), ZOK);
-  assert_false (curator_attempt_revoke (client, path, 0, NULL, &error));
+  assert_false (curator_client_attempt_revoke (client, path, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (raw_zk_stat (fixture->raw, path, &after), ZOK);
   assert_int_equal (after.version, before.version);

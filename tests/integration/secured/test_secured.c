@@ -379,7 +379,8 @@ TEST (test_gathered_and_large_answers)
                                         "a-name-so-long-that-the-answer-is-larger-than-any-buffer-",
                                         N_CHILDREN),
                     ZOK);
-  g_autoptr (CuratorInspection) found = curator_inspect (client, "/tls/large", 0, NULL, &error);
+  g_autoptr (CuratorInspection) found =
+      curator_client_inspect (client, "/tls/large", 0, NULL, &error);
   assert_ok (found != NULL, &error);
   assert_int_equal (g_strv_length ((char **) curator_inspection_get_foreign_children (found)),
                     N_CHILDREN);

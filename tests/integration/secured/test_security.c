@@ -169,7 +169,7 @@ try_inspect (Meeting *meeting, const char *path)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorInspection) inspection =
-      curator_inspect (meeting->client, path, 0, NULL, &error);
+      curator_client_inspect (meeting->client, path, 0, NULL, &error);
   if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
     return outcome (FALSE, &error);
   const CuratorParticipant *joe = curator_inspection_get_participant (inspection, 0);
@@ -180,7 +180,7 @@ static char
 try_revoke (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  gboolean written = curator_attempt_revoke (
+  gboolean written = curator_client_attempt_revoke (
       meeting->client, curator_lease_get_node_path (meeting->lease), 0, NULL, &error);
   return outcome (written, &error);
 }

@@ -89,21 +89,23 @@ ask_latch (CuratorClient *client, GError **error)
 static gboolean
 ask_for_locks (CuratorClient *client, GError **error)
 {
-  g_auto (GStrv) found = curator_find_locks (client, "/", 1, NULL, LONG_MS, NULL, error);
+  g_auto (GStrv) found = curator_client_find_locks (client, "/", 1, NULL, LONG_MS, NULL, error);
   return found != NULL;
 }
 
 static gboolean
 ask_for_a_lock (CuratorClient *client, GError **error)
 {
-  g_autoptr (CuratorInspection) found = curator_inspect (client, "/auth", LONG_MS, NULL, error);
+  g_autoptr (CuratorInspection) found =
+      curator_client_inspect (client, "/auth", LONG_MS, NULL, error);
   return found != NULL;
 }
 
 static gboolean
 ask_for_all (CuratorClient *client, GError **error)
 {
-  g_autoptr (GPtrArray) all = curator_inspect_all (client, "/", NULL, NULL, LONG_MS, NULL, error);
+  g_autoptr (GPtrArray) all =
+      curator_client_inspect_all (client, "/", NULL, NULL, LONG_MS, NULL, error);
   return all != NULL;
 }
 
@@ -118,7 +120,7 @@ ask_for_participants (CuratorClient *client, GError **error)
 static gboolean
 ask_to_revoke (CuratorClient *client, GError **error)
 {
-  return curator_attempt_revoke (client, "/auth/look/node", LONG_MS, NULL, error);
+  return curator_client_attempt_revoke (client, "/auth/look/node", LONG_MS, NULL, error);
 }
 
 static const struct

@@ -240,7 +240,7 @@ static gboolean
 call_revoke (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   const char *path = "/outage/no/such/node";
-  return curator_attempt_revoke (world->client, path, ms, cancellable, error);
+  return curator_client_attempt_revoke (world->client, path, ms, cancellable, error);
 }
 
 static gboolean
@@ -269,7 +269,7 @@ static gboolean
 call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   g_autoptr (CuratorInspection) inspection =
-      curator_inspect (world->client, "/outage/mutex", ms, cancellable, error);
+      curator_client_inspect (world->client, "/outage/mutex", ms, cancellable, error);
   return inspection != NULL;
 }
 
@@ -288,7 +288,8 @@ call_inspect_async (World *world, gint64 ms, GCancellable *cancellable, GError *
   Mailbox box;
 
   mailbox_init (&box);
-  curator_inspect_async (world->client, "/outage/mutex", ms, cancellable, on_inspected, &box);
+  curator_client_inspect_async (world->client, "/outage/mutex", ms, cancellable, on_inspected,
+                                &box);
   return wait_for_answer (&box, error);
 }
 
@@ -296,7 +297,7 @@ static gboolean
 call_find_locks (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_strings (
-      curator_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
+      curator_client_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
 }
 
 static gboolean
@@ -311,7 +312,7 @@ static gboolean
 call_inspect_all (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   return free_participants (
-      curator_inspect_all (world->client, "/outage", NULL, NULL, ms, cancellable, error));
+      curator_client_inspect_all (world->client, "/outage", NULL, NULL, ms, cancellable, error));
 }
 
 static gboolean

@@ -379,7 +379,7 @@ cell_revoke (Cell *cell, const char *recipe)
   CELL_CHECK (java_peer_expect (cell->peer, held, LONG_MS), NULL);
   g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
   CELL_CHECK (nodes != NULL && g_strv_length (nodes) == 1, error);
-  CELL_CHECK (curator_attempt_revoke (cell->client, nodes[0], 0, NULL, &error), error);
+  CELL_CHECK (curator_client_attempt_revoke (cell->client, nodes[0], 0, NULL, &error), error);
   g_autofree char *heard = g_strconcat ("ASKED r-", recipe, NULL);
   CELL_CHECK (java_peer_expect (cell->peer, heard, LONG_MS), NULL);
   java_peer_tell (cell->peer, "release r-%s", recipe);

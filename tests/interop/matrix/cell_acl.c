@@ -104,7 +104,7 @@ cell_acl_stranger (Cell *cell)
   g_autoptr (CuratorLease) lease = cell_take (member, "mutex", "/acl/stranger", LONG_MS, &error);
   CELL_CHECK (lease != NULL, error);
   g_autoptr (CuratorInspection) seen =
-      curator_inspect (stranger, "/acl/stranger", LONG_MS, NULL, &error);
+      curator_client_inspect (stranger, "/acl/stranger", LONG_MS, NULL, &error);
   CELL_CHECK (seen != NULL && curator_inspection_get_n_participants (seen) == 1, error);
   CELL_CHECK (curator_participant_is_readable (curator_inspection_get_participant (seen, 0)), NULL);
   g_autoptr (CuratorLease) stolen = cell_take (stranger, "mutex", "/acl/stranger", LONG_MS, &error);

@@ -166,7 +166,7 @@ static gboolean
 check_chroot (CuratorClient *client, const Options *options, GError **error)
 {
   g_auto (GStrv) found = has_chroot (options->hosts)
-                             ? curator_find_locks (client, "/", 1, NULL, 0, NULL, error)
+                             ? curator_client_find_locks (client, "/", 1, NULL, 0, NULL, error)
                              : g_new0 (char *, 1);
   return found != NULL;
 }

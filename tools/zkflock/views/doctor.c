@@ -119,7 +119,8 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
     {
       g_autofree char *path =
           g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
-      g_autoptr (CuratorInspection) child = curator_inspect (doctor->client, path, 0, NULL, error);
+      g_autoptr (CuratorInspection) child =
+          curator_client_inspect (doctor->client, path, 0, NULL, error);
       if (child == NULL)
         return FALSE;
       if (curator_inspection_get_next_number (child) == 0)
@@ -266,7 +267,7 @@ check_locks (Doctor *doctor, GError **error)
   const char *path = doctor->options->paths[0];
   gboolean complete = TRUE;
   g_autoptr (GPtrArray) locks =
-      curator_inspect_all (doctor->client, path, NULL, &complete, WALK_MS, NULL, error);
+      curator_client_inspect_all (doctor->client, path, NULL, &complete, WALK_MS, NULL, error);
 
   if (locks == NULL)
     return FALSE;
@@ -286,7 +287,8 @@ check_locks (Doctor *doctor, GError **error)
   if (strcmp (path, "/") == 0 || locks->len > 0)
     return TRUE;
   /* A free lock has a sequence counter too. */
-  g_autoptr (CuratorInspection) lock = curator_inspect (doctor->client, path, 0, NULL, error);
+  g_autoptr (CuratorInspection) lock =
+      curator_client_inspect (doctor->client, path, 0, NULL, error);
   if (lock == NULL)
     return FALSE;
   check_counter (doctor, lock);

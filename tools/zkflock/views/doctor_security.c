@@ -76,7 +76,7 @@ serves_strangers (const Options *options)
       return FALSE;
     }
   /* A server that requires an authentication takes the session, and then no request. */
-  g_auto (GStrv) found = curator_find_locks (stranger, "/", 1, NULL, TIMEOUT_MS, NULL, NULL);
+  g_auto (GStrv) found = curator_client_find_locks (stranger, "/", 1, NULL, TIMEOUT_MS, NULL, NULL);
   return found != NULL;
 }
 

@@ -75,7 +75,7 @@ delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
   for (guint i = 0; i < found->len; i++)
     {
       g_autoptr (GError) error = NULL;
-      if (!curator_delete_ownerless (client, g_ptr_array_index (found, i), 0, NULL, &error))
+      if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i), 0, NULL, &error))
         return fail_with (options, error);
     }
   return 0;
@@ -86,8 +86,8 @@ reap_run (const Options *options, CuratorClient *client)
 {
   gboolean complete = TRUE;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) locks =
-      curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
+  g_autoptr (GPtrArray) locks = curator_client_inspect_all (client, options->paths[0], NULL,
+                                                            &complete, WALK_MS, NULL, &error);
   if (locks == NULL)
     return fail_with (options, error);
   guint others = 0;

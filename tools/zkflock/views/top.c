@@ -68,7 +68,7 @@ inspect_all (Top *top, GPtrArray *previous, GError **error)
   for (char **path = top->options->paths; *path != NULL; path++)
     {
       g_autoptr (GPtrArray) found =
-          curator_inspect_all (top->client, *path, previous, NULL, WALK_MS, NULL, error);
+          curator_client_inspect_all (top->client, *path, previous, NULL, WALK_MS, NULL, error);
       if (found == NULL)
         return NULL;
       for (guint i = 0; i < found->len; i++)
@@ -126,7 +126,7 @@ publish (Top *top, GPtrArray *locks, GError *error)
 static void
 read_details (Top *top, const char *path, gint64 *asked_us)
 {
-  CuratorInspection *details = curator_inspect (top->client, path, 0, NULL, NULL);
+  CuratorInspection *details = curator_client_inspect (top->client, path, 0, NULL, NULL);
   GHashTable *addresses = NULL;
 
   if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000)

@@ -76,8 +76,8 @@ tree_run (const Options *options, CuratorClient *client)
   gboolean complete = TRUE;
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
-  g_autoptr (GPtrArray) found =
-      curator_inspect_all (client, options->paths[0], NULL, &complete, WALK_MS, NULL, &error);
+  g_autoptr (GPtrArray) found = curator_client_inspect_all (client, options->paths[0], NULL,
+                                                            &complete, WALK_MS, NULL, &error);
   if (found == NULL)
     return fail_with (options, error);
   if (options->json)
