@@ -549,8 +549,8 @@ begin (Mutex *mutex)
   mutex->rc = ZOK;
   show (mutex, NULL, "", FALSE);
   g_ptr_array_set_size (mutex->names, 0);
-  curator_lock_acquire_async (mutex->lock, CURATOR_WAIT_FOREVER, attempt->cancellable, on_acquired,
-                              attempt);
+  curator_lock_acquire_then (mutex->lock, CURATOR_WAIT_FOREVER, attempt->cancellable, on_acquired,
+                             attempt);
 }
 
 /* Looks whether others are in front, without the guard. The attempt's node is the first one of the

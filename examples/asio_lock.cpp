@@ -22,13 +22,13 @@ public:
   {
     client_.start ();
     /* The callback runs on a thread of the library, and only passes the result on. */
-    lock_.acquire_async (std::chrono::seconds (10),
-                         [this] (curator::lease hold, const curator::error *error) {
-                           const std::string why = error != nullptr ? error->what () : "";
-                           asio::post (loop_, [this, why, kept = std::move (hold)] () mutable {
-                             acquired (std::move (kept), why);
-                           });
-                         });
+    lock_.acquire_then (std::chrono::seconds (10),
+                        [this] (curator::lease hold, const curator::error *error) {
+                          const std::string why = error != nullptr ? error->what () : "";
+                          asio::post (loop_, [this, why, kept = std::move (hold)] () mutable {
+                            acquired (std::move (kept), why);
+                          });
+                        });
     loop_.run ();
     return status_;
   }

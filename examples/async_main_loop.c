@@ -50,7 +50,7 @@ main (int argc, char **argv)
   if (lock == NULL)
     return fail (error);
   Program program = { g_main_loop_new (NULL, FALSE), 1 };
-  curator_lock_acquire_async (lock, 10000, NULL, on_acquired, &program);
+  curator_lock_acquire_then (lock, 10000, NULL, on_acquired, &program);
   g_main_loop_run (program.loop);
   g_main_loop_unref (program.loop);
   return program.status;

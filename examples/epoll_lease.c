@@ -76,7 +76,7 @@ main (int argc, char **argv)
     }
   Server server = { .epoll = epoll_create1 (EPOLL_CLOEXEC), .acquired = eventfd (0, EFD_CLOEXEC) };
   watch (&server, server.acquired);
-  curator_lock_acquire_async (lock, 10000, NULL, on_acquired, &server);
+  curator_lock_acquire_then (lock, 10000, NULL, on_acquired, &server);
   while (handle_event (&server))
     {
     }

@@ -87,7 +87,7 @@ main (int argc, char **argv)
     }
   Program program = { .acquired = { .data = &program }, .status = 1 };
   uv_async_init (uv_default_loop (), &program.acquired, on_acquired);
-  curator_lock_acquire_async (lock, 10000, NULL, on_result, &program);
+  curator_lock_acquire_then (lock, 10000, NULL, on_result, &program);
   uv_run (uv_default_loop (), UV_RUN_DEFAULT);
   uv_loop_close (uv_default_loop ());
   return program.status;

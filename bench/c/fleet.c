@@ -55,8 +55,8 @@ wait_in_line (const Request *request, Fleet *fleet, int session)
   const char *path = request_text (request, "path");
   if (session == 0)
     fleet_hold (fleet, peer_session (request, "observe", 0), path);
-  curator_lock_acquire_async (fleet_lock (fleet, peer_session (request, "server", session), path),
-                              CURATOR_WAIT_FOREVER, NULL, on_turn, NULL);
+  curator_lock_acquire_then (fleet_lock (fleet, peer_session (request, "server", session), path),
+                             CURATOR_WAIT_FOREVER, NULL, on_turn, NULL);
   peer_await_queue (request, "mutex", session + 2);
 }
 

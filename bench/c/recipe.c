@@ -117,12 +117,12 @@ recipe_acquire (Recipe *recipe)
 }
 
 static void
-recipe_release_async (Recipe *recipe)
+recipe_release_then (Recipe *recipe)
 {
   if (recipe->semaphore != NULL)
     g_clear_pointer (&recipe->lease, curator_lease_unref);
   else
-    curator_lock_release_async (recipe->lock, NULL, NULL);
+    curator_lock_release_then (recipe->lock, NULL, NULL);
 }
 
 void
@@ -139,7 +139,7 @@ recipe_release (Recipe *recipe)
     }
   else if (recipe->async)
     {
-      recipe_release_async (recipe);
+      recipe_release_then (recipe);
     }
   else if (recipe->semaphore != NULL)
     {

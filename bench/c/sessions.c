@@ -48,7 +48,7 @@ queue_all (const Request *request, int first, int n, int queue)
       if (lock == NULL)
         peer_die (path, error);
       g_ptr_array_add (locks, lock);
-      curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_grant, NULL);
+      curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_grant, NULL);
     }
   for (int i = 0; i < n; i += queue)
     peer_await_nodes (g_ptr_array_index (locks, i), queue);

@@ -150,7 +150,7 @@ verb_waiters (const Request *request)
   const gint64 resident = resident_bytes ();
   const gint64 allocated = allocated_bytes ();
   for (int i = 0; i < n; i++)
-    curator_lock_acquire_async (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
+    curator_lock_acquire_then (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
   peer_await_queue (request, "mutex", n + 1);
   peer_ready_steady ("n=%d", n);
   const gint64 bytes = (allocated_bytes () - allocated) / n;
@@ -189,7 +189,7 @@ on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer d
       return;
     }
   (*chain->ops)++;
-  curator_lock_acquire_async (chain->lock, CURATOR_WAIT_FOREVER, NULL, on_link, chain);
+  curator_lock_acquire_then (chain->lock, CURATOR_WAIT_FOREVER, NULL, on_link, chain);
 }
 
 /* paths server= path= n= ms=: ok ops= ns=. One session; on each of n paths acquire, release, again.
@@ -213,7 +213,7 @@ verb_paths (const Request *request)
       if (lock == NULL)
         peer_die (path, error);
       chains[i] = (Chain){ lock, &stop, &ops, &latch };
-      curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
+      curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
     }
   g_usleep ((gulong) request_number (request, "ms") * 1000);
   g_atomic_int_set (&stop, 1);

@@ -10,13 +10,13 @@
  * Callbacks run on two threads of the client, or in the GMainContext that was set; never, as those
  * of GIO do, in the thread-default context of the caller. The first thread runs state listeners, of
  * the connection and of leases, one at a time. The second runs all other callbacks (results of
- * _async calls, revocation, shared counts, trace), one at a time. A callback that blocks delays
+ * _then calls, revocation, shared counts, trace), one at a time. A callback that blocks delays
  * only the callbacks of its own thread. It never delays the detection of a loss. No callback runs
  * inside the call that requested it, and none while the library holds a lock: a callback may call
  * any function and drop the last reference. A GDestroyNotify runs where a callback may run, or
  * inside a call of the program's.
  *
- * After fork() the child must not use its parent's client: calls fail with FORKED, _async calls
+ * After fork() the child must not use its parent's client: calls fail with FORKED, _then calls
  * report it to their callback at once, getters return FALSE, 0 or NULL, every hold is LOST, and
  * unref is allowed. The child sends nothing and waits for nothing. exec() is safe.
  */

@@ -7,7 +7,7 @@
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
  * curator_escape_name(). All functions are thread-safe. Those that take a client ask the
- * server under its retry policy, and wait for it unless they are _async; without an answer in time
+ * server under its retry policy, and wait for it unless they are _then; without an answer in time
  * they fail with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
  */
 #ifndef CURATOR_INSPECT_H
@@ -63,7 +63,7 @@ typedef struct _CuratorInspection CuratorInspection;
 /** One lock node at the time of the inspection. Owned by its inspection. */
 typedef struct _CuratorParticipant CuratorParticipant;
 
-/** Receives the result of curator_client_inspect_async(), once. Runs as a callback; see client.h.
+/** Receives the result of curator_client_inspect_then(), once. Runs as a callback; see client.h.
  *  @param inspection  transfer full; NULL on error
  *  @param error       NULL on success; borrowed */
 typedef void (*CuratorInspectCallback) (CuratorClient *client, CuratorInspection *inspection,
@@ -84,9 +84,9 @@ CuratorInspection *curator_client_inspect (CuratorClient *client, const char *pa
 /** Like curator_client_inspect(), but returns at once. The callback runs exactly once, never inside this
  *  call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_client_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
-                                   GCancellable *cancellable, CuratorInspectCallback callback,
-                                   gpointer user_data);
+void curator_client_inspect_then (CuratorClient *client, const char *path, gint64 timeout_ms,
+                                  GCancellable *cancellable, CuratorInspectCallback callback,
+                                  gpointer user_data);
 
 /** Paths of the locks that are held or waited for at or below a path, in byte order, also of those
  *  of other libraries. An idle lock has no nodes and is not found.

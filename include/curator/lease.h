@@ -39,7 +39,7 @@ typedef enum
 typedef void (*CuratorLeaseListener) (CuratorLease *lease, CuratorLeaseState state,
                                       gpointer user_data);
 
-/** Receives the result of curator_lease_release_async(), once. Runs as a callback; see client.h.
+/** Receives the result of curator_lease_release_then(), once. Runs as a callback; see client.h.
  *  @param lease  borrowed
  *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
 typedef void (*CuratorLeaseReleaseCallback) (CuratorLease *lease, const GError *error,
@@ -146,8 +146,8 @@ gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancell
  *                   already, or RELEASE_PENDING after the connection timeout, or CLOSED if the
  *                   client was closed first: then the end of the session frees the lock */
 CURATOR_API
-void curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
-                                  gpointer user_data);
+void curator_lease_release_then (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
+                                 gpointer user_data);
 
 /** Adds a reference and returns @p lease. */
 CURATOR_API

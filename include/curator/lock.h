@@ -33,20 +33,20 @@
 
 G_BEGIN_DECLS
 
-/** Receives the result of curator_lock_acquire_async(), once. Runs as a callback; see client.h.
+/** Receives the result of curator_lock_acquire_then(), once. Runs as a callback; see client.h.
  *  @param lease  transfer full; NULL on error
  *  @param error  NULL on success; borrowed */
 typedef void (*CuratorLockAcquireCallback) (CuratorLock *lock, CuratorLease *lease,
                                             const GError *error, gpointer user_data);
 
-/** Receives the result of curator_lock_get_participant_nodes_async(), once. Runs as a callback; see
+/** Receives the result of curator_lock_get_participant_nodes_then(), once. Runs as a callback; see
  *  client.h.
  *  @param nodes  transfer full, for g_strfreev(); NULL on error
  *  @param error  NULL on success; borrowed */
 typedef void (*CuratorLockParticipantNodesCallback) (CuratorLock *lock, char **nodes,
                                                      const GError *error, gpointer user_data);
 
-/** Receives the result of curator_lock_release_async(), once. Runs as a callback; see client.h.
+/** Receives the result of curator_lock_release_then(), once. Runs as a callback; see client.h.
  *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
 typedef void (*CuratorLockReleaseCallback) (CuratorLock *lock, const GError *error,
                                             gpointer user_data);
@@ -115,10 +115,10 @@ char **curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms,
 /** Like curator_lock_get_participant_nodes(), but returns at once. The callback runs exactly once,
  *  never inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
-                                               GCancellable *cancellable,
-                                               CuratorLockParticipantNodesCallback callback,
-                                               gpointer user_data);
+void curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
+                                              GCancellable *cancellable,
+                                              CuratorLockParticipantNodesCallback callback,
+                                              gpointer user_data);
 
 /** The calling thread's hold, even if LOST; for a semaphore mutex, the hold of the object; for a
  *  multi-lock, a new lease over the holds of its members. The reference keeps the lease valid
@@ -139,8 +139,8 @@ CuratorLease *curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms,
  *  inside this call, also when the client is closed. A callback that does not need the lease
  *  releases it by dropping the reference. No Java counterpart. */
 CURATOR_API
-void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
-                                 CuratorLockAcquireCallback callback, gpointer user_data);
+void curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                                CuratorLockAcquireCallback callback, gpointer user_data);
 
 /** Like curator_lock_release(), but does not wait: the calling thread's level ends at once. No Java
  *  counterpart.
@@ -148,8 +148,8 @@ void curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancella
  *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was
  *                   closed first: then the end of the session frees the lock */
 CURATOR_API
-void curator_lock_release_async (CuratorLock *lock, CuratorLockReleaseCallback callback,
-                                 gpointer user_data);
+void curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback callback,
+                                gpointer user_data);
 
 /** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like
  *  every loss, and a tenth of the session timeout later, 1 s at most, its node is deleted, so that

@@ -5,7 +5,7 @@
  *
  * The functions of a driver run on the caller's thread or on one thread of the client, possibly
  * concurrently, while the library holds no lock. One that blocks delays the client's other drivers
- * and retry policies, and nothing else. For curator_lock_get_participant_nodes_async(), they run
+ * and retry policies, and nothing else. For curator_lock_get_participant_nodes_then(), they run
  * where its callback does.
  */
 #ifndef CURATOR_LOCK_INTERNALS_H

@@ -12,7 +12,7 @@
  * A multi-lock as a member stands for its own members, at any depth. One without members stands for
  * nothing. A multi-lock that is left without members protects nothing: acquire and release of a
  * thread succeed at once, and there is no lease: curator_lock_dup_lease() returns NULL, and
- * curator_lock_acquire_lease() and curator_lock_acquire_async() fail with UNSUPPORTED.
+ * curator_lock_acquire_lease() and curator_lock_acquire_then() fail with UNSUPPORTED.
  */
 #ifndef CURATOR_MULTILOCK_H
 #define CURATOR_MULTILOCK_H

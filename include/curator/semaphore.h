@@ -17,7 +17,7 @@
 
 G_BEGIN_DECLS
 
-/** Receives the result of curator_semaphore_acquire_async(), once. Runs as a callback; see
+/** Receives the result of curator_semaphore_acquire_then(), once. Runs as a callback; see
  *  client.h.
  *  @param leases  transfer full, of #CuratorLease, with curator_lease_unref() as free function;
  *                 NULL on error
@@ -80,9 +80,9 @@ GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gi
 /** Like curator_semaphore_acquire_n(), but returns at once. The callback runs exactly once, never
  *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_semaphore_acquire_async (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
-                                      GCancellable *cancellable,
-                                      CuratorSemaphoreAcquireCallback callback, gpointer user_data);
+void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
+                                     GCancellable *cancellable,
+                                     CuratorSemaphoreAcquireCallback callback, gpointer user_data);
 
 /** Releases every lease in the array, in order, all at once, and waits for the server. The caller
  *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.

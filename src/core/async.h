@@ -1,4 +1,4 @@
-/* Delivers the result of an operation on the callback lane: the base of the _async calls. */
+/* Delivers the result of an operation on the callback lane: the base of the _then calls. */
 #pragma once
 
 #include "core/op.h"

@@ -468,9 +468,9 @@ deliver (GCallback callback, gpointer client, gpointer inspection, const GError 
 }
 
 void
-curator_client_inspect_async (CuratorClient *client, const char *path, gint64 timeout_ms,
-                              GCancellable *cancellable, CuratorInspectCallback callback,
-                              gpointer user_data)
+curator_client_inspect_then (CuratorClient *client, const char *path, gint64 timeout_ms,
+                             GCancellable *cancellable, CuratorInspectCallback callback,
+                             gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

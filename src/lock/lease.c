@@ -345,8 +345,8 @@ deliver_release (GCallback callback, gpointer lease, gpointer result, const GErr
 
 /* Without a callback no thread is woken. */
 void
-curator_lease_release_async (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
-                             gpointer user_data)
+curator_lease_release_then (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
+                            gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
   g_autoptr (GError) error = NULL;

@@ -205,8 +205,8 @@ deliver_acquire (GCallback callback, gpointer lock, gpointer lease, const GError
 }
 
 void
-curator_lock_acquire_async (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
-                            CuratorLockAcquireCallback callback, gpointer user_data)
+curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                           CuratorLockAcquireCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
@@ -267,8 +267,8 @@ deliver_release (GCallback callback, gpointer lock, gpointer result, const GErro
 
 /* Without a callback no thread is woken. */
 void
-curator_lock_release_async (CuratorLock *lock, CuratorLockReleaseCallback callback,
-                            gpointer user_data)
+curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback callback,
+                           gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
   g_autoptr (GError) error = NULL;
@@ -352,10 +352,10 @@ deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError 
 }
 
 void
-curator_lock_get_participant_nodes_async (CuratorLock *lock, gint64 timeout_ms,
-                                          GCancellable *cancellable,
-                                          CuratorLockParticipantNodesCallback callback,
-                                          gpointer user_data)
+curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
+                                         GCancellable *cancellable,
+                                         CuratorLockParticipantNodesCallback callback,
+                                         gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

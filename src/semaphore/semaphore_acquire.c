@@ -378,9 +378,9 @@ deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const G
 }
 
 void
-curator_semaphore_acquire_async (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
-                                 GCancellable *cancellable,
-                                 CuratorSemaphoreAcquireCallback callback, gpointer user_data)
+curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
+                                GCancellable *cancellable, CuratorSemaphoreAcquireCallback callback,
+                                gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

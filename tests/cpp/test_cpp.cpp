@@ -230,7 +230,7 @@ TEST (test_release_without_waiting)
 
   std::promise<bool> confirmed;
   quick.lock ();
-  quick.unlock_async (
+  quick.unlock_then (
       [&] (const curator::error *failed) { confirmed.set_value (failed == nullptr); });
   assert_false (quick.is_owned_by_current_thread ());
   assert_true (confirmed.get_future ().get ());
@@ -244,7 +244,7 @@ TEST (test_release_without_waiting)
   assert_children (fixture, "/cpp/quick", 0, LONG_MS);
 
   std::promise<int> refused;
-  quick.unlock_async ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
+  quick.unlock_then ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_NOT_OWNER);
 }
 
@@ -371,10 +371,10 @@ TEST (test_semaphore)
   assert_false (semaphore.try_acquire ().has_value ());
 
   std::promise<std::size_t> granted;
-  semaphore.acquire_async (2, curator::forever,
-                           [&] (std::vector<curator::lease> leases, const curator::error *failed) {
-                             granted.set_value (failed == nullptr ? leases.size () : 0);
-                           });
+  semaphore.acquire_then (2, curator::forever,
+                          [&] (std::vector<curator::lease> leases, const curator::error *failed) {
+                            granted.set_value (failed == nullptr ? leases.size () : 0);
+                          });
   two.clear ();
   assert_int_equal (granted.get_future ().get (), 2);
 
@@ -423,22 +423,22 @@ TEST (test_multi_lock)
   assert_false (other_gets (a));
 }
 
-TEST (test_acquire_async)
+TEST (test_acquire_then)
 {
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/async");
   std::promise<curator::lease> promise;
   std::future<curator::lease> granted = promise.get_future ();
   /* Captures need not be copyable: callbacks are moved. */
-  mutex.acquire_async (curator::forever, [kept = std::move (promise)] (
-                                             curator::lease hold, const curator::error *) mutable {
+  mutex.acquire_then (curator::forever, [kept = std::move (promise)] (
+                                            curator::lease hold, const curator::error *) mutable {
     kept.set_value (std::move (hold));
   });
   const curator::lease held = granted.get ();
   assert_true (held.state () == curator::lease_state::held);
   curator::mutex other (client, "/cpp/async");
   std::promise<int> refused;
-  other.acquire_async (2s, [&] (curator::lease hold, const curator::error *failed) {
+  other.acquire_then (2s, [&] (curator::lease hold, const curator::error *failed) {
     refused.set_value (!hold && failed != nullptr ? failed->code () : -1);
   });
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_TIMED_OUT);
@@ -450,7 +450,7 @@ TEST (test_nothing_is_thrown_into_c)
   curator::mutex mutex (client, "/cpp/throws");
   criticals seen;
   std::promise<void> first;
-  mutex.acquire_async (curator::forever, [&] (curator::lease, const curator::error *) {
+  mutex.acquire_then (curator::forever, [&] (curator::lease, const curator::error *) {
     first.set_value ();
     throw std::runtime_error ("from a callback");
   });
@@ -623,7 +623,7 @@ TEST (test_callback_context)
   curator::mutex mutex (client, "/cpp/context");
   std::thread::id ran;
   bool done = false;
-  mutex.acquire_async (curator::forever, [&] (curator::lease hold, const curator::error *) {
+  mutex.acquire_then (curator::forever, [&] (curator::lease hold, const curator::error *) {
     ran = std::this_thread::get_id ();
     done = static_cast<bool> (hold);
   });
@@ -703,14 +703,14 @@ TEST (test_inspection)
   assert_true (all[0].token == hold.fencing_token ());
   assert_true (all[0].data == "label");
   std::promise<curator::inspection> later;
-  curator::inspect_async (client, "/cpp/seen", 60s,
-                          [&] (curator::inspection one, const curator::error *failed) {
-                            assert_null (failed);
-                            later.set_value (std::move (one));
-                          });
+  curator::inspect_then (client, "/cpp/seen", 60s,
+                         [&] (curator::inspection one, const curator::error *failed) {
+                           assert_null (failed);
+                           later.set_value (std::move (one));
+                         });
   assert_true (later.get_future ().get ().participants ()[0].node_path == hold.node_path ());
   std::promise<std::vector<std::string>> nodes;
-  lock.writer ().participant_nodes_async (
+  lock.writer ().participant_nodes_then (
       60s, [&] (std::vector<std::string> found, const curator::error *failed) {
         assert_null (failed);
         nodes.set_value (std::move (found));
@@ -785,7 +785,7 @@ TEST (test_driver)
   assert_true (is_refused (
       [&] (auto timeout) { return pair.try_acquire_lease_for (timeout).has_value (); }, 50ms));
   std::promise<std::string> granted;
-  pair.acquire_async (curator::forever, [&] (curator::lease hold, const curator::error *) {
+  pair.acquire_then (curator::forever, [&] (curator::lease hold, const curator::error *) {
     granted.set_value (hold.data ());
   });
   criticals seen;

@@ -165,7 +165,7 @@ acquire_and_leave (Fixture *fixture, end how)
             if (failed == nullptr)
               leave (how, left);
           };
-      mutex.acquire_async (curator::forever, std::move (done));
+      mutex.acquire_then (curator::forever, std::move (done));
     }
   await (left.unwound, TIMES);
   await (left.destroyed, TIMES);
@@ -201,7 +201,7 @@ release_and_leave (Fixture *fixture, end how)
       mutex.acquire_lease (LONG).async_release (done ());
       await (left.unwound, n + 1);
       mutex.lock ();
-      mutex.unlock_async (done ());
+      mutex.unlock_then (done ());
       await (left.unwound, n + 2);
       semaphore.acquire (LONG).async_release (done ());
       await (left.unwound, n + 3);
@@ -230,7 +230,7 @@ grant_and_leave (Fixture *fixture, end how)
 
   for (int n = 0; n < TIMES * 2; n += 2)
     {
-      semaphore.acquire_async (
+      semaphore.acquire_then (
           1, curator::forever,
           [&, how, kept = witness (left.destroyed)] (
               std::vector<curator::lease>, const curator::error *) { leave (how, left); });

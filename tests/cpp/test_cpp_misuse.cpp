@@ -173,10 +173,10 @@ of_lock (outcome revocable = returns)
         (void) it.try_lock_until (std::chrono::steady_clock::now () + 1ms)),
     OP (lockable, unlock, critical, critical, it.unlock ()),
     OP (lockable, release, logic, refused, it.release ()),
-    { "lockable::unlock_async", logic, refused,
+    { "lockable::unlock_then", logic, refused,
       [] (Lock &it) {
         answer released;
-        it.unlock_async (released.callback ());
+        it.unlock_then (released.callback ());
         released.get ();
       } },
     OP (lockable, is_acquired_in_this_process, logic, returns,
@@ -188,17 +188,17 @@ of_lock (outcome revocable = returns)
     OP (lockable, try_acquire_lease_for, logic, refused, (void) it.try_acquire_lease_for (1ms)),
     OP (lockable, try_acquire_lease_until, logic, refused,
         (void) it.try_acquire_lease_until (std::chrono::steady_clock::now ())),
-    { "lockable::acquire_async", logic, refused,
+    { "lockable::acquire_then", logic, refused,
       [] (Lock &it) {
         answer granted;
-        it.acquire_async (1ms, granted.callback<curator::lease> ());
+        it.acquire_then (1ms, granted.callback<curator::lease> ());
         granted.get ();
       } },
     OP (lockable, participant_nodes, logic, refused, (void) it.participant_nodes ()),
-    { "lockable::participant_nodes_async", logic, refused,
+    { "lockable::participant_nodes_then", logic, refused,
       [] (Lock &it) {
         answer seen;
-        it.participant_nodes_async (1ms, seen.callback<std::vector<std::string>> ());
+        it.participant_nodes_then (1ms, seen.callback<std::vector<std::string>> ());
         seen.get ();
       } },
     OP (lockable, set_max_hold, logic, returns, it.set_max_hold (1min)),
@@ -295,10 +295,10 @@ const operations<curator::semaphore> of_semaphore = {
   OP (semaphore, try_acquire_n_for, logic, refused, (void) it.try_acquire_n_for (1, 1ms)),
   OP (semaphore, try_acquire_n_until, logic, refused,
       (void) it.try_acquire_n_until (1, std::chrono::steady_clock::now ())),
-  { "semaphore::acquire_async", logic, refused,
+  { "semaphore::acquire_then", logic, refused,
     [] (curator::semaphore &it) {
       answer granted;
-      it.acquire_async (1, 1ms, granted.callback<std::vector<curator::lease>> ());
+      it.acquire_then (1, 1ms, granted.callback<std::vector<curator::lease>> ());
       granted.get ();
     } },
   OP (semaphore, max_leases, logic, returns, (void) it.max_leases ()),
@@ -441,9 +441,9 @@ TEST (test_unlock_of_empty_handles)
 {
   curator::lockable background (nullptr, curator::unlock_mode::background);
   assert_true (outcome_of ([&] { background.unlock (); }) == critical);
-  assert_true (outcome_of ([&] { background.unlock_async (); }) == critical);
+  assert_true (outcome_of ([&] { background.unlock_then (); }) == critical);
   curator::lockable waiting;
-  assert_true (outcome_of ([&] { waiting.unlock_async (); }) == critical);
+  assert_true (outcome_of ([&] { waiting.unlock_then (); }) == critical);
   curator::rw_lock none (nullptr);
   assert_true (outcome_of ([&] { none.lock (); }) == logic);
 }
@@ -537,10 +537,10 @@ const std::vector<creation> creations = {
     [] (auto &client, auto &path) { (void) curator::shared_count (client, path, 1); } },
   { "semaphore", [] (auto &client, auto &path) { (void) curator::semaphore (client, path, 1); } },
   { "inspection", [] (auto &client, auto &path) { (void) curator::inspection (client, path); } },
-  { "inspect_async",
+  { "inspect_then",
     [] (auto &client, auto &path) {
       answer seen;
-      curator::inspect_async (client, path, 1ms, seen.callback<curator::inspection> ());
+      curator::inspect_then (client, path, 1ms, seen.callback<curator::inspection> ());
       seen.get ();
     } },
   { "find_locks", [] (auto &client, auto &path) { (void) curator::find_locks (client, path); } },
@@ -608,7 +608,7 @@ TEST (test_multi_lock_without_members)
       assert_true (outcome_of ([&] { (void) lock->try_acquire_lease_for (1ms); }) == refused);
       assert_true (outcome_of ([&] {
                      answer granted;
-                     lock->acquire_async (
+                     lock->acquire_then (
                          1ms,
                          [told = granted.callback<curator::lease> (), kept = std::move (owned)] (
                              curator::lease hold, const curator::error *failed) mutable {
@@ -620,7 +620,7 @@ TEST (test_multi_lock_without_members)
       freed.get_future ().get ();
       assert_true (outcome_of ([&] {
                      answer released;
-                     lock->unlock_async (released.callback ());
+                     lock->unlock_then (released.callback ());
                      released.get ();
                    })
                    == returns);

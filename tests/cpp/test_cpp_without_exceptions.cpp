@@ -148,7 +148,7 @@ TEST (test_hears_of_failures_in_callbacks)
   std::mutex guard;
   std::condition_variable changed;
   bool is_told = false;
-  mutex.acquire_async (LONG, [&] (curator::lease lease, const curator::error *failed) {
+  mutex.acquire_then (LONG, [&] (curator::lease lease, const curator::error *failed) {
     assert_true (bool (lease) && failed == nullptr);
     const std::lock_guard hold (guard);
     is_told = true;

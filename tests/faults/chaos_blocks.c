@@ -106,7 +106,7 @@ acquire_callback (Hold *hold)
 {
   g_autoptr (CuratorLock) lock =
       curator_mutex_new (hold->blocks->client, hold->blocks->other, NULL);
-  curator_lock_acquire_async (lock, ACQUIRE_MS, NULL, block_with_lease, hold);
+  curator_lock_acquire_then (lock, ACQUIRE_MS, NULL, block_with_lease, hold);
 }
 
 static void
@@ -120,7 +120,7 @@ release_callback (Hold *hold)
       g_atomic_int_add (&hold->n_left, -1);
       return;
     }
-  curator_lease_release_async (lease, block_released, hold);
+  curator_lease_release_then (lease, block_released, hold);
 }
 
 static void

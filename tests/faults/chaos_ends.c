@@ -166,7 +166,7 @@ end (Life *life, guint listener)
   if (life->way == BY_CALLBACK)
     {
       g_atomic_int_inc (&life->n_owed);
-      curator_lock_acquire_async (life->lock, SOON_MS, NULL, on_acquired, life);
+      curator_lock_acquire_then (life->lock, SOON_MS, NULL, on_acquired, life);
     }
   if (life->way == BY_DESTROY)
     curator_client_remove_state_listener (life->client, listener);

@@ -81,7 +81,7 @@ Taking *
 taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable)
 {
   Taking *taking = taking_new ();
-  curator_semaphore_acquire_async (semaphore, n, timeout_ms, cancellable, on_leases, taking);
+  curator_semaphore_acquire_then (semaphore, n, timeout_ms, cancellable, on_leases, taking);
   return taking;
 }
 
@@ -89,7 +89,7 @@ Taking *
 taking_start_lock (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable)
 {
   Taking *taking = taking_new ();
-  curator_lock_acquire_async (lock, timeout_ms, cancellable, on_lease, taking);
+  curator_lock_acquire_then (lock, timeout_ms, cancellable, on_lease, taking);
   return taking;
 }
 

@@ -475,8 +475,8 @@ hold_by_callback (SimContender *contender)
 
   sim_contender_begin_call (contender);
   contender->told = FALSE;
-  curator_lock_acquire_async (contender->lock, contender->timeout_ms, contender->cancellable,
-                              on_acquired, contender);
+  curator_lock_acquire_then (contender->lock, contender->timeout_ms, contender->cancellable,
+                             on_acquired, contender);
   sim_contender_wait (contender);
   lease = g_steal_pointer (&contender->result);
   if (lease != NULL)

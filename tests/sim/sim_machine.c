@@ -50,7 +50,7 @@ void
 machine_begin_acquire (Machine *machine)
 {
   machine->answered = FALSE;
-  curator_lock_acquire_async (machine->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, machine);
+  curator_lock_acquire_then (machine->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, machine);
 }
 
 void

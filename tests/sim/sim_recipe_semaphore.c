@@ -251,8 +251,8 @@ acquire (SimContender *contender, int n)
   if (sim_contender_below (contender, 3) == 0)
     {
       contender->told = FALSE;
-      curator_semaphore_acquire_async (semaphore, n, contender->timeout_ms, contender->cancellable,
-                                       on_acquired, &call);
+      curator_semaphore_acquire_then (semaphore, n, contender->timeout_ms, contender->cancellable,
+                                      on_acquired, &call);
       sim_contender_wait (contender);
       return call.hold;
     }

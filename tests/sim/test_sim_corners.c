@@ -84,7 +84,7 @@ wait_for_long_paths (gpointer data)
   for (int i = 0; i < N_LONG_PATHS; i++)
     {
       g_autoptr (CuratorLock) lock = long_lock (scene, 1, i);
-      curator_lock_acquire_async (lock, -1, NULL, on_answer, scene);
+      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
     }
   AWAIT (scene, scene->n_refused > 0);
   sim_sleep_ms (scene->world, 1000);
@@ -109,7 +109,7 @@ acquire_very_many (gpointer data)
     {
       g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
       g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, path, NULL);
-      curator_lock_acquire_async (lock, -1, NULL, on_answer, scene);
+      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
     }
   AWAIT (scene, scene->n_holders == N);
 }
@@ -128,7 +128,7 @@ acquire_very_many_and_expire (gpointer data)
     {
       g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
       g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, path, NULL);
-      curator_lock_acquire_async (lock, -1, NULL, on_answer, scene);
+      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
     }
   sim_world_strike (scene->world, SIM_FAULT_EXPIRE, scene->machines[0].process, 0);
   AWAIT (scene, scene->n_holders == N);
@@ -246,7 +246,7 @@ hear_of_every_change (gpointer data)
   AWAIT (scene, scene->held);
   for (int i = 0; i < 5; i++)
     {
-      curator_lock_acquire_async (lock, -1, NULL, on_answer, scene);
+      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
       sim_sleep_ms (scene->world, 20);
     }
   scene->over = TRUE;
@@ -300,7 +300,7 @@ be_asked_early (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (write_lock, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  curator_lock_acquire_async (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
+  curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
   sim_sleep_ms (scene->world, 50);
   EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease), 0,
                                                 NULL, &error));

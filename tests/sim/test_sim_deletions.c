@@ -176,7 +176,7 @@ hold_beside_a_deleted_node (gpointer data)
 
   EXPECT (scene, lease != NULL);
   sim_world_script (scene->world, a->process, SIM_OP_CHILDREN, 0, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
-  curator_lock_acquire_async (a->mutex, -1, NULL, note_any_answer, scene);
+  curator_lock_acquire_then (a->mutex, -1, NULL, note_any_answer, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 1);
   sim_sleep_ms (scene->world, 10);
   delete_nodes (scene);

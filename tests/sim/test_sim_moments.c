@@ -197,7 +197,7 @@ lose_session_under_sleeper (guint32 seed, SimFault fault)
 
   machine->lock = curator_mutex_new (machine->client, PATH, NULL);
   curator_client_add_state_listener (machine->client, note_connection, &sleeper, NULL);
-  curator_lock_acquire_async (machine->lock, CURATOR_WAIT_FOREVER, NULL, sleep_long, &sleeper);
+  curator_lock_acquire_then (machine->lock, CURATOR_WAIT_FOREVER, NULL, sleep_long, &sleeper);
   sim_world_run_for (world, 1000 + seed * 50);
   assert_true (sleeper.asleep);
   struck_at = sim_world_now_us (world);

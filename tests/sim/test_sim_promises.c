@@ -286,7 +286,7 @@ static void
 acquire_with_callback (gpointer data)
 {
   Scene *scene = data;
-  curator_lock_acquire_async (scene->machines[0].mutex, -1, NULL, on_acquired_take_another, scene);
+  curator_lock_acquire_then (scene->machines[0].mutex, -1, NULL, on_acquired_take_another, scene);
   AWAIT (scene, scene->over);
 }
 
@@ -398,7 +398,7 @@ release_from_a_stopped_server (gpointer data)
   const gint64 session = curator_client_get_session_id (scene->machines[0].client);
   sim_world_strike (scene->world, SIM_FAULT_FREEZE, NULL, STOPPED_S * G_USEC_PER_SEC);
   const gint64 asked_us = sim_world_now_us (scene->world);
-  curator_lease_release_async (bounded.by_callback, on_bounded_release, &bounded);
+  curator_lease_release_then (bounded.by_callback, on_bounded_release, &bounded);
   for (guint i = 0; i < WAITING_RELEASES; i++)
     {
       g_autoptr (GError) error = NULL;
@@ -442,7 +442,7 @@ expire_while_waiting (gpointer data)
   EXPECT (scene, first != NULL);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  curator_lock_acquire_async (a->mutex, -1, NULL, on_second_grant, scene);
+  curator_lock_acquire_then (a->mutex, -1, NULL, on_second_grant, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
   scene->waited = TRUE;
   /* The waiter between the two gives up, and another queues behind the second. */
@@ -597,7 +597,7 @@ refuse_one_of_two_lists (gpointer data)
       curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
   EXPECT (scene, lease != NULL);
-  curator_semaphore_acquire_async (semaphore, 1, -1, NULL, never_told, NULL);
+  curator_semaphore_acquire_then (semaphore, 1, -1, NULL, never_told, NULL);
   sim_sleep_ms (scene->world, 1000);
 
   GRand *rand = sim_world_rand (scene->world);

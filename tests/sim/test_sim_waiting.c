@@ -288,7 +288,7 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
   g_auto (GStrv) front = sim_world_children (world, PATH);
   for (int i = 0; i < N_NODES; i++)
     {
-      curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
+      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
       sim_world_run_for (world, g_rand_int_range (sim_world_rand (world), 0, 20));
     }
   sim_world_run_for (world, TIMEOUT_MS);
@@ -331,10 +331,10 @@ TEST (test_heartbeats_go_on)
       Machine *waiter = machine_at (world, "W");
 
       sim_world_run_for (world, 100);
-      curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired,
-                                  NULL);
+      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired,
+                                 NULL);
       sim_world_run_for (world, TIMEOUT_MS / 3);
-      curator_lock_acquire_async (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
+      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
       sim_world_run_for (world, 100);
       delete_node (world, 2);
       const guint n = n_checks (waiter);

@@ -233,10 +233,10 @@ TEST (test_no_thread_for_an_answer)
   static gint n_answers;
 
   g_atomic_int_set (&refused_call, 1);
-  curator_lock_acquire_async (lock, 0, NULL, count_answer, &n_answers);
+  curator_lock_acquire_then (lock, 0, NULL, count_answer, &n_answers);
   assert_int_equal (g_atomic_int_get (&refused_call), 0);
   assert_int_equal (g_atomic_int_get (&n_answers), 0);
-  curator_lock_acquire_async (lock, 0, NULL, count_answer, &n_answers);
+  curator_lock_acquire_then (lock, 0, NULL, count_answer, &n_answers);
   wait_for (&n_answers, 2);
   curator_client_close (client);
 }

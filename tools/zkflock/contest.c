@@ -127,12 +127,12 @@ contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
     }
   if (contest->semaphore != NULL)
     {
-      curator_semaphore_acquire_async (contest->semaphore, 1, wait_ms, cancellable, on_leases,
-                                       contest);
+      curator_semaphore_acquire_then (contest->semaphore, 1, wait_ms, cancellable, on_leases,
+                                      contest);
     }
   else
     {
-      curator_lock_acquire_async (contest->lock, wait_ms, cancellable, on_lock, contest);
+      curator_lock_acquire_then (contest->lock, wait_ms, cancellable, on_lock, contest);
     }
   return contest;
 }

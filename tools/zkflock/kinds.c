@@ -91,7 +91,7 @@ ask (Look *look, const char *path, gboolean *is_unclear,
       curator_mutex_new_with_driver (look->client, path, "lock-", 1, driver, &error);
 
   if (lock != NULL)
-    curator_lock_get_participant_nodes_async (lock, 0, look->cancellable, callback, look);
+    curator_lock_get_participant_nodes_then (lock, 0, look->cancellable, callback, look);
   else
     callback (NULL, NULL, error, look);
 }
@@ -192,8 +192,8 @@ finish (Look *look)
     look->done (look->conflict, look->error, look->data);
   if (is_wanted && has_others)
     {
-      curator_client_inspect_async (look->client, look->options->paths[0], COUNTS_MS,
-                                    look->cancellable, on_counts, look);
+      curator_client_inspect_then (look->client, look->options->paths[0], COUNTS_MS,
+                                   look->cancellable, on_counts, look);
     }
   else
     {
@@ -259,7 +259,7 @@ on_both_lists (Look *look)
   int other = find_other (look, look->nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (other < 0 && look->is_unclear)
-    curator_client_inspect_async (look->client, *look->path, 0, look->cancellable, on_owners, look);
+    curator_client_inspect_then (look->client, *look->path, 0, look->cancellable, on_owners, look);
   else
     go_on (look, other);
 }

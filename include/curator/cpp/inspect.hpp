@@ -164,23 +164,23 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
       paths, found_locks{ detail::take<std::vector<std::string>> (paths), complete != FALSE });
 }
 
-/** Inspects a lock asynchronously: curator_client_inspect_async().
+/** Inspects a lock asynchronously: curator_client_inspect_then().
  *  @param timeout  for the whole call; 0: up to the connection timeout; curator::forever
  *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
  *                  empty handle and an error, which is borrowed
  *  @throws error  INVALID_ARGUMENT for a path with a NUL inside, and done is not called */
 template <class Rep, class Period, class F>
 result<void>
-inspect_async (const client &client, const std::string &path,
-               const std::chrono::duration<Rep, Period> &timeout, F &&done,
-               GCancellable *cancellable = nullptr)
+inspect_then (const client &client, const std::string &path,
+              const std::chrono::duration<Rep, Period> &timeout, F &&done,
+              GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
   CuratorClient *const session = detail::for_c (client);
   const bool taken = outcome.takes (path);
   if (taken)
     {
-      curator_client_inspect_async (
+      curator_client_inspect_then (
           session, path.c_str (), detail::to_ms (timeout), cancellable,
           [] (CuratorClient *, CuratorInspection *seen, const GError *failed, gpointer data) {
             detail::answer<std::decay_t<F>, inspection> (data, failed, seen);

@@ -137,7 +137,7 @@ public:
   template <class F> void async_release (F &&done)
   {
     CuratorLease *const hold = object ();
-    curator_lease_release_async (
+    curator_lease_release_then (
         hold,
         [] (CuratorLease *, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>> (data, failed);

@@ -79,7 +79,7 @@ public:
   void unlock () noexcept
   {
     if (mode_ == unlock_mode::background || native_handle () == nullptr)
-      return unlock_async ();
+      return unlock_then ();
     detail::outcome outcome;
     curator_lock_release (native_handle (), 0, nullptr, outcome);
     log_misuse (outcome.get ());
@@ -95,21 +95,21 @@ public:
   }
 
   /** Like unlock(), but does not wait: the calling thread's level ends at once. */
-  void unlock_async () noexcept
+  void unlock_then () noexcept
   {
     if (native_handle () == nullptr)
       return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
-    curator_lock_release_async (
+    curator_lock_release_then (
         native_handle (),
         [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
   }
 
   /** The same, and reports the confirmation of the server.
    *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F> void unlock_async (F &&done)
+  template <class F> void unlock_then (F &&done)
   {
     CuratorLock *const lock = object ();
-    curator_lock_release_async (
+    curator_lock_release_then (
         lock,
         [] (CuratorLock *, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>> (data, failed);
@@ -177,11 +177,11 @@ public:
    *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
    *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
   template <class Rep, class Period, class F>
-  void acquire_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                      GCancellable *cancellable = nullptr)
+  void acquire_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                     GCancellable *cancellable = nullptr)
   {
     CuratorLock *const lock = object ();
-    curator_lock_acquire_async (
+    curator_lock_acquire_then (
         lock, detail::to_ms (timeout), cancellable,
         [] (CuratorLock *, CuratorLease *granted, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>, lease> (data, failed, granted);
@@ -200,16 +200,16 @@ public:
                                                    timeout, cancellable);
   }
 
-  /** Asks for them asynchronously: curator_lock_get_participant_nodes_async().
+  /** Asks for them asynchronously: curator_lock_get_participant_nodes_then().
    *  @param timeout  as above, or curator::forever
    *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
    *                  borrowed */
   template <class Rep, class Period, class F>
-  void participant_nodes_async (const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                                GCancellable *cancellable = nullptr) const
+  void participant_nodes_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                               GCancellable *cancellable = nullptr) const
   {
     CuratorLock *const lock = object ();
-    curator_lock_get_participant_nodes_async (
+    curator_lock_get_participant_nodes_then (
         lock, detail::to_ms (timeout), cancellable,
         [] (CuratorLock *, char **nodes, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>, std::vector<std::string>> (data, failed, nodes);

@@ -99,11 +99,11 @@ public:
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
   template <class Rep, class Period, class F>
-  void acquire_async (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                      GCancellable *cancellable = nullptr)
+  void acquire_then (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                     GCancellable *cancellable = nullptr)
   {
     CuratorSemaphore *const leases = object ();
-    curator_semaphore_acquire_async (
+    curator_semaphore_acquire_then (
         leases, n, detail::to_ms (timeout), cancellable,
         [] (CuratorSemaphore *, GPtrArray *granted, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>, std::vector<lease>> (data, failed, granted);

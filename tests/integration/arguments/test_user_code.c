@@ -478,8 +478,8 @@ end_in_flight (Stage *stage)
   proxy_set_delay (stage->proxy, 0, IN_FLIGHT_MS);
   curator_leader_selector_requeue (world->selector);
   wait_ms (IN_FLIGHT_MS / 2);
-  curator_lock_acquire_async (stage->multi, LONG_MS, NULL, on_acquired, NULL);
-  curator_lock_release_async (world->lock, NULL, NULL);
+  curator_lock_acquire_then (stage->multi, LONG_MS, NULL, on_acquired, NULL);
+  curator_lock_release_then (world->lock, NULL, NULL);
   drop_all (stage);
 }
 
@@ -490,7 +490,7 @@ end_by_timer (Stage *stage)
   g_autoptr (CuratorLease) blocker = curator_lock_acquire_lease (stage->aside, LONG_MS, NULL, NULL);
 
   require (stage, blocker != NULL);
-  curator_lock_acquire_async (world->lock, 100, NULL, on_acquired, NULL);
+  curator_lock_acquire_then (world->lock, 100, NULL, on_acquired, NULL);
   drop_all (stage);
   wait_for (stage, (Wanted){ .destroys = TRUE });
 }
@@ -507,7 +507,7 @@ end_objects (Stage *stage)
       drop_all (stage);
       break;
     case END_BY_CALLBACK:
-      curator_lock_acquire_async (stage->aside, LONG_MS, NULL, on_acquired_drop, stage);
+      curator_lock_acquire_then (stage->aside, LONG_MS, NULL, on_acquired_drop, stage);
       require (stage, wait_until (is_dropped, stage, LONG_MS));
       break;
     case END_IN_FLIGHT:

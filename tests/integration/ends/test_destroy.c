@@ -188,7 +188,7 @@ destroy_in_callback (Worker *worker)
       G_GNUC_UNUSED const gboolean started = curator_client_start (closer.client, NULL);
       g_autoptr (CuratorLock) lock = curator_mutex_new (closer.client, worker->path, NULL);
       /* Held by another client, or not decided yet. */
-      curator_lock_acquire_async (lock, worker->round % 20, NULL, on_lease, &closer);
+      curator_lock_acquire_then (lock, worker->round % 20, NULL, on_lease, &closer);
     }
   require (worker, wait_until (is_done, &closer, LONG_MS));
 }

@@ -79,8 +79,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
       client_start (clients[i]);
       if (!by_state[i])
         {
-          curator_lock_acquire_async (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted,
-                                      &closers[i]);
+          curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
         }
     }
   for (int i = 0; i < 2; i++)
@@ -232,7 +231,7 @@ TEST (test_callback_ends_its_thread)
   client_start (client);
   CuratorLock *lock = mutex_new (client, "/ends/callback");
   for (int i = 0; i < 3; i++)
-    curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
   assert_counter (&grants.entered, 3, LONG_MS);
   assert_counter (&states.entered, 2, LONG_MS);
   const gint64 before_ms = wait_now_ms ();
@@ -599,8 +598,8 @@ acquire_later (Round *round, GRand *rand)
   if (lock != NULL)
     {
       g_atomic_int_inc (&round->n_owed);
-      curator_lock_acquire_async (lock, g_rand_int_range (rand, 0, 1000), cancellable, note_grant,
-                                  round);
+      curator_lock_acquire_then (lock, g_rand_int_range (rand, 0, 1000), cancellable, note_grant,
+                                 round);
       curator_lock_unref (lock);
     }
 }

@@ -143,7 +143,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   g_atomic_int_set (&end->is_held, 1);
   reached (end, IN_ACQUIRED);
   if (end->kind.moment == IN_RELEASED)
-    curator_lease_release_async (lease, on_released, end);
+    curator_lease_release_then (lease, on_released, end);
 }
 
 static void
@@ -223,7 +223,7 @@ run (End *end)
   begin (end);
   g_autoptr (CuratorLock) lock = curator_mutex_new (end->client, path, &error);
   g_assert_nonnull (lock);
-  curator_lock_acquire_async (lock, LONG_MS, NULL, on_acquired, end);
+  curator_lock_acquire_then (lock, LONG_MS, NULL, on_acquired, end);
   if (end->kind.moment == AT_ANY_TIME || end->kind.moment == AFTER_LOSS)
     {
       wait_for (end, &end->is_held);

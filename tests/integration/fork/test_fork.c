@@ -137,7 +137,7 @@ check_client (const Things *things)
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
   must_refuse (curator_client_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
   gboolean refused = FALSE;
-  curator_client_inspect_async (client, "/fork/lock", 0, NULL, on_inspected, &refused);
+  curator_client_inspect_then (client, "/fork/lock", 0, NULL, on_inspected, &refused);
   must (refused);
   must_refuse (curator_client_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
   must_refuse (curator_client_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
@@ -166,12 +166,12 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   must_refuse (curator_lock_acquire (lock, 0, NULL, &error));
   must_refuse (curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, &error) != NULL);
   must_refuse (curator_lock_release (lock, 0, NULL, &error));
-  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_lock, &refused);
+  curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_lock, &refused);
   must (refused);
   refused = FALSE;
-  curator_lock_release_async (lock, on_release, &refused);
+  curator_lock_release_then (lock, on_release, &refused);
   must (refused);
-  curator_lock_release_async (lock, NULL, NULL);
+  curator_lock_release_then (lock, NULL, NULL);
   must (!curator_lock_is_acquired_in_this_process (lock));
   must (!curator_lock_is_owned_by_current_thread (lock));
   must (held_lease (lock) == NULL);
@@ -179,7 +179,7 @@ check_lock (CuratorLock *lock, gboolean has_participants)
     {
       must_refuse (curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
       refused = FALSE;
-      curator_lock_get_participant_nodes_async (lock, 0, NULL, on_nodes, &refused);
+      curator_lock_get_participant_nodes_then (lock, 0, NULL, on_nodes, &refused);
       must (refused);
       must_refuse (curator_lock_make_revocable (lock, on_revocation, NULL, NULL, &error));
     }
@@ -211,7 +211,7 @@ check_semaphore (CuratorSemaphore *semaphore)
   must_refuse (curator_semaphore_acquire_n (semaphore, 2, 100, NULL, &error) != NULL);
   must_refuse (curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error) != NULL);
   must_refuse (curator_semaphore_make_revocable (semaphore, NULL, NULL, NULL, &error));
-  curator_semaphore_acquire_async (semaphore, 1, 100, NULL, on_leases, &refused);
+  curator_semaphore_acquire_then (semaphore, 1, 100, NULL, on_leases, &refused);
   must (refused);
   curator_semaphore_set_node_data (semaphore, "x", 1);
   must (curator_semaphore_get_max_leases (semaphore) == 0);

@@ -159,7 +159,7 @@ be_busy (CuratorClient *client, guint turn)
   curator_client_add_state_listener (client, ignore_state, NULL, NULL);
   for (guint i = 0; i < turn % 24; i++)
     {
-      curator_lock_acquire_async (other, 5, NULL, ignore_lease, NULL);
+      curator_lock_acquire_then (other, 5, NULL, ignore_lease, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         curator_lock_release (lock, 0, NULL, NULL);
     }
@@ -251,7 +251,7 @@ fork_child (Fork *one, CuratorLock *lock, gboolean from_callback)
 {
   if (from_callback)
     {
-      curator_lock_acquire_async (lock, LONG_MS, NULL, fork_in_callback, one);
+      curator_lock_acquire_then (lock, LONG_MS, NULL, fork_in_callback, one);
       assert_soon (g_atomic_int_get (&one->pid) != 0);
       return one->pid;
     }

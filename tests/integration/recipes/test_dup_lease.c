@@ -320,17 +320,17 @@ check_empty (CuratorLock *none)
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
 
   Told told = { 0 };
-  curator_lock_acquire_async (none, 0, NULL, on_acquired, &told);
+  curator_lock_acquire_then (none, 0, NULL, on_acquired, &told);
   assert_counter (&told.n_called, 1, LONG_MS);
   assert_int_equal (told.n_held, 0);
   assert_ptr_not_equal (told.thread, g_thread_self ());
   assert_curator_error (&told.error, CURATOR_ERROR_UNSUPPORTED);
 
   Told freed = { 0 };
-  curator_lock_release_async (none, on_released, &freed);
+  curator_lock_release_then (none, on_released, &freed);
   assert_counter (&freed.n_called, 1, LONG_MS);
   assert_null (freed.error);
-  curator_lock_release_async (none, NULL, NULL);
+  curator_lock_release_then (none, NULL, NULL);
 }
 
 TEST (test_without_members)

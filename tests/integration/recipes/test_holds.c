@@ -256,7 +256,7 @@ TEST (test_async_queue)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/async");
   Results results = { .mutex = PTHREAD_MUTEX_INITIALIZER, .leases = G_QUEUE_INIT };
   for (int i = 0; i < 5; i++)
-    curator_lock_acquire_async (lock, 60000, NULL, on_acquired, &results);
+    curator_lock_acquire_then (lock, 60000, NULL, on_acquired, &results);
   guint64 token = 0;
   for (int i = 1; i <= 5; i++)
     {
@@ -270,21 +270,21 @@ TEST (test_async_queue)
 
   /* Failures: timed out, cancelled. */
   assert_acquired (lock);
-  curator_lock_acquire_async (lock, 50, NULL, on_acquired, &results);
+  curator_lock_acquire_then (lock, 50, NULL, on_acquired, &results);
   assert_true (wait_results (&results, NULL, 5, 1, 0));
   assert_curator_error (&results.error, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired, &results);
+  curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired, &results);
   g_cancellable_cancel (cancellable);
   assert_true (wait_results (&results, NULL, 5, 2, 0));
   assert_error (&results.error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
   /* Released asynchronously: ownership ends at once, the confirmation comes later. */
-  curator_lock_release_async (lock, on_released, &results);
+  curator_lock_release_then (lock, on_released, &results);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_true (wait_results (&results, NULL, 5, 2, 1));
   assert_null (results.error);
-  curator_lock_release_async (lock, on_released, &results);
+  curator_lock_release_then (lock, on_released, &results);
   assert_true (wait_results (&results, NULL, 5, 2, 2));
   assert_curator_error (&results.error, CURATOR_ERROR_NOT_OWNER);
   assert_no_residue (fixture, "/holds/async", 3000);
@@ -300,14 +300,14 @@ TEST (test_async_in_context)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/context");
   Results results = { .mutex = PTHREAD_MUTEX_INITIALIZER, .leases = G_QUEUE_INIT };
-  curator_lock_acquire_async (lock, LONG_MS, NULL, on_acquired, &results);
+  curator_lock_acquire_then (lock, LONG_MS, NULL, on_acquired, &results);
   assert_children (fixture, "/holds/context", 1, LONG_MS);
   wait_ms (100);
   assert_int_equal (results.acquired, 0);
   assert_true (wait_results (&results, context, 1, 0, 0));
   assert_true (results.thread == g_thread_self ());
   g_autoptr (CuratorLease) lease = take_lease (&results);
-  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, &results);
+  curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, &results);
   assert_children (fixture, "/holds/context", 2, LONG_MS);
   curator_client_close (client);
   assert_true (wait_results (&results, context, 1, 1, 0));

@@ -289,7 +289,7 @@ TEST (only_the_ownerless_is_deleted)
   curator_client_close (client);
 }
 
-/* What the callbacks of some _async calls are to get. */
+/* What the callbacks of some _then calls are to get. */
 typedef struct
 {
   guint n; /* participants, unless it is an error */
@@ -333,10 +333,10 @@ ask (CuratorClient *client, const char *path, GCancellable *cancellable, Answers
 {
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
 
-  curator_client_inspect_async (client, path, CURATOR_WAIT_FOREVER, cancellable, on_inspected,
-                                answers);
-  curator_lock_get_participant_nodes_async (lock, CURATOR_WAIT_FOREVER, cancellable, on_nodes,
-                                            answers);
+  curator_client_inspect_then (client, path, CURATOR_WAIT_FOREVER, cancellable, on_inspected,
+                               answers);
+  curator_lock_get_participant_nodes_then (lock, CURATOR_WAIT_FOREVER, cancellable, on_nodes,
+                                           answers);
 }
 
 static gboolean

@@ -61,7 +61,7 @@ hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
   hang->held_from_ms = wait_now_ms ();
   hang->ends_ms = called_ms + hang->max_ms;
   curator_lease_add_listener (hang->lease, on_state, hang, NULL);
-  curator_lock_acquire_async (hang->next, LONG_MS, NULL, on_next, hang);
+  curator_lock_acquire_then (hang->next, LONG_MS, NULL, on_next, hang);
 }
 
 static void

@@ -370,7 +370,7 @@ TEST (test_gathered_and_large_answers)
     {
       g_autofree char *path = g_strdup_printf ("/tls/burst/%d", i);
       g_autoptr (CuratorLock) lock = mutex_new (client, path);
-      curator_lock_acquire_async (lock, LONG_MS, NULL, count_acquired, &n);
+      curator_lock_acquire_then (lock, LONG_MS, NULL, count_acquired, &n);
     }
   assert_true (wait_until (is_burst, &n, 2 * LONG_MS));
 

@@ -238,7 +238,7 @@ TEST (test_p14_callback_sleeps_through_the_loss)
   Sleeper sleeper = { 0 };
   int lost = 0;
   curator_client_add_state_listener (client, count_lost_state, &lost, NULL);
-  curator_lock_acquire_async (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
+  curator_lock_acquire_then (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
   assert_true (wait_until (is_positive, &sleeper.asleep, LONG_MS));
 
   fixture_expire (fixture);

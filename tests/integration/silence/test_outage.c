@@ -161,18 +161,18 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
 }
 
 static gboolean
-way_async (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
+way_then (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
 {
   Mailbox box;
 
   mailbox_init (&box);
-  curator_lock_acquire_async (lock, ms, cancellable, on_acquired, &box);
+  curator_lock_acquire_then (lock, ms, cancellable, on_acquired, &box);
   return wait_for_answer (&box, error);
 }
 
 typedef gboolean (*Way) (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error);
 
-static const Way ways[] = { way_thread, way_lease, way_async };
+static const Way ways[] = { way_thread, way_lease, way_then };
 
 /* The calls that wait for a server. */
 
@@ -213,12 +213,12 @@ on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer box)
 }
 
 static gboolean
-call_participants_async (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+call_participants_then (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   Mailbox box;
 
   mailbox_init (&box);
-  curator_lock_get_participant_nodes_async (world->lock, ms, cancellable, on_nodes, &box);
+  curator_lock_get_participant_nodes_then (world->lock, ms, cancellable, on_nodes, &box);
   return wait_for_answer (&box, error);
 }
 
@@ -283,13 +283,12 @@ on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError
 }
 
 static gboolean
-call_inspect_async (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+call_inspect_then (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
   Mailbox box;
 
   mailbox_init (&box);
-  curator_client_inspect_async (world->client, "/outage/mutex", ms, cancellable, on_inspected,
-                                &box);
+  curator_client_inspect_then (world->client, "/outage/mutex", ms, cancellable, on_inspected, &box);
   return wait_for_answer (&box, error);
 }
 
@@ -352,7 +351,7 @@ static const struct
   gboolean needs_server;
 } calls[] = {
   { "participants", call_participants },
-  { "participants, async", call_participants_async },
+  { "participants, async", call_participants_then },
   { "participants of a semaphore", call_semaphore_participants },
   { "data of a lease", call_lease_data, TRUE },
   { "revoke", call_revoke },
@@ -360,7 +359,7 @@ static const struct
   { "set of a count", call_count_set, TRUE },
   { "try_set of a count", call_count_try_set, TRUE },
   { "inspect", call_inspect },
-  { "inspect, async", call_inspect_async },
+  { "inspect, async", call_inspect_then },
   { "find_locks", call_find_locks },
   { "inspect_all", call_inspect_all },
   { "participants of a selector", call_selector_participants },

@@ -48,9 +48,9 @@ call_all (Policy *policy)
   curator_lock_is_owned_by_current_thread (policy->lock);
   G_GNUC_UNUSED g_autoptr (CuratorLease) lease = curator_lock_dup_lease (policy->lock);
   curator_lock_release (policy->lock, 0, NULL, NULL);
-  curator_lock_acquire_async (mutex, 0, NULL, never_called, NULL);
+  curator_lock_acquire_then (mutex, 0, NULL, never_called, NULL);
   g_cancellable_cancel (cancelled);
-  curator_lock_acquire_async (mutex, -1, cancelled, never_called, NULL);
+  curator_lock_acquire_then (mutex, -1, cancelled, never_called, NULL);
   curator_semaphore_get_max_leases (semaphore);
   curator_semaphore_get_max_leases (following);
   curator_semaphore_set_node_data (semaphore, "x", 1);

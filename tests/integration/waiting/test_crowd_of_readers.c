@@ -43,8 +43,8 @@ crowd_start (Crowd *crowd, CuratorClient *client, const char *path, int n)
   assert_non_null (crowd->writer);
   for (int i = 0; i < n; i++)
     {
-      curator_lock_acquire_async (curator_rw_lock_get_read_lock (crowd->rw_lock),
-                                  CURATOR_WAIT_FOREVER, NULL, on_granted, crowd);
+      curator_lock_acquire_then (curator_rw_lock_get_read_lock (crowd->rw_lock),
+                                 CURATOR_WAIT_FOREVER, NULL, on_granted, crowd);
     }
 }
 

@@ -113,8 +113,8 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
 static void
 queue_up (CuratorLock *lock, int i)
 {
-  curator_lock_acquire_async (lock, CURATOR_WAIT_FOREVER, crowd.waiters[i].cancellable, on_acquired,
-                              &crowd.waiters[i]);
+  curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, crowd.waiters[i].cancellable, on_acquired,
+                             &crowd.waiters[i]);
 }
 
 static gboolean

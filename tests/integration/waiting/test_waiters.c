@@ -263,8 +263,8 @@ acquire_in_batches (Outcomes *outcomes, gboolean cancel)
       int wanted = n_outcomes (outcomes) + 50;
       for (int j = 0; j < 50; j++)
         {
-          curator_lock_acquire_async (outcomes->lock, cancel ? CURATOR_WAIT_FOREVER : 1 + j % 8,
-                                      cancellable, count_outcome, outcomes);
+          curator_lock_acquire_then (outcomes->lock, cancel ? CURATOR_WAIT_FOREVER : 1 + j % 8,
+                                     cancellable, count_outcome, outcomes);
         }
       if (cancel)
         {

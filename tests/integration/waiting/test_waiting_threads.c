@@ -179,7 +179,7 @@ TEST (test_threads_of_a_client_at_rest)
   assert_threads (before, 4);
   curator_client_add_state_listener (client, ignore_state, NULL, NULL);
   assert_threads (before, 5);
-  curator_lock_acquire_async (lock, LONG_MS, NULL, note_lease, &lease);
+  curator_lock_acquire_then (lock, LONG_MS, NULL, note_lease, &lease);
   assert_soon (g_atomic_pointer_get (&lease) != NULL);
   assert_threads (before, 6);
   curator_lease_unref (lease);

@@ -52,7 +52,7 @@ hand_over (Cell *cell, CuratorClient *first, CuratorClient *second, const char *
   CELL_CHECK (!curator_lock_acquire (wanted, REFUSAL_MS, NULL, &error), NULL);
   CELL_CHECK (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT), error);
   g_clear_error (&error);
-  curator_lock_acquire_async (wanted, LONG_MS, NULL, note_answer, &answer);
+  curator_lock_acquire_then (wanted, LONG_MS, NULL, note_answer, &answer);
   const gboolean waited = raw_zk_wait_children (cell->raw, path, 2, LONG_MS);
   wait_ms (QUIET_MS);
   const gboolean was_early = has_returned (&answer);
