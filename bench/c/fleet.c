@@ -79,7 +79,7 @@ verb_fleet (const Request *request)
         wait_in_line (request, &fleet, i);
     }
   peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
-                     curator_client_get_session_timeout (peer_session (request, "server", 0)));
+                     curator_client_get_session_timeout_ms (peer_session (request, "server", 0)));
   g_usleep ((gulong) request_number (request, "ms") * 1000);
   peer_ready_steady ("n=%d", n);
   g_ptr_array_unref (fleet.leases);

@@ -69,8 +69,8 @@ verb_sessions (const Request *request)
   if (request_flag (request, "queue"))
     queue_all (request, first, n, (int) request_number (request, "queue"));
   g_atomic_int_set (&interrupted, 0);
-  peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
-                     curator_client_get_session_timeout (peer_session (request, "server", first)));
+  peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT, curator_client_get_session_timeout_ms (
+                                                         peer_session (request, "server", first)));
   peer_reply ("granted=%d interrupted=%d", g_atomic_int_get (&granted),
               g_atomic_int_get (&interrupted));
 }

@@ -39,7 +39,8 @@ verb_hold (const Request *request)
   Recipe recipe;
   recipe_init (&recipe, "mutex", client, request_text (request, "path"), FALSE);
   recipe_acquire (&recipe);
-  peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT, curator_client_get_session_timeout (client));
+  peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
+                     curator_client_get_session_timeout_ms (client));
   const gint64 began = peer_now_ns ();
   g_usleep ((gulong) request_number (request, "ms") * 1000);
   peer_reply ("ops=1 ns=%" G_GINT64_FORMAT, peer_now_ns () - began);

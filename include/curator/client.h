@@ -70,7 +70,7 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
- *  another: curator_client_get_session_timeout(). Start refuses less than 10, because libzookeeper
+ *  another: curator_client_get_session_timeout_ms(). Start refuses less than 10, because libzookeeper
  *  gives a connection a third of it to open, and 2^30 and more, which is 12 days and more than
  *  libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
 CURATOR_API
@@ -208,7 +208,7 @@ gint64 curator_client_get_session_id (CuratorClient *client);
 /** Session timeout that the server granted, in milliseconds; 0 before the first connection. Mirrors
  *  ZooKeeper.getSessionTimeout. */
 CURATOR_API
-gint64 curator_client_get_session_timeout (CuratorClient *client);
+gint64 curator_client_get_session_timeout_ms (CuratorClient *client);
 
 /** Formats the statistics of the client as OpenMetrics text, for Prometheus. The text has the
  *  counters of stats.h, histograms of waiting times, lengths of holds and round trips, and the

@@ -50,7 +50,7 @@ curator_client_get_session_id (CuratorClient *client)
 }
 
 gint64
-curator_client_get_session_timeout (CuratorClient *client)
+curator_client_get_session_timeout_ms (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
   if (!curator_client_check_forked (client, NULL))

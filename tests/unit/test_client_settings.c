@@ -122,7 +122,7 @@ TEST (test_not_started)
   assert_false (curator_client_attempt_revoke (client, "/settings/a", 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_int_equal (curator_client_get_session_id (client), 0);
-  assert_int_equal (curator_client_get_session_timeout (client), 0);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 0);
   curator_client_close (client);
   assert_false (curator_lock_acquire (lock, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));

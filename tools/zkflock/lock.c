@@ -458,7 +458,7 @@ run_command (Run *run, gboolean *lost)
                               .cgroup = &run->cgroup,
                               .lease = run->lease,
                               .session_timeout_ms =
-                                  curator_client_get_session_timeout (run->client),
+                                  curator_client_get_session_timeout_ms (run->client),
                               .ends_us = ends_us (run),
                               .environment = (const char *const *) environment };
   SupervisorEnd end;

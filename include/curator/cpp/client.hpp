@@ -146,7 +146,7 @@ public:
   /** The session timeout that the server granted; 0 before the first connection. */
   std::chrono::milliseconds session_timeout () const
   {
-    return std::chrono::milliseconds (curator_client_get_session_timeout (object ()));
+    return std::chrono::milliseconds (curator_client_get_session_timeout_ms (object ()));
   }
 
   /** Adds a listener, called for every change of the connection state, in order.

@@ -76,7 +76,7 @@ use_client (Child *child)
   EXPECT_FORKED (child, curator_mutex_new (client, "/fork/b", &error) != NULL);
   EXPECT (child, curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   EXPECT (child, curator_client_get_session_id (client) == 0);
-  EXPECT (child, curator_client_get_session_timeout (client) == 0);
+  EXPECT (child, curator_client_get_session_timeout_ms (client) == 0);
   EXPECT (child, curator_client_add_state_listener (client, nobody_is_told, NULL, NULL) == 0);
   curator_client_remove_state_listener (client, 1);
   EXPECT (child, curator_client_get_counters (client, counters, 4) > 4 && counters[0] == 0);

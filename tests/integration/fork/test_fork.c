@@ -144,7 +144,7 @@ check_client (const Things *things)
   must_refuse (curator_client_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
   must (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
-  must (curator_client_get_session_timeout (client) == 0);
+  must (curator_client_get_session_timeout_ms (client) == 0);
   must (curator_client_add_state_listener (client, on_state, NULL, NULL) == 0);
   curator_client_remove_state_listener (client, 1);
   curator_client_get_counters (client, counters, G_N_ELEMENTS (counters));

@@ -115,7 +115,7 @@ shorten_once (ZkServer *server)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
   assert_non_null (lease);
   const gint64 session = curator_client_get_session_id (client);
-  assert_int_equal (curator_client_get_session_timeout (client), 20000);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 20000);
   g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
   taking_assert_waits (next);
   g_atomic_int_set (&n_shortened, 0);
@@ -123,7 +123,7 @@ shorten_once (ZkServer *server)
   restart_with (server, BOUNDS ("1000", "10000"));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_equal (curator_client_get_session_timeout (client), 10000);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 10000);
   assert_soon (g_atomic_int_get (&n_shortened) >= 1); /* the warning comes after the event */
   proxy_set_mode (proxy, PROXY_DESERT);
   assert_true (taking_wait (next, LONG_MS));
@@ -159,7 +159,7 @@ shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
   proxy_set_mode (proxy, PROXY_HOLE_TO_CLIENT);
   assert_true (wait_until (is_shortened, &shortening, LONG_MS));
   proxy_set_mode (proxy, PROXY_DESERT);
-  assert_int_equal (curator_client_get_session_timeout (client), 20000);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 20000);
   g_free (shortening.session);
 }
 
@@ -198,10 +198,10 @@ TEST (test_timeout_is_lengthened)
   restart_with (server, BOUNDS ("1000", "15000"));
   g_autoptr (CuratorClient) client = connect_for (zk_server_address (server), 30000);
   g_autoptr (StateLog) log = state_log_new (client);
-  assert_int_equal (curator_client_get_session_timeout (client), 15000);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 15000);
   restart_with (server, BOUNDS ("30000", "30000"));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  assert_int_equal (curator_client_get_session_timeout (client), 15000);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), 15000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/lengthened");
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
   assert_non_null (lease);

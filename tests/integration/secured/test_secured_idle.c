@@ -50,7 +50,7 @@ TEST (test_idle)
   curator_client_set_session_timeout (client, IDLE_SESSION_MS);
   assert_ok (curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error), &error);
   client_start (client);
-  assert_int_equal (curator_client_get_session_timeout (client), IDLE_SESSION_MS);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), IDLE_SESSION_MS);
   assert_soon (proxy_count (fixture->proxy, PROXY_PING) >= 1);
   const gint64 first_us = curator_client_boottime_us (client);
   watch_requests (fixture->proxy, 3);

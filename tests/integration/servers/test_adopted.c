@@ -29,7 +29,7 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   client_start (client);
 
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
-  assert_int_equal (curator_client_get_session_timeout (client), SESSION_MS);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/adopted/lock");
   assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);

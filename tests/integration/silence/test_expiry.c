@@ -271,7 +271,7 @@ TEST (test_lost_by_own_clock)
   CuratorLease *lease = held_lease (lock);
   g_atomic_pointer_set (&logged_client, client);
   gint64 remaining = curator_lease_get_remaining_ms (lease);
-  gint64 timeout = curator_client_get_session_timeout (client);
+  gint64 timeout = curator_client_get_session_timeout_ms (client);
   assert_true (remaining > 0 && remaining <= timeout);
 
   zk_server_freeze (fixture->server);

@@ -40,7 +40,7 @@ call_all (Policy *policy)
 
   curator_client_get_connection_state (client);
   curator_client_get_session_id (client);
-  curator_client_get_session_timeout (client);
+  curator_client_get_session_timeout_ms (client);
   const guint id = curator_client_add_state_listener (client, nobody_is_told, NULL, NULL);
   curator_client_remove_state_listener (client, id);
   curator_client_unref (curator_client_ref (client));

@@ -22,7 +22,7 @@ TEST (test_first_connection)
   g_autofree char *seen = state_log_to_string (log);
   assert_string_equal (seen, "CONNECTED");
   assert_int_not_equal (curator_client_get_session_id (client), 0);
-  assert_int_equal (curator_client_get_session_timeout (client), SESSION_MS);
+  assert_int_equal (curator_client_get_session_timeout_ms (client), SESSION_MS);
   assert_false (curator_client_start (client, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   curator_client_close (client);

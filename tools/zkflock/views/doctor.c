@@ -191,7 +191,7 @@ static void
 check_granted (Doctor *doctor)
 {
   const gint64 asked = doctor->options->session_timeout_ms;
-  const gint64 granted = curator_client_get_session_timeout (doctor->client);
+  const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
 
   if (granted != asked)
     {
@@ -207,7 +207,7 @@ check_granted (Doctor *doctor)
 static void
 check_ticks (Doctor *doctor, const Server *server)
 {
-  const gint64 granted = curator_client_get_session_timeout (doctor->client);
+  const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
 
   if (!server->allows_conf)
     {
