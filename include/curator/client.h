@@ -30,9 +30,6 @@
 
 G_BEGIN_DECLS
 
-/* Defined in <zookeeper/zookeeper.jute.h>; only callers of curator_client_set_acl() need it. */
-struct ACL_vector;
-
 /** State of the connection to the ensemble. Mirrors ConnectionState. */
 typedef enum
 {
@@ -117,12 +114,29 @@ CURATOR_API
 void curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth,
                               gsize length);
 
-/** Sets the ACL of every lock node and parent that this client creates; copied. NULL, the default,
- *  is world:anyone with all permissions. Every entry needs a scheme and an id. All participants of
- *  a lock need READ, CREATE and DELETE on its path, and READ on each other's nodes. Mirrors
- *  Builder.aclProvider with one list for all paths. */
+/** What an entry of an ACL permits, as flags. Mirrors ZooDefs.Perms. */
+typedef enum
+{
+  CURATOR_PERMISSIONS_READ = 1,   /**< to read a node and to list its children */
+  CURATOR_PERMISSIONS_WRITE = 2,  /**< to write its payload */
+  CURATOR_PERMISSIONS_CREATE = 4, /**< to create children */
+  CURATOR_PERMISSIONS_DELETE = 8, /**< to delete children */
+  CURATOR_PERMISSIONS_ADMIN = 16, /**< to set its ACL */
+  CURATOR_PERMISSIONS_ALL = 31    /**< all of these */
+} CuratorPermissions;
+
+/** Adds an entry to the ACL of every lock node and parent that this client creates; may be called
+ *  several times, before start. Without an entry the ACL is world:anyone with all permissions. All
+ *  participants of a lock need READ, CREATE and DELETE on its path, and READ on each other's nodes.
+ *  curator_client_set_acl(), in zookeeper.h, takes a whole ACL of ZooKeeper's. Mirrors
+ *  Builder.aclProvider with one list for all paths.
+ *  @param scheme       for example "world", "auth", "digest" or "x509"; copied
+ *  @param id           whom the entry is for: "anyone", "" for the scheme auth, or what the scheme
+ *                      says; copied
+ *  @param permissions  flags of #CuratorPermissions, at least one */
 CURATOR_API
-void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl);
+void curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
+                             CuratorPermissions permissions);
 
 /** Sets the payload of lock nodes that have none of their own; copied. Default: this host's address
  *  as text, as in Curator, or its name if that has no address. NULL or length 0 for no payload.

@@ -82,6 +82,34 @@ GQuark curator_error_quark (void);
 CURATOR_API
 GQuark curator_zk_error_quark (void);
 
+/** The domain of the reasons why there is no connection, as curator_client_dup_connection_error()
+ *  returns them: of servers that failed in different ways, one that refused decides before one that
+ *  could not be reached, then the newest failure. */
+#define CURATOR_CONNECT_ERROR (curator_connect_error_quark ())
+
+/** Why a connection could not be made. Values may be added. */
+typedef enum
+{
+  /** The host name has no address, or no name server has answered. */
+  CURATOR_CONNECT_ERROR_RESOLVE,
+  /** The server refused the connection, closed it, or is unreachable. */
+  CURATOR_CONNECT_ERROR_CONNECT,
+  /** The server accepted the connection but did not answer in time. */
+  CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+  /** No TLS session could be agreed on: the port may be one without TLS. */
+  CURATOR_CONNECT_ERROR_TLS,
+  /** The server's certificate is expired, of an unknown CA or for another host. */
+  CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+  /** The server wants a certificate of the client: there is none, or the server refused it. */
+  CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
+  /** The SASL authentication failed. */
+  CURATOR_CONNECT_ERROR_SASL
+} CuratorConnectError;
+
+/** The number of the domain #CURATOR_CONNECT_ERROR. */
+CURATOR_API
+GQuark curator_connect_error_quark (void);
+
 G_END_DECLS
 
 #endif

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
  *  call. 0 waits for no other participant, only for the answer of the servers, and for that no
  *  longer than the connection timeout. Any other negative timeout fails with INVALID_ARGUMENT. */
 #define CURATOR_WAIT_FOREVER G_GINT64_CONSTANT (-1)
+/** Timeout as long as the connection timeout: curator_client_set_connection_timeout(). */
+#define CURATOR_WAIT_DEFAULT G_GINT64_CONSTANT (-2)
 
 /** Decides whether and when a failed request is retried; see retry.h. */
 typedef struct _CuratorRetryPolicy CuratorRetryPolicy;

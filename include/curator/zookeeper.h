@@ -63,6 +63,13 @@ void curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int typ
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error);
 
+/** Sets the ACL of every lock node and parent that this client creates, in place of the entries
+ *  that curator_client_add_acl() has added; copied. NULL, the default, is world:anyone with all
+ *  permissions. Every entry needs a scheme and an id. Before start. Mirrors Builder.aclProvider
+ *  with one list for all paths. */
+CURATOR_API
+void curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl);
+
 /** Guards a write: fills @p op with a check that the hold's node exists. Make it the first
  *  operation of a zoo_multi() or zoo_amulti(). If the hold has ended, the server refuses the
  *  transaction with ZNONODE and applies none of it, even if the process was stopped between this

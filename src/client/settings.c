@@ -18,6 +18,8 @@
 #include "zk/features.h"
 #include "zk/zk_secured.h"
 
+#include <curator/zookeeper.h>
+
 #include <string.h>
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
@@ -153,6 +155,25 @@ curator_client_add_auth (CuratorClient *client, const char *scheme, const void *
   g_ptr_array_add (client->settings.auths, entry);
 }
 
+static void
+add_entry (CuratorClient *client, const char *scheme, const char *id, gint32 permissions)
+{
+  struct ACL_vector *acl = &client->settings.acl;
+  acl->data = g_renew (struct ACL, acl->data, (gsize) acl->count + 1);
+  acl->data[acl->count++] =
+      (struct ACL){ .perms = permissions, .id = { g_strdup (scheme), g_strdup (id) } };
+}
+
+void
+curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
+                        CuratorPermissions permissions)
+{
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
+                    && scheme != NULL && id != NULL);
+  g_return_if_fail (permissions != 0 && (permissions & ~CURATOR_PERMISSIONS_ALL) == 0);
+  add_entry (client, scheme, id, (gint32) permissions);
+}
+
 static gboolean
 is_acl (const struct ACL_vector *acl)
 {
@@ -169,16 +190,8 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
                     && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->settings.acl);
   client->settings.acl = (struct ACL_vector){ 0 };
-  if (acl == NULL || acl->count == 0)
-    return;
-  allocate_ACL_vector (&client->settings.acl, acl->count);
-  for (int i = 0; i < acl->count; i++)
-    {
-      /* The library frees these with free(). */
-      client->settings.acl.data[i].perms = acl->data[i].perms;
-      client->settings.acl.data[i].id.scheme = strdup (acl->data[i].id.scheme);
-      client->settings.acl.data[i].id.id = strdup (acl->data[i].id.id);
-    }
+  for (int i = 0; acl != NULL && i < acl->count; i++)
+    add_entry (client, acl->data[i].id.scheme, acl->data[i].id.id, acl->data[i].perms);
 }
 
 void
@@ -332,6 +345,6 @@ curator_settings_prepare (CuratorClient *client, GError **error)
       client->settings.wants_address = TRUE;
     }
   if (client->settings.acl.count == 0)
-    curator_client_set_acl (client, &ZOO_OPEN_ACL_UNSAFE);
+    curator_client_add_acl (client, "world", "anyone", CURATOR_PERMISSIONS_ALL);
   return TRUE;
 }

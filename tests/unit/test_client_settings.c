@@ -240,6 +240,13 @@ TEST (test_set_twice)
   assert_int_equal (client->settings.acl.count, 1);
   curator_client_set_acl (client, &none);
   assert_int_equal (client->settings.acl.count, 0);
+  curator_client_add_acl (client, "auth", "", CURATOR_PERMISSIONS_ALL);
+  curator_client_add_acl (client, "ip", "::1",
+                          CURATOR_PERMISSIONS_READ | CURATOR_PERMISSIONS_CREATE);
+  assert_int_equal (client->settings.acl.count, 2);
+  assert_string_equal (client->settings.acl.data[1].id.scheme, "ip");
+  assert_string_equal (client->settings.acl.data[1].id.id, "::1");
+  assert_int_equal (client->settings.acl.data[1].perms, ZOO_PERM_READ | ZOO_PERM_CREATE);
   curator_client_set_acl (client, NULL);
   assert_int_equal (client->settings.acl.count, 0);
   curator_client_set_trace (client, ignore_event, &n_freed, count);

@@ -2,8 +2,7 @@
  * checks that each header compiles alone, too. */
 #include <curator/curator.h>
 #include <curator/lock_internals.h>
-
-#include <zookeeper/zookeeper.h>
+#include <curator/zookeeper.h>
 
 void headers_use_every_type (void);
 
@@ -26,6 +25,7 @@ headers_use_every_type (void)
 
 /* Programs are compiled against these numbers and sizes: append, never insert. */
 G_STATIC_ASSERT (sizeof (CURATOR_WAIT_FOREVER) == 8 && CURATOR_WAIT_FOREVER == -1);
+G_STATIC_ASSERT (sizeof (CURATOR_WAIT_DEFAULT) == 8 && CURATOR_WAIT_DEFAULT == -2);
 G_STATIC_ASSERT (CURATOR_CONNECTION_STATE_CONNECTED == 0
                  && CURATOR_CONNECTION_STATE_READ_ONLY == 4);
 G_STATIC_ASSERT (CURATOR_LEASE_HELD == 0 && CURATOR_LEASE_RELEASED == 3);

@@ -42,6 +42,14 @@ struct sasl_gssapi
   std::optional<std::string> server_name{}; /**< the second part; not set: each host's name */
 };
 
+/** An entry of an ACL; curator_client_add_acl() */
+struct acl_entry
+{
+  std::string scheme;                             /**< for example "auth" */
+  std::string id;                                 /**< whom it is for */
+  unsigned permissions = CURATOR_PERMISSIONS_ALL; /**< flags of #CuratorPermissions */
+};
+
 /** Settings of a client. A member that is not set keeps the default of the library. */
 struct client_options
 {
@@ -55,8 +63,8 @@ struct client_options
   std::string name_space{};
   /** Pairs of scheme and credentials: curator_client_add_auth() */
   std::vector<std::pair<std::string, std::string>> auth{};
-  /** Copied; curator_client_set_acl() */
-  const struct ACL_vector *acl = nullptr;
+  /** Entries of the ACL: curator_client_add_acl() */
+  std::vector<acl_entry> acl{};
   /** Empty for no payload; curator_client_set_default_data() */
   std::optional<std::string> default_data{};
   /** curator_client_set_compression() */
@@ -240,8 +248,11 @@ private:
 
   void set_nodes (const client_options &options)
   {
-    if (options.acl != nullptr)
-      curator_client_set_acl (native_handle (), options.acl);
+    for (const auto &[scheme, id, permissions] : options.acl)
+      {
+        curator_client_add_acl (native_handle (), scheme.c_str (), id.c_str (),
+                                static_cast<CuratorPermissions> (permissions));
+      }
     if (options.default_data)
       {
         curator_client_set_default_data (native_handle (), options.default_data->data (),

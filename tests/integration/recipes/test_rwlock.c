@@ -514,12 +514,9 @@ TEST (test_that_downgrading_respects_threads)
 TEST (test_lock_acls)
 {
   g_autoptr (GError) error = NULL;
-  char scheme[] = "ip";
-  char id[] = "127.0.0.0/8";
-  struct ACL entries[] = { { ZOO_PERM_ALL & ~ZOO_PERM_ADMIN, { scheme, id } } };
-  const struct ACL_vector acl = { 1, entries };
+  const CuratorPermissions all_but_admin = CURATOR_PERMISSIONS_ALL & ~CURATOR_PERMISSIONS_ADMIN;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-  curator_client_set_acl (client, &acl);
+  curator_client_add_acl (client, "ip", "127.0.0.0/8", all_but_admin);
   assert_ok (curator_client_set_namespace (client, "acls", &error), &error);
   client_start (client);
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, "/parent/locks");
@@ -533,7 +530,7 @@ TEST (test_lock_acls)
       assert_int_equal (raw_zk_get_acl (fixture->raw, paths[i], &found), ZOK);
       assert_int_equal (found.count, 1);
       assert_string_equal (found.data[0].id.scheme, "ip");
-      assert_int_equal (found.data[0].perms, entries[0].perms);
+      assert_int_equal (found.data[0].perms, all_but_admin);
       deallocate_ACL_vector (&found);
     }
   taking_give_back (writer);

@@ -273,7 +273,7 @@ TEST (test_acl)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   curator_client_add_auth (client, "digest", "joe:secret", strlen ("joe:secret"));
-  curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
+  curator_client_add_acl (client, "auth", "", CURATOR_PERMISSIONS_ALL);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/private/lock");
   assert_acquired (lock);

@@ -4,6 +4,8 @@
 
 #include "zk/features.h"
 
+#include <curator/zookeeper.h>
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

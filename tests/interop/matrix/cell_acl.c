@@ -4,6 +4,8 @@
 
 #include "support/waiting.h"
 
+#include <curator/zookeeper.h>
+
 #include <string.h>
 
 typedef struct

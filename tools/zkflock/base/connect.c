@@ -6,10 +6,8 @@
 #include "base/secret.h"
 
 #include <string.h>
-#include <zookeeper/zookeeper.jute.h>
 
-#define ALL_PERMISSIONS 0x1f
-#define RETRY_PAUSE_MS  250
+#define RETRY_PAUSE_MS 250
 /* Of the questions to the servers after a failure. */
 #define PROBE_TIMEOUT_MS 1000
 #define PROBE_WAIT_MS    4000
@@ -18,16 +16,6 @@
  * short. */
 #define PROBE_LATE_MS   3000
 #define CONNECT_POLL_MS 100
-
-static void
-use_creator_acl (CuratorClient *client)
-{
-  /* ZOO_CREATOR_ALL_ACL: the identity that the connection is authenticated as. */
-  struct ACL entry = { .perms = ALL_PERMISSIONS,
-                       .id = { .scheme = (char *) "auth", .id = (char *) "" } };
-  const struct ACL_vector acl = { .count = 1, .data = &entry };
-  curator_client_set_acl (client, &acl);
-}
 
 /* Of an error before the client has tried to connect. */
 static int
@@ -91,7 +79,7 @@ connect_start (const Options *options, int *exit_code)
   if (!add_credentials (options, client, exit_code))
     return NULL;
   if (options->acl_creator)
-    use_creator_acl (client);
+    curator_client_add_acl (client, "auth", "", CURATOR_PERMISSIONS_ALL);
   if (!curator_client_start (client, &error))
     {
       print_error (options->paths[0], "%s", error->message);
