@@ -22,13 +22,20 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#define NOBODY "255.255.255.255:1"
+#define NOBODY     "255.255.255.255:1"
+#define N_LOCKINGS 2   /* for one message */
+#define MESSAGE_US 200 /* before each */
+
+/* Of zookeeper_log.h, which cannot be included from <zookeeper/>. */
+extern ZooLogLevel logLevel;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static GPtrArray *handles;
+static ZooLogLevel level; /* before the fork */
 
 static void
 lock_handles (void)
@@ -42,6 +49,29 @@ unlock_handles (void)
   pthread_mutex_unlock (&mutex);
 }
 
+/* libzookeeper's threads format the local time of each message, twice under a lock of the C
+ * library's that would stay locked in the child. So they begin none from here on, and who has begun
+ * one ends it: tzset() waits for that lock. */
+static void
+begin_fork (void)
+{
+  lock_handles ();
+  level = logLevel;
+  zoo_set_debug_level ((ZooLogLevel) 0);
+  for (int i = 0; i < N_LOCKINGS; i++)
+    {
+      g_usleep (MESSAGE_US);
+      tzset ();
+    }
+}
+
+static void
+end_fork (void)
+{
+  zoo_set_debug_level (level);
+  unlock_handles ();
+}
+
 /* The child of a fork may have clients of its own: it must find the mutex free. fork() waits for
  * look-ups first: who ends one may need the mutex. */
 static void
@@ -49,7 +79,7 @@ create_handles (void)
 {
   curator_lookup_watch_forks ();
   handles = g_ptr_array_new ();
-  curator_gate_at_fork (lock_handles, unlock_handles, unlock_handles);
+  curator_gate_at_fork (begin_fork, end_fork, end_fork);
 }
 
 void

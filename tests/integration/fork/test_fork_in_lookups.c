@@ -1,13 +1,15 @@
 /* A fork at any moment of a client's connections: no child begins while a thread of its parent
- * looks a name up, in which the C library has locks of which fork () knows nothing. Who looks up
- * (this library or libzookeeper's own thread) and when (the first attempt, after a failure, while a
- * server refuses) varies; the observer is the C library's own function. */
+ * looks a name up or computes local time for a message, in which the C library has locks of which
+ * fork () knows nothing. Who does (this library or libzookeeper's own thread) and when (the first
+ * attempt, after a failure, while a server refuses) varies; the observer is the C library's own
+ * function. */
 #include "integration/fixture.h"
 
 #include <dlfcn.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define N_CLIENTS     3
@@ -15,6 +17,7 @@
 #define LOOKUP_US     2000
 #define MOST_PAUSE_US 8000
 #define LEAST_LOOKUPS 20 /* or else nothing was tried */
+#define LEAST_TIMES   20
 #define HANGS_AFTER_S 100
 
 typedef int (*GetAddrInfo) (const char *node, const char *service, const struct addrinfo *hints,
@@ -22,6 +25,9 @@ typedef int (*GetAddrInfo) (const char *node, const char *service, const struct 
 
 static gint n_inside;  /* atomic */
 static gint n_lookups; /* atomic */
+static gint n_times;   /* atomic */
+/* In place of the C library's own, around its work with local time. */
+static pthread_mutex_t zones = PTHREAD_MUTEX_INITIALIZER;
 
 /* Not one of the fixture's observer, whose handle looks up in each turn. */
 static gboolean
@@ -48,13 +54,58 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
   return failed;
 }
 
+/* As slow as the look-up. */
+static void
+lock_zones (void)
+{
+  pthread_mutex_lock (&zones);
+  g_atomic_int_inc (&n_times);
+  usleep (LOOKUP_US);
+}
+
+/* libzookeeper's messages. */
+CURATOR_API
+struct tm *
+localtime_r (const time_t *when, struct tm *result)
+{
+  struct tm *(*const real) (const time_t *, struct tm *) =
+      (struct tm * (*) (const time_t *, struct tm *) ) dlsym (RTLD_NEXT, "localtime_r");
+  lock_zones ();
+  real (when, result);
+  pthread_mutex_unlock (&zones);
+  return result;
+}
+
+/* GLib's messages. */
+CURATOR_API
+struct tm *
+localtime (const time_t *when)
+{
+  struct tm *(*const real) (const time_t *) =
+      (struct tm * (*) (const time_t *) ) dlsym (RTLD_NEXT, "localtime");
+  lock_zones ();
+  struct tm *result = real (when);
+  pthread_mutex_unlock (&zones);
+  return result;
+}
+
+CURATOR_API
+void
+tzset (void)
+{
+  void (*const real) (void) = (void (*) (void)) dlsym (RTLD_NEXT, "tzset");
+  pthread_mutex_lock (&zones);
+  real ();
+  pthread_mutex_unlock (&zones);
+}
+
 static gboolean
 forks_outside (void)
 {
   int status = 0;
   const pid_t pid = fork ();
   if (pid == 0)
-    _exit (g_atomic_int_get (&n_inside) == 0 ? 0 : 1);
+    _exit (g_atomic_int_get (&n_inside) == 0 && pthread_mutex_trylock (&zones) == 0 ? 0 : 1);
   assert_int_equal (waitpid (pid, &status, 0), pid);
   return status == 0;
 }
@@ -117,19 +168,22 @@ count_inside (const Ground *ground, const char *address)
   return n_wrong;
 }
 
-TEST (test_no_child_begins_in_a_lookup)
+TEST (test_no_child_begins_in_a_lookup_or_a_message)
 {
   alarm (HANGS_AFTER_S);
+  g_atomic_int_set (&n_times, 0);
   for (gsize i = 0; i < G_N_ELEMENTS (grounds); i++)
     {
       g_atomic_int_set (&n_lookups, 0);
       const int n_wrong = count_inside (&grounds[i], fixture_server (fixture));
       if (n_wrong > 0 || g_atomic_int_get (&n_lookups) < LEAST_LOOKUPS)
         {
-          fail_msg ("%s: %d of %d children began in one of %d look-ups", grounds[i].what, n_wrong,
-                    N_FORKS, g_atomic_int_get (&n_lookups));
+          fail_msg ("%s: %d of %d children began in one of %d look-ups or %d messages",
+                    grounds[i].what, n_wrong, N_FORKS, g_atomic_int_get (&n_lookups),
+                    g_atomic_int_get (&n_times));
         }
     }
+  assert_in_range (g_atomic_int_get (&n_times), LEAST_TIMES, G_MAXINT);
   alarm (0);
 }
 
