@@ -50,8 +50,7 @@ install(FILES "${PROJECT_BINARY_DIR}/curator-testing.pc" DESTINATION "${CMAKE_IN
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/templates/curatorConfig.cmake.in"
                               "${PROJECT_BINARY_DIR}/curatorConfig.cmake" INSTALL_DESTINATION "${_package_dir}")
-# Before 1.0 a minor release may be incompatible, hence SameMinorVersion.
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake" COMPATIBILITY SameMajorVersion)
 install(
   FILES "${PROJECT_BINARY_DIR}/curatorConfig.cmake" "${PROJECT_BINARY_DIR}/curatorConfigVersion.cmake"
   DESTINATION "${_package_dir}"

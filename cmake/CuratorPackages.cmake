@@ -12,6 +12,7 @@ set(CPACK_PACKAGE_VENDOR "curator for C")
 set(CPACK_PACKAGE_CONTACT "${CURATOR_PACKAGE_CONTACT}")
 set(CPACK_DEBIAN_PACKAGE_HOMEPAGE "${CURATOR_PACKAGE_HOMEPAGE}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # else it precedes the synopsis of each package
+set(CPACK_PACKAGE_VERSION "${CURATOR_PACKAGE_VERSION}")
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -36,7 +37,7 @@ This package contains the shared library.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcurator-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "${runtime_package} (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.56), libzookeeper-mt-dev (>= 3.5)")
+    "${runtime_package} (= ${CURATOR_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.56), libzookeeper-mt-dev (>= 3.5)")
 if(CURATOR_TLS)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev, libunistring-dev") # gnutls.pc names the latter, and nothing depends on it
 endif()
@@ -72,7 +73,7 @@ if(TARGET zkflock)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME zkflock)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
   set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON) # finds every library but ours, which is in no installed package
-  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (>= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "${runtime_package} (>= ${CURATOR_PACKAGE_VERSION})")
   set(CPACK_COMPONENT_TOOLS_DESCRIPTION
       "run a command while holding a lock in ZooKeeper
 Like flock(1), but for all machines that share a ZooKeeper ensemble. The
@@ -83,7 +84,7 @@ endif()
 # Control files of a shared library: the versions of its symbols, and the trigger that updates the linker's cache.
 set(control "${PROJECT_BINARY_DIR}/packaging")
 configure_file("${PROJECT_SOURCE_DIR}/packaging/${runtime_package}.symbols" "${control}/symbols" COPYONLY)
-curator_write("${control}/shlibs" "libcurator ${CURATOR_SOVERSION} ${runtime_package} (>= ${PROJECT_VERSION})\n")
+curator_write("${control}/shlibs" "libcurator ${CURATOR_SOVERSION} ${runtime_package} (>= ${CURATOR_PACKAGE_VERSION})\n")
 curator_write("${control}/triggers" "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${control}/symbols" "${control}/shlibs" "${control}/triggers")
 set(CPACK_POST_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/CuratorPackagesFinish.cmake")

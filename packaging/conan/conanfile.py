@@ -28,7 +28,8 @@ class CuratorConan(ConanFile):
     def set_version(self):
         header = load(self, os.path.join(self._tree(), "include", "curator", "version.h"))
         number = [re.search(rf"CURATOR_{part}_VERSION (\d+)", header).group(1) for part in ("MAJOR", "MINOR", "MICRO")]
-        self.version = ".".join(number)
+        suffix = re.search(r'CURATOR_VERSION_SUFFIX "(.*)"', header).group(1)
+        self.version = ".".join(number) + suffix
 
     def export_sources(self):
         patterns = ["CMakeLists.txt", "LICENSE", "NOTICE", "CHANGELOG.md", "cmake/*", "compat/*", "docs/*", "include/*",

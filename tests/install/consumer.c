@@ -7,8 +7,8 @@ int
 main (int argc, char **argv)
 {
   char version[32];
-  snprintf (version, sizeof version, "%d.%d.%d", CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION,
-            CURATOR_MICRO_VERSION);
+  snprintf (version, sizeof version, "%d.%d.%d%s", CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION,
+            CURATOR_MICRO_VERSION, CURATOR_VERSION_SUFFIX);
   if (strcmp (version, curator_get_version ()) != 0)
     {
       fprintf (stderr, "headers of %s, library of %s\n", version, curator_get_version ());

@@ -36,8 +36,9 @@ TEST (test_codes_keep_their_numbers)
 
 TEST (test_version_is_that_of_the_headers)
 {
-  g_autofree char *expected = g_strdup_printf ("%d.%d.%d", CURATOR_MAJOR_VERSION,
-                                               CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION);
+  g_autofree char *expected =
+      g_strdup_printf ("%d.%d.%d%s", CURATOR_MAJOR_VERSION, CURATOR_MINOR_VERSION,
+                       CURATOR_MICRO_VERSION, CURATOR_VERSION_SUFFIX);
 
   assert_string_equal (curator_get_version (), expected);
 #if !CURATOR_CHECK_VERSION(0, 2, 99)

@@ -7,9 +7,9 @@
 /** Keeps objects apart that were compiled with different versions of these headers, or with and
  *  without exceptions. */
 #ifdef __cpp_exceptions
-#define CURATOR_CPP_NAMESPACE v0_3
+#define CURATOR_CPP_NAMESPACE v1_0
 #else
-#define CURATOR_CPP_NAMESPACE v0_3_without_exceptions
+#define CURATOR_CPP_NAMESPACE v1_0_without_exceptions
 #endif
 
 /** As G_BEGIN_DECLS for C. */
@@ -23,7 +23,7 @@
   }                                                                                                \
   }
 
-static_assert (CURATOR_MAJOR_VERSION == 0 && CURATOR_MINOR_VERSION == 3,
+static_assert (CURATOR_MAJOR_VERSION == 1 && CURATOR_MINOR_VERSION == 0,
                "name the inline namespace after the version");
 
 #endif

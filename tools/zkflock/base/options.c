@@ -293,9 +293,9 @@ print_versions (void)
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (CuratorClient) client = curator_client_new ("localhost", NULL);
 
-  g_print ("zkflock %d.%d.%d, libcurator %s, TLS: %s, SASL: %s\n", CURATOR_MAJOR_VERSION,
-           CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION, curator_get_version (),
-           yes_or_no (curator_client_set_tls (client, tls, NULL)),
+  g_print ("zkflock %d.%d.%d%s, libcurator %s, TLS: %s, SASL: %s\n", CURATOR_MAJOR_VERSION,
+           CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION, CURATOR_VERSION_SUFFIX,
+           curator_get_version (), yes_or_no (curator_client_set_tls (client, tls, NULL)),
            yes_or_no (curator_client_set_sasl_gssapi (client, NULL, NULL, NULL)));
   g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }
