@@ -1,4 +1,4 @@
-/* Each function of 0.2 that is called otherwise in 0.3. */
+/* Each function of 0.2 that is called otherwise in 1.0. */
 #include <curator/curator.h>
 
 static void
@@ -35,6 +35,7 @@ every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
   curator_semaphore_acquire_async (semaphore, 1, -1, NULL, callback, NULL);
   curator_attempt_revoke (client, "/a", error);
   curator_attempt_revoke_full (client, "/a", 1000, cancellable, error);
+  curator_attempt_revoke_full (client, "/a", 0, cancellable, error);
   curator_delete_ownerless (client, participant, error);
   g_auto (GStrv) found = curator_find_locks (client, "/", 10, &flag, error);
   g_auto (GStrv) again = curator_find_locks_full (client, "/", 10, &flag, 1000, cancellable, error);
@@ -57,7 +58,7 @@ every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
   g_strfreev (curator_semaphore_get_participant_nodes (semaphore, error));
   g_strfreev (curator_semaphore_get_participant_nodes_full (semaphore, 1, NULL, error));
   if (curator_shared_count_start (count, error)
-      && curator_shared_count_start_full (count, 1, NULL, error)
+      && curator_shared_count_start_full (count, 0, NULL, error)
       && curator_shared_count_set (count, 1, error)
       && curator_shared_count_set_full (count, 1, 1000, cancellable, error)
       && curator_shared_count_try_set (count, 1, 2, &flag, error))
@@ -65,6 +66,7 @@ every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
       curator_shared_count_try_set_full (count, 1, 2, &flag, 1000, cancellable, error);
     }
   curator_semaphore_return_all (semaphore, leases);
+  curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
   if (leases == NULL && curator_lease_release (lease, error) ? 0 : 1)
     g_debug ("%d", curator_lock_release (lock, NULL));
 }
