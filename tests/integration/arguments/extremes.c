@@ -255,7 +255,7 @@ static gboolean
 is_setter (const Extreme *extreme)
 {
   return g_str_has_prefix (extreme->function, "curator_client_set_")
-         || strcmp (extreme->function, "curator_client_add_auth") == 0;
+         || g_str_has_prefix (extreme->function, "curator_client_add_a"); /* auth, acl */
 }
 
 static gboolean
