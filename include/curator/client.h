@@ -57,7 +57,7 @@ typedef void (*CuratorStateListener) (CuratorClient *client, CuratorConnectionSt
 /** Creates a client that is not yet started. Mirrors CuratorFrameworkFactory.newClient.
  *  @param connect_string  "host:port,host:port/chroot"; the default port is 2181; write IPv6
  *                         as [address]:port. curator_client_start() reports an invalid string.
- *                         The chroot must exist: otherwise acquires fail with ZNONODE
+ *                         The chroot must exist: otherwise acquires fail with ZNONODE.
  *                         "tls://host:port" before every server connects with TLS; see tls.h.
  *                         The default port is 2281 then. Start refuses ssl://host with UNSUPPORTED
  *  @param retry_policy    the client takes its own reference; NULL for exponential backoff from
@@ -187,8 +187,9 @@ gboolean curator_client_start (CuratorClient *client, GError **error);
  *  as the new names are resolved, and connects to another; holds are SUSPECT meanwhile. Returns at
  *  once; may be called from any thread and callback. The servers of another ensemble do not know
  *  the session, which ends there. Mirrors ZooKeeper.updateServerList.
- *  @param connect_string  as for curator_client_new(). Without a chroot the client keeps its own; another one
- *                         is refused, and so is "tls://" if the client was started without TLS
+ *  @param connect_string  as for curator_client_new(). Without a chroot the client keeps its own;
+ *                         another one is refused, and so is "tls://" if the client was started
+ *                         without TLS
  *  @return FALSE, and nothing has changed, with INVALID_ARGUMENT, NOT_STARTED, CLOSED, FORKED, or
  *          UNSUPPORTED if the client uses a handle of the program's: call zoo_set_servers() on
  *          that */

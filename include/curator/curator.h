@@ -1,5 +1,6 @@
-/* Includes all headers but zookeeper.h. Locks for processes on many machines, kept in ZooKeeper and
- * shared with Java programs that use Apache Curator.
+/* Locks for processes on many machines, kept in ZooKeeper and shared with Java programs that use
+ * Apache Curator. Includes all headers but lock_internals.h (drivers of your own), zookeeper.h
+ * (programs with a handle of ZooKeeper's) and testing.h (servers for tests).
  *
  * Conventions of all headers
  *   - Objects are reference-counted and opaque; g_autoptr() works with all of them.

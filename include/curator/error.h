@@ -29,8 +29,7 @@ typedef enum
 {
   /** A path, name, connect string, number or timeout is invalid. IllegalArgumentException. */
   CURATOR_ERROR_INVALID_ARGUMENT,
-  /** curator_client_start() or curator_shared_count_start() was not called.
-   *  IllegalStateException. */
+  /** The client, the latch or the count was not started. IllegalStateException. */
   CURATOR_ERROR_NOT_STARTED,
   /** The client was closed, perhaps while the call was waiting. CuratorClosedException. */
   CURATOR_ERROR_CLOSED,

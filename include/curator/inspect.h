@@ -1,14 +1,14 @@
 /* Inspects locks from outside: who holds, who waits, since when, and what is wrong with a path.
  *
  * For tools and health checks. Nothing here joins a lock's queue, and only
- * curator_client_delete_ownerless() writes to the server. An
- * inspection combines several reads, so parts of it may be out of date, more so if the server lags
- * behind. Curator has only getParticipantNodes() for this; the functions have no Java counterpart.
+ * curator_client_delete_ownerless() writes to the server. An inspection combines several reads, so
+ * parts of it may be out of date, more so if the server lags behind. Curator has only
+ * getParticipantNodes() for this; the functions have no Java counterpart.
  *
  * Names and payloads from the server are untrusted and may hold any byte; print them with
- * curator_escape_name(). All functions are thread-safe. Those that take a client ask the
- * server under its retry policy, and wait for it unless they are _then; without an answer in time
- * they fail with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
+ * curator_escape_name(). All functions are thread-safe. Those that take a client ask the server
+ * under its retry policy, and wait for it unless their name ends in _then; without an answer in
+ * time they fail with NO_ANSWER or CONNECTION_LOST, cancelled with G_IO_ERROR_CANCELLED.
  */
 #ifndef CURATOR_INSPECT_H
 #define CURATOR_INSPECT_H
@@ -81,8 +81,8 @@ CuratorInspection *curator_client_inspect (CuratorClient *client, const char *pa
                                            gint64 timeout_ms, GCancellable *cancellable,
                                            GError **error);
 
-/** Like curator_client_inspect(), but returns at once. The callback runs exactly once, never inside this
- *  call, also when the client is closed. No Java counterpart. */
+/** Like curator_client_inspect(), but returns at once. The callback runs exactly once, never inside
+ *  this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
 void curator_client_inspect_then (CuratorClient *client, const char *path, gint64 timeout_ms,
                                   GCancellable *cancellable, CuratorInspectCallback callback,
@@ -102,8 +102,8 @@ char **curator_client_find_locks (CuratorClient *client, const char *path, guint
                                   gboolean *complete, gint64 timeout_ms, GCancellable *cancellable,
                                   GError **error);
 
-/** Inspects every lock that curator_client_find_locks() finds at or below a path, in byte order of the
- *  paths. Given the result of the last call, it reads again only the locks whose nodes have
+/** Inspects every lock that curator_client_find_locks() finds at or below a path, in byte order of
+ *  the paths. Given the result of the last call, it reads again only the locks whose nodes have
  *  changed, whatever the number of participants. It watches what has not changed between two calls,
  *  and then needs no request for it; within two minutes after the last call these watches are
  *  removed. The payload of a participant is as it was when its lock was last read.

@@ -44,8 +44,7 @@ void curator_leader_participant_unref (CuratorLeaderParticipant *participant);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLeaderParticipant, curator_leader_participant_unref)
 
 /** Leads until it returns, or ends its thread. Runs on a thread of its own, never twice at a time
- *  for one selector.
- *  Mirrors LeaderSelectorListener.takeLeadership.
+ *  for one selector. Mirrors LeaderSelectorListener.takeLeadership.
  *  @param lease        the leadership; borrowed, released after the return
  *  @param cancellable  borrowed. Cancelled when the lease is SUSPECT (but see
  *                      curator_leader_selector_set_until_lost()), LOST or RELEASED, by
@@ -132,8 +131,7 @@ GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *sele
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return a new participant; NULL without an error if there is no candidate; NULL with
- *          an error */
+ *  @return a new participant; NULL without an error if there is no candidate; NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderParticipant *curator_leader_selector_get_leader (CuratorLeaderSelector *selector,
                                                               gint64 timeout_ms,
@@ -233,8 +231,7 @@ GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gin
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
  *                      timeout
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return a new participant; NULL without an error if there is no candidate; NULL with
- *          an error */
+ *  @return a new participant; NULL without an error if there is no candidate; NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *latch,
                                                            gint64 timeout_ms,

@@ -71,9 +71,9 @@ CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
 
 /** Milliseconds until the hold's deadline if no server answers again, or until its maximum if that
- *  is sooner; 0 after it. Time counts while
- *  the machine is suspended. For a multi-lock: the minimum of its members. For a driver's
- *  persistent node, which outlives its session: G_MAXINT64 while held. No Java counterpart. */
+ *  is sooner; 0 after it. Time counts while the machine is suspended. For a multi-lock: the minimum
+ *  of its members. For a driver's persistent node, which outlives its session: G_MAXINT64 while
+ *  held. No Java counterpart. */
 CURATOR_API
 gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
 

@@ -161,7 +161,8 @@ void curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback ca
  *  It applies to holds granted from now on, from the grant, however many levels they gain;
  *  curator_lease_extend() gives one more time. For a multi-lock: sets that of each member. Mirrors
  *  nothing in Java.
- *  @param max_hold_ms  milliseconds, more than 0, else a critical; #CURATOR_WAIT_FOREVER, the default, for none */
+ *  @param max_hold_ms  milliseconds; #CURATOR_WAIT_FOREVER, the default, for none. 0 or another
+ *                      negative number logs a critical message and changes nothing */
 CURATOR_API
 void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
 

@@ -36,7 +36,8 @@ typedef struct
                             gpointer user_data);
 
   /** Decides whether the node holds the lock. Results are zero at entry.
-   *  @param children            names of the children in order: those with a number, and the attempt's own
+   *  @param children            names of the children in order: those with a number, and the
+   *                             attempt's own
    *  @param sequence_node_name  the attempt's own name; always one of them
    *  @param max_leases          how many may hold at the same time
    *  Mirrors getsTheLock. */
@@ -64,9 +65,8 @@ CuratorLockDriver *curator_lock_driver_new (const CuratorLockDriverFuncs *funcs,
 
 /** Declares that no node can be created ahead of a waiting one, as when the server numbers all
  *  nodes. Then the engine may skip listing the children after the watched node is deleted. Default
- *  FALSE for a driver with functions of its own. Call it before a lock is created with
- *  the driver. No Java
- *  counterpart. */
+ *  FALSE for a driver with functions of its own. Call it before a lock is created with the driver.
+ *  No Java counterpart. */
 CURATOR_API
 void curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver,
                                                 gboolean nothing_overtakes);

@@ -68,9 +68,9 @@ CuratorLease *curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 tim
 
 /** Acquires @p n leases or none, within one timeout. Mirrors acquire(int) and
  *  acquire(int, long, TimeUnit).
- *  @param n  at least 1, at most 2147483647 and, unless the semaphore follows a shared count, at most the number of
- *            leases, else INVALID_ARGUMENT (Java waits forever). With a shared count, a larger
- *            number waits until the count has grown
+ *  @param n  at least 1, at most 2147483647 and, unless the semaphore follows a shared count, at
+ *            most the number of leases, else INVALID_ARGUMENT (Java waits forever). With a shared
+ *            count, a larger number waits until the count has grown
  *  @return a new array of leases with curator_lease_unref() as free function: g_ptr_array_unref()
  *          releases them all in the background. NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -108,9 +108,9 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 char **curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 timeout_ms,
                                                 GCancellable *cancellable, GError **error);
 
-/** Lets other clients ask for a lease back, with curator_client_attempt_revoke() on its node. It covers
- *  leases acquired after this call; their nodes have an empty payload. The listener stays until
- *  replaced, or cleared with NULL. No Java counterpart; Java semaphores ignore such requests.
+/** Lets other clients ask for a lease back, with curator_client_attempt_revoke() on its node. It
+ *  covers leases acquired after this call; their nodes have an empty payload. The listener stays
+ *  until replaced, or cleared with NULL. No Java counterpart; Java semaphores ignore such requests.
  *  @param listener  NULL to clear
  *  @param destroy   frees @p user_data once no call can follow; may be NULL
  *  @return FALSE with an error; the caller then keeps ownership of user_data */

@@ -106,7 +106,8 @@ void curator_test_cluster_free (CuratorTestCluster *cluster);
 typedef struct _CuratorTestProxy CuratorTestProxy;
 
 /** Listens on a free port and forwards to the server.
- *  @param server  "127.x.y.z:port": of a #CuratorTestServer, of a member, or any other server on loopback
+ *  @param server  "127.x.y.z:port": of a #CuratorTestServer, of a member, or any other server on
+ *                 loopback
  *  @return a new proxy; NULL with FAILED */
 G_GNUC_WARN_UNUSED_RESULT
 CuratorTestProxy *curator_test_proxy_new (const char *server, GError **error);

@@ -2,8 +2,8 @@
  *
  *   g_autoptr(CuratorTls) tls = curator_tls_new ();
  *   if (!curator_tls_set_ca_file (tls, "/etc/zk/ca.pem", &error)
- *       || !curator_tls_set_certificate_files (tls, "/etc/zk/me.pem", "/etc/zk/me.key", NULL,
- *       &error)
+ *       || !curator_tls_set_certificate_files (tls, "/etc/zk/me.pem", "/etc/zk/me.key",
+ *                                              NULL, &error)
  *       || !curator_client_set_tls (client, tls, &error))
  *     return fail (error);
  *
@@ -49,8 +49,8 @@ gboolean curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **er
 /** The certificate with which the client identifies itself, and its private key. Both files are
  *  read again when they have changed, so that a renewed certificate serves the next connection.
  *  @param cert_pem  the certificate, followed by those of its issuers
- *  @param key_pem   a file of this user that nobody else can read or write, or one of root that at most
- *                   its group can read; may be @p cert_pem
+ *  @param key_pem   a file of this user that nobody else can read or write, or one of root that at
+ *                   most its group can read; may be @p cert_pem
  *  @param password  of an encrypted key, or NULL; wiped when the object is freed
  *  @return FALSE with INVALID_ARGUMENT if a file cannot be read, if the key does not belong to the
  *          certificate, if the certificate has expired, or if the key is anybody else's or can be

@@ -42,8 +42,7 @@ extern "C"
     zhandle_t *zh;
     char *path;
     struct ACL_vector *acl;
-    char *
-        id; /**< name of its node while it is held or waited for, as far as known; NULL otherwise */
+    char *id; /**< name of its node while it is held or waited for, as far as known; or NULL */
     void *cbdata;
     zkr_lock_completion completion;
     int isOwner;   /**< use zkr_lock_isowner() */
