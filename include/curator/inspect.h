@@ -224,7 +224,7 @@ CURATOR_API
 gint64 curator_participant_get_number (const CuratorParticipant *participant);
 
 /** The payload of the node, which tools show as its label. Borrowed, never NULL. */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GBytes *curator_participant_get_data (const CuratorParticipant *participant);
 
 /** Deletes the lock node of @p participant if no session owns it: such a node stays until somebody

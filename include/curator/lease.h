@@ -101,7 +101,7 @@ gint64 curator_lease_get_session_id (const CuratorLease *lease);
  *  whatever the callback context is. Mirrors nothing in Java, where a thread is interrupted
  *  instead.
  *  @return borrowed: valid as long as the lease */
-CURATOR_API
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 GCancellable *curator_lease_get_cancellable (CuratorLease *lease);
 
 /** Adds a listener. If the lease is LOST or RELEASED already, one call with that state follows.

@@ -60,6 +60,8 @@ misuse_tries (curator::client &client, curator::mutex &mutex, curator::rw_lock &
   MISUSE (mutex.try_lock (), all &= mutex.try_lock ());
   MISUSE (mutex.try_lock_for (1s), all &= mutex.try_lock_for (1s));
   MISUSE (mutex.try_lock_until (std::chrono::steady_clock::now ()), all &= mutex.try_lock_until (std::chrono::steady_clock::now ()));
+  MISUSE (pair.reader (), pair.reader ().unlock ());
+  MISUSE (pair.writer (), pair.writer ().unlock ());
   MISUSE (pair.try_lock_shared_for (1s), all &= pair.try_lock_shared_for (1s));
   MISUSE (latch.try_await_for (1s), all &= latch.try_await_for (1s));
   MISUSE (count.try_set (1, 2), all &= count.try_set (1, 2));

@@ -15,6 +15,7 @@ void misuse_client (CuratorClient *client, CuratorTls *tls, GError **error);
 void misuse_lock (CuratorClient *client, CuratorLock *lock, CuratorLease *lease, GError **error);
 void misuse_recipes (CuratorSemaphore *semaphore, CuratorSharedCount *count,
                      CuratorLeaderLatch *latch, GError **error);
+void misuse_pair (CuratorRwLock *pair);
 void misuse_inspection (CuratorClient *client, CuratorInspection *inspection, GError **error);
 gboolean misuse_check_op (CuratorLease *lease, zoo_op_t *op, GError **error);
 
@@ -53,6 +54,8 @@ misuse_lock (CuratorClient *client, CuratorLock *lock, CuratorLease *lease, GErr
           curator_lock_unref (curator_mutex_new (client, "/lock", NULL)));
   MISUSE (curator_rw_lock_new (client, "/lock", NULL, 0, NULL),
           curator_rw_lock_unref (curator_rw_lock_new (client, "/lock", NULL, 0, NULL)));
+  MISUSE (curator_lease_get_cancellable (lease),
+          g_cancellable_cancel (curator_lease_get_cancellable (lease)));
   MISUSE (curator_multi_lock_new (&lock, 1),
           curator_lock_unref (curator_multi_lock_new (&lock, 1)));
   MISUSE (curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, error),
@@ -97,6 +100,16 @@ misuse_recipes (CuratorSemaphore *semaphore, CuratorSharedCount *count, CuratorL
   MISUSE (curator_test_server_new (error),
           curator_test_server_free (curator_test_server_new (error)));
   curator_leader_latch_set_until_lost (latch, succeeded && set);
+}
+
+/* They lock nothing. */
+void
+misuse_pair (CuratorRwLock *pair)
+{
+  MISUSE (curator_rw_lock_get_read_lock (pair),
+          curator_lock_unref (curator_lock_ref (curator_rw_lock_get_read_lock (pair))));
+  MISUSE (curator_rw_lock_get_write_lock (pair),
+          curator_lock_unref (curator_lock_ref (curator_rw_lock_get_write_lock (pair))));
 }
 
 void

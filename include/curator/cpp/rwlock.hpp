@@ -42,11 +42,11 @@ public:
       }
   }
 
-  /** The readers' side as a lock. */
-  lockable &reader () noexcept { return reader_; }
+  /** The readers' side as a lock. Locks nothing. */
+  [[nodiscard]] lockable &reader () noexcept { return reader_; }
 
-  /** The writer's side as a lock. */
-  lockable &writer () noexcept { return writer_; }
+  /** The writer's side as a lock. Locks nothing. */
+  [[nodiscard]] lockable &writer () noexcept { return writer_; }
 
 #ifdef __cpp_exceptions
   /** Locks the writer's side; lockable::lock(). */
