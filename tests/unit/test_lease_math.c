@@ -316,4 +316,44 @@ TEST (test_regular)
   run_cases ("regular", case_regular, (env_number ("CURATOR_TEST_CASES", N_CASES) + 1) / 2);
 }
 
+/* How long a hold lasts into a silence, in milliseconds: docs/java-to-c.md and docs/moving.md say it
+ * of these session timeouts, with the heartbeats and the tick that nobody has set. */
+static int64_t
+lasts_into_silence_ms (int session_ms, bool begins_before_a_beat)
+{
+  const CuratorLeaseTerms terms = curator_lease_terms (session_ms, 0, 0);
+  CuratorLeaseEvidence evidence = { 0 };
+  int64_t sent_us = 1;
+  for (; sent_us < 20 * terms.period_us; sent_us += terms.period_us)
+    {
+      curator_lease_note_answer (&evidence, &terms, sent_us, sent_us);
+      assert_true (curator_lease_note_proof (&evidence, &terms, sent_us, sent_us));
+    }
+  /* The next one would have been sent now. */
+  const int64_t silent_us = begins_before_a_beat ? sent_us : sent_us - terms.period_us;
+  return (curator_lease_deadline (&evidence, &terms) - silent_us) / 1000;
+}
+
+TEST (test_silence_as_documented)
+{
+  static const struct
+  {
+    int session_ms;
+    int shortest_ms;
+    int longest_ms;
+    int outage_ms; /* (T - 2 s) / 1.8 */
+  } said[] = { { 8000, 3500, 4800, 3333 }, { 60000, 32000, 42000, 32222 } };
+  for (unsigned i = 0; i < sizeof said / sizeof said[0]; i++)
+    {
+      const int64_t shortest_ms = lasts_into_silence_ms (said[i].session_ms, true);
+      const int64_t longest_ms = lasts_into_silence_ms (said[i].session_ms, false);
+      const int rounded_ms = said[i].session_ms / 100;
+      assert_in_range (shortest_ms, said[i].shortest_ms - rounded_ms,
+                       said[i].shortest_ms + rounded_ms);
+      assert_in_range (longest_ms, said[i].longest_ms - rounded_ms,
+                       said[i].longest_ms + rounded_ms);
+      assert_true (shortest_ms >= said[i].outage_ms);
+    }
+}
+
 SUITE ("lease math", NULL, NULL)
