@@ -1,12 +1,16 @@
-/* Mistakes of a developer who ported a service from Java. A name led to each. What comes of them
- * now:
+/* The seven mistakes of a developer who ported a service from Java. A name or a sentence led to
+ * each. What comes of them now:
  *
- *   1  a read_lock () that locks nothing       a warning: here, and in misuses.c
- *   2  _async taken for GIO's                  warnings
- *   3  an ACL without libzookeeper's header    an error; right without it
+ *   1  a read_lock () that locks nothing             a warning: here, and in misuses.c
+ *   2  _async taken for GIO's                        warnings: here
+ *   3  an ACL without libzookeeper's header          an error; right without it: here
+ *   4  a release that is given no time, and waits    right: cpp/test_mistakes.cpp
+ *   5  INVALID_ARGUMENT for what was started twice   right: there
+ *   6  a release in an event loop needs a thread     right: there
+ *   7  try_lock_for () that throws in an outage      right: there
  *
- * check_mistakes compiles each alone, by a number that begins with the one above, and what is right
- * in its place. */
+ * check_mistakes compiles each of the first three alone, by a number that begins with the one
+ * above, and what is right in its place. */
 #include <curator/curator.h>
 
 void mistake_read_lock (CuratorRwLock *pair);
