@@ -177,7 +177,7 @@ void curator_client_set_callback_context (CuratorClient *client, GMainContext *c
 
 /** Starts the client and returns at once; it connects in the background. A client can be started
  *  only once. Mirrors CuratorFramework.start.
- *  @return FALSE with INVALID_ARGUMENT (connect string, timeouts, started before), CLOSED,
+ *  @return FALSE with INVALID_ARGUMENT (connect string, timeouts), ALREADY_STARTED, CLOSED,
  *          UNSUPPORTED, LIMIT_EXCEEDED or RESOURCES */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_start (CuratorClient *client, GError **error);

@@ -70,7 +70,9 @@ typedef enum
   CURATOR_ERROR_NO_ANSWER,
   /** This machine is short of threads, descriptors, memory or random numbers; the message names the
    *  limit. The same call may succeed later. OutOfMemoryError, IOException. */
-  CURATOR_ERROR_RESOURCES
+  CURATOR_ERROR_RESOURCES,
+  /** A client, latch or selector was started before. IllegalStateException. */
+  CURATOR_ERROR_ALREADY_STARTED
 } CuratorError;
 
 /** The quark of the domain; use #CURATOR_ERROR. */

@@ -91,7 +91,7 @@ void curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gb
 
 /** Queues for leadership, in the background. A selector can be started once. Mirrors
  *  LeaderSelector.start.
- *  @return FALSE with INVALID_ARGUMENT (started before), LIMIT_EXCEEDED (an id of more than 4096
+ *  @return FALSE with ALREADY_STARTED, LIMIT_EXCEEDED (an id of more than 4096
  *          bytes), NOT_STARTED (the client), or CLOSED (the client or the selector) */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error);
@@ -189,7 +189,7 @@ void curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean un
 
 /** Queues for leadership, in the background. A latch that loses its node queues again, until it is
  *  closed. It can be started once. Mirrors LeaderLatch.start.
- *  @return FALSE with INVALID_ARGUMENT (started before), NOT_STARTED (the client), or CLOSED (the
+ *  @return FALSE with ALREADY_STARTED, NOT_STARTED (the client), or CLOSED (the
  *          client or the latch) */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);

@@ -149,7 +149,7 @@ check_latent (CuratorClient *client, GError **error)
 {
   const gboolean started = client->life == CURATOR_LIFE_STARTED;
   return client->life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
+         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_ALREADY_STARTED : CURATOR_ERROR_CLOSED,
                             started ? "the client was already started" : "the client is closed");
 }
 

@@ -228,7 +228,7 @@ check_latent (CuratorLeaderLatch *latch, GError **error)
       return FALSE;
     }
   return latch->life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+         || CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED,
                             "the leader latch was already started");
 }
 

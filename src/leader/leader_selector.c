@@ -280,7 +280,7 @@ check_latent (CuratorLeaderSelector *selector, GError **error)
 {
   const gboolean started = selector->life == CURATOR_LIFE_STARTED;
   return selector->life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_CLOSED,
+         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_ALREADY_STARTED : CURATOR_ERROR_CLOSED,
                             started ? "the leader selector was already started"
                                     : "the leader selector is closed");
 }

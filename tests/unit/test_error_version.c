@@ -32,6 +32,7 @@ TEST (test_codes_keep_their_numbers)
   assert_int_equal (CURATOR_ERROR_LIMIT_EXCEEDED, 13);
   assert_int_equal (CURATOR_ERROR_NO_ANSWER, 14);
   assert_int_equal (CURATOR_ERROR_RESOURCES, 15);
+  assert_int_equal (CURATOR_ERROR_ALREADY_STARTED, 16);
 }
 
 TEST (test_version_is_that_of_the_headers)

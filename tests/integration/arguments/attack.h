@@ -74,6 +74,7 @@ typedef enum
 #define CODE_UNSUPPORTED      CODE (UNSUPPORTED)
 #define CODE_FORKED           CODE (FORKED)
 #define CODE_LIMIT_EXCEEDED   CODE (LIMIT_EXCEEDED)
+#define CODE_ALREADY_STARTED  CODE (ALREADY_STARTED)
 #define CODE_CANCELLED        (G_GUINT64_CONSTANT (1) << 63)
 
 /* An object of one type. NULL if the world lacks it. */

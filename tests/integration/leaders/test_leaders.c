@@ -249,7 +249,7 @@ TEST (test_end_from_inside)
       assert_ok (selector != NULL, &error);
       assert_ok (curator_leader_selector_start (selector, &error), &error);
       assert_false (curator_leader_selector_start (selector, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+      assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
       assert_children (fixture, PATH, 1, LONG_MS);
       pthread_mutex_unlock (&inside.mutex);
       assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
@@ -453,7 +453,7 @@ TEST (test_refused)
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
   latch_start (latch);
   assert_false (curator_leader_latch_start (latch->latch, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
 }
 
 /* A child of fork() leads nothing and ends nothing. */

@@ -24,7 +24,7 @@ TEST (test_first_connection)
   assert_int_not_equal (curator_client_get_session_id (client), 0);
   assert_int_equal (curator_client_get_session_timeout_ms (client), SESSION_MS);
   assert_false (curator_client_start (client, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
   curator_client_close (client);
 }
 
