@@ -200,8 +200,8 @@ gboolean curator_client_update_servers (CuratorClient *client, const char *conne
 /** Waits for a connection. Mirrors CuratorFramework.blockUntilConnected.
  *  @param timeout_ms  milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
  *  @param cancellable  may be NULL
- *  @return FALSE with TIMED_OUT (the message has the cause), CLOSED, NOT_STARTED, AUTH_FAILED or
- *          G_IO_ERROR_CANCELLED */
+ *  @return FALSE with CONNECTION_LOST (the message has the cause; Java returns false), CLOSED,
+ *          NOT_STARTED, AUTH_FAILED or G_IO_ERROR_CANCELLED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error);

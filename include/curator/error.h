@@ -1,5 +1,5 @@
-/* The error domains of the library; <curator/tls.h> has the one for connections. A cancelled call
- * fails with G_IO_ERROR_CANCELLED instead.
+/* The error domains of the library. A cancelled call fails with G_IO_ERROR_CANCELLED instead.
+ * docs/errors.md has a table of every call in every state.
  *
  * A message names the path and the operation. Programs must decide by domain and code only. Later
  * versions may add codes, so treat an unknown code as a failure.
@@ -33,8 +33,8 @@ typedef enum
   CURATOR_ERROR_NOT_STARTED,
   /** The client was closed, perhaps while the call was waiting. CuratorClosedException. */
   CURATOR_ERROR_CLOSED,
-  /** The timeout passed, and a server had shown another contender ahead; or the timeout of
-   *  curator_client_block_until_connected() passed. Java returns false or null. */
+  /** The timeout passed, and a server had shown another contender ahead. Java returns false or
+   *  null. */
   CURATOR_ERROR_TIMED_OUT,
   /** Release without a hold, or by another thread. IllegalMonitorStateException. */
   CURATOR_ERROR_NOT_OWNER,
@@ -44,9 +44,8 @@ typedef enum
   /** The server did not confirm a release in time. The caller no longer holds the lock; the node is
    *  deleted in the background, and only then can others get the lock. Java has no such error. */
   CURATOR_ERROR_RELEASE_PENDING,
-  /** There is no connection, or it has been silent for a third of the session timeout, or the retry
-   *  policy gave up; the message has the hosts and the cause.
-   *  KeeperException.ConnectionLossException. */
+  /** There was no connection when the timeout passed, or the retry policy gave up; the message has
+   *  the hosts and the cause. KeeperException.ConnectionLossException. */
   CURATOR_ERROR_CONNECTION_LOST,
   /** The session ended and the call cannot be repeated in a new one. SessionExpiredException. */
   CURATOR_ERROR_SESSION_EXPIRED,
@@ -65,8 +64,8 @@ typedef enum
   CURATOR_ERROR_FORKED,
   /** A limit of this library is exceeded: size of a payload, watched bytes, queued work. */
   CURATOR_ERROR_LIMIT_EXCEEDED,
-  /** The timeout passed while the connection was up, and before a server had answered: nobody knows
-   *  yet whether another contender is ahead. KeeperException.OperationTimeoutException. */
+  /** There was a connection when the timeout passed, and no server had answered: nobody knows yet
+   *  whether another contender is ahead. KeeperException.OperationTimeoutException. */
   CURATOR_ERROR_NO_ANSWER,
   /** This machine is short of threads, descriptors, memory or random numbers; the message names the
    *  limit. The same call may succeed later. OutOfMemoryError, IOException. */

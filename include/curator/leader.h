@@ -91,8 +91,8 @@ void curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gb
 
 /** Queues for leadership, in the background. A selector can be started once. Mirrors
  *  LeaderSelector.start.
- *  @return FALSE with ALREADY_STARTED, LIMIT_EXCEEDED (an id of more than 4096
- *          bytes), NOT_STARTED (the client), or CLOSED (the client or the selector) */
+ *  @return FALSE with ALREADY_STARTED, LIMIT_EXCEEDED (an id of more than 4096 bytes), NOT_STARTED
+ *          (the client), or CLOSED (the client or the selector) */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error);
 
@@ -189,17 +189,17 @@ void curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean un
 
 /** Queues for leadership, in the background. A latch that loses its node queues again, until it is
  *  closed. It can be started once. Mirrors LeaderLatch.start.
- *  @return FALSE with ALREADY_STARTED, NOT_STARTED (the client), or CLOSED (the
- *          client or the latch) */
+ *  @return FALSE with ALREADY_STARTED, NOT_STARTED (the client), or CLOSED (the client or the
+ *          latch) */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
 
 /** Waits until the latch leads. Mirrors LeaderLatch.await() and await(long, TimeUnit).
  *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
  *  @param cancellable  may be NULL
- *  @return FALSE with TIMED_OUT (the message says why the latch could not queue, if it could not),
- *          NOT_STARTED, CLOSED (the latch, also meanwhile, or the client) or
- *          G_IO_ERROR_CANCELLED */
+ *  @return FALSE with TIMED_OUT (another participant is ahead), why the latch could not queue
+ *          (ZNOAUTH for example), NO_ANSWER, CONNECTION_LOST, NOT_STARTED, CLOSED (the latch, also
+ *          meanwhile, or the client) or G_IO_ERROR_CANCELLED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);

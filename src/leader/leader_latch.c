@@ -17,6 +17,7 @@
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
+#include "session/connection_error.h"
 
 #include <string.h>
 
@@ -263,14 +264,32 @@ cancel_wait (CuratorOp *op, GError *reason)
   finish_wait ((Wait *) op, reason);
 }
 
+/* Not of an outage, which may have ended since. */
+static gboolean
+keeps_out (const GError *failure)
+{
+  return failure != NULL && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+         && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED);
+}
+
+/* Why the latch could not queue; or the attempt in progress knows whether a contender is ahead. */
 static CURATOR_LOCKED GError *
 wait_timed_out (CuratorOp *op)
 {
-  const GError *failure = ((Wait *) op)->latch->candidate.failure;
+  const CuratorCandidate *candidate = &((Wait *) op)->latch->candidate;
+  CuratorOp *attempt = candidate->op;
 
-  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT, "the timeout has passed%s%s",
-                      failure != NULL ? "; the latch failed to queue: " : "",
-                      failure != NULL ? failure->message : "");
+  if (keeps_out (candidate->failure) && (attempt == NULL || !attempt->contender_was_shown))
+    {
+      GError *error = g_error_copy (candidate->failure);
+      g_prefix_error (&error, "the latch could not queue: ");
+      return error;
+    }
+  return attempt != NULL
+             ? attempt->klass->timed_out (attempt)
+             : curator_unanswered_error (op->client, "leading at",
+                                         curator_lock_internals_shown (candidate->internals),
+                                         op->begun_us);
 }
 
 /* Ends at once if the latch leads, or never will. */

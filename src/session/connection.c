@@ -111,14 +111,11 @@ connect_wait_cancel (CuratorOp *op, GError *reason)
   curator_op_finish (op, NULL, reason);
 }
 
-/* TIMED_OUT, as the wait itself failed, with the cause in the message. */
 static CURATOR_LOCKED GError *
 connect_wait_timed_out (CuratorOp *op)
 {
-  GError *error = curator_unanswered_error (op->client, "connecting to", op->client->connect_string,
-                                            op->begun_us);
-  error->code = CURATOR_ERROR_TIMED_OUT;
-  return error;
+  return curator_unanswered_error (op->client, "connecting to", op->client->connect_string,
+                                   op->begun_us);
 }
 
 gboolean

@@ -17,9 +17,6 @@
 
 #define POLL_US       (100 * 1000)
 #define WARN_AGAIN_US (10 * 60 * G_TIME_SPAN_SECOND)
-/* A connection on which nothing was answered for this part of the session timeout is no
- * connection. */
-#define SILENT_SHARE 3
 
 struct _CuratorConnectionErrors
 {
@@ -49,8 +46,8 @@ cause_of (CuratorClient *client, gboolean *known)
   g_autofree char *hosts = curator_path_escape (client->connect_string);
   if (client->errors->servers != NULL && client->ops->dup_failure == NULL)
     {
-      return curator_connect_failures_error (client->errors->servers,
-                                             client->errors->down_since_us, known);
+      return curator_connect_failures_error (client->errors->servers, client->errors->down_since_us,
+                                             known);
     }
   if (client->errors->servers != NULL)
     {
@@ -92,15 +89,6 @@ curator_connection_down_us (CuratorClient *client)
   return since_us != 0 ? curator_client_now_us (client) - since_us : 0;
 }
 
-static CURATOR_LOCKED gboolean
-is_silent (CuratorClient *client)
-{
-  const CuratorSession *session = client->session;
-  const gint64 quiet_us = curator_client_boottime_us (client) - session->quiet_since_us;
-  return session->in_flight.length > 0
-         && quiet_us * SILENT_SHARE >= (gint64) session->timeout_ms * 1000;
-}
-
 GError *
 curator_unanswered_error (CuratorClient *client, const char *what, const char *path,
                           gint64 since_us)
@@ -118,9 +106,7 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
     }
   if (curator_client_is_connected (client))
     {
-      return g_error_new (CURATOR_ERROR,
-                          is_silent (client) ? CURATOR_ERROR_CONNECTION_LOST
-                                             : CURATOR_ERROR_NO_ANSWER,
+      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
                           "%s %s: connected, but no answer within %" G_GINT64_FORMAT " ms", what,
                           shown, (curator_client_now_us (client) - since_us) / 1000);
     }
@@ -181,8 +167,7 @@ call_error_listener (GCallback func, gpointer client, int is_unhandled, gpointer
 {
   g_autoptr (GError) error =
       is_unhandled ? CURATOR_WITH_MUTEX (
-                         (CuratorClient *) client,
-                         g_error_copy (((CuratorClient *) client)->errors->unhandled))
+          (CuratorClient *) client, g_error_copy (((CuratorClient *) client)->errors->unhandled))
                    : curator_client_dup_connection_error (client);
   if (error != NULL)
     ((CuratorConnectionErrorListener) func) (client, error, user_data);

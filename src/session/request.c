@@ -131,7 +131,6 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
       const gint64 now = curator_locked_reread_us (session->client);
       curator_lease_clock_note_answer (session, request->sent_us, now);
       curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
-      session->quiet_since_us = now;
       session->room.has_answered = TRUE;
       session->room.long_was_lost =
           session->room.long_was_lost && length_of (request) < LONG_REQUEST;
@@ -197,8 +196,6 @@ send_to_library (CuratorRequest *request)
   g_queue_push_tail_link (&session->in_flight, &request->link);
   request->sent_us = curator_locked_boottime_us (session->client);
   session->asked_us = request->sent_us;
-  session->quiet_since_us =
-      session->in_flight.length == 1 ? request->sent_us : session->quiet_since_us;
   if (handle == NULL || session->state == CURATOR_SESSION_DEAD)
     return ZCONNECTIONLOSS;
   curator_count (session->client, CURATOR_COUNTER_REQUESTS, 1);

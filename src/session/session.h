@@ -94,10 +94,9 @@ struct _CuratorSession
   void (*refused) (CuratorSession *session, int rc);
   CuratorTimer *drain_timer CURATOR_GUARDED;
 
-  gint64 quiet_since_us CURATOR_GUARDED; /* CLOCK_BOOTTIME; while something is in flight */
-  GQueue in_flight CURATOR_GUARDED;      /* CuratorRequest sent to the library */
-  GQueue backlog CURATOR_GUARDED;        /* CuratorRequest not sent yet */
-  GHashTable *watches CURATOR_GUARDED;   /* full path and kind -> CuratorWatchEntry */
+  GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */
+  GQueue backlog CURATOR_GUARDED;      /* CuratorRequest not sent yet */
+  GHashTable *watches CURATOR_GUARDED; /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
   CuratorSessionRoom room CURATOR_GUARDED;
   guint64 n_rereads CURATOR_GUARDED;           /* of watched nodes */

@@ -460,6 +460,15 @@ on_ear_destroyed (gpointer data)
   on_destroyed (((Ear *) data)->candidate);
 }
 
+static gboolean
+is_too_late (const GError *error)
+{
+  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+         || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES);
+}
+
 /* No server has to answer for this. */
 static void
 await_leadership (Candidate *candidate)
@@ -476,7 +485,7 @@ await_leadership (Candidate *candidate)
       look (candidate);
       return;
     }
-  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
+  if (is_too_late (error))
     {
       count (candidate, SIM_OUTCOME_TIMED_OUT);
       if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)

@@ -128,7 +128,7 @@ check_no_thread_at_start (gboolean listens)
       g_clear_error (&error);
       assert_true (curator_client_start (client, &error));
       assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
-      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST));
       curator_client_close (client);
     }
 }
@@ -270,7 +270,7 @@ TEST (test_no_descriptor)
   assert_true (curator_client_start (client, &error));
   wait_for (&n_warnings, 1);
   assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
-  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
+  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
   assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
   curator_client_close (client);
 }

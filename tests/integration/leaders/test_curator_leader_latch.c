@@ -414,7 +414,7 @@ TEST (test_no_server_at_start)
   assert_ok (curator_client_start (client, &error), &error);
   g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
   assert_false (curator_leader_latch_await (latch->latch, 1500, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   latch_assert_leads (latch);
   latch_assert_heard (latch, "+");

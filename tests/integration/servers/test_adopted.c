@@ -61,7 +61,7 @@ TEST (test_handle_that_comes_later)
   g_autoptr (CuratorClient) client = curator_client_new_for_zhandle (NULL, NULL);
   assert_ok (curator_client_start (client, &error), &error);
   assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+  assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_client_get_session_id (client), program_session (program));

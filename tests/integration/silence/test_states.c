@@ -135,7 +135,7 @@ TEST (test_block_until_connected_in_vain)
       gint64 start = wait_now_ms ();
       assert_false (curator_client_block_until_connected (client, timeouts[i], NULL, &error));
       gint64 took = wait_now_ms () - start;
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
       assert_true (took >= timeouts[i]);
     }
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
@@ -161,7 +161,7 @@ TEST (test_server_comes_late)
       else
         assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
       assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
+      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
       proxy_set_mode (fixture->proxy, PROXY_PASS);
       assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
     }
