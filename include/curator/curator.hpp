@@ -19,11 +19,12 @@
  *     object. A default-constructed or moved-from handle is empty. An operation on it throws
  *     std::logic_error, except that share() gives another empty handle, close() and the functions
  *     that remove a listener do nothing, and unlock() logs a critical message.
- *   - Errors throw curator::error. A timeout is not an error of the functions whose names begin
- *     with try_: they return false or an empty optional. A call that the C library refuses as a
- *     misuse throws std::logic_error. A std::string with a NUL inside, given as a path or another
- *     text, is INVALID_ARGUMENT. The compiler warns where a handle, a lease or the answer of a try_
- *     function is dropped.
+ *   - Errors throw curator::error. The functions whose names begin with try_, and
+ *     client::block_until_connected(), throw only what a retry cannot mend: for what may pass, as
+ *     error::is_temporary() says, they return false or an empty optional. shared_count::try_set()
+ *     throws that, too. A call that the C library refuses as a misuse throws std::logic_error. A
+ *     std::string with a NUL inside, given as a path or another text, is INVALID_ARGUMENT. The
+ *     compiler warns where a handle, a lease or the answer of a try_ function is dropped.
  *   - A timeout is any std::chrono::duration, rounded up to milliseconds. Zero or less tries once;
  *     curator::forever, or a century and more, waits without a limit. Times of settings and retry
  *     policies are any duration, too; what milliseconds cannot count is the nearest that they can.
@@ -36,8 +37,8 @@
  *     goes on. What answers a question (a retry policy, a driver) and destructors have to return.
  *   - Compiled with -fno-exceptions, a function that throws curator::error here gives a
  *     curator::result: it converts to true if the call succeeded, * and -> give the value, and
- *     error () says why it failed. That of a try_ function is false without an error after a
- *     timeout. A misuse, and a constructor that fails, end the program with a message;
+ *     error () says why it failed. That of a try_ function is false without an error after what
+ *     may pass. A misuse, and a constructor that fails, end the program with a message;
  *     curator::make<curator::mutex> (client, path) gives the error of a constructor. There is no
  *     lock(), which std::unique_lock would not see fail: std::unique_lock hold (nightly,
  *     curator::forever). A callback must not end its thread.

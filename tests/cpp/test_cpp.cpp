@@ -20,6 +20,7 @@ extern "C"
 #include <malloc.h>
 #include <mutex>
 #include <poll.h>
+#include <set>
 #include <shared_mutex>
 #include <stdexcept>
 #include <thread>
@@ -52,26 +53,6 @@ connect (Fixture *fixture, const curator::client_options &options = {})
   client.start ();
   assert_true (client.block_until_connected (LONG));
   return client;
-}
-
-/* Whether a timed try of what another one holds says so. Only a try that has seen a holder can: on
- * a busy machine a short one throws, and a longer one follows. */
-template <class Try>
-bool
-is_refused (Try &&attempt, std::chrono::milliseconds timeout)
-{
-  for (;; timeout *= 4)
-    {
-      try
-        {
-          return !attempt (timeout);
-        }
-      catch (const curator::error &thrown)
-        {
-          if (!thrown.is (CURATOR_ERROR_CONNECTION_LOST) || timeout > LONG)
-            throw;
-        }
-    }
 }
 
 /* The CuratorError code that the call throws; -1 if it does not throw. */
@@ -138,19 +119,13 @@ TEST (test_timeouts)
 
   assert_false (waiter.try_lock ());
   assert_false (waiter.try_lock_for (-1h));
-  assert_true (is_refused ([&] (auto) { return waiter.try_lock_for (1us); },
-                           LONG)); /* rounded up, or it would wait forever */
+  assert_false (waiter.try_lock_for (1us)); /* rounded up, or it would wait forever */
   const auto began = std::chrono::steady_clock::now ();
-  assert_true (is_refused ([&] (auto timeout) { return waiter.try_lock_for (timeout); }, 200ms));
-  assert_true (is_refused (
-      [&] (auto timeout) {
-        return waiter.try_lock_until (std::chrono::system_clock::now () + timeout);
-      },
-      200ms));
+  assert_false (waiter.try_lock_for (200ms));
+  assert_false (waiter.try_lock_until (std::chrono::system_clock::now () + 200ms));
   assert_true (std::chrono::steady_clock::now () - began >= 390ms);
   assert_false (waiter.try_lock_until (std::chrono::steady_clock::now () - 1s));
-  assert_true (is_refused (
-      [&] (auto timeout) { return waiter.try_acquire_lease_for (timeout).has_value (); }, 50ms));
+  assert_false (waiter.try_acquire_lease_for (50ms).has_value ());
 
   /* Too long to count in milliseconds: waits, and is cancelled. */
   curator::cancellable cancellable;
@@ -363,8 +338,7 @@ TEST (test_semaphore)
   std::optional<curator::lease> one = semaphore.try_acquire ();
   assert_true (one.has_value ());
   assert_true (one->data () == "who");
-  assert_true (is_refused (
-      [&] (auto timeout) { return !semaphore.try_acquire_n_for (3, timeout).empty (); }, 100ms));
+  assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
   std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, 5s);
   assert_int_equal (two.size (), 2);
   assert_int_equal (semaphore.participant_nodes ().size (), 3);
@@ -562,6 +536,48 @@ TEST (test_connection_errors)
     {
       assert_true (lost.is (CURATOR_ERROR_CONNECTION_LOST));
     }
+}
+
+/* What a retry may mend makes a try_ function return false; it throws everything else. */
+TEST (test_temporary_errors)
+{
+  struct given
+  {
+    GQuark domain;
+    int code;
+  };
+  constexpr auto fails = [] (const given *wanted, GError **error) -> gboolean {
+    g_set_error_literal (error, wanted->domain, wanted->code, "as wanted");
+    return FALSE;
+  };
+  const auto is_temporary = [&] (GQuark domain, int code) {
+    const given wanted = { domain, code };
+    bool threw = false;
+    try
+      {
+        assert_false (curator::detail::try_call<bool> (+fails, &wanted));
+      }
+    catch (const curator::error &thrown)
+      {
+        threw = thrown.domain () == domain && thrown.code () == code && !thrown.is_temporary ();
+      }
+    g_autoptr (GError) error = g_error_new_literal (domain, code, "as wanted");
+    assert_true (curator::error (error).is_temporary () == !threw);
+    return !threw;
+  };
+  const std::set<int> temporary = { CURATOR_ERROR_TIMED_OUT, CURATOR_ERROR_NO_ANSWER,
+                                    CURATOR_ERROR_CONNECTION_LOST, CURATOR_ERROR_SESSION_EXPIRED,
+                                    CURATOR_ERROR_RESOURCES };
+
+  /* One more than there are: a code of a later version. */
+  for (int code = 0; code <= CURATOR_ERROR_ALREADY_STARTED + 1; code++)
+    {
+      assert_int_equal (is_temporary (CURATOR_ERROR, code), temporary.count (code));
+      assert_false (is_temporary (CURATOR_CONNECT_ERROR, code));
+      assert_false (is_temporary (CURATOR_ZK_ERROR, code));
+    }
+  assert_false (is_temporary (CURATOR_ZK_ERROR, -102 /* ZNOAUTH */));
+  assert_false (is_temporary (G_IO_ERROR, G_IO_ERROR_CANCELLED));
 }
 
 TEST (test_end_of_a_hold)
@@ -782,8 +798,7 @@ TEST (test_driver)
   assert_true (first.data () == "from two-");
   assert_true (first.node_name ().find ("two-") != std::string::npos);
   curator::lease second = pair.acquire_lease ();
-  assert_true (is_refused (
-      [&] (auto timeout) { return pair.try_acquire_lease_for (timeout).has_value (); }, 50ms));
+  assert_false (pair.try_acquire_lease_for (50ms).has_value ());
   std::promise<std::string> granted;
   pair.acquire_then (curator::forever, [&] (curator::lease hold, const curator::error *) {
     granted.set_value (hold.data ());
@@ -812,8 +827,7 @@ TEST (test_driver_of_a_plain_node)
   curator::mutex lock (client, "/cpp/plain", "lock-", 1, driver);
   const curator::lease held = lock.acquire_lease ();
   assert_string_equal (held.node_path ().c_str (), "/cpp/plain/plain");
-  assert_true (is_refused (
-      [&] (auto timeout) { return lock.try_acquire_lease_for (timeout).has_value (); }, 50ms));
+  assert_false (lock.try_acquire_lease_for (50ms).has_value ());
 }
 
 TEST (test_leaders)

@@ -131,7 +131,7 @@ public:
   }
 
   /** Waits for a connection.
-   *  @return false on a timeout
+   *  @return false if there is none in time; connection_error() says why
    *  @throws error  CLOSED, NOT_STARTED, AUTH_FAILED, cancelled */
   template <class Rep, class Period>
   [[nodiscard]] result<bool>

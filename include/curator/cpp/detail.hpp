@@ -144,10 +144,9 @@ public:
 #endif
   }
 
-  bool is_late () const noexcept
+  bool is_temporary () const noexcept
   {
-    return g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-           || g_error_matches (error_, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER);
+    return error_ != nullptr && detail::is_temporary (error_->domain, error_->code);
   }
 
   const GError *get () const noexcept
@@ -277,14 +276,14 @@ call (Function function, const Args &...args)
     return outcome.give (given, take<T> (given));
 }
 
-/* The same, where a timeout is no error and gives a T (). */
+/* The same, where what a retry may mend is no error and gives a T (). */
 template <class T, class Function, class... Args>
 result<T>
 try_call (Function function, const Args &...args)
 {
   outcome outcome;
   const auto given = outcome.of (function, args...);
-  return outcome.give (given || outcome.is_late (), given ? take<T> (given) : T ());
+  return outcome.give (given || outcome.is_temporary (), given ? take<T> (given) : T ());
 }
 
 /* Calls a function of C that cannot fail, with a text. */

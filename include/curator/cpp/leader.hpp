@@ -184,7 +184,8 @@ public:
                                cancellable);
   }
 
-  /** Waits within a timeout. @return whether it leads */
+  /** Waits within a timeout.
+   *  @return whether it leads; false for every failure that may pass: error::is_temporary() */
   template <class Rep, class Period>
   [[nodiscard]] result<bool> try_await_for (const std::chrono::duration<Rep, Period> &timeout,
                                             GCancellable *cancellable = nullptr)

@@ -50,13 +50,15 @@ public:
              GCancellable *cancellable = nullptr) = delete;
 
   /** Acquires if no other contender is ahead.
-   *  @throws error  as lock(); CONNECTION_LOST if there is no connection */
+   *  @return false if one is, and for every other failure that may pass: error::is_temporary().
+   *          lock() and acquire_lease() throw it
+   *  @throws error  what a retry cannot mend: LOCK_LOST, CLOSED, AUTH_FAILED ... */
   [[nodiscard]] result<bool> try_lock ()
   {
     return try_lock_for (std::chrono::milliseconds::zero ());
   }
 
-  /** Acquires within a timeout. @throws error  as lock() */
+  /** Acquires within a timeout. Answers as try_lock(). */
   template <class Rep, class Period>
   [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
                                            GCancellable *cancellable = nullptr)
@@ -153,7 +155,7 @@ public:
                                 cancellable);
   }
 
-  /** The same, without an error if the time is over. */
+  /** The same, but a failure that may pass is no error: nothing is returned, as try_lock() does. */
   template <class Rep, class Period>
   [[nodiscard]] result<std::optional<lease>>
   try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,

@@ -57,7 +57,7 @@ private:
   std::optional<T> value_;
 };
 
-/* A T, or the error, or neither if the time was over. */
+/* A T, or the error, or neither after a failure that may pass. */
 template <class T> class [[nodiscard]] result<std::optional<T>> : public result<T>
 {
 public:
@@ -66,7 +66,7 @@ public:
   result (std::optional<T> value) : result<T> (std::move (value)) {}
 };
 
-/* True if the call did what it should. False without an error if the time was over, or so. */
+/* True if the call did what it should. False without an error after a failure that may pass. */
 template <> class [[nodiscard]] result<bool> : public detail::fallible
 {
 public:

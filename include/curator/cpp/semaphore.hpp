@@ -50,8 +50,8 @@ public:
                                 cancellable);
   }
 
-  /** Acquires one lease if one is free and no other contender is ahead. @throws error  as
-   *  lockable::try_lock() */
+  /** Acquires one lease if one is free and no other contender is ahead. Nothing is returned where
+   *  lockable::try_lock() returns false. */
   [[nodiscard]] result<std::optional<lease>> try_acquire ()
   {
     return try_acquire_for (std::chrono::milliseconds::zero ());

@@ -61,7 +61,8 @@ public:
 
   /** Sets the value if its version still is @p version, from versioned():
    *  curator_shared_count_try_set().
-   *  @return false if another client changed the value first; the newer value has been read then */
+   *  @return false if another client changed the value first; the newer value has been read then
+   *  @throws error  every failure: without an answer the value may or may not be set */
   [[nodiscard]] result<bool> try_set (std::int32_t version, std::int32_t value,
                                       detail::timeout timeout = {},
                                       GCancellable *cancellable = nullptr)
