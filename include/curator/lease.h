@@ -34,6 +34,18 @@ typedef enum
   CURATOR_LEASE_RELEASED
 } CuratorLeaseState;
 
+/** Why a hold is LOST. Each has its counter in stats.h. */
+typedef enum
+{
+  CURATOR_LOST_REASON_NONE,    /**< it is not LOST */
+  CURATOR_LOST_REASON_SESSION, /**< the server reported the session expired, or no server was
+                                *   reached for the length of the session timeout */
+  CURATOR_LOST_REASON_CLOCK,   /**< no quorum confirmed it in time */
+  CURATOR_LOST_REASON_DELETED, /**< another client deleted its node */
+  CURATOR_LOST_REASON_CLOSED,  /**< the client was closed */
+  CURATOR_LOST_REASON_MAX_HOLD /**< it lasted longer than curator_lock_set_max_hold() allows */
+} CuratorLostReason;
+
 /** Called for every change of state, in order. Runs as a state listener, which only other state
  *  listeners can delay; see client.h. */
 typedef void (*CuratorLeaseListener) (CuratorLease *lease, CuratorLeaseState state,
@@ -69,6 +81,16 @@ CuratorLeaseState curator_lease_get_state (CuratorLease *lease);
 /** Name of a state, for example "HELD"; "UNKNOWN" for other values. Static. */
 CURATOR_API
 const char *curator_lease_state_to_string (CuratorLeaseState state);
+
+/** Why the hold is LOST. Once that is known it does not change. For a multi-lock: that of the
+ *  member that was lost first. No Java counterpart.
+ *  @return CURATOR_LOST_REASON_NONE unless the hold is LOST; the same in the child of a fork() */
+CURATOR_API
+CuratorLostReason curator_lease_get_lost_reason (CuratorLease *lease);
+
+/** Name of a reason, for example "MAX_HOLD"; "UNKNOWN" for other values. Static. */
+CURATOR_API
+const char *curator_lost_reason_to_string (CuratorLostReason reason);
 
 /** Milliseconds until the hold's deadline if no server answers again, or until its maximum if that
  *  is sooner; 0 after it. Time counts while the machine is suspended. For a multi-lock: the minimum

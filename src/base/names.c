@@ -25,3 +25,14 @@ curator_lease_state_to_string (CuratorLeaseState state)
                                        [CURATOR_LEASE_RELEASED] = "RELEASED" };
   return (guint) state < G_N_ELEMENTS (names) ? names[state] : "UNKNOWN";
 }
+
+const char *
+curator_lost_reason_to_string (CuratorLostReason reason)
+{
+  static const char *const names[] = {
+    [CURATOR_LOST_REASON_NONE] = "NONE",     [CURATOR_LOST_REASON_SESSION] = "SESSION",
+    [CURATOR_LOST_REASON_CLOCK] = "CLOCK",   [CURATOR_LOST_REASON_DELETED] = "DELETED",
+    [CURATOR_LOST_REASON_CLOSED] = "CLOSED", [CURATOR_LOST_REASON_MAX_HOLD] = "MAX_HOLD"
+  };
+  return (guint) reason < G_N_ELEMENTS (names) ? names[reason] : "UNKNOWN";
+}

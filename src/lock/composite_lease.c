@@ -39,6 +39,22 @@ composite_get_remaining_ms (CuratorLease *lease)
   return least;
 }
 
+/* Of the member that was lost first: it is asked for when a member changes, and then kept. */
+static CURATOR_UNLOCKED CuratorLostReason
+composite_get_lost_reason (CuratorLease *lease)
+{
+  CuratorLostReason reason = CURATOR_LOST_REASON_NONE;
+
+  for (guint i = 0; i < lease->members->len && reason == CURATOR_LOST_REASON_NONE; i++)
+    reason = curator_lease_get_lost_reason (g_ptr_array_index (lease->members, i));
+  curator_client_lock (lease->client);
+  if (lease->lost_reason == CURATOR_LOST_REASON_NONE)
+    lease->lost_reason = reason;
+  reason = lease->lost_reason;
+  curator_client_unlock (lease->client);
+  return reason;
+}
+
 /* Takes a reference to the composite. */
 static CURATOR_UNLOCKED void
 update (gpointer data)
@@ -46,6 +62,7 @@ update (gpointer data)
   CuratorLease *lease = data;
   const CuratorLeaseState state = composite_get_state (lease);
 
+  composite_get_lost_reason (lease);
   curator_client_lock (lease->client);
   curator_lease_set_state (lease, state);
   curator_client_unlock (lease->client);
@@ -147,6 +164,7 @@ curator_lease_new_composite (GPtrArray *members)
   static const CuratorLeaseClass klass = { .state_now = composite_state_now,
                                            .get_state = composite_get_state,
                                            .get_remaining_ms = composite_get_remaining_ms,
+                                           .get_lost_reason = composite_get_lost_reason,
                                            .extend = composite_extend,
                                            .on_end = composite_on_end,
                                            .on_member_changed = composite_on_member_changed,

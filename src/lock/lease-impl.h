@@ -14,6 +14,7 @@ typedef struct
   CuratorLeaseState (*state_now) (CuratorLease *lease); /* called with the client's mutex held */
   CuratorLeaseState (*get_state) (CuratorLease *lease); /* called without it, like the next */
   gint64 (*get_remaining_ms) (CuratorLease *lease);
+  CuratorLostReason (*get_lost_reason) (CuratorLease *lease);
   /* FALSE: the hold is over. */
   gboolean (*extend) (CuratorLease *lease, gint64 at_least_ms);
   /* Called once, with the client's mutex held, on LOST or RELEASED. */
@@ -46,6 +47,7 @@ struct _CuratorLease
   CuratorStake stake CURATOR_GUARDED;      /* of an ephemeral node: it ends with the session */
   CuratorSessionHook hook CURATOR_GUARDED; /* of a persistent one: it only ends with the client */
   CuratorLeaseState state;                 /* set atomically, for lock/reentry.h */
+  CuratorLostReason lost_reason CURATOR_GUARDED;
   _Atomic gint64 ends_us; /* CLOCK_BOOTTIME, at the latest: as a session's deadline_us */
   CuratorTimer *end_timer CURATOR_GUARDED;
   CuratorTimer *own_watch_timer CURATOR_GUARDED;

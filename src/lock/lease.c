@@ -192,6 +192,14 @@ curator_lease_get_state (CuratorLease *lease)
                                                            : CURATOR_LEASE_LOST;
 }
 
+CuratorLostReason
+curator_lease_get_lost_reason (CuratorLease *lease)
+{
+  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LOST_REASON_NONE);
+  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_lost_reason (lease)
+                                                           : CURATOR_LOST_REASON_NONE;
+}
+
 gint64
 curator_lease_get_remaining_ms (CuratorLease *lease)
 {

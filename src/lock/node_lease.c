@@ -68,15 +68,30 @@ note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
   curator_trace (client, kind, lease->path, lasted_us, lease->session->id);
 }
 
+static CURATOR_LOCKED void
+end_as_lost (CuratorLease *lease, CuratorLostReason reason)
+{
+  static const CuratorCounter counters[] = {
+    [CURATOR_LOST_REASON_SESSION] = CURATOR_COUNTER_LOST_SESSION,
+    [CURATOR_LOST_REASON_CLOCK] = CURATOR_COUNTER_LOST_CLOCK,
+    [CURATOR_LOST_REASON_DELETED] = CURATOR_COUNTER_LOST_DELETED,
+    [CURATOR_LOST_REASON_CLOSED] = CURATOR_COUNTER_LOST_CLOSED,
+    [CURATOR_LOST_REASON_MAX_HOLD] = CURATOR_COUNTER_LOST_MAX_HOLD,
+  };
+
+  lease->lost_reason = reason;
+  curator_lease_set_state (lease, CURATOR_LEASE_LOST);
+  note_end (lease, CURATOR_TRACE_KIND_LOST, counters[reason]);
+}
+
 /* The lost node may still block others on the server. */
 static CURATOR_LOCKED void
-lose (CuratorLease *lease, CuratorCounter reason)
+lose (CuratorLease *lease, CuratorLostReason reason)
 {
   if (curator_lease_is_over (lease->state))
     return;
-  curator_lease_set_state (lease, CURATOR_LEASE_LOST);
-  note_end (lease, CURATOR_TRACE_KIND_LOST, reason);
-  if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)
+  end_as_lost (lease, reason);
+  if (reason == CURATOR_LOST_REASON_MAX_HOLD)
     {
       delete_node_later (lease);
     }
@@ -94,7 +109,7 @@ end_too_long_a_hold (CuratorLease *lease)
 {
   g_autofree char *shown = curator_path_escape (lease->path);
   curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
-  lose (lease, CURATOR_COUNTER_LOST_MAX_HOLD);
+  lose (lease, CURATOR_LOST_REASON_MAX_HOLD);
 }
 
 /* The clock may have run out before listeners were notified. */
@@ -105,7 +120,7 @@ node_state_now (CuratorLease *lease)
     return lease->state;
   if (lease->is_ephemeral && curator_lease_clock_remaining_ms (lease->session) == 0)
     {
-      lose (lease, CURATOR_COUNTER_LOST_CLOCK);
+      lose (lease, CURATOR_LOST_REASON_CLOCK);
       curator_lease_clock_note_end (lease->session);
     }
   else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0)
@@ -169,7 +184,7 @@ on_node_gone (gpointer data)
     {
       g_autofree char *shown = curator_path_escape (lease->path);
       curator_warn ("%s was deleted by a third party: the hold is lost", shown);
-      lose (lease, CURATOR_COUNTER_LOST_DELETED);
+      lose (lease, CURATOR_LOST_REASON_DELETED);
     }
 }
 
@@ -179,7 +194,7 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
   CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
   if (state != CURATOR_LEASE_LOST)
     curator_lease_set_state (lease, state);
-  else if (stake->loss == CURATOR_COUNTER_LOST_DELETED)
+  else if (stake->loss == CURATOR_LOST_REASON_DELETED)
     on_node_gone (lease);
   else
     lose (lease, stake->loss);
@@ -238,8 +253,8 @@ on_session_died (CuratorSessionHook *hook)
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
   if (!curator_client_is_running (client) || client->session == NULL)
     {
-      curator_lease_set_state (lease, CURATOR_LEASE_LOST);
-      note_end (lease, CURATOR_TRACE_KIND_LOST, CURATOR_COUNTER_LOST_CLOSED);
+      end_as_lost (lease, curator_client_is_running (client) ? CURATOR_LOST_REASON_SESSION
+                                                             : CURATOR_LOST_REASON_CLOSED);
       return;
     }
   curator_session_add_hook (client->session, &lease->hook);
@@ -289,6 +304,16 @@ node_get_remaining_ms (CuratorLease *lease)
   return curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)) ? 0 : left_ms;
 }
 
+static CURATOR_UNLOCKED CuratorLostReason
+node_get_lost_reason (CuratorLease *lease)
+{
+  curator_client_lock (lease->client);
+  node_state_now (lease);
+  const CuratorLostReason reason = lease->lost_reason;
+  curator_client_unlock (lease->client);
+  return reason;
+}
+
 static CURATOR_LOCKED void
 node_on_end (CuratorLease *lease)
 {
@@ -318,6 +343,7 @@ node_finalize (CuratorLease *lease)
 static const CuratorLeaseClass node_class = { .state_now = node_state_now,
                                               .get_state = node_get_state,
                                               .get_remaining_ms = node_get_remaining_ms,
+                                              .get_lost_reason = node_get_lost_reason,
                                               .extend = node_extend,
                                               .on_end = node_on_end,
                                               .release = node_release,

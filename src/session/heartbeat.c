@@ -92,7 +92,7 @@ on_stake_deleted (CuratorStake *stake)
   curator_stake_unregister (stake);
   if (stake->kind == CURATOR_STAKE_HELD)
     stake->state = CURATOR_LEASE_LOST;
-  stake->loss = CURATOR_COUNTER_LOST_DELETED;
+  stake->loss = CURATOR_LOST_REASON_DELETED;
   stake->changed (stake, CURATOR_LEASE_LOST);
 }
 

@@ -80,7 +80,7 @@ curator_lease_clock_note_answer (CuratorSession *session, gint64 sent_us, gint64
 }
 
 static CURATOR_LOCKED void
-notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorCounter loss)
+notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorLostReason loss)
 {
   GList *next;
   for (GList *link = session->stakes[CURATOR_STAKE_HELD].head; link != NULL; link = next)
@@ -106,7 +106,7 @@ lapse (CuratorSession *session)
   session->clock.end_seen = FALSE;
   session->clock.lapsed = TRUE;
   curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_LOST);
-  notify_holds (session, CURATOR_LEASE_LOST, CURATOR_COUNTER_LOST_CLOCK);
+  notify_holds (session, CURATOR_LEASE_LOST, CURATOR_LOST_REASON_CLOCK);
 }
 
 /* FALSE: the old deadline has passed, or somebody saw it pass. */
@@ -156,7 +156,7 @@ on_lapse_timer (gpointer data)
     {
       session->clock.suspect = suspect;
       notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
-                    CURATOR_COUNTER_LOST_CLOCK);
+                    CURATOR_LOST_REASON_CLOCK);
     }
   /* Whoever was notified may have set it, because the hold has ended meanwhile. */
   if (session->clock.lapse_timer == NULL)
@@ -274,6 +274,6 @@ curator_lease_clock_died (CuratorSession *session)
   curator_timer_cancel (session->client, &session->clock.lapse_timer);
   atomic_store (&session->clock.deadline_us, 0);
   notify_holds (session, CURATOR_LEASE_LOST,
-                curator_client_is_running (session->client) ? CURATOR_COUNTER_LOST_SESSION
-                                                            : CURATOR_COUNTER_LOST_CLOSED);
+                curator_client_is_running (session->client) ? CURATOR_LOST_REASON_SESSION
+                                                            : CURATOR_LOST_REASON_CLOSED);
 }

@@ -19,7 +19,7 @@ struct _CuratorStake
   const char *path; /* the full one; owned by the record that embeds the stake */
   CuratorStakeKind kind CURATOR_GUARDED;
   CuratorLeaseState state CURATOR_GUARDED;
-  CuratorCounter loss CURATOR_GUARDED;     /* why it is LOST: a CURATOR_COUNTER_LOST_ one */
+  CuratorLostReason loss CURATOR_GUARDED;  /* why it is LOST */
   unsigned needs_read : 1 CURATOR_GUARDED; /* the check of its path proves nothing of the node */
   unsigned
       refuses_check : 1 CURATOR_GUARDED; /* and is refused: it would fail the whole transaction */

@@ -22,8 +22,8 @@ add_custom_target(chaos_planted DEPENDS chaos)
 # A deletion does not end the hold.
 curator_plant_chaos(
   chaos_deaf_to_deletions KINDS deletion FILE lock/node_lease.c EXPECT "late loss|two holders"
-  CHANGE "  if (curator_lease_is_over (lease->state))\n    return@\n  curator_lease_set_state"
-         "  if (curator_lease_is_over (lease->state) || reason == CURATOR_COUNTER_LOST_DELETED)\n    return@\n  curator_lease_set_state")
+  CHANGE "  if (curator_lease_is_over (lease->state))\n    return@\n  end_as_lost"
+         "  if (curator_lease_is_over (lease->state) || reason == CURATOR_LOST_REASON_DELETED)\n    return@\n  end_as_lost")
 # Any node of that name is ours.
 curator_plant_chaos(
   chaos_czxid_not_compared KINDS recreation FILE lock/node_lease.c EXPECT "late loss|two holders"

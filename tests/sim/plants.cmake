@@ -231,7 +231,7 @@ curator_plant(
   CHANGE "if (!curator_lease_is_over (node_state_now (lease)))" "if (!curator_lease_is_over (lease->state))")
 curator_plant(
   end_without_guard TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "now >= hang.notice.lost_us"
-  CHANGE "if (reason == CURATOR_COUNTER_LOST_MAX_HOLD)" "if (FALSE)")
+  CHANGE "if (reason == CURATOR_LOST_REASON_MAX_HOLD)" "if (FALSE)")
 curator_plant(
   end_is_not_moved TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "hang.ends_us|at_least|ms - 1"
   CHANGE "wanted_us > ends_us" "wanted_us < ends_us")

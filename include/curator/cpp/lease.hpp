@@ -24,6 +24,24 @@ to_string (lease_state state) noexcept
   return curator_lease_state_to_string (static_cast<CuratorLeaseState> (state));
 }
 
+/** Why a hold is lost: CuratorLostReason. */
+enum class lost_reason
+{
+  none = CURATOR_LOST_REASON_NONE,        /**< it is not lost */
+  session = CURATOR_LOST_REASON_SESSION,  /**< the session expired, or no server was reached */
+  clock = CURATOR_LOST_REASON_CLOCK,      /**< no quorum confirmed it in time */
+  deleted = CURATOR_LOST_REASON_DELETED,  /**< another client deleted its node */
+  closed = CURATOR_LOST_REASON_CLOSED,    /**< the client was closed */
+  max_hold = CURATOR_LOST_REASON_MAX_HOLD /**< it lasted longer than its maximum */
+};
+
+/** Name of a reason, for example "MAX_HOLD". */
+inline const char *
+to_string (lost_reason reason) noexcept
+{
+  return curator_lost_reason_to_string (static_cast<CuratorLostReason> (reason));
+}
+
 /** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. Destroying its last handle
  *  releases it in the background; release() waits for the server. */
 class [[nodiscard]] lease
@@ -51,6 +69,12 @@ public:
   [[nodiscard]] lease_state state () const
   {
     return static_cast<lease_state> (curator_lease_get_state (object ()));
+  }
+
+  /** Why it is lost; none unless it is. */
+  [[nodiscard]] curator::lost_reason lost_reason () const
+  {
+    return static_cast<curator::lost_reason> (curator_lease_get_lost_reason (object ()));
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
