@@ -38,8 +38,8 @@ typedef enum
   CURATOR_ERROR_TIMED_OUT,
   /** Release without a hold, or by another thread. IllegalMonitorStateException. */
   CURATOR_ERROR_NOT_OWNER,
-  /** The calling thread's hold was lost. Release each of its levels before acquiring again. Java
-   *  has no such error. */
+  /** The calling thread's hold was lost, or was released through its lease; the message says which.
+   *  Release each of its levels before acquiring again. Java has no such error. */
   CURATOR_ERROR_LOCK_LOST,
   /** The server did not confirm a release in time. The caller no longer holds the lock; the node is
    *  deleted in the background, and only then can others get the lock. Java has no such error. */

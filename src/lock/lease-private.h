@@ -58,6 +58,9 @@ void curator_lease_release_start (CuratorLease *lease, CuratorOp *release) CURAT
  * part of whole. */
 void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCKED;
 
+/* LOCK_LOST: why a hold that is over cannot be entered again. whose: "the hold of this thread". */
+GError *curator_lease_over_error (const CuratorLease *lease, const char *whose);
+
 /* NULL if the last reference is just being dropped. */
 CuratorLease *curator_lease_try_ref (CuratorLease *lease);
 /* The state by the clock, of which listeners may not know yet. */

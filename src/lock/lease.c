@@ -172,6 +172,15 @@ curator_lease_get_session_id (const CuratorLease *lease)
   return curator_lease_first (lease)->session->id;
 }
 
+GError *
+curator_lease_over_error (const CuratorLease *lease, const char *whose)
+{
+  const gboolean is_released = g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED;
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s %s", whose,
+                      is_released ? "was released through its lease: release the lock, too"
+                                  : "is lost: release it first");
+}
+
 gboolean
 curator_lease_is_provable (CuratorLease *lease)
 {

@@ -133,13 +133,13 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
       if (owner == curator_thread_id ())
         curator_reentry_remember (lock, &hold->count, hold->lease);
     }
-  curator_client_unlock (lock->client);
   if (lost)
     {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                   "%s: the hold of this thread is lost: release it first",
-                   curator_lock_internals_shown (mutex->internals));
+      g_propagate_prefixed_error (error,
+                                  curator_lease_over_error (hold->lease, "the hold of this thread"),
+                                  "%s: ", curator_lock_internals_shown (mutex->internals));
     }
+  curator_client_unlock (lock->client);
   return hold != NULL;
 }
 

@@ -84,8 +84,8 @@ new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
     return request;
   if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST)
     {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                           "the write hold of this thread is lost: release it first");
+      g_propagate_error (error,
+                         curator_lease_over_error (write_hold, "the write hold of this thread"));
       curator_node_request_free (request);
       curator_lease_unref (write_hold);
       return NULL;

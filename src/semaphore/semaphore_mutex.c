@@ -32,11 +32,10 @@ mutex_of (CuratorLock *lock)
   return (SemaphoreMutex *) lock;
 }
 
-static GError *
-lost_error (void)
+static CURATOR_LOCKED GError *
+over_error (const SemaphoreMutex *mutex)
 {
-  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                              "the hold of this object is lost: release it first");
+  return curator_lease_over_error (mutex->lease, "the hold of this object");
 }
 
 /* A lost hold that was not released yet must not be taken for the new one. */
@@ -58,12 +57,10 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
       curator_client_lock (mutex->lock.client);
       if (mutex->lease == NULL)
         mutex->lease = g_steal_pointer (&lease);
+      else
+        refused = over_error (mutex);
       curator_client_unlock (mutex->lock.client);
-      if (lease != NULL)
-        {
-          g_clear_pointer (&lease, curator_lease_unref);
-          refused = lost_error ();
-        }
+      g_clear_pointer (&lease, curator_lease_unref);
     }
   pending->done (op, lease, refused != NULL ? refused : error, pending->data);
   curator_lock_unref (&mutex->lock);
@@ -77,11 +74,12 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   SemaphoreMutex *mutex = mutex_of (lock);
 
   curator_client_lock (lock->client);
-  const gboolean lost =
-      mutex->lease != NULL && curator_lease_state_now (mutex->lease) >= CURATOR_LEASE_LOST;
+  const gboolean lost = owner != 0 && mutex->lease != NULL
+                        && curator_lease_state_now (mutex->lease) >= CURATOR_LEASE_LOST;
+  GError *error = lost ? over_error (mutex) : NULL;
   curator_client_unlock (lock->client);
-  if (owner != 0 && lost)
-    return curator_lock_finished_op (lock->client, lost_error (), done, data);
+  if (lost)
+    return curator_lock_finished_op (lock->client, error, done, data);
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
   pending->owner = owner;
