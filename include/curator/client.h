@@ -220,6 +220,15 @@ const char *curator_connection_state_to_string (CuratorConnectionState state);
 CURATOR_API
 gint64 curator_client_get_session_id (CuratorClient *client);
 
+/** The server to which the client is connected, as "host:port": the host as the connect string, or
+ *  the configuration of the ensemble, names it, and the address where neither does, as on a handle
+ *  of the program's. Sends no request. Mirrors CuratorZookeeperClient.getCurrentConnectionString
+ *  in part, which lists all servers.
+ *  @return a new string; free it with g_free(). NULL without a connection, and if the system does
+ *          not tell the address */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+char *curator_client_dup_server (CuratorClient *client);
+
 /** Session timeout that the server granted, in milliseconds; 0 before the first connection. Mirrors
  *  ZooKeeper.getSessionTimeout. */
 CURATOR_API

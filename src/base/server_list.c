@@ -176,6 +176,22 @@ curator_servers_dup_addresses (GPtrArray *servers)
 }
 
 char *
+curator_servers_dup_name_of (GPtrArray *servers, const CuratorAddress *address)
+{
+  for (guint i = 0; i < servers->len; i++)
+    {
+      const CuratorServer *server = servers->pdata[i];
+      if (g_ptr_array_find_with_equal_func (server->addresses, address, curator_address_equal,
+                                            NULL))
+        {
+          g_autofree char *port = g_strdup_printf ("%u", server->port);
+          return curator_address_join (server->host, port);
+        }
+    }
+  return curator_address_write (address);
+}
+
+char *
 curator_servers_join (GPtrArray *servers)
 {
   g_autoptr (GPtrArray) all = curator_servers_dup_addresses (servers);

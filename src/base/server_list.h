@@ -34,6 +34,8 @@ void curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const
 
 /* Of all servers: CuratorAddress, each once. */
 GPtrArray *curator_servers_dup_addresses (GPtrArray *servers);
+/* "host:port" of the server that has this address, or "address:port". */
+char *curator_servers_dup_name_of (GPtrArray *servers, const CuratorAddress *address);
 /* "address:port,…" for libzookeeper, whose IPv6 addresses have no brackets, with an odd number of
  * entries: of an even one it would try every other only. NULL if none is known. */
 char *curator_servers_join (GPtrArray *servers);

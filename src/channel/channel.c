@@ -197,6 +197,7 @@ curator_channel_open (const CuratorChannelSetup *setup)
   channel->context.sasl = setup->sasl;
   channel->context.failed = setup->failed;
   channel->context.warned = setup->warned;
+  channel->context.opened = setup->opened;
   channel->context.pinged = setup->pinged;
   channel->context.data = setup->data;
   channel->context.endpoints = curator_endpoints_new (setup->servers);

@@ -23,6 +23,8 @@ typedef struct
    * authentication; no other connection is made. */
   void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
+  /* Before libzookeeper hears that it is connected: to which server. */
+  void (*opened) (const char *server, gpointer data);
   /* A server has answered a ping of libzookeeper that was sent at sent_us or later. By
    * CLOCK_BOOTTIME. */
   void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);

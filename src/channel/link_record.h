@@ -32,6 +32,7 @@ typedef struct
   /* See CuratorChannelSetup. */
   void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
   void (*warned) (const char *text, gpointer data);
+  void (*opened) (const char *server, gpointer data); /* or NULL */
   void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);
   gpointer data;
 } CuratorLinkContext;

@@ -252,6 +252,7 @@ open_link (CuratorLink *link)
   memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
   explicit_bzero (&response, sizeof response);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
+  curator_link_report_open (link);
   pass_response (link, CURATOR_LINK_OPEN);
 }
 

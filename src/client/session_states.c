@@ -186,6 +186,17 @@ notify_hooks (CuratorSession *session)
 }
 
 static CURATOR_LOCKED void
+note_server (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  CuratorZkOps *ops = client->ops;
+
+  g_free (session->server);
+  session->server =
+      ops->dup_server != NULL ? ops->dup_server (ops, session->handle, client->known) : NULL;
+}
+
+static CURATOR_LOCKED void
 on_connected (CuratorSession *session, int state)
 {
   CuratorClient *client = session->client;
@@ -216,6 +227,7 @@ on_connected (CuratorSession *session, int state)
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
+  note_server (session);
   session->room.has_answered = FALSE;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);

@@ -76,6 +76,9 @@ struct _CuratorZkOps
   /* Both are valid inside a CONNECTED event only. */
   gint64 (*session_id) (CuratorZkOps *ops, CuratorZkHandle *handle);
   int (*session_timeout_ms) (CuratorZkOps *ops, CuratorZkHandle *handle);
+  /* The same: "host:port" of the server, as the list names it, or its address; transfer full.
+   * servers: of CuratorServer, or NULL. NULL: unknown. May be NULL itself. */
+  char *(*dup_server) (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers);
   /* Called right after open, before anything else. A refusal comes as AUTH_FAILED; success is not
    * reported. */
   int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,

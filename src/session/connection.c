@@ -49,6 +49,15 @@ curator_client_get_session_id (CuratorClient *client)
   return CURATOR_UNLESS_FORKED (client, client->session != NULL ? client->session->id : 0, 0);
 }
 
+char *
+curator_client_dup_server (CuratorClient *client)
+{
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
+  return CURATOR_UNLESS_FORKED (
+      client, curator_client_is_connected (client) ? g_strdup (client->session->server) : NULL,
+      NULL);
+}
+
 gint64
 curator_client_get_session_timeout_ms (CuratorClient *client)
 {

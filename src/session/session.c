@@ -22,6 +22,7 @@ curator_session_unref (CuratorSession *session)
   if (curator_refs_dec (&session->refs))
     {
       g_assert (session->handle == NULL);
+      g_free (session->server);
       g_hash_table_unref (session->watches);
       curator_attached_free (session->attached);
       curator_client_memory_unref (session->client);

@@ -79,6 +79,7 @@ struct _CuratorSession
   CuratorZkHandle *handle;
   gint64 id; /* constant once connected */
   CuratorSessionState state CURATOR_GUARDED;
+  char *server CURATOR_GUARDED; /* "host:port" of the newest connection; or NULL */
   /* The least that a server has granted; until then the wanted one. */
   int timeout_ms CURATOR_GUARDED;
   CuratorTimer *loss_timer CURATOR_GUARDED; /* SUSPENDED for too long, or never connected */

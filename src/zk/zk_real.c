@@ -14,6 +14,7 @@
 #include "zk/zk_real.h"
 #include "base/fork_gate.h"
 #include "base/lease_time.h"
+#include "base/server_list.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/attempt.h"
@@ -277,6 +278,19 @@ real_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
   return zoo_recv_timeout (handle->zh);
 }
 
+static char *
+real_dup_server (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers)
+{
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+
+  if (zookeeper_get_connected_host (handle->zh, (struct sockaddr *) &peer, &length) == NULL)
+    return NULL;
+  const CuratorAddress address = curator_address_new (&peer, length);
+  return servers != NULL ? curator_servers_dup_name_of (servers, &address)
+                         : curator_address_write (&address);
+}
+
 static int
 real_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                int cert_length)
@@ -444,6 +458,7 @@ curator_zk_ops_real (void)
     .close = real_close,
     .session_id = real_session_id,
     .session_timeout_ms = real_session_timeout_ms,
+    .dup_server = real_dup_server,
     .add_auth = real_add_auth,
     .end_attempt = curator_zk_end_attempt,
     .set_servers = curator_zk_servers_set,

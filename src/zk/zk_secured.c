@@ -32,8 +32,9 @@ typedef struct
 {
   CuratorZkOps ops; /* first: the client's table */
   CuratorClient *client;
-  pthread_mutex_t mutex; /* of failures; no other lock is taken under it */
+  pthread_mutex_t mutex; /* of the next two; no other lock is taken under it */
   GPtrArray *failures;   /* the newest is the last */
+  char *server;          /* of the newest connection: "host:port", or NULL */
 } Secured;
 
 struct _CuratorZkSecured
@@ -103,6 +104,29 @@ on_warned (const char *text, gpointer data)
 
 /* Runs on the channel's thread. */
 static void
+on_opened (const char *server, gpointer data)
+{
+  Secured *owner = ((CuratorZkSecured *) data)->owner;
+
+  pthread_mutex_lock (&owner->mutex);
+  g_free (owner->server);
+  owner->server = g_strdup (server);
+  pthread_mutex_unlock (&owner->mutex);
+}
+
+static char *
+secured_dup_server (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers)
+{
+  Secured *owner = (Secured *) ops;
+
+  pthread_mutex_lock (&owner->mutex);
+  char *server = g_strdup (owner->server);
+  pthread_mutex_unlock (&owner->mutex);
+  return server;
+}
+
+/* Runs on the channel's thread. */
+static void
 on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
 {
   CuratorZkSecured *secured = data;
@@ -152,6 +176,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
     .sasl = client->settings.sasl,
     .failed = on_failed,
     .warned = on_warned,
+    .opened = on_opened,
     .pinged = on_pinged,
     .data = secured,
   };
@@ -262,6 +287,7 @@ secured_ops_free (CuratorZkOps *ops)
   Secured *owner = (Secured *) ops;
   pthread_mutex_destroy (&owner->mutex);
   g_ptr_array_unref (owner->failures);
+  g_free (owner->server);
   g_free (owner);
 }
 
@@ -273,6 +299,7 @@ curator_zk_ops_secured (CuratorClient *client)
   secured->ops = *curator_zk_ops_real ();
   secured->ops.open = secured_open;
   secured->ops.close = secured_close;
+  secured->ops.dup_server = secured_dup_server;
   secured->ops.report_pings = secured_report_pings;
   secured->ops.end_attempt = NULL;
   secured->ops.set_servers = secured_set_servers;

@@ -55,6 +55,8 @@ TEST (test_good_servers_are_trusted)
     {
       client_start (clients[i]);
       lock_once (clients[i], "/tls/good");
+      g_autofree char *server = curator_client_dup_server (clients[i]);
+      assert_string_equal (server, i == 1 ? name : address);
     }
 }
 

@@ -65,6 +65,8 @@ TEST (test_handle_that_comes_later)
   assert_ok (curator_client_set_zhandle (client, program->zh, &error), &error);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
+  g_autofree char *server = curator_client_dup_server (client);
+  assert_string_equal (server, fixture_server (fixture));
   curator_client_close (client);
   assert_false (curator_client_set_zhandle (client, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CLOSED);
