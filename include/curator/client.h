@@ -103,6 +103,12 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_namespace (CuratorClient *client, const char *namespace_,
                                        GError **error);
 
+/** The namespace, as curator_client_set_namespace() got it. Owned by the client, until it is set
+ *  again. Mirrors CuratorFramework.getNamespace.
+ *  @return NULL if there is none */
+CURATOR_API
+const char *curator_client_get_namespace (const CuratorClient *client);
+
 /** Adds credentials, which the client presents in every session; may be called several times. The
  *  bytes are copied, never logged, and wiped when the client is freed. Mirrors
  *  Builder.authorization.

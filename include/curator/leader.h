@@ -74,6 +74,15 @@ void curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char
 CURATOR_API
 const char *curator_leader_selector_get_id (const CuratorLeaderSelector *selector);
 
+/** The path that the constructor was given. Owned by the selector. No Java counterpart. */
+CURATOR_API
+const char *curator_leader_selector_get_path (const CuratorLeaderSelector *selector);
+
+/** The client that the constructor was given. Borrowed: valid as long as the selector. No Java
+ *  counterpart. */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorClient *curator_leader_selector_get_client (const CuratorLeaderSelector *selector);
+
 /** Sets whether the selector queues again after each leadership and after each failure, instead of
  *  staying out until curator_leader_selector_requeue(). While its function returns within 100 ms,
  *  it waits ever longer before that, up to 1 s. Default FALSE. Mirrors
@@ -180,6 +189,15 @@ CuratorLeaderLatch *curator_leader_latch_new (CuratorClient *client, const char 
 /** The id; "" if there is none. Owned by the latch. Mirrors LeaderLatch.getId. */
 CURATOR_API
 const char *curator_leader_latch_get_id (const CuratorLeaderLatch *latch);
+
+/** The path that the constructor was given. Owned by the latch. No Java counterpart. */
+CURATOR_API
+const char *curator_leader_latch_get_path (const CuratorLeaderLatch *latch);
+
+/** The client that the constructor was given. Borrowed: valid as long as the latch. No Java
+ *  counterpart. */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorClient *curator_leader_latch_get_client (const CuratorLeaderLatch *latch);
 
 /** Sets whether the latch leads until its lease ends, and not only until the lease is SUSPECT.
  *  Default FALSE, as with Curator's standard error policy; TRUE mirrors

@@ -166,6 +166,23 @@ void curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback ca
 CURATOR_API
 void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
 
+/** What curator_lock_set_max_hold() has set, in milliseconds; #CURATOR_WAIT_FOREVER for none. For a
+ *  multi-lock: the shortest of its members'. 0 in the child of a fork(). No Java counterpart. */
+CURATOR_API
+gint64 curator_lock_get_max_hold_ms (const CuratorLock *lock);
+
+/** The path that the constructor was given; both sides of a read-write lock have that of the pair.
+ *  Owned by the lock. No Java counterpart.
+ *  @return NULL for a multi-lock, which has no path of its own */
+CURATOR_API
+const char *curator_lock_get_path (const CuratorLock *lock);
+
+/** The client that the constructor was given. Borrowed: valid as long as the lock. No Java
+ *  counterpart.
+ *  @return NULL for a multi-lock, whose members may have different clients */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorClient *curator_lock_get_client (const CuratorLock *lock);
+
 /** Lets other clients ask for the lock back, with curator_client_attempt_revoke() or Java's Revoker. It
  *  covers attempts that begin after this call; their nodes have an empty payload, as in Curator.
  *  The listener runs also while the attempt still waits. It stays until replaced, or cleared with

@@ -49,6 +49,15 @@ CuratorSemaphore *curator_semaphore_new_with_shared_count (CuratorClient *client
                                                            CuratorSharedCount *count,
                                                            GError **error);
 
+/** The path that the constructor was given. Owned by the semaphore. No Java counterpart. */
+CURATOR_API
+const char *curator_semaphore_get_path (const CuratorSemaphore *semaphore);
+
+/** The client that the constructor was given. Borrowed: valid as long as the semaphore. No Java
+ *  counterpart. */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorClient *curator_semaphore_get_client (const CuratorSemaphore *semaphore);
+
 /** The number of leases, or the last known value of the shared count; 0 while that is negative. */
 CURATOR_API
 guint curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore);

@@ -25,6 +25,15 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorSharedCount *curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed,
                                               GError **error);
 
+/** The path that the constructor was given. Owned by the count. No Java counterpart. */
+CURATOR_API
+const char *curator_shared_count_get_path (const CuratorSharedCount *count);
+
+/** The client that the constructor was given. Borrowed: valid as long as the count. No Java
+ *  counterpart. */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorClient *curator_shared_count_get_client (const CuratorSharedCount *count);
+
 /** Creates the node if it does not exist, reads it and follows its changes from then on. Once
  *  started, it only reads the node again. Mirrors SharedCount.start.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection

@@ -144,6 +144,9 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   return TRUE;
 }
 
+CURATOR_GETTER (const char *, curator_client_get_namespace, const CuratorClient, CLIENT,
+                settings.namespace_, NULL)
+
 void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {

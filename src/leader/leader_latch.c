@@ -206,6 +206,10 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
 
 CURATOR_GETTER (const char *, curator_leader_latch_get_id, const CuratorLeaderLatch, LEADER_LATCH,
                 id, NULL)
+CURATOR_GETTER (const char *, curator_leader_latch_get_path, const CuratorLeaderLatch, LEADER_LATCH,
+                candidate.internals->shown, NULL)
+CURATOR_GETTER (CuratorClient *, curator_leader_latch_get_client, const CuratorLeaderLatch,
+                LEADER_LATCH, client, NULL)
 
 void
 curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_lost)

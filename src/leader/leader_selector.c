@@ -252,6 +252,10 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 
 CURATOR_GETTER (const char *, curator_leader_selector_get_id, const CuratorLeaderSelector,
                 LEADER_SELECTOR, id, NULL)
+CURATOR_GETTER (const char *, curator_leader_selector_get_path, const CuratorLeaderSelector,
+                LEADER_SELECTOR, candidate.internals->shown, NULL)
+CURATOR_GETTER (CuratorClient *, curator_leader_selector_get_client, const CuratorLeaderSelector,
+                LEADER_SELECTOR, client, NULL)
 
 void
 curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gboolean auto_requeue)

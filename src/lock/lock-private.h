@@ -42,7 +42,9 @@ typedef struct
   CuratorLease *(*dup_lease) (CuratorLock *lock, guint64 owner);
   gboolean (*make_revocable) (CuratorLock *lock, CuratorRevocationListener listener,
                               gpointer user_data, GDestroyNotify destroy, GError **error);
+  /* Of a lock that has no participants of its own; else both are NULL. */
   void (*set_max_hold) (CuratorLock *lock, gint64 max_hold_ms);
+  gint64 (*get_max_hold_ms) (const CuratorLock *lock);
   void (*finalize) (CuratorLock *lock); /* frees the members, not the lock itself */
 } CuratorLockClass;
 

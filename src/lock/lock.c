@@ -385,15 +385,6 @@ curator_lock_dup_lease (CuratorLock *lock)
              : NULL;
 }
 
-void
-curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
-{
-  g_return_if_fail (CURATOR_IS_LOCK (lock));
-  g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
-  if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
-    lock->klass->set_max_hold (lock, max_hold_ms);
-}
-
 gboolean
 curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
                              gpointer user_data, GDestroyNotify destroy, GError **error)

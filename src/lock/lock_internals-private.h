@@ -70,12 +70,12 @@ typedef struct
   CuratorRefs refs;
   CuratorClient *client; /* a memory reference */
   char *base;            /* full path of the parent of the lock nodes */
-  char *shown;           /* NULL, or the user's path of the lock */
+  char *shown;           /* the user's path of the lock */
   char *lock_name;
   CuratorLockDriver *driver;
   GBytes *data; /* payload; NULL: the client's default */
   int max_leases CURATOR_GUARDED;
-  gint64 max_hold_ms CURATOR_GUARDED; /* of each hold; or CURATOR_WAIT_FOREVER */
+  gint64 max_hold_ms CURATOR_GUARDED; /* of each hold that is granted; or CURATOR_WAIT_FOREVER */
   GQueue attempts; /* the waiting ones, for _recheck(); guarded by the client's mutex */
   CuratorRevocable *revocable CURATOR_GUARDED;
 } CuratorLockInternals;
@@ -86,11 +86,8 @@ CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const c
                                                   CuratorLockDriver *driver, GBytes *data);
 CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
 void curator_lock_internals_unref (CuratorLockInternals *internals);
-/* For a lock that is not named by its path: what messages name instead. */
+/* For a lock whose path is another one: its user's. */
 void curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path);
-/* For holds that are granted from now on. */
-void curator_lock_internals_set_max_hold (CuratorLockInternals *internals,
-                                          gint64 max_hold_ms) CURATOR_UNLOCKED;
 /* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST.
  * is_contended: as far as is known another contender is in front. */
 GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
@@ -99,8 +96,11 @@ GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
 /* Recipes that share a path, the full one, do not exclude each other. Warns once. */
 void curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
                                          const char *other_recipe) CURATOR_LOCKED;
-/* The user's path, for messages. */
-const char *curator_lock_internals_shown (const CuratorLockInternals *internals);
+static inline const char *
+curator_lock_internals_shown (const CuratorLockInternals *internals)
+{
+  return internals->shown;
+}
 
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);

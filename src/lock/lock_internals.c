@@ -25,6 +25,7 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   curator_client_memory_ref (client);
   internals->client = client;
   internals->base = curator_client_full_path (client, path);
+  internals->shown = g_strdup (path);
   internals->lock_name = g_strdup (lock_name);
   internals->max_leases = max_leases;
   internals->max_hold_ms = CURATOR_WAIT_FOREVER;
@@ -64,15 +65,8 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
 void
 curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
 {
+  g_free (internals->shown);
   internals->shown = g_strdup (path);
-}
-
-void
-curator_lock_internals_set_max_hold (CuratorLockInternals *internals, gint64 max_hold_ms)
-{
-  curator_client_lock (internals->client);
-  internals->max_hold_ms = max_hold_ms;
-  curator_client_unlock (internals->client);
 }
 
 void
@@ -96,13 +90,6 @@ gboolean
 curator_lock_internals_is_exclusive (const CuratorLockInternals *internals)
 {
   return internals->driver->neighbours_succeed && internals->max_leases == 1;
-}
-
-const char *
-curator_lock_internals_shown (const CuratorLockInternals *internals)
-{
-  return internals->shown != NULL ? internals->shown
-                                  : curator_client_user_path (internals->client, internals->base);
 }
 
 /* The connection decides about a contender that has left: what came after it may be unknown. */

@@ -384,10 +384,24 @@ multi_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {
   GPtrArray *members = multi_of (lock)->members;
   for (guint i = 0; i < members->len; i++)
+    curator_lock_set_max_hold (g_ptr_array_index (members, i), max_hold_ms);
+}
+
+static gint64
+multi_get_max_hold_ms (const CuratorLock *lock)
+{
+  GPtrArray *members = ((const MultiLock *) lock)->members;
+  gint64 least = CURATOR_WAIT_FOREVER;
+  for (guint i = 0; i < members->len; i++)
     {
-      CuratorLock *member = g_ptr_array_index (members, i);
-      member->klass->set_max_hold (member, max_hold_ms);
+      const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
+      if (max_hold_ms != CURATOR_WAIT_FOREVER
+          && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
+        {
+          least = max_hold_ms;
+        }
     }
+  return least;
 }
 
 static void
@@ -406,6 +420,7 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .is_owned = multi_is_owned,
                                               .dup_lease = multi_dup_lease,
                                               .set_max_hold = multi_set_max_hold,
+                                              .get_max_hold_ms = multi_get_max_hold_ms,
                                               .finalize = multi_finalize };
 
 /* The order of acquires and releases is the same as if the members of a multi-lock stayed

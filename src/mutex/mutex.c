@@ -306,12 +306,6 @@ call_revocation_listener (GCallback listener, gpointer lock, CuratorLease *lease
   ((CuratorRevocationListener) listener) (lock, user_data);
 }
 
-static void
-mutex_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
-{
-  curator_lock_internals_set_max_hold (mutex_of (lock)->internals, max_hold_ms);
-}
-
 static gboolean
 mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpointer user_data,
                       GDestroyNotify destroy, GError **error)
@@ -361,7 +355,6 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .get_participants = mutex_get_participants,
                                           .dup_lease = mutex_dup_lease,
                                           .make_revocable = mutex_make_revocable,
-                                          .set_max_hold = mutex_set_max_hold,
                                           .finalize = mutex_finalize };
   CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->kind = kind;

@@ -117,6 +117,11 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
   g_free (semaphore);
 }
 
+CURATOR_GETTER (const char *, curator_semaphore_get_path, const CuratorSemaphore, SEMAPHORE,
+                leases->shown, NULL)
+CURATOR_GETTER (CuratorClient *, curator_semaphore_get_client, const CuratorSemaphore, SEMAPHORE,
+                client, NULL)
+
 guint
 curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore)
 {

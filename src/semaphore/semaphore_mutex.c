@@ -135,12 +135,6 @@ sm_dup_lease (CuratorLock *lock, guint64 owner)
 }
 
 static void
-sm_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
-{
-  curator_lock_internals_set_max_hold (mutex_of (lock)->semaphore->leases, max_hold_ms);
-}
-
-static void
 sm_finalize (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
@@ -159,7 +153,6 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
                                           .is_owned = sm_is_owned,
                                           .get_participants = sm_get_participants,
                                           .dup_lease = sm_dup_lease,
-                                          .set_max_hold = sm_set_max_hold,
                                           .finalize = sm_finalize };
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);
 

@@ -16,6 +16,7 @@ struct _CuratorSharedCount
   CuratorTag tag;
   CuratorRefs refs;
   CuratorClient *client;          /* a reference */
+  char *given;                    /* the user's path */
   char *path;                     /* full */
   void (*unref) (gpointer count); /* drops a reference */
   gint32 seed;

@@ -24,6 +24,7 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   count->tag = CURATOR_TAG_SHARED_COUNT;
   curator_refs_init (&count->refs);
   count->client = curator_client_ref (client);
+  count->given = g_strdup (path);
   count->path = curator_client_full_path (client, path);
   count->unref = unref_count;
   count->seed = seed;
@@ -33,6 +34,10 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
 }
 
 CURATOR_REF_FUNC (curator_shared_count_ref, CuratorSharedCount, SHARED_COUNT)
+CURATOR_GETTER (const char *, curator_shared_count_get_path, const CuratorSharedCount, SHARED_COUNT,
+                given, NULL)
+CURATOR_GETTER (CuratorClient *, curator_shared_count_get_client, const CuratorSharedCount,
+                SHARED_COUNT, client, NULL)
 
 void
 curator_shared_count_unref (CuratorSharedCount *count)
@@ -43,6 +48,7 @@ curator_shared_count_unref (CuratorSharedCount *count)
   curator_shared_count_close (count);
   curator_listeners_clear (&count->listeners);
   curator_client_unref (count->client);
+  g_free (count->given);
   g_free (count->path);
   curator_tag_clear (count);
   g_free (count);

@@ -151,6 +151,19 @@ public:
   /** Id of the current session; 0 while there is none. */
   std::int64_t session_id () const { return curator_client_get_session_id (object ()); }
 
+  /** The server to which it is connected, as "host:port": curator_client_dup_server(). Empty without
+   *  a connection. */
+  std::string server () const
+  {
+    return detail::take<std::string> (curator_client_dup_server (object ()));
+  }
+
+  /** The namespace; empty if there is none. */
+  std::string name_space () const
+  {
+    return detail::text_of (curator_client_get_namespace (object ()));
+  }
+
   /** The session timeout that the server granted; 0 before the first connection. */
   std::chrono::milliseconds session_timeout () const
   {

@@ -247,6 +247,13 @@ take (char *text)
   return text != nullptr ? text : std::string ();
 }
 
+/* Nothing for nullptr. */
+inline std::string
+text_of (const char *text)
+{
+  return text != nullptr ? text : std::string ();
+}
+
 inline std::string
 copy_of (GBytes *bytes)
 {

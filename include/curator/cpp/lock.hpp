@@ -2,6 +2,7 @@
 #ifndef CURATOR_CPP_LOCK_HPP
 #define CURATOR_CPP_LOCK_HPP
 
+#include <curator/cpp/client.hpp>
 #include <curator/cpp/lease.hpp>
 #include <curator/lock.h>
 
@@ -232,6 +233,27 @@ public:
     if (taken)
       curator_lock_set_max_hold (lock, ms);
     return outcome.check (taken);
+  }
+
+  /** What set_max_hold() has set; nothing for no maximum: curator_lock_get_max_hold_ms(). */
+  std::optional<std::chrono::milliseconds> max_hold () const
+  {
+    const gint64 ms = curator_lock_get_max_hold_ms (object ());
+    return ms != CURATOR_WAIT_FOREVER ? std::optional (std::chrono::milliseconds (ms))
+                                      : std::nullopt;
+  }
+
+  /** The path that the constructor was given; empty for a multi_lock. */
+  std::string path () const
+  {
+    return detail::text_of (curator_lock_get_path (object ()));
+  }
+
+  /** The client that the constructor was given: another handle of it; empty for a multi_lock. */
+  curator::client client () const
+  {
+    CuratorClient *const given = curator_lock_get_client (object ());
+    return curator::client (given != nullptr ? curator_client_ref (given) : nullptr);
   }
 
   /** Lets other clients ask for the lock back. Covers attempts that begin after this call.

@@ -25,7 +25,7 @@ public:
 
   /** Creates a lock of mutexes, one for each path; no path twice. @throws error
    *  INVALID_ARGUMENT */
-  [[nodiscard]] multi_lock (const client &client, const std::vector<std::string> &paths,
+  [[nodiscard]] multi_lock (const curator::client &client, const std::vector<std::string> &paths,
                             lock_order order = lock_order::sorted,
                             unlock_mode mode = unlock_mode::wait)
       : recipe (make (client, paths, order), mode)
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  static CuratorLock *make (const client &client, const std::vector<std::string> &paths,
+  static CuratorLock *make (const curator::client &client, const std::vector<std::string> &paths,
                             lock_order order)
   {
     detail::outcome outcome;

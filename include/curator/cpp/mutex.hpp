@@ -17,7 +17,7 @@ public:
   mutex () noexcept = default;
 
   /** Sends no request. @throws error  INVALID_ARGUMENT */
-  [[nodiscard]] mutex (const client &client, const std::string &path,
+  [[nodiscard]] mutex (const curator::client &client, const std::string &path,
                        unlock_mode mode = unlock_mode::wait)
       : recipe (detail::create (curator_mutex_new, client, path), mode)
   {
@@ -26,8 +26,8 @@ public:
   /** Creates a lock with a driver: curator_mutex_new_with_driver(). @throws error  INVALID_ARGUMENT
    *  @param lock_name   what the names of its nodes begin with, for example "lock-"
    *  @param max_leases  passed to the driver */
-  [[nodiscard]] mutex (const client &client, const std::string &path, const std::string &lock_name,
-                       guint max_leases, const lock_driver &driver,
+  [[nodiscard]] mutex (const curator::client &client, const std::string &path,
+                       const std::string &lock_name, guint max_leases, const lock_driver &driver,
                        unlock_mode mode = unlock_mode::wait)
       : recipe (detail::create (curator_mutex_new_with_driver, client, path, lock_name, max_leases,
                                 driver),
@@ -45,7 +45,7 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param node_path  path of the node itself */
-  [[nodiscard]] fixed_node_lock (const client &client, const std::string &node_path,
+  [[nodiscard]] fixed_node_lock (const curator::client &client, const std::string &node_path,
                                  unlock_mode mode = unlock_mode::wait)
       : recipe (detail::create (curator_fixed_node_lock_new, client, node_path), mode)
   {
@@ -61,7 +61,7 @@ public:
   semaphore_mutex () noexcept = default;
 
   /** Sends no request. @throws error  INVALID_ARGUMENT */
-  [[nodiscard]] semaphore_mutex (const client &client, const std::string &path,
+  [[nodiscard]] semaphore_mutex (const curator::client &client, const std::string &path,
                                  unlock_mode mode = unlock_mode::wait)
       : recipe (detail::create (curator_semaphore_mutex_new, client, path), mode)
   {

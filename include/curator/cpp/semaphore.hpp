@@ -20,14 +20,15 @@ public:
 
   /** @param max_leases  at least 1; all processes must use the same number.
    *  @throws error  INVALID_ARGUMENT */
-  [[nodiscard]] semaphore (const client &client, const std::string &path, guint max_leases)
+  [[nodiscard]] semaphore (const curator::client &client, const std::string &path, guint max_leases)
       : handle (detail::create (curator_semaphore_new, client, path, max_leases))
   {
   }
 
   /** Creates a semaphore whose number of leases follows @p count, which must be started.
    *  @throws error  INVALID_ARGUMENT */
-  [[nodiscard]] semaphore (const client &client, const std::string &path, const shared_count &count)
+  [[nodiscard]] semaphore (const curator::client &client, const std::string &path,
+                           const shared_count &count)
       : handle (detail::create (curator_semaphore_new_with_shared_count, client, path, count))
   {
   }
@@ -109,6 +110,15 @@ public:
           detail::answer<std::decay_t<F>, std::vector<lease>> (data, failed, granted);
         },
         new std::decay_t<F> (std::forward<F> (done)));
+  }
+
+  /** The path that the constructor was given. */
+  std::string path () const { return curator_semaphore_get_path (object ()); }
+
+  /** The client that the constructor was given: another handle of it. */
+  curator::client client () const
+  {
+    return curator::client (curator_client_ref (curator_semaphore_get_client (object ())));
   }
 
   /** The number of leases, or the last known value of the shared count. */

@@ -18,12 +18,22 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT
    *  @param seed  the value until start(), and of the node if start() creates it */
-  [[nodiscard]] shared_count (const client &client, const std::string &path, std::int32_t seed)
+  [[nodiscard]] shared_count (const curator::client &client, const std::string &path,
+                              std::int32_t seed)
       : handle (detail::create (curator_shared_count_new, client, path, seed))
   {
   }
 
   using handle::handle;
+
+  /** The path that the constructor was given. */
+  std::string path () const { return curator_shared_count_get_path (object ()); }
+
+  /** The client that the constructor was given: another handle of it. */
+  curator::client client () const
+  {
+    return curator::client (curator_client_ref (curator_shared_count_get_client (object ())));
+  }
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on:
    *  curator_shared_count_start().
