@@ -123,6 +123,22 @@ void curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *select
 CURATOR_API
 gboolean curator_leader_selector_has_leadership (CuratorLeaderSelector *selector);
 
+/** Waits until the selector leads: its function has been called, or is about to be. No Java
+ *  counterpart; mirrors LeaderLatch.await() and await(long, TimeUnit).
+ *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
+ *  @param cancellable  may be NULL; any thread may cancel it
+ *  @return FALSE with TIMED_OUT (the message says why the selector could not queue, if it could
+ *          not), NOT_STARTED, CLOSED (the selector, also meanwhile, or the client) or
+ *          G_IO_ERROR_CANCELLED */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+gboolean curator_leader_selector_await (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                                        GCancellable *cancellable, GError **error);
+
+/** The lease of the leadership, as its function has it, for other threads. No Java counterpart.
+ *  @return a new reference; NULL if the selector does not lead */
+CURATOR_API G_GNUC_WARN_UNUSED_RESULT
+CuratorLease *curator_leader_selector_dup_lease (CuratorLeaderSelector *selector);
+
 /** Reads the candidates' ids from the server, the leader first.
  *  Mirrors LeaderSelector.getParticipants.
  *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection

@@ -123,6 +123,7 @@ curator_candidate_clear (CuratorCandidate *candidate)
   CURATOR_INSIDE_GATE;
   curator_not_shared ();
   g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
+  g_assert (candidate->waits.length == 0);
   g_clear_pointer (&candidate->payload, g_bytes_unref);
   g_clear_error (&candidate->failure);
   curator_lock_internals_unref (candidate->internals);

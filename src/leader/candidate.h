@@ -12,11 +12,13 @@
  * others with the mutex held. */
 typedef struct
 {
+  const char *name;             /* of the recipe, for messages */
   void (*ref) (gpointer owner); /* keeps the owner in memory */
   void (*unref) (gpointer owner);
   void (*granted) (gpointer owner); /* candidate->lease, which may be over already */
   void (*failed) (gpointer owner);  /* the attempt; a warning has been logged */
   void (*changed) (gpointer owner, CuratorLeaseState state); /* of the granted lease */
+  gboolean (*leads) (gpointer owner);                        /* by the clock */
 } CuratorCandidateClass;
 
 typedef struct
@@ -24,6 +26,8 @@ typedef struct
   const CuratorCandidateClass *klass;
   gpointer owner;
   CuratorLockInternals *internals;
+  CuratorLife life CURATOR_GUARDED;    /* of the owner */
+  GQueue waits CURATOR_GUARDED;        /* known to leader_await.c */
   GBytes *payload CURATOR_GUARDED;     /* the id; NULL: the client's default data */
   CuratorOp *op CURATOR_GUARDED;       /* the attempt in flight */
   CuratorTimer *timer CURATOR_GUARDED; /* starts the next attempt */

@@ -8,16 +8,14 @@
 #include "base/fork_gate.h"
 #include "base/tag.h"
 #include "core/async.h"
-#include "core/await.h"
 #include "core/client-record.h"
 #include "core/listeners.h"
 #include "core/monitor.h"
 #include "core/payload.h"
-#include "leader/candidate.h"
+#include "leader/leader_await.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
-#include "session/connection_error.h"
 
 #include <string.h>
 
@@ -28,21 +26,11 @@ struct _CuratorLeaderLatch
   CuratorRefs memory;    /* one for each of refs, and for the attempt */
   CuratorClient *client; /* a reference */
   char *id;
-  CuratorLife life CURATOR_GUARDED;
   gboolean until_lost CURATOR_GUARDED;
-  gboolean is_leader CURATOR_GUARDED; /* what the listeners were told last */
-  GQueue waits CURATOR_GUARDED;       /* Wait */
+  gboolean is_leader CURATOR_GUARDED;        /* what the listeners were told last */
   CuratorListeners listeners CURATOR_GUARDED;
   CuratorCandidate candidate;
 };
-
-/* A thread that awaits leadership. */
-typedef struct
-{
-  CuratorOp op;
-  CuratorLeaderLatch *latch;
-  GList link;
-} Wait;
 
 static void
 memory_ref (gpointer data)
@@ -81,27 +69,6 @@ ref_latch (gpointer latch)
   return latch;
 }
 
-/* Takes error; NULL for success. */
-static CURATOR_LOCKED void
-finish_wait (Wait *wait, GError *error)
-{
-  g_queue_unlink (&wait->latch->waits, &wait->link);
-  curator_op_finish (&wait->op, NULL, error);
-}
-
-static GError *
-closed_error (void)
-{
-  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the leader latch is closed");
-}
-
-static CURATOR_LOCKED void
-finish_waits (CuratorLeaderLatch *latch, gboolean lead)
-{
-  while (latch->waits.head != NULL)
-    finish_wait (latch->waits.head->data, lead ? NULL : closed_error ());
-}
-
 static CURATOR_LOCKED void
 set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
 {
@@ -111,13 +78,13 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
   curator_listeners_notify (&latch->listeners, 0, latch->client, call_listener, latch, ref_latch,
                             memory_unref, is_leader);
   if (is_leader)
-    finish_waits (latch, TRUE);
+    curator_leader_await_end (&latch->candidate);
 }
 
 static CURATOR_LOCKED void
 queue_again (CuratorLeaderLatch *latch, gint64 delay_us)
 {
-  if (latch->life == CURATOR_LIFE_STARTED && curator_client_is_running (latch->client))
+  if (latch->candidate.life == CURATOR_LIFE_STARTED && curator_client_is_running (latch->client))
     curator_candidate_queue (&latch->candidate, delay_us);
 }
 
@@ -132,6 +99,15 @@ static CURATOR_LOCKED gboolean
 state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
 {
   return state == CURATOR_LEASE_HELD || (state == CURATOR_LEASE_SUSPECT && latch->until_lost);
+}
+
+/* By the clock, of which the listeners may not know yet. */
+static CURATOR_LOCKED gboolean
+leads_now (gpointer owner)
+{
+  CuratorLeaderLatch *latch = owner;
+  CuratorLease *lease = latch->candidate.lease;
+  return lease != NULL && state_leads (latch, curator_lease_state_now (lease));
 }
 
 static CURATOR_LOCKED void
@@ -158,11 +134,13 @@ on_granted (gpointer owner)
 CuratorLeaderLatch *
 curator_leader_latch_new (CuratorClient *client, const char *path, const char *id, GError **error)
 {
-  static const CuratorCandidateClass klass = { .ref = memory_ref,
+  static const CuratorCandidateClass klass = { .name = "leader latch",
+                                               .ref = memory_ref,
                                                .unref = memory_unref,
                                                .granted = on_granted,
                                                .failed = on_failed,
-                                               .changed = on_changed };
+                                               .changed = on_changed,
+                                               .leads = leads_now };
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error)
@@ -218,7 +196,7 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
   if (!curator_client_check_forked (latch->client, NULL))
     return;
   curator_client_lock (latch->client);
-  const gboolean latent = latch->life == CURATOR_LIFE_LATENT;
+  const gboolean latent = latch->candidate.life == CURATOR_LIFE_LATENT;
   latch->until_lost = latent ? until_lost : latch->until_lost;
   curator_client_unlock (latch->client);
   g_return_if_fail (latent);
@@ -227,12 +205,12 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
 static CURATOR_LOCKED gboolean
 check_latent (CuratorLeaderLatch *latch, GError **error)
 {
-  if (latch->life == CURATOR_LIFE_STOPPED)
+  if (latch->candidate.life == CURATOR_LIFE_STOPPED)
     {
-      g_propagate_error (error, closed_error ());
+      g_propagate_error (error, curator_leader_closed_error (&latch->candidate));
       return FALSE;
     }
-  return latch->life == CURATOR_LIFE_LATENT
+  return latch->candidate.life == CURATOR_LIFE_LATENT
          || CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED,
                             "the leader latch was already started");
 }
@@ -247,83 +225,11 @@ curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
   const gboolean latent = check_latent (latch, error);
   if (latent)
     {
-      latch->life = CURATOR_LIFE_STARTED;
+      latch->candidate.life = CURATOR_LIFE_STARTED;
       curator_candidate_queue (&latch->candidate, 0);
     }
   curator_client_unlock (latch->client);
   return latent;
-}
-
-/* By the clock, of which the listeners may not know yet. */
-static CURATOR_LOCKED gboolean
-leads_now (CuratorLeaderLatch *latch)
-{
-  CuratorLease *lease = latch->candidate.lease;
-  return lease != NULL && state_leads (latch, curator_lease_state_now (lease));
-}
-
-static CURATOR_LOCKED void
-cancel_wait (CuratorOp *op, GError *reason)
-{
-  finish_wait ((Wait *) op, reason);
-}
-
-/* Not of an outage, which may have ended since. */
-static gboolean
-keeps_out (const GError *failure)
-{
-  return failure != NULL && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
-         && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED);
-}
-
-/* Why the latch could not queue; or the attempt in progress knows whether a contender is ahead. */
-static CURATOR_LOCKED GError *
-wait_timed_out (CuratorOp *op)
-{
-  const CuratorCandidate *candidate = &((Wait *) op)->latch->candidate;
-  CuratorOp *attempt = candidate->op;
-
-  if (keeps_out (candidate->failure) && (attempt == NULL || !attempt->contender_was_shown))
-    {
-      GError *error = g_error_copy (candidate->failure);
-      g_prefix_error (&error, "the latch could not queue: ");
-      return error;
-    }
-  return attempt != NULL
-             ? attempt->klass->timed_out (attempt)
-             : curator_unanswered_error (op->client, "leading at",
-                                         curator_lock_internals_shown (candidate->internals),
-                                         op->begun_us);
-}
-
-/* Ends at once if the latch leads, or never will. */
-static CURATOR_UNLOCKED CuratorOp *
-begin_wait (CuratorLeaderLatch *latch, gint64 timeout_ms, CuratorAwait *await)
-{
-  static const CuratorOpClass klass = { .cancel = cancel_wait, .timed_out = wait_timed_out };
-  CuratorClient *client = latch->client;
-  Wait *wait =
-      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
-                        curator_await_done, await);
-
-  wait->latch = latch;
-  wait->link.data = wait;
-  curator_client_lock (client);
-  if (curator_op_begin (&wait->op))
-    {
-      g_queue_push_tail_link (&latch->waits, &wait->link);
-      if (latch->life == CURATOR_LIFE_LATENT)
-        {
-          finish_wait (wait, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
-                                                  "the leader latch has not been started"));
-        }
-      else if (latch->life == CURATOR_LIFE_STOPPED || leads_now (latch))
-        {
-          finish_wait (wait, latch->life == CURATOR_LIFE_STOPPED ? closed_error () : NULL);
-        }
-    }
-  curator_client_unlock (client);
-  return &wait->op;
 }
 
 gboolean
@@ -331,13 +237,7 @@ curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCance
                             GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, FALSE);
-  CuratorAwait await;
-
-  if (!curator_check_call (latch->client, timeout_ms, cancellable, error))
-    return FALSE;
-  curator_await_init (&await, latch->client);
-  CuratorOp *op = begin_wait (latch, timeout_ms, &await);
-  return curator_await_op (&await, op, cancellable, NULL, error);
+  return curator_leader_await (&latch->candidate, timeout_ms, cancellable, error);
 }
 
 gboolean
@@ -403,11 +303,11 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
   if (mode == CURATOR_LEADER_LATCH_SILENT)
     curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
-  latch->life = CURATOR_LIFE_STOPPED;
+  latch->candidate.life = CURATOR_LIFE_STOPPED;
   curator_candidate_withdraw (&latch->candidate);
   set_leadership (latch, FALSE);
   curator_candidate_step_down (&latch->candidate);
-  finish_waits (latch, FALSE);
+  curator_leader_await_end (&latch->candidate);
   curator_client_unlock (client);
   curator_listeners_remove_all (&latch->listeners, client, FALSE);
 }

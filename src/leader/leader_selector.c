@@ -13,7 +13,7 @@
 #include "core/monitor.h"
 #include "core/payload.h"
 #include "core/user_data.h"
-#include "leader/candidate.h"
+#include "leader/leader_await.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
@@ -30,7 +30,6 @@ struct _CuratorLeaderSelector
   gpointer user_data;
   GDestroyNotify destroy;
   char *id;
-  CuratorLife life CURATOR_GUARDED;
   gboolean auto_requeue CURATOR_GUARDED;
   gboolean until_lost CURATOR_GUARDED;
   GCancellable *cancellable CURATOR_GUARDED; /* of the current leadership, or NULL */
@@ -77,7 +76,7 @@ memory_unref (gpointer data)
 static CURATOR_LOCKED void
 queue_again (CuratorLeaderSelector *selector, gint64 delay_us)
 {
-  if (selector->auto_requeue && selector->life == CURATOR_LIFE_STARTED
+  if (selector->auto_requeue && selector->candidate.life == CURATOR_LIFE_STARTED
       && curator_client_is_running (selector->client))
     {
       curator_candidate_queue (&selector->candidate, delay_us);
@@ -168,6 +167,13 @@ lead (void *data)
   return NULL;
 }
 
+static CURATOR_LOCKED gboolean
+leads_now (gpointer owner)
+{
+  CuratorLease *lease = ((CuratorLeaderSelector *) owner)->candidate.lease;
+  return lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
+}
+
 static CURATOR_LOCKED void
 on_granted (gpointer owner)
 {
@@ -185,6 +191,10 @@ on_granted (gpointer owner)
       queue_again (selector, CURATOR_CANDIDATE_RETRY_US);
       curator_client_after_unlock (selector->client, memory_unref, selector);
     }
+  else if (leads_now (selector))
+    {
+      curator_leader_await_end (&selector->candidate);
+    }
 }
 
 CuratorLeaderSelector *
@@ -192,11 +202,13 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
                              CuratorTakeLeadershipFunc take_leadership, gpointer user_data,
                              GDestroyNotify destroy, GError **error)
 {
-  static const CuratorCandidateClass klass = { .ref = memory_ref,
+  static const CuratorCandidateClass klass = { .name = "leader selector",
+                                               .ref = memory_ref,
                                                .unref = memory_unref,
                                                .granted = on_granted,
                                                .failed = on_failed,
-                                               .changed = on_changed };
+                                               .changed = on_changed,
+                                               .leads = leads_now };
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && take_leadership != NULL, error, NULL);
   if (!curator_lock_check_path (client, path, error))
@@ -240,7 +252,7 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector) && id != NULL);
   g_return_if_fail (curator_client_check_forked (selector->client, NULL));
   curator_client_lock (selector->client);
-  const gboolean latent = selector->life == CURATOR_LIFE_LATENT;
+  const gboolean latent = selector->candidate.life == CURATOR_LIFE_LATENT;
   if (latent)
     {
       g_free (selector->id);
@@ -282,8 +294,8 @@ curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolea
 static CURATOR_LOCKED gboolean
 check_latent (CuratorLeaderSelector *selector, GError **error)
 {
-  const gboolean started = selector->life == CURATOR_LIFE_STARTED;
-  return selector->life == CURATOR_LIFE_LATENT
+  const gboolean started = selector->candidate.life == CURATOR_LIFE_STARTED;
+  return selector->candidate.life == CURATOR_LIFE_LATENT
          || CURATOR_REFUSE (error, started ? CURATOR_ERROR_ALREADY_STARTED : CURATOR_ERROR_CLOSED,
                             started ? "the leader selector was already started"
                                     : "the leader selector is closed");
@@ -304,7 +316,7 @@ curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
   const gboolean latent = check_latent (selector, error);
   if (latent)
     {
-      selector->life = CURATOR_LIFE_STARTED;
+      selector->candidate.life = CURATOR_LIFE_STARTED;
       if (*selector->id != '\0')
         selector->candidate.payload = g_bytes_new (selector->id, strlen (selector->id));
       curator_candidate_queue (&selector->candidate, 0);
@@ -322,7 +334,7 @@ curator_leader_selector_requeue (CuratorLeaderSelector *selector)
   if (!curator_client_check_usable (client, NULL))
     return FALSE;
   curator_client_lock (client);
-  const gboolean is_out = selector->life == CURATOR_LIFE_STARTED
+  const gboolean is_out = selector->candidate.life == CURATOR_LIFE_STARTED
                           && curator_client_is_running (client) && selector->cancellable == NULL
                           && !curator_candidate_is_queued (&selector->candidate);
   if (is_out)
@@ -351,16 +363,27 @@ curator_leader_selector_interrupt_leadership (CuratorLeaderSelector *selector)
 }
 
 gboolean
+curator_leader_selector_await (CuratorLeaderSelector *selector, gint64 timeout_ms,
+                               GCancellable *cancellable, GError **error)
+{
+  CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_SELECTOR (selector), cancellable, error, FALSE);
+  return curator_leader_await (&selector->candidate, timeout_ms, cancellable, error);
+}
+
+gboolean
 curator_leader_selector_has_leadership (CuratorLeaderSelector *selector)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), FALSE);
-  if (!curator_client_check_forked (selector->client, NULL))
-    return FALSE;
-  curator_client_lock (selector->client);
-  CuratorLease *lease = selector->candidate.lease;
-  const gboolean leads = lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
-  curator_client_unlock (selector->client);
-  return leads;
+  return CURATOR_UNLESS_FORKED (selector->client, leads_now (selector), FALSE);
+}
+
+CuratorLease *
+curator_leader_selector_dup_lease (CuratorLeaderSelector *selector)
+{
+  g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
+  return CURATOR_UNLESS_FORKED (
+      selector->client, leads_now (selector) ? curator_lease_ref (selector->candidate.lease) : NULL,
+      NULL);
 }
 
 GPtrArray *
@@ -387,7 +410,8 @@ curator_leader_selector_close (CuratorLeaderSelector *selector)
   if (!curator_client_check_forked (selector->client, NULL))
     return;
   curator_client_lock (selector->client);
-  selector->life = CURATOR_LIFE_STOPPED;
+  selector->candidate.life = CURATOR_LIFE_STOPPED;
+  curator_leader_await_end (&selector->candidate);
   curator_candidate_withdraw (&selector->candidate);
   g_autoptr (GCancellable) cancellable = dup_cancellable (selector);
   curator_client_unlock (selector->client);

@@ -435,12 +435,12 @@ curator_plant(
   CHANGE "if (mode == CURATOR_LEADER_LATCH_SILENT)" "if (FALSE)")
 curator_plant(
   latch_await_never_ends RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "  if (is_leader)\n    finish_waits (latch, TRUE)@" "")
+  CHANGE "  if (is_leader)\n    curator_leader_await_end (&latch->candidate)@" "")
 # The listeners of a dropped latch keep it open.
 curator_plant(
   latch_kept_by_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
-  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\n/* Takes error"
-         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\n/* Takes error"
+  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\nstatic CURATOR_LOCKED void\nset_leadership"
+         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\nstatic CURATOR_LOCKED void\nset_leadership"
          "memory_unref, is_leader)" "(GDestroyNotify) curator_leader_latch_unref, is_leader)")
 
 # --- what an unanswered deadline is told as ---

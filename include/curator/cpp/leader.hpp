@@ -66,7 +66,7 @@ public:
    *               stop_token_of (cancellable) is a token for that. lease::stop_token() is stopped
    *               only when the lease has ended, whatever the rule of the selector */
   template <class F>
-  [[nodiscard]] leader_selector (const client &client, const std::string &path, F &&lead)
+  [[nodiscard]] leader_selector (const curator::client &client, const std::string &path, F &&lead)
       : handle (detail::entrust (std::forward<F> (lead), [&] (gpointer kept, GDestroyNotify free) {
           return detail::create (curator_leader_selector_new, client, path,
                                  &call_lead<std::decay_t<F>>, kept, free);
@@ -82,6 +82,15 @@ public:
 
   /** The id; empty if none was set. */
   std::string id () const { return curator_leader_selector_get_id (object ()); }
+
+  /** The path that the constructor was given. */
+  std::string path () const { return curator_leader_selector_get_path (object ()); }
+
+  /** The client that the constructor was given: another handle of it. */
+  curator::client client () const
+  {
+    return curator::client (curator_client_ref (curator_leader_selector_get_client (object ())));
+  }
 
   /** Sets whether it queues again after each leadership and each failure; default false. */
   void set_auto_requeue (bool auto_requeue)
@@ -105,10 +114,41 @@ public:
   /** Cancels the current leadership, if there is one. */
   void interrupt_leadership () { curator_leader_selector_interrupt_leadership (object ()); }
 
+  /** Waits until it leads: until the function has been called, or is about to be. @throws error  CLOSED, NOT_STARTED ... */
+  result<void> await (GCancellable *cancellable = nullptr)
+  {
+    return detail::call<void> (curator_leader_selector_await, object (), CURATOR_WAIT_FOREVER,
+                               cancellable);
+  }
+
+  /** Waits within a timeout. @return whether it leads */
+  template <class Rep, class Period>
+  [[nodiscard]] result<bool> try_await_for (const std::chrono::duration<Rep, Period> &timeout,
+                                            GCancellable *cancellable = nullptr)
+  {
+    return detail::try_call<bool> (curator_leader_selector_await, object (),
+                                   detail::to_ms (timeout), cancellable);
+  }
+
+  /** The same, until a point in time. Ignores later adjustments of that clock. */
+  template <class Clock, class Duration>
+  [[nodiscard]] result<bool> try_await_until (const std::chrono::time_point<Clock, Duration> &time,
+                                              GCancellable *cancellable = nullptr)
+  {
+    return try_await_for (detail::left_until (time), cancellable);
+  }
+
   /** Whether it leads now, by the local clock. Sends no request. */
   [[nodiscard]] bool has_leadership () const
   {
     return curator_leader_selector_has_leadership (object ()) != FALSE;
+  }
+
+  /** The leadership, as the function has it, for other threads; nothing if it does not lead. */
+  std::optional<lease> current_lease () const
+  {
+    lease held (curator_leader_selector_dup_lease (object ()));
+    return held ? std::optional<lease> (std::move (held)) : std::nullopt;
   }
 
   /** Reads the candidates from the server, the leader first.
@@ -158,7 +198,7 @@ public:
 
   /** Sends no request. @throws error  INVALID_ARGUMENT, LIMIT_EXCEEDED
    *  @param id  what other participants see */
-  [[nodiscard]] leader_latch (const client &client, const std::string &path,
+  [[nodiscard]] leader_latch (const curator::client &client, const std::string &path,
                               const std::string &id = {})
       : handle (detail::create (curator_leader_latch_new, client, path, id))
   {
@@ -166,6 +206,15 @@ public:
 
   /** The id; may be empty. */
   std::string id () const { return curator_leader_latch_get_id (object ()); }
+
+  /** The path that the constructor was given. */
+  std::string path () const { return curator_leader_latch_get_path (object ()); }
+
+  /** The client that the constructor was given: another handle of it. */
+  curator::client client () const
+  {
+    return curator::client (curator_client_ref (curator_leader_latch_get_client (object ())));
+  }
 
   /** Sets whether it leads until its lease ends, and not only until the lease is suspect; default
    *  false. Call it before start(). */
@@ -233,7 +282,8 @@ public:
     return detail::leader_of (curator_leader_latch_get_leader, object (), timeout, cancellable);
   }
 
-  /** Adds a listener, called as listener (bool is_leader) for every change, in order.
+  /** Adds a listener, called as listener (bool is_leader) for every change, in order; if it leads
+   *  already, one call with true follows.
    *  @return an id for remove_listener() */
   template <class F> unsigned add_listener (F &&listener)
   {
@@ -248,7 +298,8 @@ public:
       curator_leader_latch_remove_listener (native_handle (), id);
   }
 
-  /** Leaves the queue and gives up leadership at once; drops all listeners. */
+  /** Gives up leadership at once, drops all listeners, and leaves the queue once those that hear of
+   *  it have returned: curator_leader_latch_close(). */
   void close (latch_close_mode mode = latch_close_mode::silent) noexcept
   {
     if (native_handle () != nullptr)
