@@ -272,7 +272,9 @@ CuratorLeaderParticipant *curator_leader_latch_get_leader (CuratorLeaderLatch *l
                                                            GCancellable *cancellable,
                                                            GError **error);
 
-/** Adds a listener, which hears changes only. Mirrors LeaderLatch.addListener.
+/** Adds a listener. If the latch leads already, one call with TRUE follows; if not, the first call
+ *  is that of the next leadership. Mirrors LeaderLatch.addListener, whose listeners hear changes
+ *  only.
  *  @param destroy  frees @p user_data once no call can follow; may be NULL
  *  @return an id, never 0, for curator_leader_latch_remove_listener() */
 CURATOR_API

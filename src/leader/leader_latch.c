@@ -69,14 +69,21 @@ ref_latch (gpointer latch)
   return latch;
 }
 
+/* All listeners from that index on. */
+static CURATOR_LOCKED void
+tell (CuratorLeaderLatch *latch, guint first, gboolean is_leader)
+{
+  curator_listeners_notify (&latch->listeners, first, latch->client, call_listener, latch,
+                            ref_latch, memory_unref, is_leader);
+}
+
 static CURATOR_LOCKED void
 set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
 {
   if (latch->is_leader == is_leader)
     return;
   latch->is_leader = is_leader;
-  curator_listeners_notify (&latch->listeners, 0, latch->client, call_listener, latch, ref_latch,
-                            memory_unref, is_leader);
+  tell (latch, 0, is_leader);
   if (is_leader)
     curator_leader_await_end (&latch->candidate);
 }
@@ -277,10 +284,17 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
                                    gpointer user_data, GDestroyNotify destroy)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch) && listener != NULL, 0);
-  return CURATOR_UNLESS_FORKED (latch->client,
-                                curator_listeners_add (&latch->listeners, latch->client,
-                                                       G_CALLBACK (listener), user_data, destroy),
-                                0);
+  if (!curator_client_check_forked (latch->client, NULL))
+    return 0;
+  curator_client_lock (latch->client);
+  /* What the clock has ended is told before, and only to those who have heard of it. */
+  const gboolean leads = leads_now (latch);
+  const guint id = curator_listeners_add (&latch->listeners, latch->client, G_CALLBACK (listener),
+                                          user_data, destroy);
+  if (leads)
+    tell (latch, curator_listeners_count (&latch->listeners) - 1, TRUE);
+  curator_client_unlock (latch->client);
+  return id;
 }
 
 void

@@ -439,8 +439,8 @@ curator_plant(
 # The listeners of a dropped latch keep it open.
 curator_plant(
   latch_kept_by_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
-  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\nstatic CURATOR_LOCKED void\nset_leadership"
-         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\nstatic CURATOR_LOCKED void\nset_leadership"
+  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\n/* All listeners"
+         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\n/* All listeners"
          "memory_unref, is_leader)" "(GDestroyNotify) curator_leader_latch_unref, is_leader)")
 
 # --- what an unanswered deadline is told as ---
