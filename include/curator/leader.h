@@ -187,9 +187,10 @@ typedef enum
 } CuratorLeaderLatchCloseMode;
 
 /** Called for every change of leadership, in order. Runs as a state listener, which only other
- *  state listeners can delay; see client.h. When it hears of the end, the next candidate may lead
- *  already: only curator_leader_latch_has_leadership() is always in time. Mirrors
- *  LeaderLatchListener. */
+ *  state listeners can delay; see client.h. When it hears of the end because the latch is closed,
+ *  the next candidate leads after it has returned, see curator_leader_latch_close(). When the lease
+ *  has ended otherwise, the next one may lead already: only curator_leader_latch_has_leadership()
+ *  is always in time. Mirrors LeaderLatchListener. */
 typedef void (*CuratorLeaderLatchListener) (CuratorLeaderLatch *latch, gboolean is_leader,
                                             gpointer user_data);
 
@@ -287,9 +288,12 @@ guint curator_leader_latch_add_listener (CuratorLeaderLatch *latch,
 CURATOR_API
 void curator_leader_latch_remove_listener (CuratorLeaderLatch *latch, guint id);
 
-/** Leaves the queue and gives up leadership, at once; the node is deleted in the background. Drops
- *  all listeners and ends every wait with CLOSED. Final and idempotent. Mirrors
- *  LeaderLatch.close(CloseMode). */
+/** Gives up leadership at once, and leaves the queue in the background: silently at once, else
+ *  after every listener that hears of it has returned, or after the connection timeout if one does
+ *  not return. The lease is held until then, so the next candidate leads later. Closing the client
+ *  waits for no listener. Does not wait itself, so a listener may call it. Drops all listeners and
+ *  ends every wait with CLOSED. Final and idempotent. Mirrors LeaderLatch.close(CloseMode), where
+ *  the next candidate may lead before the listeners hear of the end. */
 CURATOR_API
 void curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode);
 

@@ -28,6 +28,7 @@ struct _CuratorLeaderLatch
   char *id;
   gboolean until_lost CURATOR_GUARDED;
   gboolean is_leader CURATOR_GUARDED;        /* what the listeners were told last */
+  CuratorTimer *leave_timer CURATOR_GUARDED; /* it is closed, and its listeners have not returned */
   CuratorListeners listeners CURATOR_GUARDED;
   CuratorCandidate candidate;
 };
@@ -105,7 +106,8 @@ on_failed (gpointer owner)
 static CURATOR_LOCKED gboolean
 state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
 {
-  return state == CURATOR_LEASE_HELD || (state == CURATOR_LEASE_SUSPECT && latch->until_lost);
+  return latch->candidate.life == CURATOR_LIFE_STARTED
+         && (state == CURATOR_LEASE_HELD || (state == CURATOR_LEASE_SUSPECT && latch->until_lost));
 }
 
 /* By the clock, of which the listeners may not know yet. */
@@ -117,6 +119,15 @@ leads_now (gpointer owner)
   return lease != NULL && state_leads (latch, curator_lease_state_now (lease));
 }
 
+/* Leaves the queue, if it leads. */
+static CURATOR_LOCKED void
+step_down (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+  curator_timer_cancel (latch->client, &latch->leave_timer);
+  curator_candidate_step_down (&latch->candidate);
+}
+
 static CURATOR_LOCKED void
 on_changed (gpointer owner, CuratorLeaseState state)
 {
@@ -125,7 +136,7 @@ on_changed (gpointer owner, CuratorLeaseState state)
   set_leadership (latch, state_leads (latch, state));
   if (state >= CURATOR_LEASE_LOST)
     {
-      curator_candidate_step_down (&latch->candidate);
+      step_down (latch);
       queue_again (latch, 0);
     }
 }
@@ -304,6 +315,58 @@ curator_leader_latch_remove_listener (CuratorLeaderLatch *latch, guint id)
   curator_listeners_remove (&latch->listeners, latch->client, id);
 }
 
+/* Runs behind the listeners; without them, if nobody iterates their context any more. */
+static CURATOR_UNLOCKED void
+leave_and_unref (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+
+  if (!curator_client_check_forked (latch->client, NULL))
+    return;
+  curator_client_lock (latch->client);
+  step_down (latch);
+  curator_client_unlock (latch->client);
+  memory_unref (latch);
+}
+
+static void
+do_nothing (gpointer data)
+{
+}
+
+/* Runs on the timer thread: a listener does not return. */
+static CURATOR_LOCKED void
+on_patience_over (gpointer data)
+{
+  CuratorLeaderLatch *latch = data;
+  latch->leave_timer = NULL;
+  step_down (latch);
+}
+
+/* The next candidate leads once the listeners have stopped what only a leader may do. */
+static CURATOR_LOCKED void
+leave_after_listeners (CuratorLeaderLatch *latch)
+{
+  const gint64 patience_us = (gint64) latch->client->settings.connection_timeout_ms * 1000;
+
+  latch->leave_timer = curator_timer_after (latch->client, patience_us, on_patience_over, latch);
+  memory_ref (latch);
+  curator_dispatch_state_callback (latch->client, do_nothing, latch, leave_and_unref);
+}
+
+static CURATOR_LOCKED void
+close_now (CuratorLeaderLatch *latch)
+{
+  latch->candidate.life = CURATOR_LIFE_STOPPED;
+  curator_candidate_withdraw (&latch->candidate);
+  set_leadership (latch, FALSE);
+  if (latch->candidate.lease != NULL && curator_listeners_count (&latch->listeners) > 0)
+    leave_after_listeners (latch);
+  else
+    step_down (latch);
+  curator_leader_await_end (&latch->candidate);
+}
+
 void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
@@ -317,11 +380,8 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
   if (mode == CURATOR_LEADER_LATCH_SILENT)
     curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
-  latch->candidate.life = CURATOR_LIFE_STOPPED;
-  curator_candidate_withdraw (&latch->candidate);
-  set_leadership (latch, FALSE);
-  curator_candidate_step_down (&latch->candidate);
-  curator_leader_await_end (&latch->candidate);
+  if (latch->candidate.life != CURATOR_LIFE_STOPPED)
+    close_now (latch);
   curator_client_unlock (client);
   curator_listeners_remove_all (&latch->listeners, client, FALSE);
 }

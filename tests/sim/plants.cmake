@@ -410,7 +410,7 @@ curator_plant(
   CHANGE "if (candidate->payload != NULL)" "if (FALSE)")
 curator_plant(
   latch_leads_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|leads with a lease that is over|long gone|${two_holders}"
-  CHANGE "return state == CURATOR_LEASE_HELD ||" "return state != CURATOR_LEASE_RELEASED ||")
+  CHANGE "(state == CURATOR_LEASE_HELD ||" "(state != CURATOR_LEASE_RELEASED ||")
 curator_plant(
   latch_not_told_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}"
   CHANGE "set_leadership (latch, state_leads (latch, state))" "if (state != CURATOR_LEASE_LOST) set_leadership (latch, state_leads (latch, state))")
@@ -419,13 +419,16 @@ curator_plant(
   CHANGE "(state == CURATOR_LEASE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_SUSPECT")
 curator_plant(
   latch_does_not_queue_again RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "curator_candidate_step_down (&latch->candidate)@\n      queue_again (latch, 0)@" "curator_candidate_step_down (&latch->candidate)@")
+  CHANGE "step_down (latch)@\n      queue_again (latch, 0)@" "step_down (latch)@")
 curator_plant(
   latch_is_told_late RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}|told the same"
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
 curator_plant(
-  latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads although it is closed"
-  CHANGE "  set_leadership (latch, FALSE)@\n  curator_candidate_step_down (&latch->candidate)@" "  set_leadership (latch, FALSE)@")
+  latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang|Assertion|crash"
+  CHANGE "  else\n    step_down (latch)@" "")
+curator_plant(
+  latch_leaves_before_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "left the queue before its listeners"
+  CHANGE "curator_listeners_count (&latch->listeners) > 0" "FALSE")
 curator_plant(
   latch_notifies_nobody RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told the end"
   CHANGE "  if (mode == CURATOR_LEADER_LATCH_SILENT)\n    curator_listeners_remove_all (&latch->listeners, client, TRUE)@"

@@ -50,7 +50,8 @@ struct _Candidate
   Ear ears[N_LISTENERS];
   gsize n_heard; /* by the first when it was closed */
   gboolean is_silent;
-  gboolean is_told; /* that it leads */
+  gboolean is_told;           /* that it leads */
+  CuratorLease *closed_lease; /* of the leadership that a close ended, not a silent one */
 };
 
 static guint
@@ -214,6 +215,7 @@ candidate_free (Candidate *candidate)
     fail (candidate, "its data was destroyed while its function ran");
   for (int i = 0; i < N_LISTENERS; i++)
     g_string_free (candidate->ears[i].heard, TRUE);
+  g_clear_pointer (&candidate->closed_lease, curator_lease_unref);
   g_free (candidate);
 }
 
@@ -443,6 +445,11 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
     fail (candidate, "a listener was told the same twice");
   if (candidate->is_closed && candidate->is_silent)
     fail (candidate, "a listener was told something after a silent close");
+  if (candidate->closed_lease != NULL && !was_paused (candidate)
+      && curator_lease_get_state (candidate->closed_lease) == CURATOR_LEASE_RELEASED)
+    {
+      fail (candidate, "left the queue before its listeners were told");
+    }
   g_string_append_c (ear->heard, is_leader ? '+' : '-');
   if (ear == &candidate->ears[0])
     {
@@ -575,6 +582,8 @@ close_latch (Candidate *candidate)
   candidate->is_silent = mode == CURATOR_LEADER_LATCH_SILENT;
   if (!candidate->is_silent || some_chance (candidate))
     {
+      if (!candidate->is_silent)
+        candidate->closed_lease = curator_leader_latch_dup_lease (candidate->latch);
       curator_leader_latch_close (candidate->latch, mode);
       if (curator_leader_latch_has_leadership (candidate->latch))
         fail (candidate, "leads although it is closed");
