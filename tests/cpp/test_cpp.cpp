@@ -693,6 +693,60 @@ TEST (test_counters_and_trace)
   assert_true (duration.count () > 0);
 }
 
+/* What an object was given, and what its client knows. */
+TEST (test_getters)
+{
+  curator::client_options options;
+  options.name_space = "space";
+  curator::client client (fixture_server (fixture), options);
+  assert_true (client.server ().empty ());
+  client.start ();
+  assert_true (client.block_until_connected (LONG));
+  assert_string_equal (client.server ().c_str (), fixture_server (fixture));
+  assert_string_equal (client.name_space ().c_str (), "space");
+  assert_true (connect (fixture).name_space ().empty ());
+
+  curator::mutex mutex (client, "/cpp/getters");
+  assert_string_equal (mutex.path ().c_str (), "/cpp/getters");
+  assert_ptr_equal (mutex.client ().native_handle (), client.native_handle ());
+  assert_false (mutex.max_hold ().has_value ());
+  mutex.set_max_hold (1min);
+  assert_true (mutex.max_hold () == 1min);
+  mutex.set_max_hold (curator::forever);
+  assert_false (mutex.max_hold ().has_value ());
+  curator::multi_lock both (client, { "/cpp/getters", "/cpp/others" });
+  assert_true (both.path ().empty ());
+  assert_null (both.client ().native_handle ());
+  const curator::semaphore semaphore (client, "/cpp/leases", 1);
+  assert_string_equal (semaphore.path ().c_str (), "/cpp/leases");
+  assert_ptr_equal (semaphore.client ().native_handle (), client.native_handle ());
+  const curator::shared_count count (client, "/cpp/counted", 1);
+  assert_string_equal (count.path ().c_str (), "/cpp/counted");
+  assert_ptr_equal (count.client ().native_handle (), client.native_handle ());
+}
+
+/* The session and the clock end all holds: test_lost_reasons. */
+TEST (test_lost_reasons)
+{
+  curator::client client = connect (fixture);
+  const curator::lease deleted = curator::mutex (client, "/cpp/reasons/a").acquire_lease ();
+  curator::mutex limited (client, "/cpp/reasons/b");
+  limited.set_max_hold (100ms);
+  const curator::lease late = limited.acquire_lease ();
+  const curator::lease closed = curator::mutex (client, "/cpp/reasons/c").acquire_lease ();
+  assert_true (closed.lost_reason () == curator::lost_reason::none);
+  assert_int_equal (raw_zk_delete (fixture->raw, deleted.node_path ().c_str ()), ZOK);
+  while (deleted.state () != curator::lease_state::lost
+         || late.state () != curator::lease_state::lost)
+    std::this_thread::sleep_for (1ms);
+  assert_true (deleted.lost_reason () == curator::lost_reason::deleted);
+  assert_true (late.lost_reason () == curator::lost_reason::max_hold);
+  client.close ();
+  assert_true (closed.lost_reason () == curator::lost_reason::closed);
+  assert_true (deleted.lost_reason () == curator::lost_reason::deleted);
+  assert_string_equal (curator::to_string (closed.lost_reason ()), "CLOSED");
+}
+
 TEST (test_inspection)
 {
   curator::client client = connect (fixture);
@@ -846,7 +900,14 @@ TEST (test_leaders)
   selector.set_id ("one");
   selector.set_auto_requeue (false);
   assert_string_equal (selector.id ().c_str (), "one");
+  assert_false (selector.current_lease ().has_value ());
   selector.start ();
+  selector.await ();
+  assert_true (selector.try_await_for (0ms));
+  assert_true (selector.try_await_until (std::chrono::steady_clock::now ()));
+  assert_true (selector.current_lease ().value ().fencing_token () > 0);
+  assert_string_equal (selector.path ().c_str (), "/cpp/selector");
+  assert_ptr_equal (selector.client ().native_handle (), client.native_handle ());
   assert_true (leads.get_future ().get () > 0);
   assert_true (selector.leader ().value ().is_leader);
   assert_string_equal (selector.share ().leader ().value ().id.c_str (), "one");
@@ -869,8 +930,16 @@ TEST (test_leaders)
   latch.start ();
   latch.await ();
   assert_true (latch.try_await_for (0ms));
+  std::promise<bool> heard;
+  latch.add_listener ([&, first = true] (bool is_leader) mutable {
+    if (std::exchange (first, false))
+      heard.set_value (is_leader);
+  });
+  assert_true (heard.get_future ().get ());
   assert_true (latch.share ().has_leadership ());
   assert_true (latch.current_lease ().has_value ());
+  assert_string_equal (latch.path ().c_str (), "/cpp/latch");
+  assert_ptr_equal (latch.client ().native_handle (), client.native_handle ());
   assert_string_equal (latch.participants ().at (0).id.c_str (), "two");
   curator::leader_latch other (client, "/cpp/latch");
   other.start ();

@@ -112,6 +112,8 @@ const operations<curator::client> of_client = {
   OP (client, state, logic, returns, (void) it.state ()),
   OP (client, session_id, logic, returns, (void) it.session_id ()),
   OP (client, session_timeout, logic, returns, (void) it.session_timeout ()),
+  OP (client, server, logic, returns, assert_true (it.server ().empty ())),
+  OP (client, name_space, logic, returns, (void) it.name_space ()),
   OP (client, add_state_listener, logic, returns,
       it.add_state_listener ([] (curator::connection_state) {})),
   OP (client, remove_state_listener, returns, returns, it.remove_state_listener (1)),
@@ -136,6 +138,8 @@ const operations<curator::lease> of_lease = {
   OP (lease, node_name, logic, returns, (void) it.node_name ()),
   OP (lease, fencing_token, logic, returns, (void) it.fencing_token ()),
   OP (lease, state, logic, returns, assert_true (it.state () == curator::lease_state::lost)),
+  OP (lease, lost_reason, logic, returns,
+      assert_true (it.lost_reason () == curator::lost_reason::closed)),
   OP (lease, remaining, logic, returns, assert_true (it.remaining () == 0ms)),
   OP (lease, valid_for, logic, returns, assert_false (it.valid_for (0ms))),
   OP (lease, extend, logic, refused, it.extend (1s)),
@@ -202,6 +206,9 @@ of_lock (outcome revocable = returns)
         seen.get ();
       } },
     OP (lockable, set_max_hold, logic, returns, it.set_max_hold (1min)),
+    OP (lockable, max_hold, logic, returns, (void) it.max_hold ()),
+    OP (lockable, path, logic, returns, (void) it.path ()),
+    OP (lockable, client, logic, returns, (void) it.client ()),
     OP (lockable, make_revocable, logic, revocable, it.make_revocable ([] {})),
     OP (lockable, make_irrevocable, logic, revocable, it.make_irrevocable ()),
     OP (lockable, share, returns, returns,
@@ -239,6 +246,8 @@ const operations<curator::rw_lock> of_rw_lock = {
 };
 
 const operations<curator::shared_count> of_shared_count = {
+  OP (shared_count, path, logic, returns, (void) it.path ()),
+  OP (shared_count, client, logic, returns, (void) it.client ()),
   OP (shared_count, start, logic, refused, it.start ()),
   OP (shared_count, get, logic, returns, (void) it.get ()),
   OP (shared_count, set, logic, refused, it.set (1)),
@@ -254,6 +263,13 @@ const operations<curator::shared_count> of_shared_count = {
 const operations<curator::leader_selector> of_leader_selector = {
   OP (leader_selector, set_id, logic, returns, it.set_id ("id")),
   OP (leader_selector, id, logic, returns, (void) it.id ()),
+  OP (leader_selector, path, logic, returns, (void) it.path ()),
+  OP (leader_selector, client, logic, returns, (void) it.client ()),
+  OP (leader_selector, await, logic, refused, it.await ()),
+  OP (leader_selector, try_await_for, logic, refused, (void) it.try_await_for (1ms)),
+  OP (leader_selector, try_await_until, logic, refused,
+      (void) it.try_await_until (std::chrono::steady_clock::now ())),
+  OP (leader_selector, current_lease, logic, returns, (void) it.current_lease ()),
   OP (leader_selector, set_auto_requeue, logic, returns, it.set_auto_requeue (true)),
   OP (leader_selector, set_until_lost, logic, returns, it.set_until_lost (true)),
   OP (leader_selector, start, logic, refused, it.start ()),
@@ -269,6 +285,8 @@ const operations<curator::leader_selector> of_leader_selector = {
 
 const operations<curator::leader_latch> of_leader_latch = {
   OP (leader_latch, id, logic, returns, (void) it.id ()),
+  OP (leader_latch, path, logic, returns, (void) it.path ()),
+  OP (leader_latch, client, logic, returns, (void) it.client ()),
   OP (leader_latch, set_until_lost, logic, returns, it.set_until_lost (true)),
   OP (leader_latch, start, logic, refused, it.start ()),
   OP (leader_latch, await, logic, refused, it.await ()),
@@ -302,6 +320,8 @@ const operations<curator::semaphore> of_semaphore = {
       granted.get ();
     } },
   OP (semaphore, max_leases, logic, returns, (void) it.max_leases ()),
+  OP (semaphore, path, logic, returns, (void) it.path ()),
+  OP (semaphore, client, logic, returns, (void) it.client ()),
   OP (semaphore, set_node_data, logic, returns, it.set_node_data ("data")),
   OP (semaphore, participant_nodes, logic, refused, (void) it.participant_nodes ()),
   OP (semaphore, make_revocable, logic, returns,

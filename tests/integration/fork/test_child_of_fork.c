@@ -77,6 +77,7 @@ use_client (Child *child)
   EXPECT (child, curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   EXPECT (child, curator_client_get_session_id (client) == 0);
   EXPECT (child, curator_client_get_session_timeout_ms (client) == 0);
+  EXPECT (child, curator_client_dup_server (client) == NULL);
   EXPECT (child, curator_client_add_state_listener (client, nobody_is_told, NULL, NULL) == 0);
   curator_client_remove_state_listener (client, 1);
   EXPECT (child, curator_client_get_counters (client, counters, 4) > 4 && counters[0] == 0);
@@ -94,6 +95,8 @@ use_lock (Child *child)
   EXPECT_FORKED (child, curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
   EXPECT_FORKED (child, curator_lock_make_revocable (lock, NULL, NULL, NULL, &error));
   EXPECT (child, !curator_lock_is_acquired_in_this_process (lock));
+  EXPECT (child, curator_lock_get_max_hold_ms (lock) == 0);
+  EXPECT (child, curator_lock_get_client (lock) == child->client);
   EXPECT (child, !curator_lock_is_owned_by_current_thread (lock));
   EXPECT (child, held_lease (lock) == NULL);
 }
@@ -106,6 +109,7 @@ use_lease (Child *child)
 
   EXPECT (child, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
   EXPECT (child, curator_lease_get_remaining_ms (lease) == 0);
+  EXPECT (child, curator_lease_get_lost_reason (lease) == CURATOR_LOST_REASON_NONE);
   EXPECT (child, curator_lease_get_fd (lease) == -1);
   EXPECT (child, curator_lease_add_listener (lease, no_lease_is_told, NULL, NULL) == 0);
   curator_lease_remove_listener (lease, 1);

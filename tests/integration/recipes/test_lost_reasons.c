@@ -1,0 +1,269 @@
+/* Each reason for which a hold is LOST, made to happen to every kind of hold at once. */
+#include "integration/fixture.h"
+
+#include <string.h>
+
+#define MAX_HOLD_MS 500
+
+typedef struct
+{
+  CuratorLease *lease;
+  gint told; /* atomic: the reason, as its listener found it when it heard of LOST */
+} Hold;
+
+/* What holds one of each kind. */
+typedef struct
+{
+  CuratorClient *client;
+  GPtrArray *locks;
+  GPtrArray *holds; /* Hold; those of locks come first */
+  CuratorSemaphore *semaphore;
+  CuratorLeaderLatch *latch;
+  CuratorLeaderSelector *selector;
+} Holder;
+
+static void
+on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
+{
+  if (state == CURATOR_LEASE_LOST)
+    g_atomic_int_set (&((Hold *) data)->told, curator_lease_get_lost_reason (lease));
+}
+
+static void
+add_hold (Holder *holder, CuratorLease *lease)
+{
+  Hold *hold = g_new0 (Hold, 1);
+  assert_non_null (lease);
+  hold->lease = lease;
+  assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_NONE);
+  curator_lease_add_listener (lease, on_state, hold, NULL);
+  g_ptr_array_add (holder->holds, hold);
+}
+
+static void
+unref_lock (gpointer lock)
+{
+  curator_lock_unref (lock);
+}
+
+static void
+hold_locks (Holder *holder, gint64 max_hold_ms)
+{
+  static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
+                                   reader_new, writer_new,     multi_lock_new };
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/lost/%zu/node", i);
+      CuratorLock *lock = kinds[i](holder->client, path);
+      g_ptr_array_add (holder->locks, lock);
+      curator_lock_set_max_hold (lock, max_hold_ms);
+      add_hold (holder, lease_of (lock));
+    }
+}
+
+static void
+lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+      gpointer data)
+{
+  GPollFD wait;
+  if (g_cancellable_make_pollfd (cancellable, &wait))
+    {
+      g_poll (&wait, 1, LONG_MS);
+      g_cancellable_release_fd (cancellable);
+    }
+}
+
+static void
+hold_the_rest (Holder *holder)
+{
+  g_autoptr (GError) error = NULL;
+
+  holder->semaphore = curator_semaphore_new (holder->client, "/lost/semaphore", 3, &error);
+  add_hold (holder, curator_semaphore_acquire (holder->semaphore, LONG_MS, NULL, &error));
+  holder->latch = curator_leader_latch_new (holder->client, "/lost/latch", NULL, &error);
+  assert_ok (curator_leader_latch_start (holder->latch, &error), &error);
+  assert_ok (curator_leader_latch_await (holder->latch, LONG_MS, NULL, &error), &error);
+  add_hold (holder, curator_leader_latch_dup_lease (holder->latch));
+  holder->selector =
+      curator_leader_selector_new (holder->client, "/lost/selector", lead, NULL, NULL, &error);
+  curator_leader_selector_set_until_lost (holder->selector, TRUE);
+  assert_ok (curator_leader_selector_start (holder->selector, &error), &error);
+  assert_ok (curator_leader_selector_await (holder->selector, LONG_MS, NULL, &error), &error);
+  add_hold (holder, curator_leader_selector_dup_lease (holder->selector));
+}
+
+static Holder
+holder_new (const char *address)
+{
+  return (Holder){ .client = client_connect (address),
+                   .locks = g_ptr_array_new_with_free_func (unref_lock),
+                   .holds = g_ptr_array_new () };
+}
+
+static void
+holder_clear (Holder *holder)
+{
+  curator_client_close (holder->client); /* no listener runs from now on */
+  for (guint i = 0; i < holder->holds->len; i++)
+    {
+      Hold *hold = holder->holds->pdata[i];
+      curator_lease_unref (hold->lease);
+      g_free (hold);
+    }
+  g_ptr_array_unref (holder->holds);
+  g_ptr_array_unref (holder->locks);
+  g_clear_pointer (&holder->semaphore, curator_semaphore_unref);
+  g_clear_pointer (&holder->latch, curator_leader_latch_unref);
+  g_clear_pointer (&holder->selector, curator_leader_selector_unref);
+  curator_client_unref (holder->client);
+}
+
+/* Each is lost, for that reason, and its listener had found the same. */
+static void
+assert_lost (Holder *holder, CuratorLostReason reason)
+{
+  for (guint i = 0; i < holder->holds->len; i++)
+    {
+      Hold *hold = holder->holds->pdata[i];
+      assert_soon (curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST);
+      if (curator_lease_get_lost_reason (hold->lease) != reason)
+        fail_msg ("hold %u: %s", i,
+                  curator_lost_reason_to_string (curator_lease_get_lost_reason (hold->lease)));
+      assert_soon (g_atomic_int_get (&hold->told) == (gint) reason);
+    }
+}
+
+static Holder
+hold_all (const char *address)
+{
+  Holder holder = holder_new (address);
+  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  hold_the_rest (&holder);
+  return holder;
+}
+
+TEST (test_session)
+{
+  Holder holder = hold_all (fixture_proxy (fixture));
+  fixture_expire (fixture);
+  assert_lost (&holder, CURATOR_LOST_REASON_SESSION);
+  holder_clear (&holder);
+}
+
+TEST (test_clock)
+{
+  Holder holder = hold_all (fixture_proxy (fixture));
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_lost (&holder, CURATOR_LOST_REASON_CLOCK);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  holder_clear (&holder);
+}
+
+/* Who asks for the reason may be the first to see that the time is over. */
+TEST (test_clock_seen_by_the_getter)
+{
+  Holder holder = holder_new (fixture_proxy (fixture));
+  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  CuratorLease *lease = ((Hold *) holder.holds->pdata[0])->lease;
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  assert_soon (curator_lease_get_lost_reason (lease) != CURATOR_LOST_REASON_NONE);
+  assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOCK);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  holder_clear (&holder);
+}
+
+TEST (test_deleted)
+{
+  Holder holder = hold_all (fixture_server (fixture));
+  for (guint i = 0; i < holder.holds->len; i++)
+    {
+      const Hold *hold = holder.holds->pdata[i];
+      assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (hold->lease)),
+                        ZOK);
+    }
+  assert_lost (&holder, CURATOR_LOST_REASON_DELETED);
+  holder_clear (&holder);
+}
+
+TEST (test_closed)
+{
+  Holder holder = hold_all (fixture_server (fixture));
+  curator_client_close (holder.client);
+  assert_lost (&holder, CURATOR_LOST_REASON_CLOSED);
+  holder_clear (&holder);
+}
+
+TEST (test_max_hold)
+{
+  Holder holder = holder_new (fixture_server (fixture));
+  hold_locks (&holder, MAX_HOLD_MS);
+  assert_lost (&holder, CURATOR_LOST_REASON_MAX_HOLD);
+  holder_clear (&holder);
+}
+
+/* A hold that was released is not lost later, and one that is lost has the same reason for ever. */
+TEST (test_the_first_end_counts)
+{
+  g_autoptr (GError) error = NULL;
+  Holder holder = holder_new (fixture_server (fixture));
+  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  for (guint i = 0; i < holder.holds->len; i++)
+    {
+      CuratorLease *lease = ((Hold *) holder.holds->pdata[i])->lease;
+      if (i % 2 == 0)
+        assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
+      else
+        raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
+      assert_soon (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST);
+    }
+  curator_client_close (holder.client);
+  for (guint i = 0; i < holder.holds->len; i++)
+    {
+      assert_int_equal (curator_lease_get_lost_reason (((Hold *) holder.holds->pdata[i])->lease),
+                        i % 2 == 0 ? CURATOR_LOST_REASON_NONE : CURATOR_LOST_REASON_DELETED);
+    }
+  holder_clear (&holder);
+}
+
+static gboolean
+has_lost_by_deletion (gpointer client)
+{
+  guint64 counters[CURATOR_COUNTER_LOST_DELETED + 1];
+  curator_client_get_counters (client, counters, G_N_ELEMENTS (counters));
+  return counters[CURATOR_COUNTER_LOST_DELETED] == 1;
+}
+
+/* A multi-lock of two clients is lost for the reason of the member that was lost first. */
+TEST (test_first_member)
+{
+  for (int last = 0; last < 2; last++)
+    {
+      g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+      g_autoptr (CuratorClient) closing = client_connect (fixture_server (fixture));
+      g_autoptr (CuratorLock) stays = mutex_new (client, "/members/stays");
+      g_autoptr (CuratorLock) closes = mutex_new (closing, "/members/closes");
+      CuratorLock *const locks[] = { last == 0 ? stays : closes, last == 0 ? closes : stays };
+      g_autoptr (CuratorLock) both = curator_multi_lock_new (locks, 2);
+      g_autoptr (CuratorLease) lease = lease_of (both);
+      curator_client_close (closing);
+      assert_soon (curator_lease_get_lost_reason (lease) == CURATOR_LOST_REASON_CLOSED);
+      g_auto (GStrv) nodes = raw_zk_children (fixture->raw, "/members/stays");
+      g_autofree char *node = g_strdup_printf ("/members/stays/%s", nodes[0]);
+      assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+      assert_true (wait_until (has_lost_by_deletion, client, LONG_MS));
+      assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOSED);
+    }
+}
+
+TEST (test_names)
+{
+  static const char *const names[] = {
+    "NONE", "SESSION", "CLOCK", "DELETED", "CLOSED", "MAX_HOLD"
+  };
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    assert_string_equal (curator_lost_reason_to_string ((CuratorLostReason) i), names[i]);
+  assert_string_equal (curator_lost_reason_to_string ((CuratorLostReason) 6), "UNKNOWN");
+}
+
+SUITE ("lost_reasons", fixture_start, fixture_stop)
