@@ -663,7 +663,8 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
   pthread_cleanup_push (release_in_background, &lease);
   tell_words (own);
   pthread_cleanup_pop (FALSE);
-  const gboolean is_confirmed = lease == NULL || curator_lease_release (lease, 0, NULL, NULL);
+  const gboolean is_confirmed =
+      lease == NULL || curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   g_clear_pointer (&lease, curator_lease_unref);
   return has_left && is_confirmed ? ZOK : ZCONNECTIONLOSS;
 }

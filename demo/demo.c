@@ -260,7 +260,8 @@ observe (gpointer data)
     return NULL;
   while (TRUE)
     {
-      CuratorInspection *queue = curator_client_inspect (client, options.path, 0, NULL, NULL);
+      CuratorInspection *queue =
+          curator_client_inspect (client, options.path, CURATOR_WAIT_DEFAULT, NULL, NULL);
 
       if (queue != NULL)
         g_idle_add (on_queue, queue);

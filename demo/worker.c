@@ -54,7 +54,7 @@ take_turn (int thread, GError **error)
           curator_lease_get_node_name (lease), curator_lease_get_fencing_token (lease));
   g_usleep ((gulong) hold_ms * 1000);
   printf ("RELEASED %d %" G_GINT64_FORMAT "\n", thread, now_ns ());
-  return curator_lock_release (lock, 0, NULL, error);
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, error);
 }
 
 static gboolean

@@ -38,7 +38,7 @@ work_in_turn (CuratorClient *client, zhandle_t *zh)
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   const gboolean same = curator_lease_get_session_id (lease) == zoo_client_id (zh)->client_id;
   g_print ("held in %s session\n", same ? "the program's" : "another");
-  if (!curator_lock_release (lock, 0, NULL, &error))
+  if (!curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error))
     return fail (error);
   return same ? 0 : 1;
 }

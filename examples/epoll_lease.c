@@ -45,7 +45,7 @@ handle_event (Server *server)
     {
       /* No event: a server would do other work here. */
       if (server->lease != NULL)
-        curator_lease_release (server->lease, 0, NULL, NULL);
+        curator_lease_release (server->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
       return TRUE;
     }
   if (event.data.fd != server->acquired)

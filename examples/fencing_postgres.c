@@ -49,7 +49,7 @@ take_turn (CuratorLock *lock, GError **error)
     return 0;
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
-  return curator_lock_release (lock, 0, NULL, error) ? token : 0;
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, error) ? token : 0;
 }
 
 int

@@ -71,7 +71,7 @@ take_turn (CuratorLock *lock)
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire (lock, 10000, NULL, NULL) ? curator_lock_dup_lease (lock) : NULL;
   guint64 token = lease != NULL ? curator_lease_get_fencing_token (lease) : 0;
-  return lease != NULL && curator_lock_release (lock, 0, NULL, NULL) ? token : 0;
+  return lease != NULL && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) ? token : 0;
 }
 
 int

@@ -88,7 +88,7 @@ main (int argc, char **argv)
   if (file == NULL || !curator_lock_acquire (lock, 10000, NULL, &error))
     return fail (error);
   guint64 first = token_of (lock);
-  curator_lock_release (lock, 0, NULL, NULL);
+  curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   /* The first holder is suspended here, and a second one acquires the lock. */
   if (!curator_lock_acquire (lock, 10000, NULL, &error))
     return fail (error);
@@ -99,7 +99,7 @@ main (int argc, char **argv)
   fenced = fenced && !write_fenced (file, first, "by the first holder, too late");
   g_print ("tokens %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT ": %s\n", first, second,
            fenced ? "the late write was refused" : "NOT FENCED");
-  curator_lock_release (lock, 0, NULL, NULL);
+  curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   g_autofree char *lock_file = g_strconcat (file, ".lock", NULL);
   g_unlink (file);
   g_unlink (lock_file);

@@ -28,7 +28,7 @@ main (int argc, char **argv)
   g_print ("ours, with fencing token %" G_GUINT64_FORMAT "\n",
            curator_lease_get_fencing_token (lease));
   /* ... the work; whatever it writes to can refuse tokens lower than the highest it has seen ... */
-  if (!curator_lock_release (lock, 0, NULL, &error))
+  if (!curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error))
     return fail (error);
   return 0;
 }

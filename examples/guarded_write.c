@@ -50,7 +50,8 @@ write_twice (CuratorClient *client, zhandle_t *zh)
   if (rc == ZOK || rc == ZNODEEXISTS)
     rc = write_if_held (zh, &held, "1");
   g_print ("while held: %s\n", zerror (rc));
-  curator_lease_release (lease, 0, NULL, NULL); /* the hold could also have been lost */
+  curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL,
+                         NULL); /* the hold could also have been lost */
   const int late = write_if_held (zh, &held, "2");
   g_print ("afterwards: %s\n", zerror (late));
   return rc == ZOK && late == ZNONODE ? 0 : 1;

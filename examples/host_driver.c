@@ -81,7 +81,7 @@ run (CuratorClient *client, const char *path, Host *host, GError **error)
   while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)
     {
     }
-  return curator_lock_release (lock, 0, NULL, error);
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, error);
 }
 
 int

@@ -36,7 +36,8 @@ main (int argc, char **argv)
                curator_lease_state_to_string (curator_lease_get_state (lease)));
       if (turns == 2)
         {
-          curator_lease_release (lease, 0, NULL, NULL); /* any end of the hold wakes the loop */
+          curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL,
+                                 NULL); /* any end of the hold wakes the loop */
         }
     }
   CuratorLeaseState end = curator_lease_get_state (lease);

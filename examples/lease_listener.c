@@ -51,5 +51,5 @@ main (int argc, char **argv)
       g_print ("step %d, %" G_GINT64_FORMAT " ms left\n", step, left_ms);
       g_usleep (100 * 1000);
     }
-  return curator_lease_release (lease, 0, NULL, &error) ? 0 : fail (error);
+  return curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error) ? 0 : fail (error);
 }

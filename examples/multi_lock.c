@@ -31,5 +31,5 @@ main (int argc, char **argv)
     return fail (error);
   g_print ("both accounts are held for %" G_GINT64_FORMAT " ms or longer\n",
            curator_lease_get_remaining_ms (lease));
-  return curator_lease_release (lease, 0, NULL, &error) ? 0 : fail (error);
+  return curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error) ? 0 : fail (error);
 }

@@ -34,5 +34,5 @@ main (int argc, char **argv)
       return 1;
     }
   g_print ("held\n");
-  return curator_lock_release (lock, 0, NULL, NULL) ? 0 : 1;
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) ? 0 : 1;
 }

@@ -39,13 +39,18 @@ main (int argc, char **argv)
     }
 
   /* Usually another process sends the request. */
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
-  if (nodes == NULL || !curator_client_attempt_revoke (client, nodes[0], 0, NULL, &error))
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
+  if (nodes == NULL
+      || !curator_client_attempt_revoke (client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, &error))
     return fail (error);
 
   /* The holding thread works in small steps and checks the flag between them. */
   for (int step = 0; step < 500 && !g_atomic_int_get (&asked); step++)
     g_usleep (10 * 1000);
   g_print ("%s\n", g_atomic_int_get (&asked) ? "asked: stop and release" : "not asked");
-  return curator_lock_release (lock, 0, NULL, &error) && g_atomic_int_get (&asked) ? 0 : 1;
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error)
+                 && g_atomic_int_get (&asked)
+             ? 0
+             : 1;
 }

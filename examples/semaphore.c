@@ -35,6 +35,6 @@ main (int argc, char **argv)
   g_print ("three leases held, a fourth: %s\n", fourth != NULL ? "GRANTED" : error->message);
   g_clear_error (&error);
 
-  curator_semaphore_return_all (semaphore, two, 0, NULL, NULL);
-  return fourth == NULL && curator_lease_release (one, 0, NULL, &error) ? 0 : 1;
+  curator_semaphore_return_all (semaphore, two, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  return fourth == NULL && curator_lease_release (one, CURATOR_WAIT_DEFAULT, NULL, &error) ? 0 : 1;
 }

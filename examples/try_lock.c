@@ -38,9 +38,9 @@ main (int argc, char **argv)
   g_clear_error (&error);
 
   /* With 0 the server is asked once. */
-  curator_lease_release (other, 0, NULL, NULL);
+  curator_lease_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL);
   if (!curator_lock_acquire (lock, 0, NULL, &error))
     return fail (error);
   g_print ("free now\n");
-  return curator_lock_release (lock, 0, NULL, &error) ? 0 : fail (error);
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error) ? 0 : fail (error);
 }

@@ -45,7 +45,7 @@ on_ended (uv_poll_t *handle, int status, int events)
 static void
 release (uv_work_t *task)
 {
-  curator_lease_release (task->data, 0, NULL, NULL);
+  curator_lease_release (task->data, CURATOR_WAIT_DEFAULT, NULL, NULL);
   curator_lease_unref (task->data);
 }
 

@@ -145,7 +145,8 @@ acquire_and_release (gpointer data)
   for (int i = 0; i < holder->calls; i++)
     {
       holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                     && curator_lock_release (lock, 0, NULL, NULL) && holder->done;
+                     && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
+                     && holder->done;
     }
   curator_client_close (holder->client);
 }
@@ -159,9 +160,10 @@ hold_and_reenter (gpointer data)
   for (int i = 0; i < holder->calls; i++)
     {
       holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                     && curator_lock_release (lock, 0, NULL, NULL) && holder->done;
+                     && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
+                     && holder->done;
     }
-  holder->done = curator_lock_release (lock, 0, NULL, NULL) && holder->done;
+  holder->done = curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) && holder->done;
   curator_client_close (holder->client);
 }
 

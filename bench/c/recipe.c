@@ -143,12 +143,14 @@ recipe_release (Recipe *recipe)
     }
   else if (recipe->semaphore != NULL)
     {
-      demand (curator_lease_release (recipe->lease, 0, NULL, &error), "release", error);
+      demand (curator_lease_release (recipe->lease, CURATOR_WAIT_DEFAULT, NULL, &error), "release",
+              error);
       g_clear_pointer (&recipe->lease, curator_lease_unref);
     }
   else
     {
-      demand (curator_lock_release (recipe->lock, 0, NULL, &error), "release", error);
+      demand (curator_lock_release (recipe->lock, CURATOR_WAIT_DEFAULT, NULL, &error), "release",
+              error);
     }
 }
 
@@ -169,7 +171,8 @@ peer_await_nodes (CuratorLock *lock, int n)
   while (found < n)
     {
       g_autoptr (GError) error = NULL;
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+      g_auto (GStrv) nodes =
+          curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
       if (nodes == NULL)
         peer_die ("participants", error);
       g_usleep (found >= 0 ? 10000 : 0);

@@ -105,7 +105,8 @@ await_empty (CuratorLock *lock)
   gboolean empty = FALSE;
   while (!empty)
     {
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, NULL);
+      g_auto (GStrv) nodes =
+          curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
       empty = nodes != NULL && *nodes == NULL;
     }
 }
@@ -257,7 +258,7 @@ verb_reentrant (const Request *request)
   for (gint64 i = 0; went_well && i < ops; i++)
     {
       went_well = curator_lock_acquire (recipe.lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                  && curator_lock_release (recipe.lock, 0, NULL, NULL);
+                  && curator_lock_release (recipe.lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   const gint64 ns = peer_now_ns () - began;
   if (!went_well)

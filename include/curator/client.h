@@ -74,8 +74,7 @@ CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 
 /** Sets how long one request may wait for a connection, in milliseconds; default 15000. It is
- *  also the bound of every call that waits for the servers with a timeout of 0. Mirrors
- *  Builder.connectionTimeoutMs. */
+ *  also how long a call waits with #CURATOR_WAIT_DEFAULT. Mirrors Builder.connectionTimeoutMs. */
 CURATOR_API
 void curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms);
 
@@ -204,7 +203,8 @@ gboolean curator_client_update_servers (CuratorClient *client, const char *conne
                                         GError **error);
 
 /** Waits for a connection. Mirrors CuratorFramework.blockUntilConnected.
- *  @param timeout_ms  milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
+ *  @param timeout_ms  milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                     #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL
  *  @return FALSE with CONNECTION_LOST (the message has the cause; Java returns false), CLOSED,
  *          NOT_STARTED, AUTH_FAILED or G_IO_ERROR_CANCELLED */

@@ -72,8 +72,8 @@ typedef void (*CuratorInspectCallback) (CuratorClient *client, CuratorInspection
 /** Inspects the lock at @p path. A path that does not exist is of kind NONE and has no
  *  participants.
  *  @param path  absolute, without namespace
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new inspection; NULL with INVALID_ARGUMENT, CONNECTION_LOST ..., #CURATOR_ZK_ERROR */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -93,8 +93,8 @@ void curator_client_inspect_then (CuratorClient *client, const char *path, gint6
  *  @param path       absolute; "/" for all
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
  *  @param complete   out, may be NULL: FALSE if there were more nodes, or one could not be read
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -110,8 +110,8 @@ char **curator_client_find_locks (CuratorClient *client, const char *path, guint
  *  @param path      absolute; "/" for all
  *  @param previous  may be NULL: an array of CuratorInspection, which is not changed
  *  @param complete  out, may be NULL: FALSE if not everything could be read
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return an array of CuratorInspection for g_ptr_array_unref(); NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -232,8 +232,8 @@ GBytes *curator_participant_get_data (const CuratorParticipant *participant);
  *  same path is deleted. A node that is gone is a success.
  *
  *  A driver of your own may create lock nodes without a session on purpose; do not use this there.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with INVALID_ARGUMENT if a session owns the node or it could not be read,
  *          #CURATOR_ZK_ERROR; if no server answered in time, the node may or may not be deleted */

@@ -141,8 +141,8 @@ CuratorLease *curator_leader_selector_dup_lease (CuratorLeaderSelector *selector
 
 /** Reads the candidates' ids from the server, the leader first.
  *  Mirrors LeaderSelector.getParticipants.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
@@ -153,8 +153,8 @@ GPtrArray *curator_leader_selector_get_participants (CuratorLeaderSelector *sele
 
 /** Reads the leader's id from the server. Mirrors
  *  LeaderSelector.getLeader.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; NULL without an error if there is no candidate; NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
@@ -230,7 +230,8 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error);
 
 /** Waits until the latch leads. Mirrors LeaderLatch.await() and await(long, TimeUnit).
- *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL
  *  @return FALSE with TIMED_OUT (another participant is ahead), why the latch could not queue
  *          (ZNOAUTH for example), NO_ANSWER, CONNECTION_LOST, NOT_STARTED, CLOSED (the latch, also
@@ -252,8 +253,8 @@ CuratorLease *curator_leader_latch_dup_lease (CuratorLeaderLatch *latch);
 
 /** Reads the candidates' ids from the server, the leader first.
  *  Mirrors LeaderLatch.getParticipants.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new array of CuratorLeaderParticipant, which frees its elements; empty if there is
  *          none; NULL with an error */
@@ -263,8 +264,8 @@ GPtrArray *curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gin
 
 /** Reads the leader's id from the server. Mirrors
  *  LeaderLatch.getLeader.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a new participant; NULL without an error if there is no candidate; NULL with an error */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT

@@ -139,8 +139,8 @@ CURATOR_API
 void curator_lease_remove_listener (CuratorLease *lease, guint id);
 
 /** Reads the payload of the node from the server. Mirrors Lease.getData.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return new bytes (empty if there is no payload); NULL with LOCK_LOST if the node is gone,
  *          NO_ANSWER or CONNECTION_LOST if no server answered in time, G_IO_ERROR_CANCELLED ... */
@@ -152,8 +152,8 @@ GBytes *curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancell
  *  if the lease was RELEASED or LOST already. For a hold acquired with curator_lock_acquire(), call
  *  curator_lock_release() instead, which counts levels. For a multi-lock: releases all members in
  *  reverse, even if one fails. Mirrors Lease.close.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return FALSE with RELEASE_PENDING if no confirmation came in time, or G_IO_ERROR_CANCELLED: the
  *          hold has ended nevertheless, and the node is deleted in the background; with

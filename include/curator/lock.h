@@ -66,7 +66,8 @@ typedef void (*CuratorRevocationListener) (CuratorLock *lock, gpointer user_data
  *  already, the hold gains a level and no request is sent. A call that fails leaves nothing behind:
  *  any node that it may have created is found and deleted in the background.
  *
- *  @param timeout_ms   milliseconds, 0, or #CURATOR_WAIT_FOREVER
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 asks once
  *  @param cancellable  may be NULL; any thread may cancel it: G_IO_ERROR_CANCELLED
  *  @return FALSE with TIMED_OUT, CLOSED, NOT_STARTED, LOCK_LOST, CONNECTION_LOST, NO_ANSWER,
  *          AUTH_FAILED, SEQUENCE_EXHAUSTED, FORKED ..., UNSUPPORTED for a write lock whose read
@@ -78,8 +79,8 @@ gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellabl
 /** Ends one level of the calling thread's hold. The last level deletes the node and waits for the
  *  server to confirm; another level ends without a wait. Whatever the wait comes to, the hold has
  *  ended: the node is then deleted in the background. Mirrors InterProcessLock.release.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER; with RELEASE_PENDING if no
  *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless;
@@ -103,8 +104,8 @@ gboolean curator_lock_is_owned_by_current_thread (CuratorLock *lock);
 /** Full paths of all nodes in the lock's queue, in order, holders first; for a read or write lock,
  *  those of its own kind. Empty if the path does not exist. Names are untrusted
  *  and may hold any byte. Mirrors InterProcessMutex.getParticipantNodes.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time, G_IO_ERROR_CANCELLED ...; UNSUPPORTED for a multi-lock */
@@ -199,11 +200,12 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
  *  the server, not for the holder. Mirrors Revoker.attemptRevoke.
  *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes(); the path of a lock
  *                         is refused with INVALID_ARGUMENT
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return TRUE also if the node is gone already; NO_ANSWER or CONNECTION_LOST if no server
- *          answered in time: the request may still reach the holder */
+ *          answered in time: the request may still reach the holder, except with 0, since the node
+ *          is read first */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path,
                                         gint64 timeout_ms, GCancellable *cancellable,

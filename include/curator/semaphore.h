@@ -95,8 +95,8 @@ void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint6
 
 /** Releases every lease in the array, in order, all at once, and waits for the server. The caller
  *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.
- *  @param timeout_ms   milliseconds for all of them; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the releases
  *  @return FALSE with the first failure and the messages of all, as curator_lease_release(): every
  *          lease was released nevertheless, except after INVALID_ARGUMENT */
@@ -108,8 +108,8 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
 /** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
  *  path does not exist (Java throws). Names are untrusted and may hold any byte. Mirrors
  *  InterProcessSemaphoreV2.getParticipantNodes, which returns bare names.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return a NULL-terminated array for g_strfreev(); NULL with NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time, G_IO_ERROR_CANCELLED ... */

@@ -36,8 +36,8 @@ CuratorClient *curator_shared_count_get_client (const CuratorSharedCount *count)
 
 /** Creates the node if it does not exist, reads it and follows its changes from then on. Once
  *  started, it only reads the node again. Mirrors SharedCount.start.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NO_ANSWER or CONNECTION_LOST if no server answered in time,
  *          G_IO_ERROR_CANCELLED ... */
@@ -60,8 +60,8 @@ gboolean curator_shared_count_get_versioned (const CuratorSharedCount *count, gi
                                              gint32 *version);
 
 /** Sets the value unconditionally. Mirrors SharedCount.setCount.
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time: the value may or may not be set */
@@ -75,8 +75,8 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint
  *                  sets the value unconditionally)
  *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
  *                  then read the newer value
- *  @param timeout_ms   milliseconds for the whole call; #CURATOR_WAIT_FOREVER; 0: up to the connection
- *                      timeout
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with NOT_STARTED, before start and after close; NO_ANSWER or CONNECTION_LOST if no
  *          server answered in time: the value may or may not be set */

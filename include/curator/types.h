@@ -1,5 +1,5 @@
-/* The names of the opaque types, so that no header includes another just for a pointer, and
- * CURATOR_WAIT_FOREVER. */
+/* The names of the opaque types, so that no header includes another just for a pointer, and the
+ * timeouts that are no number of milliseconds. */
 #ifndef CURATOR_TYPES_H
 #define CURATOR_TYPES_H
 
@@ -7,12 +7,18 @@
 
 G_BEGIN_DECLS
 
-/** Timeout that waits without a limit. Every function that may wait for a server ends in a timeout,
- *  a cancellable and an error. The timeout is CURATOR_WAIT_FOREVER, or milliseconds for the whole
- *  call. 0 waits for no other participant, only for the answer of the servers, and for that no
- *  longer than the connection timeout. Any other negative timeout fails with INVALID_ARGUMENT. */
+/** Timeout that waits without a limit. */
 #define CURATOR_WAIT_FOREVER G_GINT64_CONSTANT (-1)
-/** Timeout as long as the connection timeout: curator_client_set_connection_timeout(). */
+
+/** Timeout as long as the connection timeout; see curator_client_set_connection_timeout().
+ *
+ *  Every function that may wait for a server ends in a timeout, a cancellable and an error. The
+ *  timeout is CURATOR_WAIT_FOREVER, CURATOR_WAIT_DEFAULT, or milliseconds for the whole call. 0 does
+ *  not wait: an acquire asks the servers once, which may take up to the connection timeout; a
+ *  release is sent and not waited for (RELEASE_PENDING); whatever only asks fails with NO_ANSWER,
+ *  and so does a write, which is sent; what waits for a state checks it. Without a connection it is
+ *  CONNECTION_LOST in place of NO_ANSWER, and nothing is sent. Any other negative timeout fails with
+ *  INVALID_ARGUMENT. */
 #define CURATOR_WAIT_DEFAULT G_GINT64_CONSTANT (-2)
 
 /** Decides whether and when a failed request is retried; see retry.h. */

@@ -139,7 +139,7 @@ curator_async_refuse (CuratorAsync *async, GError *error)
 gboolean
 curator_check_timeout (gint64 timeout_ms, GError **error)
 {
-  if (timeout_ms < CURATOR_WAIT_FOREVER)
+  if (timeout_ms < CURATOR_WAIT_DEFAULT)
     {
       g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                    "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
@@ -157,10 +157,9 @@ curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *canc
 }
 
 gint64
-curator_call_deadline (CuratorClient *client, gint64 timeout_ms)
+curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms)
 {
-  return curator_client_deadline (client, timeout_ms == 0 ? client->settings.connection_timeout_ms
-                                                          : timeout_ms);
+  return curator_client_deadline (client, timeout_ms == 0 ? CURATOR_WAIT_DEFAULT : timeout_ms);
 }
 
 gboolean
@@ -170,7 +169,7 @@ curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeou
   if (!curator_check_call (client, timeout_ms, cancellable, error))
     return FALSE;
   *limits = (CuratorLimits){ .client = client,
-                             .deadline_us = curator_call_deadline (client, timeout_ms),
+                             .deadline_us = curator_client_deadline (client, timeout_ms),
                              .cancellable = cancellable };
   return TRUE;
 }

@@ -26,14 +26,14 @@ void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *ca
 /* Takes error. */
 void curator_async_refuse (CuratorAsync *async, GError *error);
 
-/* INVALID_ARGUMENT for what is neither a number of milliseconds nor #CURATOR_WAIT_FOREVER. */
+/* INVALID_ARGUMENT for what is neither a number of milliseconds nor one of CURATOR_WAIT_*. */
 gboolean curator_check_timeout (gint64 timeout_ms, GError **error);
 /* Checks a call that can wait before it starts. */
 gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
                              GError **error);
-/* The deadline of such a call. A single try (0) waits for no holder, but its requests may take up
- * to the connection timeout. */
-gint64 curator_call_deadline (CuratorClient *client, gint64 timeout_ms);
+/* The deadline of an acquire. A single try (0) waits for no holder, but its requests may take up to
+ * the connection timeout. */
+gint64 curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms);
 
 /* How long a blocking call may take in all, however many requests it sends. */
 typedef struct
@@ -43,6 +43,6 @@ typedef struct
   GCancellable *cancellable; /* or NULL */
 } CuratorLimits;
 
-/* 0: up to the connection timeout. FALSE with an error as curator_check_call(). */
+/* FALSE with an error as curator_check_call(). */
 gboolean curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
                               GCancellable *cancellable, GError **error);

@@ -51,6 +51,7 @@ typedef struct
   guint clocks_read;
   gint64 now_us;
   gint64 boottime_us;
+  struct _CuratorLast *before; /* with the mutex held */
   CuratorContinuation first;
   CuratorAfter *head;
   CuratorAfter *tail;

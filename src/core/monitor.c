@@ -82,6 +82,12 @@ curator_client_lock (CuratorClient *client)
 void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
+  CuratorLast *before;
+  while ((before = client->unlock.before) != NULL)
+    {
+      client->unlock.before = before->next;
+      before->func (before);
+    }
   const CuratorContinuation first = client->unlock.first;
   CuratorAfter *after = client->unlock.head;
   client->unlock.first.func = NULL;
@@ -103,6 +109,15 @@ curator_client_unlock (CuratorClient *client)
   if (--n_unlocking == 0)
     run_lasts ();
   curator_gate_leave ();
+}
+
+void
+curator_client_before_unlock (CuratorClient *client, CuratorLast *before,
+                              void (*func) (CuratorLast *before))
+{
+  before->func = func;
+  before->next = client->unlock.before;
+  client->unlock.before = before;
 }
 
 void
@@ -204,10 +219,20 @@ curator_locked_forget_clocks (CuratorClient *client)
   client->unlock.clocks_read = 0;
 }
 
+/* Whether the calling thread holds the mutex or not. */
+static CURATOR_NOT_ANALYSED gint64
+now_in_any_case (CuratorClient *client)
+{
+  return locked_client == client ? curator_locked_now_us (client) : curator_client_now_us (client);
+}
+
 gint64
 curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
 {
-  const gint64 now = timeout_ms < 0 ? 0 : curator_client_now_us (client);
-  return timeout_ms < 0 || timeout_ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
-                                                                  : now + timeout_ms * 1000;
+  const gint64 wait_ms =
+      timeout_ms == CURATOR_WAIT_DEFAULT ? client->settings.connection_timeout_ms : timeout_ms;
+  if (wait_ms == 0)
+    return CURATOR_NO_TIME_US;
+  const gint64 now = wait_ms < 0 ? 0 : now_in_any_case (client);
+  return wait_ms < 0 || wait_ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64 : now + wait_ms * 1000;
 }

@@ -26,6 +26,9 @@ struct _CuratorLast
   void (*func) (CuratorLast *last);
 };
 void curator_client_at_last (CuratorLast *last, void (*func) (CuratorLast *last));
+/* Runs func right before the unlock that follows, with the mutex held. The caller's memory. */
+void curator_client_before_unlock (CuratorClient *client, CuratorLast *before,
+                                   void (*func) (CuratorLast *before)) CURATOR_LOCKED;
 
 void curator_client_memory_ref (CuratorClient *client);
 void curator_client_memory_unref (CuratorClient *client);
@@ -57,5 +60,8 @@ gint64 curator_locked_boottime_us (CuratorClient *client) CURATOR_LOCKED;
 gint64 curator_locked_reread_us (CuratorClient *client) CURATOR_LOCKED; /* CLOCK_BOOTTIME */
 /* The mutex is about to be given back for a while. */
 void curator_locked_forget_clocks (CuratorClient *client) CURATOR_LOCKED;
-/* The absolute deadline of a call that begins now; G_MAXINT64 for CURATOR_WAIT_FOREVER. */
+/* The deadline for a timeout of 0: it has passed. */
+#define CURATOR_NO_TIME_US 0
+/* The absolute deadline of a call that begins now, from the timeout that the user gave; G_MAXINT64
+ * for CURATOR_WAIT_FOREVER. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);

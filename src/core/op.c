@@ -4,6 +4,7 @@
  */
 #include "core/op.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -61,10 +62,21 @@ on_deadline (gpointer data)
     op->klass->cancel (op, reason);
 }
 
+/* What the op asks for was sent, if there is a connection, and nobody can have answered yet. */
+static CURATOR_LOCKED void
+on_no_time (CuratorLast *no_time)
+{
+  CuratorOp *op = CURATOR_CONTAINER (no_time, CuratorOp, no_time);
+  if (!op->finished)
+    on_deadline (op);
+}
+
 void
 curator_op_start_deadline (CuratorOp *op)
 {
-  if (op->deadline_us != G_MAXINT64)
+  if (op->deadline_us == CURATOR_NO_TIME_US)
+    curator_client_before_unlock (op->client, &op->no_time, on_no_time);
+  else if (op->deadline_us != G_MAXINT64)
     op->deadline_timer = curator_timer_add (op->client, op->deadline_us, on_deadline, op);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/guards.h"
 #include "core/client-record.h"
+#include "core/monitor.h"
 
 typedef struct _CuratorOp CuratorOp;
 
@@ -40,6 +41,7 @@ struct _CuratorOp
   gint64 begun_us;                              /* monotonic */
   gboolean contender_was_shown CURATOR_GUARDED; /* by a server, in front of one of its nodes */
   CuratorTimer *deadline_timer CURATOR_GUARDED;
+  CuratorLast no_time CURATOR_GUARDED; /* in place of the timer: for #CURATOR_NO_TIME_US */
   CuratorOpDone done;
   gpointer data;
   gpointer result;

@@ -486,6 +486,6 @@ curator_client_inspect_then (CuratorClient *client, const char *path, gint64 tim
     }
   curator_async_started (
       async,
-      start (client, path, curator_call_deadline (client, timeout_ms), curator_async_done, async),
+      start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done, async),
       cancellable);
 }

@@ -5,8 +5,7 @@
 #include "curator/leader.h"
 #include "lock/lock_internals-private.h"
 
-/* Array of CuratorLeaderParticipant, the leader first. NULL with error. timeout_ms 0: the
- * connection timeout. */
+/* Array of CuratorLeaderParticipant, the leader first. NULL with error. */
 GPtrArray *curator_participants_read (CuratorLockInternals *internals, gint64 timeout_ms,
                                       GCancellable *cancellable, GError **error) CURATOR_UNLOCKED;
 /* The leader alone; a participant without id that is no leader if there is none. */

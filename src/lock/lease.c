@@ -382,7 +382,8 @@ curator_lease_release_then (CuratorLease *lease, CuratorLeaseReleaseCallback cal
       curator_async_refuse (async, g_steal_pointer (&error));
       return;
     }
-  CuratorOp *release = curator_release_new (lease->client, 0, curator_async_done, async);
+  CuratorOp *release =
+      curator_release_new (lease->client, CURATOR_WAIT_DEFAULT, curator_async_done, async);
   curator_lease_release_start (lease, release);
   curator_async_started (async, release, NULL);
 }

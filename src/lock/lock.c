@@ -133,7 +133,7 @@ static CuratorOp *
 start_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done,
                gpointer data)
 {
-  return lock->klass->acquire (lock, owner, curator_call_deadline (lock->client, timeout_ms),
+  return lock->klass->acquire (lock, owner, curator_acquire_deadline (lock->client, timeout_ms),
                                timeout_ms == 0, done, data);
 }
 
@@ -249,7 +249,7 @@ gboolean
 curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                       GError **error)
 {
-  if (G_LIKELY (timeout_ms >= CURATOR_WAIT_FOREVER && CURATOR_IS_LOCK (lock)
+  if (G_LIKELY (timeout_ms >= CURATOR_WAIT_DEFAULT && CURATOR_IS_LOCK (lock)
                 && curator_reentry_leave (lock)))
     {
       return TRUE;
@@ -288,7 +288,8 @@ curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback callbac
       curator_async_refuse (async, g_steal_pointer (&error));
       return;
     }
-  CuratorOp *op = curator_release_new (lock->client, 0, curator_async_done, async);
+  CuratorOp *op =
+      curator_release_new (lock->client, CURATOR_WAIT_DEFAULT, curator_async_done, async);
   lock->klass->release (lock, curator_thread_id (), op);
   curator_async_started (async, op, NULL);
 }
@@ -370,7 +371,7 @@ curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
       return;
     }
   const CuratorParticipants those = lock->klass->get_participants (lock);
-  const gint64 deadline_us = curator_call_deadline (lock->client, timeout_ms);
+  const gint64 deadline_us = curator_client_deadline (lock->client, timeout_ms);
   curator_async_started (
       async, curator_participants_start (&those, deadline_us, curator_async_done, async),
       cancellable);

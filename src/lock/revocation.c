@@ -107,13 +107,19 @@ curator_revocation_clear (CuratorLockInternals *internals)
   revocable_unref (before, internals->client);
 }
 
-/* The path of a lock in place of one of its nodes. A node that cannot be read may be written. */
+/* The path of a lock in place of one of its nodes. A node that may not be read may be written. */
 static gboolean
 check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
 {
+  g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) node =
-      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, NULL);
+      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
 
+  if (node == NULL && local->domain != CURATOR_ZK_ERROR)
+    {
+      g_propagate_error (error, g_steal_pointer (&local));
+      return FALSE;
+    }
   if (node != NULL && node->is_parent)
     {
       g_autofree char *shown =

@@ -58,11 +58,7 @@ curator_release_begin (CuratorOp *op, const char *path)
 
   if (op == NULL || op->finished)
     return;
-  const gint64 now = curator_locked_now_us (op->client);
-  const gint64 wait_ms =
-      release->timeout_ms == 0 ? op->client->settings.connection_timeout_ms : release->timeout_ms;
-  if (wait_ms >= 0 && wait_ms <= (G_MAXINT64 - now) / 1000)
-    op->deadline_us = now + wait_ms * 1000;
+  op->deadline_us = curator_client_deadline (op->client, release->timeout_ms);
   release->path = path;
   curator_op_start_deadline (op);
 }

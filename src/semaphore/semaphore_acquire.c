@@ -364,7 +364,7 @@ static CuratorOp *
 begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
   return curator_semaphore_begin (semaphore, n,
-                                  curator_call_deadline (semaphore->client, timeout_ms),
+                                  curator_acquire_deadline (semaphore->client, timeout_ms),
                                   timeout_ms == 0, done, data);
 }
 

@@ -139,7 +139,7 @@ TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
   cli_free (busy.cli);
   close (busy.err[0]);
   close (busy.err[1]);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   curator_client_close (client);
 }
 
@@ -155,7 +155,7 @@ TEST (questions_need_no_thread)
                                     NULL) };
   assert_true (cli_wait_text (busy.cli->err, "waiting: 1 of 1", CLI_MS));
   assert_true (has_one_thread (&busy));
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_int_equal (cli_wait (busy.cli, CLI_MS), 0);
   cli_free (busy.cli);
   curator_client_close (client);

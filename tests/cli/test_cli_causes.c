@@ -510,7 +510,7 @@ TEST (a_lock_below_an_ephemeral_node)
       if (code != 64 || strstr (err, "is ephemeral, so it can have no children") == NULL)
         fail_msg ("%s: %d: %s", words[i][1], code, err);
     }
-  assert_ok (curator_lock_release (holder, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (holder, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 /* The connection is there, and the server closes it at each node that is to be created. */

@@ -10,6 +10,7 @@
 extern "C"
 {
 #include "integration/fixture.h"
+#include "support/metronome.h"
 }
 
 #include "cpp/criticals.hpp"
@@ -995,6 +996,64 @@ TEST (test_versions_of_a_count)
   assert_int_equal (count.share ().get (), 8);
 }
 
+/* What is left of a time that a program has computed, on a server that has stopped. */
+TEST (test_nothing_left)
+{
+  using clock = std::chrono::steady_clock;
+  curator::client client = connect (fixture);
+  curator::mutex mutex (client, "/cpp/nothing-left/mutex");
+  const auto past = clock::now () - 1s;
+  const std::function<clock::duration ()> nothings[] = {
+    [] { return 0ms; },
+    [] { return -1h; },
+    [&] { return past - clock::now (); },
+  };
+
+  for (const auto &left : nothings)
+    {
+      const auto end_at_once = [&] (auto &&release) {
+        const gint64 start = wait_now_ms ();
+        assert_int_equal (code_of (release), CURATOR_ERROR_RELEASE_PENDING);
+        /* types.h: 0 does not wait. */
+        assert_promised_ms (wait_now_ms () - start, 50, start);
+      };
+      mutex.lock ();
+      curator::lease other = curator::mutex (client, "/cpp/nothing-left/lease").acquire_lease ();
+      zk_server_freeze (fixture->server);
+      end_at_once ([&] { mutex.release (left ()); });
+      end_at_once ([&] { other.release (left ()); });
+      assert_int_equal (code_of ([&] { (void) mutex.participant_nodes (left ()); }),
+                        CURATOR_ERROR_NO_ANSWER);
+      assert_false (mutex.is_acquired_in_this_process ());
+      zk_server_thaw (fixture->server);
+      assert_children (fixture, "/cpp/nothing-left/lease", 0, LONG_MS);
+      assert_children (fixture, "/cpp/nothing-left/mutex", 0, LONG_MS);
+    }
+}
+
+/* Only a call without a time waits for as long as the connection timeout. */
+TEST (test_default_time)
+{
+  curator::client_options options;
+  options.connection_timeout = 1s;
+  curator::client client = connect (fixture, options);
+  assert_true (client.block_until_connected ());
+  curator::mutex mutex (client, "/cpp/default-time/mutex");
+  curator::lease other = curator::mutex (client, "/cpp/default-time/lease").acquire_lease ();
+  mutex.lock ();
+  zk_server_freeze (fixture->server);
+
+  const auto wait_for_default = [] (auto &&release) {
+    const gint64 start = wait_now_ms ();
+    assert_int_equal (code_of (release), CURATOR_ERROR_RELEASE_PENDING);
+    assert_true (wait_now_ms () - start >= 999);
+  };
+  wait_for_default ([&] { mutex.release (); });
+  wait_for_default ([&] { other.release (); });
+  zk_server_thaw (fixture->server);
+  assert_children (fixture, "/cpp/default-time/lease", 0, LONG_MS);
+}
+
 /* Handles of all kinds in containers, moved and swapped while a lock is held. */
 TEST (test_moves)
 {
@@ -1021,4 +1080,9 @@ TEST (test_moves)
 }
 }
 
-SUITE ("cpp", fixture_start, fixture_stop)
+int
+main ()
+{
+  metronome_start ();
+  return suite_run ("cpp", fixture_start, fixture_stop);
+}

@@ -46,6 +46,24 @@ for_each_unit (Test &&test)
         static_cast<duration<float, std::ratio<3600>> *> (nullptr));
 }
 
+constexpr int SUCCESS = -1;
+
+template <class Call>
+int
+code_of (Call &&call)
+{
+  try
+    {
+      call ();
+    }
+  catch (const curator::error &thrown)
+    {
+      assert_true (thrown.domain () == CURATOR_ERROR);
+      return thrown.code ();
+    }
+  return SUCCESS;
+}
+
 /* A clock of a program's own, which counts its units from the start of the steady clock plus an
  * offset. */
 template <class Rep, class Period, std::int64_t OffsetSeconds> struct own_clock
@@ -252,19 +270,23 @@ TEST (test_durations)
       {
         assert_true (client.block_until_connected (time));
         assert_true (latch.try_await_for (time));
-        const bool is_short = time < unit_type::max () && time > unit_type::zero ();
-        if (is_short)
+        const bool is_none = time <= unit_type::zero ();
+        if (time < unit_type::max () && !is_none)
           {
             continue; /* a server may take longer */
           }
+        const auto asks = [&] (auto &&question) {
+          assert_int_equal (code_of (question), is_none ? CURATOR_ERROR_NO_ANSWER : SUCCESS);
+        };
         assert_true (mutex.try_lock_for (time));
-        assert_int_equal (mutex.participant_nodes (time).size (), 1);
+        asks ([&] { assert_int_equal (mutex.participant_nodes (time).size (), 1); });
         mutex.unlock ();
         mutex.try_acquire_lease_for (time).value ().release ();
         curator::lease lease = mutex.acquire_lease (time);
-        assert_true (lease.data (time).size () < 100);
+        asks ([&] { assert_true (lease.data (time).size () < 100); });
         assert_true (lease.valid_for (unit_type::min ()));
-        lease.release ();
+        assert_int_equal (code_of ([&] { lease.release (time); }),
+                          is_none ? CURATOR_ERROR_RELEASE_PENDING : SUCCESS);
         semaphore.try_acquire_for (time).value ().release ();
         semaphore.acquire (time).release ();
         for (curator::lease &one : semaphore.try_acquire_n_for (2, time))

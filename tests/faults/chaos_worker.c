@@ -233,11 +233,11 @@ release (Turn *turn)
 {
   g_autoptr (GError) error = NULL;
   if (turn->leases != NULL)
-    curator_semaphore_return_all (turn->semaphore, turn->leases, 0, NULL, NULL);
+    curator_semaphore_return_all (turn->semaphore, turn->leases, CURATOR_WAIT_DEFAULT, NULL, NULL);
   else if (turn->by_thread)
-    curator_lock_release (turn->lock, 0, NULL, &error);
+    curator_lock_release (turn->lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   else
-    curator_lease_release (turn->lease, 0, NULL, &error);
+    curator_lease_release (turn->lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   if (error != NULL && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING))
     result_of (turn, error);
   /* Leases of a semaphore are released without a confirmation. */
@@ -287,7 +287,7 @@ reenter (Turn *turn)
   event.time_ns = 0;
   if (believed)
     note (turn, event, RECORD_RELEASE_CALLED, RECORD_OK);
-  curator_lock_release (turn->lock, 0, NULL, NULL);
+  curator_lock_release (turn->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   if (believed)
     note (turn, event, RECORD_RELEASE_RETURNED, RECORD_PENDING);
 }

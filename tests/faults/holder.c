@@ -89,7 +89,8 @@ give_back (Holder *holder, gboolean lost)
         wait_until (has_been_told, NULL, NOTIFY_MS);
       curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
     }
-  return holder->lock != NULL && curator_lock_release (holder->lock, 0, NULL, &error);
+  return holder->lock != NULL
+         && curator_lock_release (holder->lock, CURATOR_WAIT_DEFAULT, NULL, &error);
 }
 
 static gboolean

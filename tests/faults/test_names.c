@@ -593,7 +593,7 @@ restart_served_elsewhere (Names *names, Holder *holder)
       ZkServer *server = zk_ensemble_server (names->ensemble, i);
       zk_server_kill (server);
       if (!curator_lock_acquire (other, PATIENCE, NULL, &error)
-          || !curator_lock_release (other, 0, NULL, &error))
+          || !curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, &error))
         {
           fail_msg ("member %d is down: %s", i, error->message);
         }

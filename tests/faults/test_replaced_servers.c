@@ -197,7 +197,7 @@ check_holder (Holder *holder, const char *when)
   g_autoptr (CuratorLock) other = curator_mutex_new (holder->client, "/replaced/other", NULL);
 
   if (!curator_lock_acquire (other, PATIENCE, NULL, &error)
-      || !curator_lock_release (other, 0, NULL, &error))
+      || !curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, &error))
     {
       fail_msg ("%s, holder %d: %s", when, holder->way, error->message);
     }

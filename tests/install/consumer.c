@@ -25,5 +25,5 @@ main (int argc, char **argv)
     }
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   printf ("held with token %" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease));
-  return curator_lock_release (lock, 0, NULL, NULL) ? 0 : 1;
+  return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) ? 0 : 1;
 }

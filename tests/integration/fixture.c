@@ -224,7 +224,8 @@ void
 check_released (CuratorLock *lock, const char *name, const char *file, int line)
 {
   g_autoptr (GError) error = NULL;
-  check_ok (curator_lock_release (lock, 0, NULL, &error), &error, name, file, line);
+  check_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error, name, file,
+            line);
 }
 
 CuratorLease *
@@ -267,8 +268,8 @@ contend (void *data)
   note_result (contender, acquired, error);
   if (acquired)
     {
-      contender->released =
-          curator_lock_release (contender->lock, 0, NULL, &contender->release_error);
+      contender->released = curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL,
+                                                  &contender->release_error);
     }
   return NULL;
 }

@@ -158,7 +158,8 @@ taking_give_back (Taking *taking)
   g_autoptr (GError) error = NULL;
   assert_true (taking_has_returned (taking));
   for (guint i = 0; taking->leases != NULL && i < taking->leases->len; i++)
-    assert_ok (curator_lease_release (taking_lease (taking, i), 0, NULL, &error), &error);
+    assert_ok (curator_lease_release (taking_lease (taking, i), CURATOR_WAIT_DEFAULT, NULL, &error),
+               &error);
 }
 
 void

@@ -143,14 +143,18 @@ list (Candidate *reader)
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) participants =
       reader->latch != NULL
-          ? curator_leader_latch_get_participants (reader->latch, 0, NULL, &error)
-          : curator_leader_selector_get_participants (reader->selector, 0, NULL, &error);
+          ? curator_leader_latch_get_participants (reader->latch, CURATOR_WAIT_DEFAULT, NULL,
+                                                   &error)
+          : curator_leader_selector_get_participants (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
+                                                      &error);
   g_autoptr (CuratorLeaderParticipant) leader = NULL;
   if (participants != NULL)
     {
-      leader = reader->latch != NULL
-                   ? curator_leader_latch_get_leader (reader->latch, 0, NULL, &error)
-                   : curator_leader_selector_get_leader (reader->selector, 0, NULL, &error);
+      leader =
+          reader->latch != NULL
+              ? curator_leader_latch_get_leader (reader->latch, CURATOR_WAIT_DEFAULT, NULL, &error)
+              : curator_leader_selector_get_leader (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
+                                                    &error);
     }
   if (error != NULL)
     {

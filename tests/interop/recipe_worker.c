@@ -67,7 +67,7 @@ leave (Turns *turns, CuratorLock *lock, RecordKind kind)
 {
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   note (turns, RECORD_RELEASE_CALLED, kind, lease);
-  const gboolean released = curator_lock_release (lock, 0, NULL, &turns->error);
+  const gboolean released = curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, lease);
   return released;
 }
@@ -95,8 +95,8 @@ take_lease (Turns *turns, RecordKind kind)
   wait_ms (work->hold_ms);
   note (turns, RECORD_RELEASE_CALLED, kind, one);
   if (several != NULL)
-    curator_semaphore_return_all (work->semaphore, several, 0, NULL, NULL);
-  const gboolean released = curator_lease_release (one, 0, NULL, &turns->error);
+    curator_semaphore_return_all (work->semaphore, several, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  const gboolean released = curator_lease_release (one, CURATOR_WAIT_DEFAULT, NULL, &turns->error);
   note (turns, RECORD_RELEASE_RETURNED, kind, one);
   return released;
 }
@@ -106,7 +106,8 @@ release_in_reverse (GPtrArray *leases, GError **error)
 {
   gboolean released = TRUE;
   for (guint i = leases->len; released && i-- > 0;)
-    released = curator_lease_release (g_ptr_array_index (leases, i), 0, NULL, error);
+    released =
+        curator_lease_release (g_ptr_array_index (leases, i), CURATOR_WAIT_DEFAULT, NULL, error);
   return released;
 }
 
@@ -258,7 +259,8 @@ open_recipe (Work *work, CuratorClient *client, const char *path, GError **error
   else if (strcmp (words[0], "counted") == 0)
     {
       work->count = curator_shared_count_new (client, words[1], 1, error);
-      if (work->count != NULL && curator_shared_count_start (work->count, 0, NULL, error))
+      if (work->count != NULL
+          && curator_shared_count_start (work->count, CURATOR_WAIT_DEFAULT, NULL, error))
         {
           work->semaphore =
               curator_semaphore_new_with_shared_count (client, path, work->count, error);

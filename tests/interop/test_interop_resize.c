@@ -25,8 +25,8 @@ resize (gpointer data)
   Resizes *resizes = data;
   for (int i = 0; i < N_SIZES; i++)
     {
-      resizes->failures +=
-          !curator_shared_count_set (resizes->count, resizes->sizes[i], 0, NULL, NULL);
+      resizes->failures += !curator_shared_count_set (resizes->count, resizes->sizes[i],
+                                                      CURATOR_WAIT_DEFAULT, NULL, NULL);
       wait_ms (SETTLE_MS);
       resizes->from_ns[i] = wait_now_ns ();
       wait_ms (500);
@@ -42,7 +42,7 @@ TEST (test_resize_while_running)
   Resizes resizes = { .sizes = { 3, 1, 10 } };
   resizes.count = curator_shared_count_new (client, COUNT_PATH, 1, &error);
   assert_non_null (resizes.count);
-  assert_true (curator_shared_count_start (resizes.count, 0, NULL, &error));
+  assert_true (curator_shared_count_start (resizes.count, CURATOR_WAIT_DEFAULT, NULL, &error));
   const ContestProcess processes[] = { { "counted:" COUNT_PATH, FALSE, 6, 80 },
                                        { "counted:" COUNT_PATH, FALSE, 6, 80 },
                                        { "counted:" COUNT_PATH, TRUE, 6, 80 },

@@ -93,15 +93,18 @@ ask_java (Fixture *fixture, const char *path, const char *kind, CuratorLock *loc
   g_autoptr (GError) error = NULL;
   Peer peer = peer_start (fixture, "hold", path, kind);
   assert_true (wait_until (has_node, &peer, LONG_MS));
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   check (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
-  check (curator_client_attempt_revoke (fixture->client, nodes[0], 0, NULL, &error), &error);
+  check (
+      curator_client_attempt_revoke (fixture->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, &error),
+      &error);
   g_autofree char *output = peer_end (&peer);
   g_autofree char *wanted = g_strdup_printf ("HOLDING %s\nREVOKED\nRELEASED\n", nodes[0]);
   assert_string_equal (output, wanted);
   check (curator_lock_acquire (lock, 5000, NULL, &error), &error);
-  check (curator_lock_release (lock, 0, NULL, &error), &error);
+  check (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 TEST (test_c_asks_java)
@@ -158,8 +161,8 @@ TEST (test_java_asks_c)
   wait_ms (200);
   assert_int_equal (g_atomic_int_get (&mutex_asked), 1);
   assert_int_equal (g_atomic_int_get (&lease_asked), 1);
-  check (curator_lock_release (mutex, 0, NULL, &error), &error);
-  check (curator_lease_release (lease, 0, NULL, &error), &error);
+  check (curator_lock_release (mutex, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  check (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 /* Payloads in gzip: Java reads what C has compressed, and C understands Java's compressed
@@ -183,8 +186,8 @@ TEST (test_compressed)
   g_autofree char *output = peer_end (&peer);
   assert_string_equal (output, "READ a label\nASKED\nREAD \nASKED\n");
   assert_true (wait_until (is_positive, &asked, LONG_MS));
-  check (curator_lock_release (plain, 0, NULL, &error), &error);
-  check (curator_lock_release (revocable, 0, NULL, &error), &error);
+  check (curator_lock_release (plain, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  check (curator_lock_release (revocable, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 static int

@@ -306,7 +306,7 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
           sim_world_fail (sim_contender_world (contender), "%s: a lost hold was entered again",
                           contender->name);
         }
-      done = curator_lock_release (lock, 0, NULL, &release_error);
+      done = curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &release_error);
       sim_contender_judge_release (contender, done, release_error);
     }
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
@@ -333,7 +333,7 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
     {
       if (lease != NULL && curator_lease_get_remaining_ms (lease) > 0)
         sim_world_fail (sim_contender_world (contender), "%s: entered twice", contender->name);
-      curator_lock_release (lock, 0, NULL, NULL);
+      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   sim_contender_judge (contender, error);
   contender->may_be_lost = FALSE;
@@ -386,7 +386,7 @@ hold_by_thread (SimContender *contender)
   if (be_inside (contender, lease))
     return;
   sim_contender_stop_believing (contender);
-  done = curator_lock_release (lock, 0, NULL, &release_error);
+  done = curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &release_error);
   sim_contender_judge_release (contender, done, release_error);
   if (!recipe->shared_hold && curator_lock_is_owned_by_current_thread (lock))
     {
@@ -406,7 +406,7 @@ release_lease (SimContender *contender, CuratorLease *lease)
     {
       return; /* dropping the last reference releases */
     }
-  done = curator_lease_release (lease, 0, NULL, &error);
+  done = curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   sim_contender_judge_release (contender, done, error);
 }
 

@@ -234,10 +234,11 @@ ask_for_leader (Candidate *candidate)
   g_autoptr (GPtrArray) participants = NULL;
   const guint64 token = candidate->belief != 0 ? candidate->token : 0;
 
-  participants =
-      candidate->latch != NULL
-          ? curator_leader_latch_get_participants (candidate->latch, 0, NULL, &error)
-          : curator_leader_selector_get_participants (candidate->selector, 0, NULL, &error);
+  participants = candidate->latch != NULL
+                     ? curator_leader_latch_get_participants (candidate->latch,
+                                                              CURATOR_WAIT_DEFAULT, NULL, &error)
+                     : curator_leader_selector_get_participants (
+                         candidate->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
   if (!rules_of (candidate)->calm)
     return;
   if (participants == NULL)
@@ -518,7 +519,7 @@ release_lease (Candidate *candidate)
     {
       candidate->is_told = FALSE;
       stop_believing (candidate);
-      const gboolean done = curator_lease_release (lease, 0, NULL, &error);
+      const gboolean done = curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
       sim_contender_judge_release (candidate->contender, done, error);
     }
 }

@@ -49,7 +49,7 @@ try_to_upgrade (SimContender *contender)
   if (curator_lock_acquire (write, CURATOR_WAIT_FOREVER, NULL, &error))
     {
       sim_world_fail (world, "%s: a reader became a writer", contender->name);
-      curator_lock_release (write, 0, NULL, NULL);
+      curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
            && !contender->member->closed)
@@ -92,12 +92,12 @@ read_while_writing (SimContender *contender)
       sim_contender_hold (contender, lease);
       sim_contender_stop_believing (contender);
       contender->beliefs[0] = belief;
-      done = curator_lock_release (write, 0, NULL, &release_error);
+      done = curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &release_error);
       sim_contender_judge_release (contender, done, release_error);
       sim_contender_hold (contender, lease);
       sim_contender_stop_believing (contender);
     }
-  done = curator_lock_release (read, 0, NULL, &read_error);
+  done = curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, &read_error);
   sim_contender_judge_release (contender, done, read_error);
   return stays;
 }

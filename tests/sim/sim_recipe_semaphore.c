@@ -133,7 +133,8 @@ start_count (SimContender *contender)
       return permits->started;
     }
   permits->starting = TRUE;
-  permits->started = curator_shared_count_start (permits->count, 0, NULL, &error);
+  permits->started =
+      curator_shared_count_start (permits->count, CURATOR_WAIT_DEFAULT, NULL, &error);
   permits->starting = FALSE;
   sim_trace (sim_contender_world (contender), "%s: following the shared count: %s", contender->name,
              error == NULL ? "yes" : error->message);
@@ -153,13 +154,13 @@ resize (SimContender *contender)
   if (sim_contender_below (contender, 2) == 0
       && curator_shared_count_get_versioned (permits->count, NULL, &version))
     {
-      G_GNUC_UNUSED const gboolean changed =
-          curator_shared_count_try_set (permits->count, version, number, NULL, 0, NULL, &error);
+      G_GNUC_UNUSED const gboolean changed = curator_shared_count_try_set (
+          permits->count, version, number, NULL, CURATOR_WAIT_DEFAULT, NULL, &error);
     }
   else
     {
       G_GNUC_UNUSED const gboolean changed =
-          curator_shared_count_set (permits->count, number, 0, NULL, &error);
+          curator_shared_count_set (permits->count, number, CURATOR_WAIT_DEFAULT, NULL, &error);
     }
   sim_trace (sim_contender_world (contender), "%s: resizing to %d: %s", contender->name, number,
              error == NULL ? "yes" : error->message);
@@ -295,12 +296,13 @@ give_back (SimContender *contender, Hold *hold)
       stop_believing (contender, hold, i);
       if (how == 0)
         {
-          done = curator_lease_release (hold->leases->pdata[i], 0, NULL, &error);
+          done = curator_lease_release (hold->leases->pdata[i], CURATOR_WAIT_DEFAULT, NULL, &error);
           sim_contender_judge_release (contender, done, error);
         }
     }
   if (how == 1)
-    curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases, 0, NULL, NULL);
+    curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases,
+                                  CURATOR_WAIT_DEFAULT, NULL, NULL);
   g_ptr_array_unref (hold->leases);
   g_free (hold);
 }
@@ -312,13 +314,13 @@ ask_for_one_back (SimContender *contender)
 
   if (sim_contender_below (contender, 20) == 0)
     {
-      nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore, 0, NULL,
-                                                       NULL);
+      nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore,
+                                                       CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   if (nodes != NULL && nodes[0] != NULL)
     {
-      G_GNUC_UNUSED const gboolean asked =
-          curator_client_attempt_revoke (contender->member->client, nodes[0], 0, NULL, NULL);
+      G_GNUC_UNUSED const gboolean asked = curator_client_attempt_revoke (
+          contender->member->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
 }
 

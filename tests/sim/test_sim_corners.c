@@ -153,9 +153,9 @@ make_parents_without_containers (gpointer data)
 
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 2, ZUNIMPLEMENTED, SIM_BEFORE_EFFECT);
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (other, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -302,16 +302,18 @@ be_asked_early (gpointer data)
   EXPECT (scene, lease != NULL);
   curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
   sim_sleep_ms (scene->world, 50);
-  EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease), 0,
-                                                NULL, &error));
+  EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease),
+                                                CURATOR_WAIT_DEFAULT, NULL, &error));
   EXPECT (scene, curator_lock_make_revocable (write_lock, note_revocation, scene, NULL, NULL));
   EXPECT (scene, curator_lock_make_revocable (write_lock, note_revocation, scene, NULL, NULL));
   AWAIT (scene, scene->n_refused == 1);
   EXPECT (scene, curator_lock_make_revocable (write_lock, NULL, NULL, NULL, NULL));
-  EXPECT (scene, curator_client_attempt_revoke (a->client, SCENE_PATH "/gone", 0, NULL, &error));
-  EXPECT (scene, !curator_client_attempt_revoke (a->client, "not a path", 0, NULL, &error));
+  EXPECT (scene, curator_client_attempt_revoke (a->client, SCENE_PATH "/gone", CURATOR_WAIT_DEFAULT,
+                                                NULL, &error));
+  EXPECT (scene, !curator_client_attempt_revoke (a->client, "not a path", CURATOR_WAIT_DEFAULT,
+                                                 NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   AWAIT (scene, scene->n_holders == 1);
 }
 

@@ -53,7 +53,8 @@ lose_node_at_once (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  g_autoptr (GBytes) data_of_node = curator_lease_get_data (lease, 0, NULL, NULL);
+  g_autoptr (GBytes) data_of_node =
+      curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, data_of_node != NULL);
   const guint listener = curator_lease_add_listener (lease, count_news, scene, NULL);
   const guint removed = curator_lease_add_listener (lease, count_news, scene, NULL);
@@ -64,7 +65,7 @@ lose_node_at_once (gpointer data)
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, is_readable (lease));
-  EXPECT (scene, curator_lease_get_data (lease, 0, NULL, &error) == NULL);
+  EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
   AWAIT (scene, scene->n_refused == 1);
   curator_lease_remove_listener (lease, listener);
@@ -72,7 +73,7 @@ lose_node_at_once (gpointer data)
   /* A listener added after the loss is called, too. */
   EXPECT (scene, curator_lease_add_listener (lease, count_news, scene, NULL) != 0);
   AWAIT (scene, scene->n_refused == 2);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
 }
 
@@ -86,7 +87,7 @@ ask_late_for_descriptor (gpointer data)
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
 
-  EXPECT (scene, lease != NULL && curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, is_readable (lease));
   EXPECT (scene, curator_lease_get_fd (lease) == curator_lease_get_fd (lease));
 }
@@ -125,7 +126,7 @@ delete_waiting_node (gpointer data)
         }
     }
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SCENE_TEST (test_node_of_a_waiter_deleted,
@@ -151,7 +152,7 @@ release_behind_late_create (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
   EXPECT (scene, lease != NULL);
   carry_out_late (scene, curator_lease_get_node_name (lease));
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
 }
 
@@ -182,7 +183,7 @@ hold_beside_a_deleted_node (gpointer data)
   delete_nodes (scene);
   AWAIT (scene, scene->over);
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SCENE_TEST (test_late_notice_of_a_deletion, .roles = { hold_beside_a_deleted_node },
@@ -200,7 +201,7 @@ take_turns (Scene *scene, int i)
 
       EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
       scene->n_holders--;
-      EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+      EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
     }
 }
 
@@ -269,23 +270,27 @@ be_refused (gpointer data)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (node, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL);
-  g_auto (GStrv) before = curator_lock_get_participant_nodes (node, 0, NULL, NULL);
+  g_auto (GStrv) before =
+      curator_lock_get_participant_nodes (node, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, g_strv_length (before) == 1 && strcmp (*before, SCENE_PATH "/fixed") == 0);
   sim_world_set_noauth (scene->world, SCENE_PATH);
-  EXPECT (scene, curator_lock_get_participant_nodes (node, 0, NULL, &error) == NULL);
+  EXPECT (scene,
+          curator_lock_get_participant_nodes (node, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, curator_lock_get_participant_nodes (a->mutex, 0, NULL, &error) == NULL);
+  EXPECT (scene, curator_lock_get_participant_nodes (a->mutex, CURATOR_WAIT_DEFAULT, NULL, &error)
+                     == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, curator_lease_get_data (lease, 0, NULL, &error) == NULL);
+  EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
   EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   sim_world_set_noauth (scene->world, NULL);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
-  g_auto (GStrv) after = curator_lock_get_participant_nodes (node, 0, NULL, NULL);
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  g_auto (GStrv) after =
+      curator_lock_get_participant_nodes (node, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, g_strv_length (after) == 0);
 }
 

@@ -86,13 +86,13 @@ enter_after_a_pause (gpointer data)
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
   const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
   EXPECT (scene, curator_lock_acquire (a->mutex, 0, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_world_strike (scene->world, fault, a->process, (SESSION_MS - 4000) * 1000);
   sim_sleep_us (scene->world, 1);
   EXPECT (scene, !curator_lock_acquire (a->mutex, 0, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
-  curator_lock_release (a->mutex, 0, NULL, NULL);
+  curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
   AWAIT (scene, strstr (states->str, "LOST RECONNECTED ") != NULL);
   curator_client_remove_state_listener (a->client, id);
 }
@@ -257,7 +257,7 @@ hold_unseen (gpointer data)
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
   sim_sleep_ms (scene->world, 3000);
   scene->over = TRUE;
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   curator_lease_unref (lease);
 }
 
@@ -287,7 +287,7 @@ read_busily (gpointer data)
   while (!scene->over)
     {
       G_GNUC_UNUSED g_auto (GStrv) nodes =
-          curator_lock_get_participant_nodes (a->mutex, 0, NULL, NULL);
+          curator_lock_get_participant_nodes (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
       sim_sleep_us (scene->world, g_rand_int_range (sim_world_rand (scene->world), 1, 100000));
     }
 }

@@ -30,7 +30,7 @@ hold_over_an_outage (gpointer data)
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_SUSPECT);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > 0);
   AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SCENE_TEST (test_suspended_makes_suspect, .roles = { hold_over_an_outage })
@@ -153,7 +153,7 @@ reach_the_end_as_a (gpointer data)
 {
   Scene *scene = data;
   EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
   scene->held = TRUE;
   take_until_refused (scene, 0);
@@ -211,7 +211,7 @@ acquire_among_foreign (gpointer data)
 
       EXPECT (scene, leases != NULL);
       EXPECT (scene, curator_lock_acquire (a->mutex, 5000, NULL, NULL));
-      curator_lock_release (a->mutex, 0, NULL, NULL);
+      curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
       if (round == 0)
         {
           put_foreign_children (scene, SCENE_PATH "/s/locks");
@@ -233,7 +233,7 @@ share_a_count (gpointer data)
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, SCENE_PATH "/n", 1, NULL);
 
-  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
+  EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, SCENE_PATH "/s", count, NULL);
   g_autoptr (CuratorLease) only = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
@@ -242,7 +242,7 @@ share_a_count (gpointer data)
   AWAIT (scene, scene_n_children (scene, SCENE_PATH "/s/leases") == 2);
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, !scene->over);
-  EXPECT (scene, curator_shared_count_set (count, 2, 0, NULL, NULL));
+  EXPECT (scene, curator_shared_count_set (count, 2, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, scene->over);
 }
@@ -256,7 +256,7 @@ wait_for_a_larger_count (gpointer data)
       curator_shared_count_new (b->client, SCENE_PATH "/n", 1, NULL);
 
   AWAIT (scene, scene->held);
-  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
+  EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (b->client, SCENE_PATH "/s", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
@@ -278,7 +278,7 @@ on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *
 
   EXPECT (scene, owned != NULL);
   EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (other, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL));
   scene->over = TRUE;
 }
 
@@ -305,13 +305,13 @@ release_in_an_outage (gpointer data)
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 20 * G_USEC_PER_SEC);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
-  EXPECT (scene, !curator_lock_release (a->mutex, 0, NULL, &error));
+  EXPECT (scene, !curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, &error));
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_RELEASE_PENDING));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
   EXPECT (scene, !curator_lock_is_acquired_in_this_process (a->mutex));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SCENE_TEST (test_release_in_an_outage, .roles = { release_in_an_outage })
@@ -475,7 +475,7 @@ hold_alone (Scene *scene, CuratorLock *mutex)
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, !scene->over);
   scene->n_holders--;
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -518,7 +518,7 @@ hold_the_waited_one (gpointer data)
   g_autofree char *node = g_strconcat (LOST_PATH "/", nodes[0], NULL);
   EXPECT (scene, sim_world_delete (scene->world, node));
   sim_sleep_ms (scene->world, 20000); /* a heartbeat later its holder knows */
-  EXPECT (scene, curator_lock_release (lock, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 /* Both ways of holding take turns under the seeds. */
@@ -535,12 +535,12 @@ acquire_both (gpointer data)
       EXPECT (scene, curator_lock_is_owned_by_current_thread (both));
       g_autoptr (CuratorLease) held = curator_lock_dup_lease (both);
       EXPECT (scene, held != NULL && curator_lease_get_remaining_ms (held) > 0);
-      EXPECT (scene, curator_lock_release (both, 0, NULL, NULL));
+      EXPECT (scene, curator_lock_release (both, CURATOR_WAIT_DEFAULT, NULL, NULL));
       return;
     }
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
   EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-  EXPECT (scene, curator_lease_release (lease, 0, NULL, NULL));
+  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SCENE_TEST (test_member_lost_while_waiting, .roles = { hold_the_waited_one, acquire_both })
@@ -557,7 +557,7 @@ follow_after_a_refusal (gpointer data)
 
   /* start reads it once, and once more with a watch. */
   sim_world_script (scene->world, a->process, SIM_OP_GET, 2, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
-  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
+  EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_sleep_ms (scene->world, 5000);
   sim_world_set_number (scene->world, "/sim/count", 5);
   AWAIT (scene, curator_shared_count_get (count) == 5);
@@ -592,7 +592,7 @@ refuse_one_of_two_lists (gpointer data)
   SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, "/sim/count", 1, NULL);
-  EXPECT (scene, curator_shared_count_start (count, 0, NULL, NULL));
+  EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);

@@ -151,7 +151,8 @@ acquire_after_a_while (gpointer data)
   sim_sleep_ms (scene->world, 45000);
   EXPECT (scene, readings_of_acquire (scene, scene->machines[0].mutex, CURATOR_WAIT_FOREVER)
                      <= MOST_OF_ACQUIRE - 1 + 6);
-  EXPECT (scene, readings_of_release (scene, scene->machines[0].mutex, 0) <= MOST_OF_RELEASE);
+  EXPECT (scene, readings_of_release (scene, scene->machines[0].mutex, CURATOR_WAIT_DEFAULT)
+                     <= MOST_OF_RELEASE);
 }
 
 TEST (test_idle_session)

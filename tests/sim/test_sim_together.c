@@ -70,7 +70,7 @@ try_once (Scene *scene, SceneMachine *machine)
   scene->n_holders += granted ? 1 : 0;
   scene->n_refused++;
   AWAIT (scene, scene->n_refused == SCENE_MACHINES);
-  EXPECT (scene, !granted || curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, !granted || curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -116,7 +116,7 @@ hold_the_third (gpointer data)
   AWAIT (scene, scene->waited);
   sim_sleep_ms (scene->world, 500);
   expect_nodes (scene, 1, 1, 2, 0);
-  EXPECT (scene, curator_lock_release (third, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (third, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -133,7 +133,7 @@ wait_for_the_third (gpointer data)
   expect_nodes (scene, 1, 1, 1, 1);
   /* The fourth one twice. */
   EXPECT (scene, n_creates (scene, 1) == N_PATHS + 1);
-  EXPECT (scene, curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 0, 0, 0);
   /* The withdrawn one by itself. */
   EXPECT (scene, sim_world_n_requests (scene->world, machine->process, SIM_OP_REMOVE) == 1);
@@ -157,7 +157,7 @@ hold_the_middle (gpointer data)
   AWAIT (scene, scene_n_children (scene, paths[1]) == 2);
   sim_sleep_ms (scene->world, 500);
   EXPECT (scene, n_creates (scene, 1) == 1);
-  EXPECT (scene, curator_lock_release (middle, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (middle, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -176,7 +176,7 @@ acquire_across (gpointer data)
   AWAIT (scene, scene->held);
   EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
   expect_nodes (scene, 1, 1, 1, 1);
-  EXPECT (scene, curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
@@ -204,12 +204,12 @@ enter_twice (gpointer data)
   EXPECT (scene, n_creates (scene, 0) == 3);
   expect_nodes (scene, 1, 1, 1, 0);
   EXPECT (scene, curator_lock_acquire (multi, 0, NULL, NULL));
-  EXPECT (scene, curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 1, 1, 1, 0);
-  EXPECT (scene, curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 1, 0, 0);
   EXPECT (scene, curator_lock_is_owned_by_current_thread (second));
-  EXPECT (scene, curator_lock_release (second, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (second, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
@@ -226,7 +226,7 @@ hold_the_third_for_long (gpointer data)
   EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene, scene->n_refused == 1);
-  EXPECT (scene, curator_lock_release (third, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (third, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 static void
@@ -247,7 +247,7 @@ time_out_with_a_held_one_behind (gpointer data)
   EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
   EXPECT (scene, curator_lock_is_owned_by_current_thread (fourth));
   expect_nodes (scene, 0, 0, 1, 1);
-  EXPECT (scene, curator_lock_release (fourth, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (fourth, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (fourth));
   expect_nodes (scene, 0, 0, 1, 0);
   scene->n_refused++;
@@ -271,7 +271,7 @@ acquire_without_parents (gpointer data)
   EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
   expect_nodes (scene, 1, 1, 1, 1);
   EXPECT (scene, n_creates (scene, 0) == 3 * N_PATHS);
-  EXPECT (scene, curator_lock_release (multi, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 0, 0, 0);
 }
 
@@ -291,7 +291,7 @@ release_with_one_refused (gpointer data)
   g_auto (GStrv) nodes = sim_world_children (scene->world, paths[1]);
   g_autofree char *refused = g_strconcat (paths[1], "/", nodes[0], NULL);
   sim_world_set_noauth (scene->world, refused);
-  EXPECT (scene, !curator_lock_release (multi, 0, NULL, &error));
+  EXPECT (scene, !curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, &error));
   EXPECT (scene, error != NULL && strstr (error->message, refused) != NULL);
   EXPECT (scene, error != NULL && strstr (error->message, paths[0]) == NULL);
   expect_nodes (scene, 0, 1, 0, 0);
@@ -336,8 +336,8 @@ outlive_it (gpointer data)
   const gint64 died_us = sim_world_now_us (scene->world);
   EXPECT (scene, curator_lock_acquire (fourth, -1, NULL, NULL));
   EXPECT (scene, sim_world_now_us (scene->world) - died_us < 10 * G_USEC_PER_SEC);
-  EXPECT (scene, curator_lock_release (fourth, 0, NULL, NULL));
-  EXPECT (scene, curator_lock_release (third, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (fourth, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  EXPECT (scene, curator_lock_release (third, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 TEST (test_death_in_between)

@@ -67,12 +67,13 @@ misuse_lock (CuratorClient *client, CuratorLock *lock, CuratorLease *lease, GErr
   MISUSE (curator_lock_dup_lease (lock), curator_lease_unref (curator_lock_dup_lease (lock)));
   MISUSE (curator_lease_extend (lease, 1000, error),
           succeeded &= curator_lease_extend (lease, 1000, error));
-  MISUSE (curator_lease_get_data (lease, 0, NULL, error),
-          g_bytes_unref (curator_lease_get_data (lease, 0, NULL, error)));
+  MISUSE (curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, error),
+          g_bytes_unref (curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, error)));
   MISUSE (curator_lock_make_revocable (lock, NULL, NULL, NULL, error),
           succeeded &= curator_lock_make_revocable (lock, NULL, NULL, NULL, error));
-  MISUSE (curator_client_attempt_revoke (client, "/lock/node", 0, NULL, error),
-          succeeded &= curator_client_attempt_revoke (client, "/lock/node", 0, NULL, error));
+  MISUSE (curator_client_attempt_revoke (client, "/lock/node", CURATOR_WAIT_DEFAULT, NULL, error),
+          succeeded &=
+          curator_client_attempt_revoke (client, "/lock/node", CURATOR_WAIT_DEFAULT, NULL, error));
   curator_client_set_compression (client, succeeded);
 }
 
@@ -87,10 +88,11 @@ misuse_recipes (CuratorSemaphore *semaphore, CuratorSharedCount *count, CuratorL
           curator_lease_unref (curator_semaphore_acquire (semaphore, 0, NULL, error)));
   MISUSE (curator_semaphore_acquire_n (semaphore, 2, 0, NULL, error),
           g_ptr_array_unref (curator_semaphore_acquire_n (semaphore, 2, 0, NULL, error)));
-  MISUSE (curator_shared_count_set (count, 1, 0, NULL, error),
-          succeeded &= curator_shared_count_set (count, 1, 0, NULL, error));
-  MISUSE (curator_shared_count_try_set (count, 1, 1, &set, 0, NULL, error),
-          succeeded &= curator_shared_count_try_set (count, 1, 1, &set, 0, NULL, error));
+  MISUSE (curator_shared_count_set (count, 1, CURATOR_WAIT_DEFAULT, NULL, error),
+          succeeded &= curator_shared_count_set (count, 1, CURATOR_WAIT_DEFAULT, NULL, error));
+  MISUSE (curator_shared_count_try_set (count, 1, 1, &set, CURATOR_WAIT_DEFAULT, NULL, error),
+          succeeded &=
+          curator_shared_count_try_set (count, 1, 1, &set, CURATOR_WAIT_DEFAULT, NULL, error));
   MISUSE (curator_leader_latch_start (latch, error),
           succeeded &= curator_leader_latch_start (latch, error));
   MISUSE (curator_leader_latch_await (latch, 0, NULL, NULL),
@@ -118,12 +120,15 @@ misuse_inspection (CuratorClient *client, CuratorInspection *inspection, GError 
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
   gboolean succeeded = TRUE;
 
-  MISUSE (curator_client_inspect (client, "/lock", 0, NULL, error),
-          curator_inspection_unref (curator_client_inspect (client, "/lock", 0, NULL, error)));
-  MISUSE (curator_client_find_locks (client, "/", 0, NULL, 0, NULL, error),
-          g_strfreev (curator_client_find_locks (client, "/", 0, NULL, 0, NULL, error)));
-  MISUSE (curator_client_delete_ownerless (client, first, 0, NULL, error),
-          succeeded &= curator_client_delete_ownerless (client, first, 0, NULL, error));
+  MISUSE (curator_client_inspect (client, "/lock", CURATOR_WAIT_DEFAULT, NULL, error),
+          curator_inspection_unref (
+              curator_client_inspect (client, "/lock", CURATOR_WAIT_DEFAULT, NULL, error)));
+  MISUSE (curator_client_find_locks (client, "/", 0, NULL, CURATOR_WAIT_DEFAULT, NULL, error),
+          g_strfreev (
+              curator_client_find_locks (client, "/", 0, NULL, CURATOR_WAIT_DEFAULT, NULL, error)));
+  MISUSE (curator_client_delete_ownerless (client, first, CURATOR_WAIT_DEFAULT, NULL, error),
+          succeeded &=
+          curator_client_delete_ownerless (client, first, CURATOR_WAIT_DEFAULT, NULL, error));
   curator_client_set_compression (client, succeeded);
 }
 

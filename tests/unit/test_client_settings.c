@@ -117,9 +117,10 @@ TEST (test_not_started)
 
   assert_false (curator_lock_acquire (lock, 0, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
-  assert_null (curator_lock_get_participant_nodes (lock, 0, NULL, &error));
+  assert_null (curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
-  assert_false (curator_client_attempt_revoke (client, "/settings/a", 0, NULL, &error));
+  assert_false (
+      curator_client_attempt_revoke (client, "/settings/a", CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_int_equal (curator_client_get_session_id (client), 0);
   assert_int_equal (curator_client_get_session_timeout_ms (client), 0);
@@ -364,11 +365,11 @@ TEST (test_lock_without_members)
   assert_true (curator_lock_is_acquired_in_this_process (nothing));
   assert_true (curator_lock_is_owned_by_current_thread (nothing));
   assert_null (curator_lock_dup_lease (nothing));
-  assert_null (curator_lock_get_participant_nodes (nothing, 0, NULL, &error));
+  assert_null (curator_lock_get_participant_nodes (nothing, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
   assert_false (curator_lock_make_revocable (nothing, NULL, NULL, NULL, &error));
   assert_true (has_error (&error, CURATOR_ERROR_UNSUPPORTED));
-  assert_true (curator_lock_release (nothing, 0, NULL, &error));
+  assert_true (curator_lock_release (nothing, CURATOR_WAIT_DEFAULT, NULL, &error));
 }
 
 /* --- a setter that comes too late logs one critical message, and changes nothing -------------- */

@@ -91,7 +91,8 @@ ask (Look *look, const char *path, gboolean *is_unclear,
       curator_mutex_new_with_driver (look->client, path, "lock-", 1, driver, &error);
 
   if (lock != NULL)
-    curator_lock_get_participant_nodes_then (lock, 0, look->cancellable, callback, look);
+    curator_lock_get_participant_nodes_then (lock, CURATOR_WAIT_DEFAULT, look->cancellable,
+                                             callback, look);
   else
     callback (NULL, NULL, error, look);
 }
@@ -259,7 +260,8 @@ on_both_lists (Look *look)
   int other = find_other (look, look->nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;
   if (other < 0 && look->is_unclear)
-    curator_client_inspect_then (look->client, *look->path, 0, look->cancellable, on_owners, look);
+    curator_client_inspect_then (look->client, *look->path, CURATOR_WAIT_DEFAULT, look->cancellable,
+                                 on_owners, look);
   else
     go_on (look, other);
 }

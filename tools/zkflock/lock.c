@@ -515,7 +515,7 @@ release_and_close (void *data)
   Run *run = data;
   g_autoptr (GError) error = NULL;
 
-  if (run->lease != NULL && !curator_lease_release (run->lease, 0, NULL, &error))
+  if (run->lease != NULL && !curator_lease_release (run->lease, CURATOR_WAIT_DEFAULT, NULL, &error))
     {
       print_verbose (run->options, "%s", error->message);
       run->closing.unconfirmed = TRUE;

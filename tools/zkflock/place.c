@@ -89,7 +89,8 @@ static void
 read_path (Place *place, char **path)
 {
   place->reading = path;
-  curator_client_inspect_then (place->client, *path, 0, place->stopped, on_read, place);
+  curator_client_inspect_then (place->client, *path, CURATOR_WAIT_DEFAULT, place->stopped, on_read,
+                               place);
 }
 
 static gboolean

@@ -131,15 +131,14 @@ public:
   }
 
   /** Waits for a connection.
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @return false if there is none in time; connection_error() says why
    *  @throws error  CLOSED, NOT_STARTED, AUTH_FAILED, cancelled */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool>
-  block_until_connected (const std::chrono::duration<Rep, Period> &timeout,
-                         GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> block_until_connected (detail::timeout timeout = {},
+                                                    GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<bool> (curator_client_block_until_connected, object (),
-                                   detail::to_ms (timeout), cancellable);
+    return detail::try_call<bool> (curator_client_block_until_connected, object (), timeout,
+                                   cancellable);
   }
 
   /** The current state; suspended before the first connection. */
@@ -207,7 +206,7 @@ public:
   }
 
   /** Asks the holder of a lock node to release it: curator_client_attempt_revoke().
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<void> attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
                                GCancellable *cancellable = nullptr)
   {

@@ -68,7 +68,7 @@ public:
   inspection () noexcept = default;
 
   /** Inspects the lock at @p path. Waits for the server.
-   *  @param timeout  for the whole call; 0: up to the connection timeout
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @throws error  see curator_client_inspect() */
   [[nodiscard]] inspection (const client &client, const std::string &path,
                             detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
@@ -151,7 +151,7 @@ struct found_locks
 
 /** Paths of the locks that are held or waited for at or below a path: curator_client_find_locks().
  *  @param max_nodes  how many nodes to list at most; 0 for 100000
- *  @param timeout    for the whole call; 0: up to the connection timeout */
+ *  @param timeout    for the whole call; without one, the connection timeout; 0 does not wait */
 inline result<found_locks>
 find_locks (const client &client, const std::string &path, unsigned max_nodes = 0,
             detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
@@ -165,7 +165,7 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
 }
 
 /** Inspects a lock asynchronously: curator_client_inspect_then().
- *  @param timeout  for the whole call; 0: up to the connection timeout; curator::forever
+ *  @param timeout  for the whole call, or curator::forever; 0 does not wait
  *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
  *                  empty handle and an error, which is borrowed
  *  @throws error  INVALID_ARGUMENT for a path with a NUL inside, and done is not called */

@@ -152,7 +152,7 @@ public:
   }
 
   /** Reads the candidates from the server, the leader first.
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
                                                         GCancellable *cancellable = nullptr) const
   {
@@ -161,7 +161,7 @@ public:
   }
 
   /** Reads the leader from the server; nothing if there is none.
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<std::optional<leader_participant>> leader (detail::timeout timeout = {},
                                                     GCancellable *cancellable = nullptr) const
   {
@@ -266,7 +266,7 @@ public:
   }
 
   /** Reads the candidates from the server, the leader first.
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
                                                         GCancellable *cancellable = nullptr) const
   {
@@ -275,7 +275,7 @@ public:
   }
 
   /** Reads the leader from the server; nothing if there is none.
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<std::optional<leader_participant>> leader (detail::timeout timeout = {},
                                                     GCancellable *cancellable = nullptr) const
   {

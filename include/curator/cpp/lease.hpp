@@ -122,7 +122,7 @@ public:
 #endif
 
   /** Reads the payload of the node from the server: curator_lease_get_data().
-   *  @param timeout  for the whole call; 0: up to the connection timeout
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @throws error  LOCK_LOST if the node is gone ... */
   result<std::string> data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
@@ -148,7 +148,7 @@ public:
   }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.
-   *  @param timeout  for the wait; 0: up to the connection timeout
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @throws error  RELEASE_PENDING if no confirmation came in time, or is_cancelled(); the hold has
    *                 ended nevertheless, and its node is deleted in the background */
   result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)

@@ -50,7 +50,8 @@ public:
   void lock (const std::chrono::duration<Rep, Period> &timeout,
              GCancellable *cancellable = nullptr) = delete;
 
-  /** Acquires if no other contender is ahead.
+  /** Acquires if no other contender is ahead. Asks the servers once, which may take up to the
+   *  connection timeout.
    *  @return false if one is, and for every other failure that may pass: error::is_temporary().
    *          lock() and acquire_lease() throw it
    *  @throws error  what a retry cannot mend: LOCK_LOST, CLOSED, AUTH_FAILED ... */
@@ -84,12 +85,12 @@ public:
     if (mode_ == unlock_mode::background || native_handle () == nullptr)
       return unlock_then ();
     detail::outcome outcome;
-    curator_lock_release (native_handle (), 0, nullptr, outcome);
+    curator_lock_release (native_handle (), CURATOR_WAIT_DEFAULT, nullptr, outcome);
     log_misuse (outcome.get ());
   }
 
   /** Like unlock(), but throws.
-   *  @param timeout  for the wait; 0: up to the connection timeout
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @throws error  NOT_OWNER, or RELEASE_PENDING if the server did not confirm in time, or
    *                 is_cancelled(); after the last two the hold has ended nevertheless */
   result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
@@ -194,7 +195,7 @@ public:
 
   /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A
    *  name may hold any byte.
-   *  @param timeout  for the whole call; 0: up to the connection timeout
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
    *  @throws error  UNSUPPORTED for a multi_lock ... */
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
@@ -204,7 +205,7 @@ public:
   }
 
   /** Asks for them asynchronously: curator_lock_get_participant_nodes_then().
-   *  @param timeout  as above, or curator::forever
+   *  @param timeout  for the whole call, or curator::forever; 0 does not wait
    *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
    *                  borrowed */
   template <class Rep, class Period, class F>

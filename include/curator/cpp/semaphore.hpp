@@ -132,7 +132,7 @@ public:
 
   /** Full paths of the lease nodes, oldest first: curator_semaphore_get_participant_nodes(). A name
    *  may hold any byte.
-   *  @param timeout  for the whole call; 0: up to the connection timeout */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
   {

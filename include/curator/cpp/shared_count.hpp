@@ -37,7 +37,8 @@ public:
 
   /** Creates the node if it does not exist, reads it and follows its changes from then on:
    *  curator_shared_count_start().
-   *  @param timeout  for the whole call; 0: up to the connection timeout. As for the other calls */
+   *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait. As
+   *                  for the other calls */
   result<void> start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_shared_count_start, object (), timeout, cancellable);

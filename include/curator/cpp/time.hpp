@@ -38,7 +38,8 @@ left_until (const std::chrono::time_point<Clock, Duration> &time)
   return fractional (time.time_since_epoch ()) - fractional (Clock::now ().time_since_epoch ());
 }
 
-/* The timeout of a call that may take any: without overflow, whatever its unit. */
+/* The timeout of a call, without overflow, whatever its unit. No time left, also the difference to a
+ * point in time that has passed, does not wait: only a call without a timeout has the default. */
 class timeout
 {
 public:
@@ -52,7 +53,7 @@ public:
   operator gint64 () const noexcept { return ms_; }
 
 private:
-  gint64 ms_ = 0;
+  gint64 ms_ = CURATOR_WAIT_DEFAULT;
 };
 
 /* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they

@@ -309,8 +309,9 @@ lead_and_inspect (World *world)
   world->led = curator_leader_latch_new (world->client, "/attack/led", "one", NULL);
   assert_true (curator_leader_latch_start (world->led, NULL));
   assert_true (curator_leader_latch_await (world->led, LONG_MS, NULL, NULL));
-  world->leader = curator_leader_latch_get_leader (world->led, 0, NULL, NULL);
-  world->inspection = curator_client_inspect (world->client, "/attack/led", 0, NULL, NULL);
+  world->leader = curator_leader_latch_get_leader (world->led, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  world->inspection =
+      curator_client_inspect (world->client, "/attack/led", CURATOR_WAIT_DEFAULT, NULL, NULL);
   assert_non_null (world->leader);
   assert_int_not_equal (curator_inspection_get_n_participants (world->inspection), 0);
 }
@@ -457,7 +458,7 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
     }
   if (state == STATE_ENDED)
     {
-      curator_lease_release (world->lease, 0, NULL, NULL);
+      curator_lease_release (world->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
       attack_end_all (world);
     }
   if (state == STATE_CLOSED)

@@ -335,14 +335,13 @@ static void
 let_go (Stage *stage)
 {
   if (curator_lock_is_owned_by_current_thread (stage->lock))
-    curator_lock_release (stage->lock, 0, NULL, NULL);
+    curator_lock_release (stage->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   g_clear_pointer (&stage->held_lease, curator_lease_unref);
   g_clear_pointer (&stage->held_leases, g_ptr_array_unref);
 }
 
-/* Whether a function with a timeout waits for no other participant. */
-static gboolean
-asks_only_server (const char *function)
+gboolean
+extreme_asks_only_server (const char *function)
 {
   static const char *const parts[] = { "_get_participant", "_get_leader",
                                        "_get_data",        "_attempt_revoke",
@@ -360,7 +359,7 @@ asks_only_server (const char *function)
 void
 scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked)
 {
-  const gboolean asks_server = asks_only_server (extreme->function);
+  const gboolean asks_server = extreme_asks_only_server (extreme->function);
   const gboolean meets_holder = is_blocked && !asks_server;
 
   stage->cancellable = g_cancellable_new ();

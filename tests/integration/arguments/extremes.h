@@ -18,8 +18,8 @@ typedef enum
 /* What a value from the first to the last one does; others are refused. */
 typedef enum
 {
-  RULE_WAIT,      /* a timeout: -1 and long ones wait until they are cancelled */
-  RULE_RELEASE,   /* the timeout of a release: a server confirms in time, or the wait ends before */
+  RULE_WAIT,    /* a timeout: -1 and long ones wait until they are cancelled, 0 for no server */
+  RULE_RELEASE, /* of a release: a server confirms in time, or, with 0 always, the wait ends before */
   RULE_SETTING,   /* the client starts and can be used; others are refused by start */
   RULE_LIMITED,   /* succeeds, and what is made can be used */
   RULE_IN_MEMORY, /* a length: there is no memory to go with others, which are left out */
@@ -104,9 +104,11 @@ void extreme_await (Stage *stage, Outcome *outcome);
 
 /* The objects of all calls. */
 typedef struct _Scene Scene;
-/* A timeout of 0 waits for a server that does not answer up to the connection timeout. */
+/* The connection timeout is also that of CURATOR_WAIT_DEFAULT. */
 Scene *scene_new (Fixture *fixture, int connection_timeout_ms);
 void scene_free (Scene *scene);
+/* Whether a function with a timeout waits for no other participant. */
+gboolean extreme_asks_only_server (const char *function);
 /* What waits has something in its way, if it is to. */
 void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked);
 void scene_leave (Scene *scene, Stage *stage, const Extreme *extreme);

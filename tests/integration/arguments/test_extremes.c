@@ -207,7 +207,18 @@ wait_in_vain (Scene *scene, const Extreme *extreme, gint64 value)
   end (scene, &stage, extreme, &outcome);
 }
 
-/* A short one may be too short. */
+/* A short one may be too short, and none at all is. */
+static gboolean
+is_fit (const Extreme *extreme, gint64 value, const Outcome *outcome)
+{
+  if (!extreme_is_allowed (extreme, value))
+    return extreme_is_refused (outcome);
+  if (value == 0 && extreme_asks_only_server (extreme->function))
+    return extreme_is_silent () && extreme_has_code (outcome, CURATOR_ERROR_NO_ANSWER);
+  return extreme_is_clean_success (outcome)
+         || (value != CURATOR_WAIT_FOREVER && value < EXTREME_FAR_MS && is_too_late (outcome));
+}
+
 static void
 wait_for_nothing (Scene *scene, const Extreme *extreme, gint64 value)
 {
@@ -217,12 +228,7 @@ wait_for_nothing (Scene *scene, const Extreme *extreme, gint64 value)
   begin (extreme, value, " for nothing");
   scene_enter (scene, &stage, extreme, FALSE);
   extreme->run (&stage, &outcome);
-  extreme_expect (!extreme_is_allowed (extreme, value)
-                      ? extreme_is_refused (&outcome)
-                      : extreme_is_clean_success (&outcome)
-                            || (value != CURATOR_WAIT_FOREVER && value < EXTREME_FAR_MS
-                                && is_too_late (&outcome)),
-                  "a timeout", &outcome);
+  extreme_expect (is_fit (extreme, value, &outcome), "a timeout", &outcome);
   end (scene, &stage, extreme, &outcome);
 }
 

@@ -397,17 +397,20 @@ have_all_called (Stage *stage)
   stage->permit = curator_semaphore_acquire (world->semaphore, LONG_MS, NULL, NULL);
   require (stage, world->lease != NULL && stage->permit != NULL);
   register_all (stage, REGISTER_WITH_LEASE);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (world->lock, 0, NULL, NULL);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (world->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   require (stage, nodes != NULL);
-  require (stage, curator_client_attempt_revoke (world->client, nodes[0], 0, NULL, NULL));
-  require (stage, curator_client_attempt_revoke (
-                      world->client, curator_lease_get_node_path (stage->permit), 0, NULL, NULL));
+  require (stage, curator_client_attempt_revoke (world->client, nodes[0], CURATOR_WAIT_DEFAULT,
+                                                 NULL, NULL));
+  require (stage, curator_client_attempt_revoke (world->client,
+                                                 curator_lease_get_node_path (stage->permit),
+                                                 CURATOR_WAIT_DEFAULT, NULL, NULL));
   require (stage, curator_leader_selector_start (world->selector, NULL));
   require (stage, curator_leader_latch_start (world->latch, NULL));
-  require (stage, curator_shared_count_start (world->count, 0, NULL, NULL));
-  require (stage, curator_shared_count_set (world->count, 2, 0, NULL, NULL));
+  require (stage, curator_shared_count_start (world->count, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  require (stage, curator_shared_count_set (world->count, 2, CURATOR_WAIT_DEFAULT, NULL, NULL));
   require (stage, curator_leader_latch_await (world->latch, LONG_MS, NULL, NULL));
-  require (stage, curator_lease_release (world->lease, 0, NULL, NULL));
+  require (stage, curator_lease_release (world->lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorLease) both = curator_lock_acquire_lease (stage->multi, LONG_MS, NULL, NULL);
   require (stage, both != NULL);
   g_clear_pointer (&both, curator_lease_unref);

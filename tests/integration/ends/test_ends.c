@@ -258,7 +258,7 @@ acquire_and_release (void *data)
   Victim *victim = data;
 
   victim->acquired = curator_lock_acquire (victim->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
-  victim->released = curator_lock_release (victim->lock, 0, NULL, NULL);
+  victim->released = curator_lock_release (victim->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   pthread_testcancel ();
   return NULL;
 }
@@ -319,14 +319,14 @@ live_with_locks (CancelledLife *life)
   CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
   CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
   CALL (life, curator_lock_acquire (multi_lock, LONG_MS, NULL, NULL));
-  CALL (life,
-        !curator_lock_acquire (lock, 0, NULL, NULL) || curator_lock_release (lock, 0, NULL, NULL));
-  CALL (life, curator_lock_release (multi_lock, 0, NULL, NULL));
+  CALL (life, !curator_lock_acquire (lock, 0, NULL, NULL)
+                  || curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  CALL (life, curator_lock_release (multi_lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
   CALL (life, (lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL)) != NULL);
   CALL (life, curator_lease_get_fd (lease) >= 0);
   CALL (life, curator_lease_get_cancellable (lease) != NULL);
   CALL (life, !curator_lock_acquire (lock, 20, NULL, NULL)); /* waits */
-  CALL (life, curator_lease_release (lease, 0, NULL, NULL));
+  CALL (life, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   DO (life, curator_lease_unref (lease));
   DO (life, curator_lock_unref (multi_lock));
   DO (life, curator_rw_lock_unref (rw_lock));
@@ -583,7 +583,7 @@ hold_lock (Round *round, GRand *rand)
         {
           break; /* it stays held until the end of this thread, the lock or the client */
         }
-      curator_lock_release (lock, 0, NULL, NULL);
+      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   curator_lock_unref (lock);
 }
@@ -614,7 +614,7 @@ watch_lease (Round *round, GRand *rand)
   if (g_rand_boolean (rand))
     curator_lease_add_listener (lease, on_lease_state, round, NULL);
   else
-    curator_lease_release (lease, 0, NULL, NULL);
+    curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   curator_lease_unref (lease);
 }
 

@@ -29,14 +29,14 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
 
   proxy_set_mode (fixture->proxy, mode);
   gint64 start = wait_now_ms ();
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   /* lock.h: a release without a time waits for the connection timeout. */
   assert_promised_ms (wait_now_ms () - start, CONFIRM_MS + SESSION_MS / 2, start);
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_int_equal (raw_zk_count_children (fixture->raw, path), 1);
 
@@ -222,7 +222,7 @@ TEST (test_p28_pending_until_the_session_ends)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
   assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -248,7 +248,7 @@ TEST (test_deleted_when_permitted_again)
   assert_acquired (lock);
   const gint64 session = curator_client_get_session_id (client);
   permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/release/permitted"), 1);
@@ -270,7 +270,7 @@ TEST (test_fixed_node_that_cannot_be_read)
   permit (fixture, "/release/unreadable", 0);
   if (raw_zk_stat (fixture->raw, "/release/unreadable", &stat) == ZNOAUTH)
     {
-      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_non_null (strstr (error->message, "READ"));
       assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
       assert_true (raw_zk_exists (fixture->raw, "/release/unreadable"));
@@ -331,7 +331,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   if (is_released)
     {
-      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
     }
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
@@ -341,7 +341,7 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   assert_int_equal (raw_zk_owner (fixture->raw, node), raw_zk_session (fixture->raw));
   raw_zk_delete (fixture->raw, node);
   if (!is_released)
-    curator_lock_release (lock, 0, NULL, NULL);
+    curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
 TEST (test_name_reused_after_the_session)
@@ -367,7 +367,7 @@ TEST (test_name_reused_while_refused)
       g_free (node);
       node = g_strdup (curator_lease_get_node_path (lease));
       permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-      assert_false (curator_lock_release (lock, 0, NULL, &error));
+      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
       permit (fixture, "/release/replaced", ZOO_PERM_ALL);
       rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);

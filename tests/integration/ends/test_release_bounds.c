@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define BOUND_MS        300
+#define AT_ONCE_MS      50
 #define SHARED_BOUND_MS 4000
-/* Far less than the connection timeout, which bounds a release that was given none. */
+/* Far less than the connection timeout, for which a release waits by default. */
 #define SOON_MS       15000
 #define CONNECTION_MS 1000
 
@@ -114,6 +115,74 @@ assert_all_deleted (Holds *holds)
   assert_children (holds->fixture, "/bounds/lock", 0, LONG_MS);
   assert_children (holds->fixture, "/bounds/semaphore/leases", 0, LONG_MS);
   assert_int_equal (curator_client_get_session_id (holds->client), holds->session_id);
+}
+
+/* A program passes on what is left of its time. The server has stopped, or answers at once. */
+static void
+release_with_nothing_left (Holds *holds)
+{
+  leave_one_level (holds);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const gint64 start = wait_now_ms ();
+      assert_false (releases[i](holds, 0, NULL, &error));
+      /* types.h: 0 does not wait. */
+      assert_promised_ms (wait_now_ms () - start, AT_ONCE_MS, start);
+      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+    }
+  assert_all_ended (holds);
+  assert_all_deleted (holds);
+}
+
+TEST (test_nothing_left)
+{
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+  release_with_nothing_left (&holds);
+}
+
+TEST (test_nothing_left_before_a_server_that_answers)
+{
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+  zk_server_thaw (fixture->server);
+  release_with_nothing_left (&holds);
+}
+
+/* The client is closed before the server goes on: the end of the session deletes the node. */
+TEST (test_nothing_left_of_a_session)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, LONG_SESSION_MS);
+
+  leave_one_level (&holds);
+  assert_false (release_lock (&holds, 0, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  curator_client_close (holds.client);
+  zk_server_thaw (fixture->server);
+  assert_children (fixture, "/bounds/lock", 0, LONG_MS);
+}
+
+TEST (test_default)
+{
+  g_auto (Holds) holds = { NULL };
+  hold_all (&holds, fixture, CONNECTION_MS);
+
+  leave_one_level (&holds);
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const gint64 start = wait_now_ms ();
+      assert_false (releases[i](&holds, CURATOR_WAIT_DEFAULT, NULL, &error));
+      const gint64 took = wait_now_ms () - start;
+      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+      assert_true (took >= CONNECTION_MS - 1);
+      /* types.h: as long as the connection timeout. */
+      assert_promised_ms (took, CONNECTION_MS + SOON_MS, start);
+    }
+  assert_all_ended (&holds);
 }
 
 TEST (test_bounded)
@@ -237,12 +306,12 @@ TEST (test_no_such_timeout)
   hold_all (&holds, fixture, LONG_SESSION_MS);
 
   /* Neither of the inner level nor of the outer one. */
-  assert_false (curator_lock_release (holds.lock, -2, NULL, &error));
+  assert_false (curator_lock_release (holds.lock, -3, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
-      assert_false (releases[i](&holds, -2, NULL, &error));
+      assert_false (releases[i](&holds, -3, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
   assert_true (curator_lock_is_owned_by_current_thread (holds.lock));

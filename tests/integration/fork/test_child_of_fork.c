@@ -72,7 +72,8 @@ use_client (Child *child)
 
   EXPECT_FORKED (child, curator_client_start (client, &error));
   EXPECT_FORKED (child, curator_client_block_until_connected (client, -1, NULL, &error));
-  EXPECT_FORKED (child, curator_client_attempt_revoke (client, "/fork/a", 0, NULL, &error));
+  EXPECT_FORKED (
+      child, curator_client_attempt_revoke (client, "/fork/a", CURATOR_WAIT_DEFAULT, NULL, &error));
   EXPECT_FORKED (child, curator_mutex_new (client, "/fork/b", &error) != NULL);
   EXPECT (child, curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   EXPECT (child, curator_client_get_session_id (client) == 0);
@@ -91,8 +92,9 @@ use_lock (Child *child)
 
   EXPECT_FORKED (child, curator_lock_acquire (lock, -1, NULL, &error));
   EXPECT_FORKED (child, curator_lock_acquire_lease (lock, -1, NULL, &error) != NULL);
-  EXPECT_FORKED (child, curator_lock_release (lock, 0, NULL, &error));
-  EXPECT_FORKED (child, curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
+  EXPECT_FORKED (child, curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+  EXPECT_FORKED (
+      child, curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error) != NULL);
   EXPECT_FORKED (child, curator_lock_make_revocable (lock, NULL, NULL, NULL, &error));
   EXPECT (child, !curator_lock_is_acquired_in_this_process (lock));
   EXPECT (child, curator_lock_get_max_hold_ms (lock) == 0);
@@ -113,9 +115,9 @@ use_lease (Child *child)
   EXPECT (child, curator_lease_get_fd (lease) == -1);
   EXPECT (child, curator_lease_add_listener (lease, no_lease_is_told, NULL, NULL) == 0);
   curator_lease_remove_listener (lease, 1);
-  EXPECT_FORKED (child, curator_lease_get_data (lease, 0, NULL, &error) != NULL);
+  EXPECT_FORKED (child, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) != NULL);
   EXPECT_FORKED (child, curator_lease_init_check_op (lease, &op, &error));
-  EXPECT_FORKED (child, curator_lease_release (lease, 0, NULL, &error));
+  EXPECT_FORKED (child, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error));
 }
 
 static int

@@ -135,13 +135,20 @@ check_client (const Things *things)
   guint64 counters[4];
   must_refuse (curator_client_start (client, &error));
   must_refuse (curator_client_block_until_connected (client, 100, NULL, &error));
-  must_refuse (curator_client_inspect (client, "/fork/lock", 0, NULL, &error) != NULL);
+  must_refuse (curator_client_inspect (client, "/fork/lock", CURATOR_WAIT_DEFAULT, NULL, &error)
+               != NULL);
   gboolean refused = FALSE;
-  curator_client_inspect_then (client, "/fork/lock", 0, NULL, on_inspected, &refused);
+  curator_client_inspect_then (client, "/fork/lock", CURATOR_WAIT_DEFAULT, NULL, on_inspected,
+                               &refused);
   must (refused);
-  must_refuse (curator_client_find_locks (client, "/fork", 10, NULL, 0, NULL, &error) != NULL);
-  must_refuse (curator_client_inspect_all (client, "/fork", NULL, NULL, 0, NULL, &error) != NULL);
-  must_refuse (curator_client_attempt_revoke (client, "/fork/lock/node", 0, NULL, &error));
+  must_refuse (
+      curator_client_find_locks (client, "/fork", 10, NULL, CURATOR_WAIT_DEFAULT, NULL, &error)
+      != NULL);
+  must_refuse (
+      curator_client_inspect_all (client, "/fork", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, &error)
+      != NULL);
+  must_refuse (curator_client_attempt_revoke (client, "/fork/lock/node", CURATOR_WAIT_DEFAULT, NULL,
+                                              &error));
   must (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
   must (curator_client_get_session_timeout_ms (client) == 0);
@@ -165,7 +172,7 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   must_refuse (curator_lock_acquire (lock, 100, NULL, &error));
   must_refuse (curator_lock_acquire (lock, 0, NULL, &error));
   must_refuse (curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, &error) != NULL);
-  must_refuse (curator_lock_release (lock, 0, NULL, &error));
+  must_refuse (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_lock, &refused);
   must (refused);
   refused = FALSE;
@@ -177,9 +184,11 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   must (held_lease (lock) == NULL);
   if (has_participants)
     {
-      must_refuse (curator_lock_get_participant_nodes (lock, 0, NULL, &error) != NULL);
+      must_refuse (curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error)
+                   != NULL);
       refused = FALSE;
-      curator_lock_get_participant_nodes_then (lock, 0, NULL, on_nodes, &refused);
+      curator_lock_get_participant_nodes_then (lock, CURATOR_WAIT_DEFAULT, NULL, on_nodes,
+                                               &refused);
       must (refused);
       must_refuse (curator_lock_make_revocable (lock, on_revocation, NULL, NULL, &error));
     }
@@ -197,8 +206,8 @@ check_lease (CuratorLease *lease)
   must (curator_lease_get_node_path (lease) != NULL);
   must (curator_lease_add_listener (lease, on_lease_state, NULL, NULL) == 0);
   curator_lease_remove_listener (lease, 1);
-  must_refuse (curator_lease_get_data (lease, 0, NULL, &error) != NULL);
-  must_refuse (curator_lease_release (lease, 0, NULL, &error));
+  must_refuse (curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) != NULL);
+  must_refuse (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error));
   return 0;
 }
 
@@ -209,7 +218,9 @@ check_semaphore (CuratorSemaphore *semaphore)
   gboolean refused = FALSE;
   must_refuse (curator_semaphore_acquire (semaphore, CURATOR_WAIT_FOREVER, NULL, &error) != NULL);
   must_refuse (curator_semaphore_acquire_n (semaphore, 2, 100, NULL, &error) != NULL);
-  must_refuse (curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error) != NULL);
+  must_refuse (
+      curator_semaphore_get_participant_nodes (semaphore, CURATOR_WAIT_DEFAULT, NULL, &error)
+      != NULL);
   must_refuse (curator_semaphore_make_revocable (semaphore, NULL, NULL, NULL, &error));
   curator_semaphore_acquire_then (semaphore, 1, 100, NULL, on_leases, &refused);
   must (refused);
@@ -223,9 +234,10 @@ check_count (CuratorSharedCount *count)
 {
   GError *error = NULL;
   gint32 version;
-  must_refuse (curator_shared_count_start (count, 0, NULL, &error));
-  must_refuse (curator_shared_count_set (count, 1, 0, NULL, &error));
-  must_refuse (curator_shared_count_try_set (count, 0, 1, NULL, 0, NULL, &error));
+  must_refuse (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
+  must_refuse (curator_shared_count_set (count, 1, CURATOR_WAIT_DEFAULT, NULL, &error));
+  must_refuse (
+      curator_shared_count_try_set (count, 0, 1, NULL, CURATOR_WAIT_DEFAULT, NULL, &error));
   must (!curator_shared_count_get_versioned (count, NULL, &version));
   must (curator_shared_count_get (count) == 0);
   must (curator_shared_count_add_listener (count, on_count, NULL, NULL) == 0);
@@ -306,7 +318,8 @@ things_new (CuratorClient *client)
   things.fixed = curator_fixed_node_lock_new (client, "/fork/fixed/node", &error);
   assert_ok (things.fixed != NULL, &error);
   things.count = curator_shared_count_new (client, "/fork/count", 5, &error);
-  assert_ok (things.count != NULL && curator_shared_count_start (things.count, 0, NULL, &error),
+  assert_ok (things.count != NULL
+                 && curator_shared_count_start (things.count, CURATOR_WAIT_DEFAULT, NULL, &error),
              &error);
   assert_acquired (things.lock);
   things.lease = held_lease (things.lock);
@@ -327,7 +340,8 @@ things_free (Fixture *fixture, Things *things, StateLog *log, gint64 session)
   assert_int_equal (curator_lease_get_state (things->free_lease), CURATOR_LEASE_HELD);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/fork/lock"), 1);
   assert_released (things->lock);
-  assert_ok (curator_lease_release (things->free_lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (things->free_lease, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
   curator_shared_count_close (things->count);
   assert_no_residue (fixture, "/fork/lock", LONG_MS);
   assert_no_residue (fixture, "/fork/sem/leases", LONG_MS);
@@ -353,7 +367,7 @@ contend_in_circles (void *data)
       if (curator_lock_acquire (lock, 20, NULL, NULL))
         {
           g_atomic_int_inc (&noise->granted);
-          curator_lock_release (lock, 0, NULL, NULL);
+          curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
         }
     }
   return NULL;

@@ -101,7 +101,7 @@ live (const char *address, const char *path)
   lock = curator_mutex_new (client, path, NULL);
   if (!end_step (STEP_ACQUIRE, lock != NULL && curator_lock_acquire (lock, LONG_MS, NULL, NULL)))
     return STEP_ACQUIRE;
-  if (!end_step (STEP_RELEASE, curator_lock_release (lock, 0, NULL, NULL)))
+  if (!end_step (STEP_RELEASE, curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL)))
     return STEP_RELEASE;
   curator_client_close (client);
   end_step (STEP_CLOSE, TRUE);
@@ -161,7 +161,7 @@ be_busy (CuratorClient *client, guint turn)
     {
       curator_lock_acquire_then (other, 5, NULL, ignore_lease, NULL);
       if (curator_lock_acquire (lock, 20, NULL, NULL))
-        curator_lock_release (lock, 0, NULL, NULL);
+        curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
 }
 

@@ -22,7 +22,7 @@ TEST (test_uncreated_path_get_leader)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Latch) latch = latch_new (client, "/foo/bar", "id");
   g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_latch_get_leader (latch->latch, 0, NULL, &error);
+      curator_leader_latch_get_leader (latch->latch, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_null (leader);
   assert_null (error);
   assert_string_equal (curator_leader_latch_get_id (latch->latch), "id");
@@ -327,7 +327,7 @@ lead_twice (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
   twice->has_led = TRUE;
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
   if (lease != NULL)
-    curator_lease_release (lease, 0, NULL, NULL);
+    curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
 typedef struct

@@ -272,19 +272,19 @@ TEST (test_id)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, "/ls", "A is A", NULL);
   g_autoptr (CuratorLeaderParticipant) nobody =
-      curator_leader_selector_get_leader (leading->selector, 0, NULL, &error);
+      curator_leader_selector_get_leader (leading->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_null (nobody);
   assert_null (error);
   leading_start (leading);
   leading_assert_entered (leading, 1);
   g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_selector_get_leader (leading->selector, 0, NULL, &error);
+      curator_leader_selector_get_leader (leading->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (leader != NULL, &error);
   assert_true (curator_leader_participant_is_leader (leader));
   assert_string_equal (curator_leader_participant_get_id (leader), "A is A");
   assert_string_equal (curator_leader_selector_get_id (leading->selector), "A is A");
-  GPtrArray *participants =
-      curator_leader_selector_get_participants (leading->selector, 0, NULL, &error);
+  GPtrArray *participants = curator_leader_selector_get_participants (
+      leading->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (participants != NULL, &error);
   g_autofree char *ids = leading_join_ids (participants);
   assert_string_equal (ids, "A is A");
@@ -309,8 +309,8 @@ TEST (test_basic)
   leading_assert_entered (leaders[0], 1);
   for (int i = 0; i < SELECTORS; i++)
     {
-      GPtrArray *participants =
-          curator_leader_selector_get_participants (leaders[i]->selector, 0, NULL, &error);
+      GPtrArray *participants = curator_leader_selector_get_participants (
+          leaders[i]->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
       assert_ok (participants != NULL, &error);
       g_autofree char *ids = leading_join_ids (participants);
       assert_string_equal (ids, "0,1,2,3,4,5,6,7,8,9");

@@ -208,7 +208,7 @@ end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
   if (inside->closes_client)
     curator_client_close (inside->client);
   else if (inside->releases)
-    curator_lease_release (lease, 0, NULL, NULL);
+    curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   else
     curator_leader_selector_close (selector);
   pthread_mutex_unlock (&inside->mutex);
@@ -364,7 +364,7 @@ TEST (test_await)
   assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
   latch_start (latch);
   assert_true (wait_until (await_times_out, latch->latch, LONG_MS));
-  assert_false (curator_leader_latch_await (latch->latch, -2, NULL, &error));
+  assert_false (curator_leader_latch_await (latch->latch, -3, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
   assert_false (
@@ -485,7 +485,8 @@ TEST (test_fork)
           && curator_leader_latch_dup_lease (latch->latch) == NULL
           && !curator_leader_latch_await (latch->latch, 0, NULL, &error)
           && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED)
-          && curator_leader_latch_get_participants (latch->latch, 0, NULL, NULL) == NULL;
+          && curator_leader_latch_get_participants (latch->latch, CURATOR_WAIT_DEFAULT, NULL, NULL)
+                 == NULL;
       curator_leader_selector_close (leading->selector);
       curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
       _exit (right ? 0 : 1);

@@ -90,7 +90,8 @@ TEST (test_three_levels)
       assert_acquired (levels[i]);
       assert_true (curator_lock_is_acquired_in_this_process (levels[i]));
       assert_true (curator_lock_is_owned_by_current_thread (levels[i]));
-      assert_null (curator_lock_get_participant_nodes (levels[i], 0, NULL, &error));
+      assert_null (
+          curator_lock_get_participant_nodes (levels[i], CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
       assert_released (levels[i]);
       assert_false (curator_lock_is_acquired_in_this_process (levels[i]));
@@ -225,7 +226,7 @@ TEST (test_lease_of_a_mixture)
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (data != NULL, &error);
   curator_lease_add_listener (lease, count_lost, &lost, NULL);
   struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
@@ -262,7 +263,7 @@ TEST (test_expiry_of_some_members)
   assert_not_acquired (mixture.whole, 300, CURATOR_ERROR_LOCK_LOST);
   assert_true (curator_lock_is_owned_by_current_thread (mixture.mutex));
   assert_released (mixture.whole);
-  assert_false (curator_lock_release (mixture.whole, 0, NULL, &error));
+  assert_false (curator_lock_release (mixture.whole, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
   assert_acquired (mixture.whole);
@@ -317,7 +318,7 @@ TEST (test_some_releases_fail)
   assert_true (curator_lock_is_acquired_in_this_process (multi));
   assert_released (bad);
   assert_false (curator_lock_is_acquired_in_this_process (multi));
-  assert_false (curator_lock_release (multi, 0, NULL, &error));
+  assert_false (curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_false (curator_lock_is_acquired_in_this_process (good));
   assert_no_residue (fixture, "/test/good", 3000);

@@ -77,7 +77,7 @@ TEST (test_one_delete_refused)
   assert_acquired (locks.whole);
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, locks.paths[1], ZOO_PERM_ALL & ~ZOO_PERM_DELETE), ZOK);
-  assert_false (curator_lock_release (locks.whole, 0, NULL, &error));
+  assert_false (curator_lock_release (locks.whole, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_non_null (strstr (error->message, locks.paths[1]));
   assert_null (strstr (error->message, locks.paths[0]));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
@@ -115,7 +115,7 @@ TEST (test_entered_again)
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
   assert_released (locks.whole);
   assert_each_has (fixture, &locks, 0, 1, 0, 0);
-  assert_false (curator_lock_release (outer, 0, NULL, &error));
+  assert_false (curator_lock_release (outer, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_nothing_left (fixture, &locks);
 }

@@ -97,8 +97,8 @@ give_back (Taking *taking)
   for (guint i = 0; i < taking->leases->len; i++)
     {
       g_autoptr (GError) error = NULL;
-      gboolean released =
-          curator_lease_release (g_ptr_array_index (taking->leases, i), 0, NULL, &error);
+      gboolean released = curator_lease_release (g_ptr_array_index (taking->leases, i),
+                                                 CURATOR_WAIT_DEFAULT, NULL, &error);
       all = is_given_back (released, &error) && all;
     }
   return all;
@@ -113,9 +113,13 @@ run_mutex (FrameRun *run)
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
   require (run, owns_node (run, held_lease (lock)));
   require_ok (run, curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
-  require_ok (run, is_given_back (curator_lock_release (lock, 0, NULL, &error), &error), error);
+  require_ok (
+      run, is_given_back (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error),
+      error);
   require (run, curator_lock_is_owned_by_current_thread (lock));
-  require_ok (run, is_given_back (curator_lock_release (lock, 0, NULL, &error), &error), error);
+  require_ok (
+      run, is_given_back (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error),
+      error);
   require (run, !curator_lock_is_owned_by_current_thread (lock));
 }
 
@@ -284,10 +288,14 @@ run_downgrade (FrameRun *run)
   g_autoptr (Taking) writer =
       taking_start_lock (curator_rw_lock_get_write_lock (pairs.theirs), LONG_MS, NULL);
   require_ok (run, curator_lock_acquire (read, LONG_MS, NULL, &error), error);
-  require_ok (run, is_given_back (curator_lock_release (write, 0, NULL, &error), &error), error);
+  require_ok (
+      run, is_given_back (curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &error), &error),
+      error);
   require (run, wait_children (run, "rw", 2));
   require (run, !taking_has_returned (writer) && owns_node (run, held_lease (read)));
-  require_ok (run, is_given_back (curator_lock_release (read, 0, NULL, &error), &error), error);
+  require_ok (
+      run, is_given_back (curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, &error), &error),
+      error);
   require_ok (run, is_granted (run, writer), writer->error);
   require (run, give_back (writer));
 }
@@ -335,7 +343,8 @@ ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
   g_autoptr (Taking) taking = taking_start_lock (lock, LONG_MS, NULL);
   require_ok (run, is_granted (run, taking), taking->error);
   const char *node = curator_lease_get_node_path (g_ptr_array_index (taking->leases, 0));
-  gboolean written = curator_client_attempt_revoke (asker, node, 0, NULL, &error);
+  gboolean written =
+      curator_client_attempt_revoke (asker, node, CURATOR_WAIT_DEFAULT, NULL, &error);
   require_ok (run, written, error);
   gboolean told = wait_until (is_asked, &asked, LONG_MS);
   gboolean cleared = curator_lock_make_revocable (lock, NULL, NULL, NULL, NULL);
@@ -364,14 +373,15 @@ follow_count (FrameRun *run, CuratorSharedCount *theirs, CuratorSharedCount *our
   g_autoptr (GError) error = NULL;
   gint32 version = 0;
   gboolean set = FALSE;
-  require_ok (run, curator_shared_count_start (ours, 0, NULL, &error), error);
-  require_ok (run, curator_shared_count_start (theirs, 0, NULL, &error), error);
-  require_ok (run, curator_shared_count_set (ours, 7, 0, NULL, &error), error);
+  require_ok (run, curator_shared_count_start (ours, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  require_ok (run, curator_shared_count_start (theirs, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  require_ok (run, curator_shared_count_set (ours, 7, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   require (run, curator_shared_count_get_versioned (ours, NULL, &version));
-  gboolean known = curator_shared_count_try_set (ours, version, 8, &set, 0, NULL, &error);
+  gboolean known =
+      curator_shared_count_try_set (ours, version, 8, &set, CURATOR_WAIT_DEFAULT, NULL, &error);
   require_ok (run, known || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST),
               error);
-  require_ok (run, curator_shared_count_set (theirs, 9, 0, NULL, &error), error);
+  require_ok (run, curator_shared_count_set (theirs, 9, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   require (run, wait_until (has_value, ours, LONG_MS));
 }
 

@@ -85,10 +85,11 @@ check_nodes (Fixture *fixture, gboolean compression)
   assert_child_written (fixture, "/gzip/rw", compression, "of rw");
   assert_child_written (fixture, "/gzip/semaphore/leases", compression, "of lease");
 
-  g_autoptr (GBytes) own = curator_lease_get_data (taking_lease (leased, 0), 0, NULL, &error);
+  g_autoptr (GBytes) own =
+      curator_lease_get_data (taking_lease (leased, 0), CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_bytes (own, "of lease", 8);
   g_autoptr (CuratorInspection) view =
-      curator_client_inspect (client, "/gzip/mutex", 0, NULL, &error);
+      curator_client_inspect (client, "/gzip/mutex", CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (view != NULL, &error);
   const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
   assert_bytes (curator_participant_get_data (first), LABEL, strlen (LABEL));
@@ -127,7 +128,8 @@ TEST (test_leader_id)
   assert_ok (curator_leader_latch_start (latch, &error), &error);
   assert_ok (curator_leader_latch_await (latch, LONG_MS, NULL, &error), &error);
   assert_child_written (fixture, "/gzip/leader", TRUE, "me");
-  g_autoptr (GPtrArray) all = curator_leader_latch_get_participants (latch, 0, NULL, &error);
+  g_autoptr (GPtrArray) all =
+      curator_leader_latch_get_participants (latch, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (all != NULL, &error);
   assert_int_equal (all->len, 1);
   assert_string_equal (curator_leader_participant_get_id (g_ptr_array_index (all, 0)), "me");
@@ -159,7 +161,8 @@ ask (Fixture *fixture, gboolean holder_compresses, gboolean asker_compresses)
   assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
-  assert_ok (curator_client_attempt_revoke (other, node, 0, NULL, &error), &error);
+  assert_ok (curator_client_attempt_revoke (other, node, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
   assert_written (fixture, node, asker_compresses, "__REVOKE__");
   assert_counter (&asked, 1, LONG_MS);
   taking_give_back (held);
@@ -178,7 +181,9 @@ start_count (CuratorClient *client, const char *path, gint32 seed)
 {
   g_autoptr (GError) error = NULL;
   CuratorSharedCount *count = curator_shared_count_new (client, path, seed, &error);
-  assert_ok (count != NULL && curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_ok (count != NULL
+                 && curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
   return count;
 }
 
@@ -198,7 +203,8 @@ TEST (test_shared_count)
       assert_true ((g_bytes_get_size (written) == 4) == (i % 2 == 0));
       for (gint32 value = -1; value < 3; value++)
         {
-          assert_ok (curator_shared_count_set (writer, value, 0, NULL, &error), &error);
+          assert_ok (curator_shared_count_set (writer, value, CURATOR_WAIT_DEFAULT, NULL, &error),
+                     &error);
           assert_soon (curator_shared_count_get (follower) == value);
         }
     }
@@ -224,10 +230,10 @@ TEST (test_broken)
     {
       assert_int_equal (
           raw_zk_set_bytes (fixture->raw, curator_lease_get_node_path (lease), cases[i]), ZOK);
-      g_autoptr (GBytes) read = curator_lease_get_data (lease, 0, NULL, &error);
+      g_autoptr (GBytes) read = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
       assert_true (read != NULL && g_bytes_equal (read, cases[i]));
       g_autoptr (CuratorInspection) view =
-          curator_client_inspect (client, "/gzip/broken", 0, NULL, &error);
+          curator_client_inspect (client, "/gzip/broken", CURATOR_WAIT_DEFAULT, NULL, &error);
       assert_ok (view != NULL, &error);
       const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
       assert_true (g_bytes_equal (curator_participant_get_data (first), cases[i]));
@@ -236,13 +242,13 @@ TEST (test_broken)
           curator_shared_count_new (client, "/gzip-broken", 1, &error);
       raw_zk_make_path (fixture->raw, "/gzip-broken");
       raw_zk_set_bytes (fixture->raw, "/gzip-broken", cases[i]);
-      assert_false (curator_shared_count_start (count, 0, NULL, &error));
+      assert_false (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
   /* This request is seen after the others, so they were none. */
-  assert_ok (
-      curator_client_attempt_revoke (client, curator_lease_get_node_path (lease), 0, NULL, &error),
-      &error);
+  assert_ok (curator_client_attempt_revoke (client, curator_lease_get_node_path (lease),
+                                            CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
   assert_counter (&asked, 1, LONG_MS);
   assert_int_equal (g_atomic_int_get (&asked), 1);
   taking_give_back (held);

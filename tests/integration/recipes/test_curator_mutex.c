@@ -60,7 +60,7 @@ enter (Shared *shared, int depth)
     g_atomic_int_inc (&shared->failures);
   if (depth == 0)
     g_atomic_int_add (&shared->inside, -1);
-  if (!curator_lock_release (shared->lock, 0, NULL, NULL))
+  if (!curator_lock_release (shared->lock, CURATOR_WAIT_DEFAULT, NULL, NULL))
     g_atomic_int_inc (&shared->failures);
 }
 

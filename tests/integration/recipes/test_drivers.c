@@ -67,7 +67,7 @@ TEST (test_persistent_nodes)
   assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_int_equal (g_bytes_get_size (data), 7);
   g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);

@@ -96,7 +96,7 @@ assert_is_held (CuratorLease *lease, CuratorClient *client, Kind kind)
       g_str_has_suffix (curator_lease_get_node_path (lease), curator_lease_get_node_name (lease)));
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
@@ -191,7 +191,7 @@ TEST (test_partly_released)
   int wholly[CURATOR_LEASE_RELEASED + 1] = { 0 };
   assert_ok (whole != NULL, &error);
   curator_lease_add_listener (whole, count_states, wholly, NULL);
-  assert_ok (curator_lease_release (whole, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (whole, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_counter (&wholly[CURATOR_LEASE_RELEASED], 1, LONG_MS);
   assert_int_equal (wholly[CURATOR_LEASE_SUSPECT], 0);
 }
@@ -207,7 +207,7 @@ TEST (test_released_through_the_lease)
       g_autoptr (CuratorLock) lock = lock_new (client, kind);
       assert_acquired (lock);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-      assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
       assert_false (curator_lock_is_owned_by_current_thread (lock));
       assert_false (curator_lock_is_acquired_in_this_process (lock));
       assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
@@ -219,7 +219,7 @@ TEST (test_released_through_the_lease)
   g_autoptr (GError) error = NULL;
   assert_acquired (curator_rw_lock_get_write_lock (pair));
   g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_get_write_lock (pair));
-  assert_ok (curator_lease_release (written, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (written, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_not_acquired (curator_rw_lock_get_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
 }
 
@@ -241,8 +241,8 @@ enter_twice (gpointer data)
     {
       while (!g_atomic_int_get (&owner->done))
         wait_ms (1);
-      curator_lock_release (owner->both, 0, NULL, NULL);
-      curator_lock_release (owner->mutex, 0, NULL, NULL);
+      curator_lock_release (owner->both, CURATOR_WAIT_DEFAULT, NULL, NULL);
+      curator_lock_release (owner->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   return NULL;
 }
@@ -267,7 +267,7 @@ TEST (test_entered_by_the_releasing_thread)
       assert_released (first);
       assert_soon (curator_lock_is_acquired_in_this_process (both));
       assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
-      assert_false (curator_lock_release (second, 0, NULL, &error));
+      assert_false (curator_lock_release (second, CURATOR_WAIT_DEFAULT, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
       g_atomic_int_set (&owner.done, TRUE);
       g_thread_join (thread);
@@ -314,7 +314,7 @@ check_empty (CuratorLock *none)
   assert_released (none);
   assert_null (curator_lock_acquire_lease (none, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_null (curator_lock_get_participant_nodes (none, 0, NULL, &error));
+  assert_null (curator_lock_get_participant_nodes (none, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_false (curator_lock_make_revocable (none, NULL, NULL, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);

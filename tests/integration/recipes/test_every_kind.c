@@ -487,7 +487,8 @@ add_foreign_children (Case *it)
   if (it->kind->own != NULL && !is_multi (it))
     {
       g_autoptr (CuratorLock) lock = it->kind->own (it->client, it->base);
-      g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, NULL);
+      g_auto (GStrv) nodes =
+          curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
       const gboolean is_rw = it->kind->own != it->kind->other; /* each side counts for itself */
       assert_int_equal (g_strv_length (nodes), is_rw ? 1 : 2);
     }

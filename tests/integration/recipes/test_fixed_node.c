@@ -23,7 +23,8 @@ TEST (test_hold_and_hand_over)
   assert_ok (curator_lock_acquire (first, 0, NULL, &error), &error);
   assert_string_equal (curator_lease_get_node_path (held_lease (first)), PATH);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (one));
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (second, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (second, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], PATH);

@@ -315,7 +315,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
   assert_non_null (lease);
   if (!holding)
-    assert_true (curator_lease_release (lease, 0, NULL, NULL));
+    assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   wait_ms (CUT_OFF_HOLD_MS + 400);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -406,7 +406,7 @@ TEST (test_heartbeat_shorter_than_the_round_trip)
       wait_ms (i % 10 == 0 ? 500 : 0);
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
       curator_lease_remove_listener (lease, id);
-      assert_true (curator_lease_release (lease, 0, NULL, NULL));
+      assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
     }
   assert_int_equal (g_atomic_int_get (&n_changes), 0);
   curator_client_close (client);
@@ -446,12 +446,12 @@ TEST (test_no_entry_after_a_pause)
           assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
           break;
         }
-      curator_lock_release (lock, 0, NULL, NULL);
+      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
       n_entered++;
     }
   assert_not_acquired (lock, 0, CURATOR_ERROR_LOCK_LOST);
   print_message ("entered %" G_GUINT64_FORMAT " times before the pause\n", n_entered);
-  curator_lock_release (lock, 0, NULL, NULL);
+  curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   curator_client_close (client);
 }
 

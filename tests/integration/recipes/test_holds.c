@@ -30,7 +30,7 @@ TEST (test_reentrance)
   assert_released (lock);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_dup_lease (lock));
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_no_residue (fixture, "/holds/deep", 3000);
 }
@@ -61,7 +61,7 @@ TEST (test_holds_belong_to_threads)
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_null (curator_lock_dup_lease (lock));
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/holds/thread"), 1);
 }
@@ -94,7 +94,7 @@ inherit (void *data)
     {
       heir->owned = curator_lock_is_owned_by_current_thread (heir->lock);
       heir->had_lease = held_lease (heir->lock) != NULL;
-      heir->released = curator_lock_release (heir->lock, 0, NULL, NULL);
+      heir->released = curator_lock_release (heir->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
       heir->acquired = curator_lock_acquire (heir->lock, 100, NULL, NULL);
     }
   return NULL;
@@ -128,7 +128,7 @@ static void *
 release_lease (void *data)
 {
   GError *error = NULL;
-  gboolean released = curator_lease_release (data, 0, NULL, &error);
+  gboolean released = curator_lease_release (data, CURATOR_WAIT_DEFAULT, NULL, &error);
   g_clear_error (&error);
   return GINT_TO_POINTER (released);
 }
@@ -144,7 +144,7 @@ TEST (test_lease_released_by_another_thread)
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_null (curator_lock_acquire_lease (lock, 50, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
 
   pthread_t thread;
@@ -153,7 +153,7 @@ TEST (test_lease_released_by_another_thread)
   pthread_join (thread, &released);
   assert_true (GPOINTER_TO_INT (released));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_no_residue (fixture, "/holds/lease", 3000);
 }
 
@@ -264,7 +264,7 @@ TEST (test_async_queue)
       g_autoptr (CuratorLease) lease = take_lease (&results);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
-      assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
     }
   assert_true (results.thread != g_thread_self ());
 
@@ -341,7 +341,7 @@ TEST (test_cancellable_at_the_end)
   GCancellable *end = curator_lease_get_cancellable (lease);
   assert_true (curator_lease_get_cancellable (lease) == end);
   assert_false (g_cancellable_is_cancelled (end));
-  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_true (wait_until (is_cancelled, end, LONG_MS));
 
   /* The last reference to the lease is dropped. */

@@ -28,8 +28,8 @@ look (CuratorClient *client, GPtrArray *previous)
 {
   g_autoptr (GError) error = NULL;
   gboolean complete = FALSE;
-  GPtrArray *all =
-      curator_client_inspect_all (client, "/all", previous, &complete, 0, NULL, &error);
+  GPtrArray *all = curator_client_inspect_all (client, "/all", previous, &complete,
+                                               CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (all != NULL, &error);
   assert_true (complete);
   return all;
@@ -85,12 +85,12 @@ TEST (one_request_for_each_path)
   raw_zk_make_path (fixture->raw, "/crowd/lock");
   assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
   g_autoptr (GPtrArray) first =
-      curator_client_inspect_all (client, "/crowd", NULL, NULL, 0, NULL, NULL);
+      curator_client_inspect_all (client, "/crowd", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
   const gint64 session = curator_client_get_session_id (client);
 
   assert_true (four_letter_packets (fixture_server (fixture), session, &before));
   g_autoptr (GPtrArray) second =
-      curator_client_inspect_all (client, "/crowd", first, NULL, 0, NULL, NULL);
+      curator_client_inspect_all (client, "/crowd", first, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
   assert_true (four_letter_packets (fixture_server (fixture), session, &after));
   assert_ptr_equal (g_ptr_array_index (second, 0), g_ptr_array_index (first, 0));
   /* Two paths; pings may come in between. */
@@ -225,7 +225,8 @@ TEST (a_server_restarts)
   plant (fixture, "/all/mutex-3", "lock-");
   GPtrArray *seen = look_until_quiet (fixture, client, look (client, NULL));
   zk_server_kill (fixture->server);
-  assert_null (curator_client_inspect_all (client, "/all", seen, NULL, 0, NULL, &error));
+  assert_null (
+      curator_client_inspect_all (client, "/all", seen, NULL, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (zk_server_relaunch (fixture->server));
   for (gint64 end = wait_now_ms () + LONG_MS;
@@ -245,7 +246,7 @@ TEST (the_age_grows)
   g_autoptr (CuratorClient) client = connect_slowly (fixture);
   plant (fixture, "/aging", "lock-");
   g_autoptr (GPtrArray) all =
-      curator_client_inspect_all (client, "/aging", NULL, NULL, 0, NULL, NULL);
+      curator_client_inspect_all (client, "/aging", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
   const CuratorParticipant *one =
       curator_inspection_get_participant (g_ptr_array_index (all, 0), 0);
   const gint64 age = curator_participant_get_age_ms (one);
@@ -265,24 +266,29 @@ TEST (only_the_ownerless_is_deleted)
   raw_zk_make_path (fixture->raw, "/reap");
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);
-  g_autoptr (CuratorInspection) lock = curator_client_inspect (client, "/reap", 0, NULL, NULL);
+  g_autoptr (CuratorInspection) lock =
+      curator_client_inspect (client, "/reap", CURATOR_WAIT_DEFAULT, NULL, NULL);
   const CuratorParticipant *first = curator_inspection_get_participant (lock, 0);
   const CuratorParticipant *second = curator_inspection_get_participant (lock, 1);
 
-  assert_false (curator_client_delete_ownerless (client, second, 0, NULL, &error));
+  assert_false (
+      curator_client_delete_ownerless (client, second, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_true (raw_zk_exists (fixture->raw, live));
   raw_zk_delete (fixture->raw, persistent);
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_EPHEMERAL, NULL);
-  assert_ok (curator_client_delete_ownerless (client, first, 0, NULL, &error), &error);
+  assert_ok (curator_client_delete_ownerless (client, first, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
   assert_true (raw_zk_exists (fixture->raw, persistent));
   raw_zk_delete (fixture->raw, persistent);
-  assert_ok (curator_client_delete_ownerless (client, first, 0, NULL, &error), &error);
+  assert_ok (curator_client_delete_ownerless (client, first, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
 
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
-  g_autoptr (CuratorInspection) again = curator_client_inspect (client, "/reap", 0, NULL, NULL);
+  g_autoptr (CuratorInspection) again =
+      curator_client_inspect (client, "/reap", CURATOR_WAIT_DEFAULT, NULL, NULL);
   assert_ok (curator_client_delete_ownerless (client, curator_inspection_get_participant (again, 0),
-                                              0, NULL, &error),
+                                              CURATOR_WAIT_DEFAULT, NULL, &error),
              &error);
   assert_false (raw_zk_exists (fixture->raw, persistent));
   assert_true (raw_zk_exists (fixture->raw, live));

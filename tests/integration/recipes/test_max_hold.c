@@ -185,7 +185,7 @@ TEST (test_a_lifted_maximum)
   assert_ok (curator_lease_extend (lease, CURATOR_WAIT_FOREVER, &error), &error);
   wait_ms (600);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
-  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_false (curator_lease_extend (lease, 500, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
   /* Without a maximum there is nothing to extend. */

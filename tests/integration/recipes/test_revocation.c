@@ -54,7 +54,8 @@ static void
 ask_back (CuratorClient *client, const char *node)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_client_attempt_revoke (client, node, 0, NULL, &error), &error);
+  assert_ok (curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
 }
 
 /* Ten writes, each seen before the next: ten calls, no more. */
@@ -146,7 +147,8 @@ TEST (test_registration_stays)
   g_autoptr (Taking) holder = taking_of_lock (theirs);
   g_autoptr (Taking) waiter = taking_start_lock (lock, 60000, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL && g_strv_length (nodes) == 2, &error);
   ask_back (direct, nodes[1]);
   assert_asked (&ear, 1);
@@ -165,7 +167,8 @@ TEST (test_registration_stays)
   assert_ok (curator_lock_make_revocable (lock, NULL, NULL, NULL, &error), &error);
   assert_counter (&ear.destroyed, 1, 3000);
   g_autoptr (Taking) plain = taking_of_lock (lock);
-  g_autoptr (GBytes) data = curator_lease_get_data (taking_lease (plain, 0), 0, NULL, &error);
+  g_autoptr (GBytes) data =
+      curator_lease_get_data (taking_lease (plain, 0), CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_true (g_bytes_get_size (data) > 0);
   ask_back (direct, curator_lease_get_node_path (taking_lease (plain, 0)));
@@ -221,7 +224,8 @@ TEST (test_semaphores)
     }
   g_autoptr (Taking) waiter = taking_start (semaphore, 1, LONG_MS, NULL);
   assert_children (fixture, "/revoke/sem/leases", 3, LONG_MS);
-  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_semaphore_get_participant_nodes (semaphore, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL && g_strv_length (nodes) == 3, &error);
   ask_back (client, nodes[2]);
   assert_asked (&ear, 2);
@@ -245,7 +249,8 @@ TEST (test_refused)
   assert_ok (multi != NULL, &error);
   assert_false (curator_lock_make_revocable (multi, on_asked, &ear, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-  assert_false (curator_client_attempt_revoke (client, "no/path", 0, NULL, &error));
+  assert_false (
+      curator_client_attempt_revoke (client, "no/path", CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   ask_back (client, "/revoke/never-was");
   assert_false (raw_zk_exists (fixture->raw, "/revoke/never-was"));
@@ -259,7 +264,7 @@ assert_refused_and_untouched (Fixture *fixture, CuratorClient *client, const cha
   struct Stat after;
 
   assert_int_equal (raw_zk_stat (fixture->raw, path, &before), ZOK);
-  assert_false (curator_client_attempt_revoke (client, path, 0, NULL, &error));
+  assert_false (curator_client_attempt_revoke (client, path, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (raw_zk_stat (fixture->raw, path, &after), ZOK);
   assert_int_equal (after.version, before.version);

@@ -52,10 +52,10 @@ do_step (Worker *worker, Step step, GError **error)
       take (worker, read, error);
       break;
     case STEP_RELEASE_WRITE:
-      curator_lock_release (write, 0, NULL, error);
+      curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, error);
       break;
     case STEP_RELEASE_READ:
-      curator_lock_release (read, 0, NULL, error);
+      curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, error);
       break;
     case STEP_END:
     default:
@@ -152,7 +152,7 @@ visit (Visitor *visitor, gboolean writes)
     g_atomic_int_set (visitor->most_readers, others + 1);
   g_usleep (2000);
   g_atomic_int_add (writes ? visitor->writers : visitor->readers, -1);
-  visitor->failures += !curator_lock_release (lock, 0, NULL, NULL);
+  visitor->failures += !curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
 static void *
@@ -286,7 +286,7 @@ TEST (test_reentrance_of_both_sides)
   assert_released (write);
   assert_released (write);
   assert_true (curator_lock_is_owned_by_current_thread (read));
-  assert_false (curator_lock_release (write, 0, NULL, &error));
+  assert_false (curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_released (read);
   assert_no_residue (fixture, PATH, 3000);
@@ -302,7 +302,7 @@ count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data
 static void *
 release_it (void *lease)
 {
-  return GINT_TO_POINTER (curator_lease_release (lease, 0, NULL, NULL));
+  return GINT_TO_POINTER (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 /* Leases of either side: released on another thread, with listeners, data and a token. */
@@ -323,7 +323,7 @@ TEST (test_leases)
       g_autoptr (CuratorLease) lease = lease_of (sides[i]);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
-      g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
+      g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
       assert_ok (data != NULL, &error);
       assert_int_equal (g_bytes_get_size (data), 7);
       assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
@@ -468,9 +468,11 @@ TEST (test_get_participant_nodes)
   for (int i = 0; i < READERS + WRITERS; i++)
     takings[i] = i < READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);
   assert_children (fixture, PATH, READERS + WRITERS, LONG_MS);
-  g_auto (GStrv) readers = curator_lock_get_participant_nodes (read, 0, NULL, &error);
+  g_auto (GStrv) readers =
+      curator_lock_get_participant_nodes (read, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (readers != NULL, &error);
-  g_auto (GStrv) writers = curator_lock_get_participant_nodes (write, 0, NULL, &error);
+  g_auto (GStrv) writers =
+      curator_lock_get_participant_nodes (write, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (writers != NULL, &error);
   assert_int_equal (g_strv_length (readers), READERS);
   assert_int_equal (g_strv_length (writers), WRITERS);

@@ -84,7 +84,7 @@ come_and_go (void *data)
         }
       wait_ms (rushes[visitor->rush].hold_ms);
       g_atomic_int_add (&crowd->inside, -n);
-      curator_semaphore_return_all (visitor->semaphore, leases, 0, NULL, NULL);
+      curator_semaphore_return_all (visitor->semaphore, leases, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   return NULL;
 }
@@ -145,10 +145,11 @@ TEST (test_layout)
   assert_true (g_regex_match_simple ("^/semaphore/layout/leases/_c_[0-9a-f-]{36}-lease-[0-9]{10}$",
                                      curator_lease_get_node_path (lease), 0, 0));
   assert_children (fixture, "/semaphore/layout/locks", 0, 3000);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, 0, NULL, &error);
+  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (data != NULL, &error);
   assert_memory_equal (g_bytes_get_data (data, NULL), "data", 4);
-  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_semaphore_get_participant_nodes (semaphore, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], curator_lease_get_node_path (lease));
@@ -163,7 +164,7 @@ TEST (test_layout)
   taking_give_back (second);
   taking_assert_granted (third);
   taking_assert_waits (fourth);
-  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   taking_assert_granted (fourth);
   taking_give_back (third);
   taking_give_back (fourth);
@@ -247,7 +248,7 @@ TEST (test_p30_all_or_nothing)
   g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 0, NULL, &error);
   assert_ok (two != NULL, &error);
   assert_int_equal (two->len, 2);
-  curator_semaphore_return_all (semaphore, two, 0, NULL, NULL);
+  curator_semaphore_return_all (semaphore, two, CURATOR_WAIT_DEFAULT, NULL, NULL);
   taking_give_back (one);
   assert_all_gone (fixture, "/semaphore/all");
 }
@@ -263,7 +264,8 @@ TEST (test_more_than_there_are)
   g_autoptr (Taking) taking = taking_start (semaphore, 2, CURATOR_WAIT_FOREVER, NULL);
   assert_true (taking_wait (taking, LONG_MS));
   assert_curator_error (&taking->error, CURATOR_ERROR_INVALID_ARGUMENT);
-  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (semaphore, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_semaphore_get_participant_nodes (semaphore, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 0);
   assert_false (raw_zk_exists (fixture->raw, "/semaphore/bad"));
@@ -279,7 +281,7 @@ count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 static void *
 release_it (void *lease)
 {
-  return GINT_TO_POINTER (curator_lease_release (lease, 0, NULL, NULL));
+  return GINT_TO_POINTER (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 /* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
@@ -308,7 +310,7 @@ TEST (test_leases_belong_to_no_thread)
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
   assert_counter (&told, 1, LONG_MS);
   assert_int_equal (curator_lease_get_state (first), CURATOR_LEASE_RELEASED);
-  assert_ok (curator_lease_release (first, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (first, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_int_equal (curator_lease_get_state (second), CURATOR_LEASE_HELD);
   assert_children (fixture, "/semaphore/lease/leases", 1, 3000);
   g_clear_pointer (&leases, g_ptr_array_unref);
@@ -333,7 +335,7 @@ TEST (test_p30_turn_delete_lost)
   g_autoptr (Taking) other = taking_of (theirs, 1);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_children (fixture, "/semaphore/turn/leases", 2, LONG_MS);
-  assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   taking_give_back (other);
   assert_all_gone (fixture, path);
 }

@@ -40,7 +40,7 @@ come_and_go (void *data)
       visitor->violations += g_atomic_int_add (visitor->inside, 1) != 0;
       g_usleep (500);
       g_atomic_int_add (visitor->inside, -1);
-      visitor->failures += !curator_lease_release (lease, 0, NULL, NULL);
+      visitor->failures += !curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   return NULL;
 }
@@ -71,7 +71,7 @@ TEST (test_exclusive)
 static void *
 release_lock (void *lock)
 {
-  return GINT_TO_POINTER (curator_lock_release (lock, 0, NULL, NULL));
+  return GINT_TO_POINTER (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 TEST (test_not_reentrant_and_released_by_any_thread)
@@ -79,7 +79,7 @@ TEST (test_not_reentrant_and_released_by_any_thread)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
@@ -98,7 +98,7 @@ TEST (test_not_reentrant_and_released_by_any_thread)
   assert_non_null (released);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_null (curator_lock_dup_lease (lock));
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
 }
@@ -124,7 +124,7 @@ TEST (test_expiry)
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_not_acquired (lock, 100, CURATOR_ERROR_LOCK_LOST);
   assert_released (lock);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   g_autoptr (Contender) again = contender_start (lock, LONG_MS, NULL);
   assert_children (fixture, LEASES, 2, LONG_MS);

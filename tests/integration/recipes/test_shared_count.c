@@ -17,7 +17,7 @@ count_started (CuratorClient *client, const char *path, gint32 seed)
 {
   g_autoptr (GError) error = NULL;
   CuratorSharedCount *count = count_new (client, path, seed);
-  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   return count;
 }
 
@@ -25,7 +25,7 @@ static void
 set_count (CuratorSharedCount *count, gint32 value)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_shared_count_set (count, value, 0, NULL, &error), &error);
+  assert_ok (curator_shared_count_set (count, value, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 typedef struct
@@ -74,7 +74,7 @@ TEST (test_simple)
   assert_int_equal (curator_shared_count_get (count), 10);
   assert_false (curator_shared_count_get_versioned (count, NULL, NULL));
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_int_equal (curator_shared_count_get (count), 10);
   set_count (count, 20);
   assert_int_equal (curator_shared_count_get (count), 20);
@@ -138,15 +138,18 @@ TEST (test_multi_client_versioned)
   assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
   assert_int_equal (value, 10);
   assert_true (curator_shared_count_get_versioned (second, NULL, &second_version));
-  assert_ok (curator_shared_count_try_set (second, second_version, 20, &set, 0, NULL, &error),
+  assert_ok (curator_shared_count_try_set (second, second_version, 20, &set, CURATOR_WAIT_DEFAULT,
+                                           NULL, &error),
              &error);
   assert_true (set);
-  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, CURATOR_WAIT_DEFAULT,
+                                           NULL, &error),
              &error);
   assert_false (set);
   assert_int_equal (curator_shared_count_get (first), 20);
   assert_true (curator_shared_count_get_versioned (first, &value, &first_version));
-  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, 0, NULL, &error),
+  assert_ok (curator_shared_count_try_set (first, first_version, 30, &set, CURATOR_WAIT_DEFAULT,
+                                           NULL, &error),
              &error);
   assert_true (set);
   assert_value (second, 30);
@@ -253,7 +256,8 @@ TEST (test_no_version_is_refused)
   gboolean set = FALSE;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/version", 1);
-  assert_false (curator_shared_count_try_set (count, -1, 2, &set, 0, NULL, &error));
+  assert_false (
+      curator_shared_count_try_set (count, -1, 2, &set, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (curator_shared_count_get (count), 1);
 }
@@ -268,7 +272,9 @@ TEST (test_try_set_answer_lost)
   g_autoptr (CuratorSharedCount) count = count_started (client, "/count/lost", 1);
   assert_true (curator_shared_count_get_versioned (count, NULL, &version));
   proxy_arm (fixture->proxy, PROXY_SET_DATA, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_ok (curator_shared_count_try_set (count, version, 2, &set, 0, NULL, &error), &error);
+  assert_ok (
+      curator_shared_count_try_set (count, version, 2, &set, CURATOR_WAIT_DEFAULT, NULL, &error),
+      &error);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   assert_true (set);
   assert_int_equal (curator_shared_count_get (count), 2);
@@ -281,7 +287,7 @@ TEST (test_unusable_payload_and_missing_node)
   raw_zk_make_path (fixture->raw, "/count");
   assert_int_equal (raw_zk_create (fixture->raw, "/count/short", "ab", ZOO_PERSISTENT, NULL), ZOK);
   g_autoptr (CuratorSharedCount) count = count_new (client, "/count/short", 7);
-  assert_false (curator_shared_count_start (count, 0, NULL, &error));
+  assert_false (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_int_equal (curator_shared_count_get (count), 7);
 }

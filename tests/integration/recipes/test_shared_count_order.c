@@ -20,8 +20,8 @@ __wrap_pthread_mutex_unlock (pthread_mutex_t *mutex)
   if (to_change != NULL && --n_unlocks == 0)
     {
       CuratorSharedCount *count = g_steal_pointer (&to_change);
-      G_GNUC_UNUSED const gboolean changed =
-          curator_shared_count_set (count, curator_shared_count_get (count) + 1, 0, NULL, NULL);
+      G_GNUC_UNUSED const gboolean changed = curator_shared_count_set (
+          count, curator_shared_count_get (count) + 1, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   return result;
 }
@@ -31,7 +31,7 @@ TEST (test_newest_count_wins)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/order/count", 1, NULL);
-  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   int n = 0;
   for (gboolean changed = TRUE; changed; n++)
     {

@@ -54,7 +54,7 @@ TEST (test_node)
   const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : "";
   assert_int_equal (length, strlen (address));
   assert_memory_equal (bytes != NULL ? bytes : "", address, length);
-  g_autoptr (GBytes) same = curator_lease_get_data (lease, 0, NULL, &error);
+  g_autoptr (GBytes) same = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (same != NULL, &error);
   assert_int_equal (g_bytes_get_size (same), length);
 
@@ -165,7 +165,8 @@ TEST (test_namespace)
   assert_int_equal (g_strv_length (names), 1);
   g_autofree char *path = g_strconcat ("/jobs/nightly/", names[0], NULL);
   assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
-  g_auto (GStrv) participants = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) participants =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (participants != NULL, &error);
   assert_string_equal (participants[0], path);
   assert_false (raw_zk_exists (fixture->raw, "/jobs"));
@@ -203,9 +204,10 @@ TEST (test_missing_chroot)
       for (int i = 0; i < 3; i++)
         {
           g_autoptr (GError) error = NULL;
-          assert_false (i == 0   ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
-                        : i == 1 ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
-                                 : curator_shared_count_start (count, 0, NULL, &error));
+          assert_false (
+              i == 0   ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
+              : i == 1 ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
+                       : curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
           assert_non_null (strstr (error->message, "the chroot /typo/app"));
           assert_error (&error, CURATOR_ZK_ERROR, ZNONODE);
         }
@@ -216,7 +218,7 @@ TEST (test_missing_chroot)
   g_autoptr (GError) error = NULL;
   assert_acquired (lock);
   assert_released (lock);
-  assert_ok (curator_shared_count_start (count, 0, NULL, &error), &error);
+  assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 static int n_mixed; /* warnings */
@@ -261,7 +263,7 @@ TEST (test_mixed_recipes)
       g_autoptr (CuratorLease) lease = lease_of (first);
       g_atomic_int_set (&n_mixed, 0);
       if (first == second)
-        assert_ok (curator_lease_release (lease, 0, NULL, &error), &error);
+        assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
       acquire_and_release (second);
       acquire_and_release (second);
       assert_int_equal (g_atomic_int_get (&n_mixed), expected);
@@ -312,7 +314,8 @@ TEST (test_participants_in_order)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/order");
-  g_auto (GStrv) nobody = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nobody =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nobody != NULL, &error);
   assert_int_equal (g_strv_length (nobody), 0);
 
@@ -322,7 +325,8 @@ TEST (test_participants_in_order)
       contenders[i] = contender_start (lock, LONG_MS, NULL);
       assert_children (fixture, "/wire/order", i + 1, LONG_MS);
     }
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/wire/order");
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), N);

@@ -27,7 +27,7 @@ assert_logged_in (Secured *secured, CuratorClient *client, const char *path)
   assert_int_equal (raw_zk_set_acl (secured->raw, path, &acl), ZOK);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 void

@@ -28,7 +28,7 @@ lock_once (CuratorClient *client, const char *path)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 static char *
@@ -310,7 +310,7 @@ TEST (test_hold_survives_a_restart)
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   curator_client_close (client);
   g_autofree char *states = state_log_to_string (log);
   assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
@@ -382,7 +382,7 @@ TEST (test_gathered_and_large_answers)
                                         N_CHILDREN),
                     ZOK);
   g_autoptr (CuratorInspection) found =
-      curator_client_inspect (client, "/tls/large", 0, NULL, &error);
+      curator_client_inspect (client, "/tls/large", CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (found != NULL, &error);
   assert_int_equal (g_strv_length ((char **) curator_inspection_get_foreign_children (found)),
                     N_CHILDREN);
@@ -509,7 +509,7 @@ TEST (test_strangers_are_turned_away)
   close (silent);
   assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 /* What a stranger does with each connection. */
@@ -607,7 +607,7 @@ TEST (test_flood_of_another_user)
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 TEST (test_settings)

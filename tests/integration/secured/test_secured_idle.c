@@ -67,7 +67,7 @@ TEST (test_idle)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/idle");
   assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
   assert_true (evidence_of (client).known_us > first_us);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 SUITE ("secured_idle", secured_start_clear, secured_stop_clear)

@@ -86,7 +86,7 @@ TEST (test_tickets)
   assert_true (zk_server_restart (realm->server));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 TEST (test_no_ticket)

@@ -165,7 +165,7 @@ TEST (test_no_secret_remains)
   /* Kept for reconnects: the search does find what is there. */
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
     assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
-  assert_ok (curator_lock_release (lock, 0, NULL, &error), &error);
+  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   g_clear_pointer (&lock, curator_lock_unref);
   g_clear_pointer (&client, curator_client_unref);
   log_in_in_vain (secured);

@@ -155,14 +155,15 @@ static void
 let_go (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  assert_ok (curator_lease_release (meeting->lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (meeting->lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
 static char
 try_list (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (meeting->lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (meeting->lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   return outcome (nodes != NULL && g_strv_length (nodes) == 1, &error);
 }
 
@@ -171,7 +172,7 @@ try_inspect (Meeting *meeting, const char *path)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (meeting->client, path, 0, NULL, &error);
+      curator_client_inspect (meeting->client, path, CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
     return outcome (FALSE, &error);
   const CuratorParticipant *joe = curator_inspection_get_participant (inspection, 0);
@@ -182,8 +183,9 @@ static char
 try_revoke (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
-  gboolean written = curator_client_attempt_revoke (
-      meeting->client, curator_lease_get_node_path (meeting->lease), 0, NULL, &error);
+  gboolean written =
+      curator_client_attempt_revoke (meeting->client, curator_lease_get_node_path (meeting->lease),
+                                     CURATOR_WAIT_DEFAULT, NULL, &error);
   return outcome (written, &error);
 }
 
@@ -230,7 +232,7 @@ try_acquire (Meeting *meeting)
   gboolean acquired = curator_lock_acquire (meeting->lock, LONG_MS, NULL, &error);
   char letter = outcome (acquired, &error);
   if (acquired)
-    assert_ok (curator_lock_release (meeting->lock, 0, NULL, &error), &error);
+    assert_ok (curator_lock_release (meeting->lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   hold_again (meeting);
   return letter;
 }

@@ -31,7 +31,7 @@ take_turns (void *data)
           wait_ms (5);
           /* Without a quorum, a release that is not confirmed in time is no failure. */
           worker->unexpected +=
-              !curator_lease_release (lease, 0, NULL, &error)
+              !curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error)
               && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
         }
       else

@@ -115,7 +115,7 @@ guaranteed_delete (Fixture *fixture, const char *namespace_, const char *full_pa
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/delete");
   assert_acquired (lock);
   zk_server_kill (fixture->server);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   g_autoptr (StateLog) log = state_log_new (client);
   assert_true (zk_server_restart (fixture->server));

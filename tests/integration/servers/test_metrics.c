@@ -83,7 +83,7 @@ work (Fixture *fixture, CuratorClient *client)
     {
       g_autoptr (CuratorLease) lease = lease_new (lock);
       wait_ms (i);
-      assert_true (curator_lease_release (lease, 0, NULL, NULL));
+      assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
     }
   g_autoptr (CuratorLease) deleted = lease_new (other);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (deleted)), ZOK);
@@ -112,7 +112,7 @@ TEST (test_workload)
       "curator_least_lease_margin_seconds>=1", "curator_heartbeats_total{result=confirmed}>=0",
       "curator_hold_seconds_bucket{le=65.536000}=11",
       "curator_connection_state{curator_connection_state=CONNECTED}=1", NULL));
-  assert_true (curator_lease_release (lease, 0, NULL, NULL));
+  assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   assert_true (contender_wait (waiter, LONG_MS));
   contender_join (waiter);
 

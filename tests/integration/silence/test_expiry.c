@@ -196,7 +196,7 @@ TEST (test_p23_holder_is_notified)
       assert_not_acquired (lock, 1000, CURATOR_ERROR_LOCK_LOST);
       assert_released (lock);
     }
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_acquired (lock);
   assert_true (curator_lease_get_fencing_token (held_lease (lock)) > token);

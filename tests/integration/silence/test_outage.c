@@ -490,9 +490,11 @@ check_outage (World *world, const Column *column)
   g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (free_cell);
 
   add_acquires (cells, world, 0, FALSE);
+  add_acquires (cells, world, CURATOR_WAIT_DEFAULT, FALSE);
   add_acquires (cells, world, CALL_MS, FALSE);
   add_acquires (cells, world, CURATOR_WAIT_FOREVER, TRUE);
   add_calls (cells, world, 0, FALSE);
+  add_calls (cells, world, CURATOR_WAIT_DEFAULT, FALSE);
   add_calls (cells, world, CALL_MS, FALSE);
   add_calls (cells, world, CURATOR_WAIT_FOREVER, TRUE);
   wait_ms (50);
@@ -882,7 +884,7 @@ TEST (test_delete_is_not_allowed)
   assert_released (lock);
   assert_int_equal (raw_zk_set_acl (fixture->raw, "/outage/acl", &acl), ZOK);
   assert_acquired (lock);
-  assert_false (curator_lock_release (lock, 0, NULL, &error));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
   assert_non_null (strstr (error->message, "/outage/acl/"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);

@@ -47,7 +47,7 @@ call_all (Policy *policy)
   curator_lock_is_acquired_in_this_process (policy->lock);
   curator_lock_is_owned_by_current_thread (policy->lock);
   G_GNUC_UNUSED g_autoptr (CuratorLease) lease = curator_lock_dup_lease (policy->lock);
-  curator_lock_release (policy->lock, 0, NULL, NULL);
+  curator_lock_release (policy->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   curator_lock_acquire_then (mutex, 0, NULL, never_called, NULL);
   g_cancellable_cancel (cancelled);
   curator_lock_acquire_then (mutex, -1, cancelled, never_called, NULL);
@@ -95,17 +95,17 @@ go_the_way (Way way, Policy *policy, gint64 timeout_ms, GError **error)
   if (way == WAY_LOCK)
     {
       return curator_lock_acquire (policy->lock, timeout_ms, NULL, error)
-             && curator_lock_release (policy->lock, 0, NULL, error);
+             && curator_lock_release (policy->lock, CURATOR_WAIT_DEFAULT, NULL, error);
     }
   if (way == WAY_CALL)
     {
       g_autoptr (CuratorSharedCount) count =
           curator_shared_count_new (policy->client, "/policy/count", 1, NULL);
-      return curator_shared_count_start (count, 0, NULL, error);
+      return curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, error);
     }
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (policy->client, "/policy/permits", 1);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
-  return lease != NULL && curator_lease_release (lease, 0, NULL, error);
+  return lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, error);
 }
 
 /* The reply to the first create is lost, and the policy is asked. */

@@ -45,7 +45,7 @@ holder_end (Holder *holder)
   g_autoptr (GError) error = NULL;
 
   assert_int_equal (state_log_count (holder->log, CURATOR_CONNECTION_STATE_LOST), 0);
-  assert_ok (curator_lease_release (holder->lease, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (holder->lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   curator_lease_unref (holder->lease);
   curator_lock_unref (holder->lock);
   curator_client_close (holder->client);

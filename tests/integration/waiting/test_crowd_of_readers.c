@@ -85,7 +85,7 @@ cost_of (Fixture *fixture, const char *path, int n)
   const guint64 before = requests_of (client);
   crowd_start (&crowd, client, path, n);
   assert_true (raw_zk_wait_children (fixture->raw, path, n + 1, 8 * LONG_MS));
-  assert_ok (curator_lease_release (crowd.writer, 0, NULL, &error), &error);
+  assert_ok (curator_lease_release (crowd.writer, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   crowd_wait_granted (&crowd, n);
   const guint64 cost = requests_of (client) - before;
   crowd_stop (&crowd);
@@ -145,7 +145,7 @@ TEST (test_the_clock_takes_no_mutex)
   curator_client_unlock (client);
   g_thread_join (thread);
   assert_int_equal (finished, ASKS);
-  assert_true (curator_lease_release (crowd.writer, 0, NULL, NULL));
+  assert_true (curator_lease_release (crowd.writer, CURATOR_WAIT_DEFAULT, NULL, NULL));
   crowd_wait_granted (&crowd, READERS_BEHIND);
   crowd_stop (&crowd);
 }
@@ -162,7 +162,7 @@ TEST (test_a_reentry_takes_no_mutex)
   curator_client_unlock (client);
   assert_true (entered);
   for (int i = 0; i < 3; i++)
-    assert_true (curator_lock_release (lock, 0, NULL, NULL));
+    assert_true (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 SUITE ("crowd of readers", fixture_start_slow, fixture_stop)

@@ -68,7 +68,8 @@ TEST (test_p10_twenty_thousand_in_front)
     {
       assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
     }
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL, &error);
   assert_true (g_strv_length (nodes) >= N);
   assert_int_equal (proxy_accepted (fixture->proxy), connections);

@@ -205,7 +205,8 @@ settle (CuratorClient *client)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) nothing = mutex_new (client, "/many/nothing");
-  g_auto (GStrv) names = curator_lock_get_participant_nodes (nothing, 0, NULL, &error);
+  g_auto (GStrv) names =
+      curator_lock_get_participant_nodes (nothing, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (names != NULL, &error);
   assert_int_equal (g_strv_length (names), 0);
 }

@@ -92,7 +92,7 @@ static void *
 take_turn (void *lock)
 {
   return GINT_TO_POINTER (curator_lock_acquire (lock, LONG_MS, NULL, NULL)
-                          && curator_lock_release (lock, 0, NULL, NULL));
+                          && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
 /* The main thread has a seat, too. */

@@ -118,7 +118,7 @@ taker_free (Taker *taker)
   pthread_join (taker->thread, NULL);
   if (taker->lease != NULL)
     {
-      curator_lease_release (taker->lease, 0, NULL, NULL);
+      curator_lease_release (taker->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
       curator_lease_unref (taker->lease);
     }
   g_clear_error (&taker->error);
@@ -232,7 +232,7 @@ cell_time_out (Cell *cell, const char *holder, const char *waiter)
   CELL_CHECK (queue_has (cell, holder, path, 2), NULL);
   g_autofree char *granted = g_strconcat ("ACQUIRED g-", name, NULL);
   CELL_CHECK (!java_peer_has (cell->peer, granted), NULL);
-  CELL_CHECK (curator_lease_release (held, 0, NULL, &error), error);
+  CELL_CHECK (curator_lease_release (held, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, granted, LONG_MS), NULL);
 
   g_autoptr (CuratorLease) none = cell_take (cell->client, holder, path, REFUSAL_MS, &error);
@@ -326,9 +326,9 @@ cell_downgrade_in_c (Cell *cell)
   java_peer_tell (cell->peer, "acquire dw write /downgrade/c -1");
   CELL_CHECK (queue_has (cell, "write", "/downgrade/c", 2), NULL);
   CELL_CHECK (curator_lock_acquire (read, LONG_MS, NULL, &error), error);
-  CELL_CHECK (curator_lock_release (write, 0, NULL, &error), error);
+  CELL_CHECK (curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (!java_peer_expect (cell->peer, "ACQUIRED dw", QUIET_MS), NULL);
-  CELL_CHECK (curator_lock_release (read, 0, NULL, &error), error);
+  CELL_CHECK (curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED dw", LONG_MS), NULL);
   java_peer_tell (cell->peer, "release dw");
   CELL_CHECK (java_peer_expect (cell->peer, "RELEASED dw", LONG_MS), NULL);
@@ -377,9 +377,12 @@ cell_revoke (Cell *cell, const char *recipe)
   java_peer_tell (cell->peer, "revocable r-%s %s %s", recipe, recipe, path);
   g_autofree char *held = g_strconcat ("ACQUIRED r-", recipe, NULL);
   CELL_CHECK (java_peer_expect (cell->peer, held, LONG_MS), NULL);
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, 0, NULL, &error);
+  g_auto (GStrv) nodes =
+      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   CELL_CHECK (nodes != NULL && g_strv_length (nodes) == 1, error);
-  CELL_CHECK (curator_client_attempt_revoke (cell->client, nodes[0], 0, NULL, &error), error);
+  CELL_CHECK (
+      curator_client_attempt_revoke (cell->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, &error),
+      error);
   g_autofree char *heard = g_strconcat ("ASKED r-", recipe, NULL);
   CELL_CHECK (java_peer_expect (cell->peer, heard, LONG_MS), NULL);
   java_peer_tell (cell->peer, "release r-%s", recipe);
@@ -389,7 +392,7 @@ cell_revoke (Cell *cell, const char *recipe)
   const char *node = curator_lease_get_node_path (held_lease (lock));
   java_peer_tell (cell->peer, "revoke %s", node);
   CELL_CHECK (wait_until (is_positive, &asked, LONG_MS), NULL);
-  CELL_CHECK (curator_lock_release (lock, 0, NULL, &error), error);
+  CELL_CHECK (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   return NULL;
 }
 
@@ -413,10 +416,10 @@ cell_count (Cell *cell)
   g_autoptr (GError) error = NULL;
   const char *path = cell->compression ? "/count-gzip" : "/count";
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (cell->client, path, 3, &error);
-  CELL_CHECK (curator_shared_count_start (count, 0, NULL, &error), error);
+  CELL_CHECK (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   java_peer_tell (cell->peer, "count %s 5", path);
   CELL_CHECK (java_peer_expect (cell->peer, "COUNT 3", LONG_MS), NULL);
-  CELL_CHECK (curator_shared_count_set (count, -7, 0, NULL, &error), error);
+  CELL_CHECK (curator_shared_count_set (count, -7, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, "CHANGED -7", LONG_MS), NULL);
   java_peer_tell (cell->peer, "set 11");
   Wanted wanted = { count, 11 };

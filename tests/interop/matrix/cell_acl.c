@@ -58,14 +58,14 @@ hand_over (Cell *cell, CuratorClient *first, CuratorClient *second, const char *
   const gboolean waited = raw_zk_wait_children (cell->raw, path, 2, LONG_MS);
   wait_ms (QUIET_MS);
   const gboolean was_early = has_returned (&answer);
-  const gboolean released = curator_lease_release (lease, 0, NULL, &error);
+  const gboolean released = curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   const gboolean came = wait_until (has_returned, &answer, 2 * LONG_MS);
   g_autoptr (CuratorLease) got = answer.lease;
   g_autoptr (GError) refused = answer.error;
   CELL_CHECK (waited && !was_early && came, NULL);
   CELL_CHECK (released, error);
   CELL_CHECK (got != NULL, refused);
-  CELL_CHECK (curator_lease_release (got, 0, NULL, &error), error);
+  CELL_CHECK (curator_lease_release (got, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   return NULL;
 }
 

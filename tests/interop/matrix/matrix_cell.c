@@ -282,13 +282,13 @@ hand_over (Held *held)
 {
   Cell *cell = &held->cell;
   g_autoptr (GError) error = NULL;
-  CELL_CHECK (curator_lease_release (held->lease, 0, NULL, &error), error);
+  CELL_CHECK (curator_lease_release (held->lease, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED waiter", LONG_MS), NULL);
   java_peer_tell (cell->peer, "release holder");
   g_autoptr (CuratorLease) other =
       cell_take (cell->client, "mutex", "/upgrade/java", LONG_MS, &error);
   CELL_CHECK (other != NULL, error);
-  CELL_CHECK (curator_lease_release (other, 0, NULL, &error), error);
+  CELL_CHECK (curator_lease_release (other, CURATOR_WAIT_DEFAULT, NULL, &error), error);
   CELL_CHECK (!java_peer_has (cell->peer, "STATE LOST"), NULL);
   return NULL;
 }

@@ -153,9 +153,10 @@ has_chroot (const char *hosts)
 static gboolean
 check_chroot (CuratorClient *client, const Options *options, GError **error)
 {
-  g_auto (GStrv) found = has_chroot (options->hosts)
-                             ? curator_client_find_locks (client, "/", 1, NULL, 0, NULL, error)
-                             : g_new0 (char *, 1);
+  g_auto (GStrv) found =
+      has_chroot (options->hosts)
+          ? curator_client_find_locks (client, "/", 1, NULL, CURATOR_WAIT_DEFAULT, NULL, error)
+          : g_new0 (char *, 1);
   return found != NULL;
 }
 

@@ -120,7 +120,7 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
       g_autofree char *path =
           g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
       g_autoptr (CuratorInspection) child =
-          curator_client_inspect (doctor->client, path, 0, NULL, error);
+          curator_client_inspect (doctor->client, path, CURATOR_WAIT_DEFAULT, NULL, error);
       if (child == NULL)
         return FALSE;
       if (curator_inspection_get_next_number (child) == 0)
@@ -288,7 +288,7 @@ check_locks (Doctor *doctor, GError **error)
     return TRUE;
   /* A free lock has a sequence counter too. */
   g_autoptr (CuratorInspection) lock =
-      curator_client_inspect (doctor->client, path, 0, NULL, error);
+      curator_client_inspect (doctor->client, path, CURATOR_WAIT_DEFAULT, NULL, error);
   if (lock == NULL)
     return FALSE;
   check_counter (doctor, lock);

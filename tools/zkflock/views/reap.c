@@ -75,7 +75,8 @@ delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
   for (guint i = 0; i < found->len; i++)
     {
       g_autoptr (GError) error = NULL;
-      if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i), 0, NULL, &error))
+      if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i),
+                                            CURATOR_WAIT_DEFAULT, NULL, &error))
         return fail_with (options, error);
     }
   return 0;

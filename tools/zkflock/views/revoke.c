@@ -52,7 +52,7 @@ ask (CuratorClient *client, const Options *options, const CuratorParticipant *on
 {
   const char *node = curator_participant_get_node_path (one);
 
-  if (!curator_client_attempt_revoke (client, node, 0, NULL, error))
+  if (!curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, error))
     return FALSE;
   g_autofree char *shown = curator_escape_name (node, -1);
   print_verbose (options, "asked %s", shown);
@@ -66,7 +66,7 @@ revoke_run (const Options *options, CuratorClient *client)
   guint holders = 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (client, options->paths[0], 0, NULL, &error);
+      curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL)
     return fail_with (options, error);
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)

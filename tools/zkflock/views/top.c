@@ -126,7 +126,8 @@ publish (Top *top, GPtrArray *locks, GError *error)
 static void
 read_details (Top *top, const char *path, gint64 *asked_us)
 {
-  CuratorInspection *details = curator_client_inspect (top->client, path, 0, NULL, NULL);
+  CuratorInspection *details =
+      curator_client_inspect (top->client, path, CURATOR_WAIT_DEFAULT, NULL, NULL);
   GHashTable *addresses = NULL;
 
   if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000)

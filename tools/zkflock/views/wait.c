@@ -30,7 +30,7 @@ wait_until (const Options *options, CuratorClient *client, WaitCondition conditi
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorInspection) inspection =
-          curator_client_inspect (client, options->paths[0], 0, NULL, &error);
+          curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
       if (inspection == NULL)
         return fail_with (options, error);
       if (condition (client, inspection, data))

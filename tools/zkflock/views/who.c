@@ -298,7 +298,8 @@ has_leases (CuratorClient *client, const CuratorInspection *inspection)
 {
   const char *path = curator_inspection_get_path (inspection);
   g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
-  g_autoptr (CuratorInspection) leases = curator_client_inspect (client, folder, 0, NULL, NULL);
+  g_autoptr (CuratorInspection) leases =
+      curator_client_inspect (client, folder, CURATOR_WAIT_DEFAULT, NULL, NULL);
   return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
 }
 
@@ -344,7 +345,7 @@ who_run (const Options *options, CuratorClient *client)
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) out = g_string_new (NULL);
   g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (client, options->paths[0], 0, NULL, &error);
+      curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL)
     return fail_with (options, error);
   if (options->json)
