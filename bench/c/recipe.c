@@ -122,7 +122,7 @@ recipe_release_then (Recipe *recipe)
   if (recipe->semaphore != NULL)
     g_clear_pointer (&recipe->lease, curator_lease_unref);
   else
-    curator_lock_release_then (recipe->lock, NULL, NULL);
+    curator_lock_release_then (recipe->lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
 }
 
 void

@@ -212,6 +212,20 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error);
 
+/** Receives the result of curator_client_block_until_connected_then(), once. Runs as a callback; see
+ *  the top of client.h.
+ *  @param error  NULL while there is a connection; borrowed */
+typedef void (*CuratorClientConnectedCallback) (CuratorClient *client, const GError *error,
+                                                gpointer user_data);
+
+/** Like curator_client_block_until_connected(), but returns at once. The callback runs exactly once,
+ *  never inside this call, also when the client is closed. No Java counterpart. */
+CURATOR_API
+void curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout_ms,
+                                                GCancellable *cancellable,
+                                                CuratorClientConnectedCallback callback,
+                                                gpointer user_data);
+
 /** The current state; SUSPENDED before the first connection, LOST after close. Mirrors
  *  CuratorZookeeperClient.isConnected and ConnectionStateManager.getCurrentConnectionState. */
 CURATOR_API
@@ -301,6 +315,19 @@ void curator_client_remove_connection_error_listener (CuratorClient *client, gui
  *  handle of the program's, which is free afterwards. Mirrors CuratorFramework.close. */
 CURATOR_API
 void curator_client_close (CuratorClient *client);
+
+/** Called when curator_client_close_then() has closed the client, once. Runs as a callback; see the
+ *  top of client.h. */
+typedef void (*CuratorClientCloseCallback) (CuratorClient *client, gpointer user_data);
+
+/** Like curator_client_close(), but returns at once: waiting calls have failed and leases are LOST
+ *  then. The callback runs when curator_client_close() would return to a thread of the program's,
+ *  and within the same bounds; never inside this call, and exactly once, also if the client was
+ *  closed before. With a callback context it runs there, although the client is closed; so the
+ *  context has to be iterated. No Java counterpart. */
+CURATOR_API
+void curator_client_close_then (CuratorClient *client, CuratorClientCloseCallback callback,
+                                gpointer user_data);
 
 /** Adds a reference and returns @p client. */
 CURATOR_API

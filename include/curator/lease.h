@@ -162,14 +162,17 @@ CURATOR_API
 gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);
 
-/** Like curator_lease_release(), but returns at once: the hold has ended when this returns. No Java
- *  counterpart.
- *  @param callback  may be NULL; receives NULL once the server has confirmed, or if the lease was over
- *                   already, or RELEASE_PENDING after the connection timeout, or CLOSED if the
- *                   client was closed first: then the end of the session frees the lock */
+/** Like curator_lease_release(), but returns at once: the hold has ended then. No Java counterpart.
+ *  @param timeout_ms   as for curator_lease_release(), until the callback is called
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
+ *                      goes on
+ *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this
+ *                   call. It receives NULL once the server has confirmed, or if the lease was over
+ *                   already, or an error of curator_lease_release(), or CLOSED if the client was
+ *                   closed first: then the end of the session frees the lock */
 CURATOR_API
-void curator_lease_release_then (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
-                                 gpointer user_data);
+void curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                                 CuratorLeaseReleaseCallback callback, gpointer user_data);
 
 /** Adds a reference and returns @p lease. */
 CURATOR_API

@@ -143,14 +143,18 @@ CURATOR_API
 void curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                 CuratorLockAcquireCallback callback, gpointer user_data);
 
-/** Like curator_lock_release(), but does not wait: the calling thread's level ends at once. No Java
- *  counterpart.
- *  @param callback  may be NULL; receives NULL once the server has confirmed, or NOT_OWNER, or
- *                   RELEASE_PENDING after the connection timeout, or CLOSED if the client was
- *                   closed first: then the end of the session frees the lock */
+/** Like curator_lock_release(), but returns at once: the calling thread's level has ended then. No
+ *  Java counterpart.
+ *  @param timeout_ms   as for curator_lock_release(), until the callback is called
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
+ *                      goes on
+ *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this
+ *                   call. It receives NULL once the server has confirmed, or an error of
+ *                   curator_lock_release(), or CLOSED if the client was closed first: then the end
+ *                   of the session frees the lock */
 CURATOR_API
-void curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback callback,
-                                gpointer user_data);
+void curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                                CuratorLockReleaseCallback callback, gpointer user_data);
 
 /** Ends a hold whose holder does not: at the end of that time it is LOST, by the local clock like
  *  every loss, and a tenth of the session timeout later, 1 s at most, its node is deleted, so that

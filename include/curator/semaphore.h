@@ -25,6 +25,20 @@ G_BEGIN_DECLS
 typedef void (*CuratorSemaphoreAcquireCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
                                                  const GError *error, gpointer user_data);
 
+/** Receives the result of curator_semaphore_acquire_one_then(), once. Runs as a callback; see
+ *  client.h.
+ *  @param lease  transfer full; NULL on error
+ *  @param error  NULL on success; borrowed */
+typedef void (*CuratorSemaphoreAcquireOneCallback) (CuratorSemaphore *semaphore,
+                                                    CuratorLease *lease, const GError *error,
+                                                    gpointer user_data);
+
+/** Receives the result of curator_semaphore_return_all_then(), once. Runs as a callback; see
+ *  client.h.
+ *  @param error  NULL if the server has confirmed, else why it has not; borrowed */
+typedef void (*CuratorSemaphoreReturnCallback) (CuratorSemaphore *semaphore, const GError *error,
+                                                gpointer user_data);
+
 /** Called when another client asks for a lease back. Runs as a callback; see client.h.
  *  @param lease  borrowed */
 typedef void (*CuratorSemaphoreRevocationListener) (CuratorSemaphore *semaphore,
@@ -93,6 +107,14 @@ void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint6
                                      GCancellable *cancellable,
                                      CuratorSemaphoreAcquireCallback callback, gpointer user_data);
 
+/** Like curator_semaphore_acquire(), but returns at once. The callback runs exactly once, never
+ *  inside this call, also when the client is closed. No Java counterpart. */
+CURATOR_API
+void curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                         GCancellable *cancellable,
+                                         CuratorSemaphoreAcquireOneCallback callback,
+                                         gpointer user_data);
+
 /** Releases every lease in the array, in order, all at once, and waits for the server. The caller
  *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.
  *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
@@ -104,6 +126,18 @@ CURATOR_API
 gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases,
                                        gint64 timeout_ms, GCancellable *cancellable,
                                        GError **error);
+
+/** Like curator_semaphore_return_all(), but returns at once: every hold has ended then. The callback
+ *  runs exactly once, never inside this call, also when the client is closed. The caller keeps the
+ *  array. No Java counterpart.
+ *  @param timeout_ms   as for curator_semaphore_return_all(), until the callback is called
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the releases
+ *                      go on */
+CURATOR_API
+void curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *leases,
+                                        gint64 timeout_ms, GCancellable *cancellable,
+                                        CuratorSemaphoreReturnCallback callback,
+                                        gpointer user_data);
 
 /** Full paths of the lease nodes, oldest first, including one that is not granted yet. Empty if the
  *  path does not exist (Java throws). Names are untrusted and may hold any byte. Mirrors

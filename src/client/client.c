@@ -15,14 +15,14 @@
 #include "client/session_servers.h"
 #include "client/session_states.h"
 #include "client/settings.h"
+#include "core/async.h"
+#include "core/closing.h"
 #include "core/dispatch-private.h"
 #include "core/monitor.h"
 #include "core/op.h"
 #include "nodes/deletion.h"
 #include "retry/retry_policy.h"
 #include "session/connection_error.h"
-
-#include <time.h>
 
 static CURATOR_LOCKED void *
 free_now (void *data)
@@ -41,7 +41,7 @@ free_now (void *data)
   curator_gate_leave ();
   if (client->ops->free != NULL)
     client->ops->free (client->ops);
-  pthread_cond_destroy (&client->changed);
+  curator_closing_clear (client);
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
   g_free (client);
@@ -74,7 +74,6 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
 {
   CURATOR_INSIDE_GATE;
   CuratorClient *client = g_new0 (CuratorClient, 1);
-  pthread_condattr_t monotonic;
 
   curator_not_shared ();
   client->tag = CURATOR_TAG_CLIENT;
@@ -91,10 +90,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->state = CURATOR_CONNECTION_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
-  pthread_condattr_init (&monotonic);
-  pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init (&client->changed, &monotonic);
-  pthread_condattr_destroy (&monotonic);
+  curator_closing_init (client);
   return client;
 }
 
@@ -123,7 +119,7 @@ close_client (CuratorClient *client, gboolean may_wait)
       curator_client_lock (client);
     }
   if (may_wait)
-    curator_dispatch_join (client);
+    curator_closing_join (client);
   curator_client_unlock (client);
 }
 
@@ -183,4 +179,38 @@ curator_client_close (CuratorClient *client)
   g_return_if_fail (CURATOR_IS_CLIENT (client));
   if (curator_client_check_forked (client, NULL))
     close_client (client, TRUE);
+}
+
+CURATOR_DESTROY_FUNC (unref_client, curator_client_unref)
+
+static void
+deliver_closed (GCallback callback, gpointer client, gpointer result, const GError *error,
+                gpointer user_data)
+{
+  ((CuratorClientCloseCallback) callback) (client, user_data);
+}
+
+static CURATOR_UNLOCKED void
+on_closed (gpointer async)
+{
+  curator_async_end (async, NULL);
+}
+
+void
+curator_client_close_then (CuratorClient *client, CuratorClientCloseCallback callback,
+                           gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
+  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
+                                           deliver_closed, G_CALLBACK (callback), user_data);
+
+  if (!curator_client_check_forked (client, NULL))
+    {
+      on_closed (async);
+      return;
+    }
+  close_client (client, FALSE);
+  curator_client_lock (client);
+  curator_dispatch_end_then (client, on_closed, async);
+  curator_client_unlock (client);
 }

@@ -11,6 +11,7 @@
 #include "client/connect_deadline.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
+#include "core/closing.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -81,10 +82,9 @@ curator_session_close_handle (gpointer data)
   curator_client_lock (client);
   session->handle = NULL;
   curator_request_free_all (session);
-  client->sessions_open--;
+  curator_closing_session_ended (client);
   if (!curator_client_is_running (client))
     curator_dispatch_stop (client);
-  client->ops->wake (client->ops, &client->changed);
   curator_client_unlock (client);
   curator_session_unref (session);
 }

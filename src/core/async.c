@@ -1,4 +1,4 @@
-/* The common part of the asynchronous calls. Mirrors BackgroundCallback.
+/* The common part of the calls that do not wait. Mirrors BackgroundCallback.
  *
  * Threads: an operation may end on any. The user's callback runs on the callback lane; in a child
  * of fork() it runs at once. The cancellable's handler is disconnected there, because an operation
@@ -101,19 +101,7 @@ curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointe
 }
 
 void
-curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable)
-{
-  if (cancellable != NULL)
-    {
-      async->cancellable = g_object_ref (cancellable);
-      async->handler = curator_op_connect (op, cancellable);
-    }
-  curator_op_unref (op);
-  finish_part (async);
-}
-
-void
-curator_async_refuse (CuratorAsync *async, GError *error)
+curator_async_end (CuratorAsync *async, GError *error)
 {
   async->error = error;
   if (async->client == NULL)
@@ -133,6 +121,23 @@ curator_async_refuse (CuratorAsync *async, GError *error)
       return;
     }
   async->pending = 1;
+  finish_part (async);
+}
+
+void
+curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable, GError *error)
+{
+  if (op == NULL)
+    {
+      curator_async_end (async, error);
+      return;
+    }
+  if (cancellable != NULL)
+    {
+      async->cancellable = g_object_ref (cancellable);
+      async->handler = curator_op_connect (op, cancellable);
+    }
+  curator_op_unref (op);
   finish_part (async);
 }
 

@@ -14,17 +14,17 @@ typedef void (*CuratorDeliver) (GCallback callback, gpointer owner, gpointer res
 
 /* owner: a reference to the object that the call was made on, which unref_owner drops.
  *
- * Pass curator_async_done and the async as an op's done and data. Then call curator_async_started
- * with the op or, if no op could be started, curator_async_refuse. The callback runs once. Without
- * a client (NULL) only curator_async_refuse is possible; a thread of its own then runs the
+ * Pass curator_async_done and the async as an op's done and data, then call curator_async_started.
+ * The callback runs once. Without a client (NULL) there is no op, and a thread of its own runs the
  * callback. */
 CuratorAsync *curator_async_new (CuratorClient *client, gpointer owner, GDestroyNotify unref_owner,
                                  CuratorDeliver deliver, GCallback callback, gpointer user_data);
 void curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointer async);
-/* Takes the caller's reference of op. */
-void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable);
-/* Takes error. */
-void curator_async_refuse (CuratorAsync *async, GError *error);
+/* Takes the caller's reference of op or, if that is NULL, error, which may be NULL. */
+void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable,
+                            GError *error);
+/* The end of a call that has no op. Takes error, which may be NULL. */
+void curator_async_end (CuratorAsync *async, GError *error);
 
 /* INVALID_ARGUMENT for what is neither a number of milliseconds nor one of CURATOR_WAIT_*. */
 gboolean curator_check_timeout (gint64 timeout_ms, GError **error);

@@ -73,6 +73,14 @@ typedef struct
   guint n_waiting; /* attempts that found another contender ahead */
 } CuratorStats;
 
+/* Who waits for the end of the client. */
+typedef struct
+{
+  pthread_cond_t changed;
+  guint n_lanes;  /* whose threads have not ended */
+  GQueue waiting; /* CuratorTask */
+} CuratorClosing;
+
 typedef enum
 {
   CURATOR_LIFE_LATENT, /* before start */
@@ -98,8 +106,8 @@ struct _CuratorClient
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
-  pthread_cond_t changed; /* close() and the lanes wait for it */
-  CuratorLife life;       /* also written atomically, so it can be read without the mutex */
+  CuratorClosing closing CURATOR_GUARDED;
+  CuratorLife life; /* also written atomically, so it can be read without the mutex */
   CuratorUnlock unlock CURATOR_GUARDED;
   CuratorConnectionState state CURATOR_GUARDED;
   gboolean state_posted CURATOR_GUARDED; /* FALSE until the listeners got a first state */

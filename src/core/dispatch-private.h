@@ -9,7 +9,7 @@ void curator_dispatch_free (CuratorDispatch *dispatch) CURATOR_LOCKED;
 gboolean curator_dispatch_start (CuratorClient *client, GError **error) CURATOR_LOCKED;
 /* The lanes finish their work and end. */
 void curator_dispatch_stop (CuratorClient *client) CURATOR_LOCKED;
-/* Waits until the sessions are closed and the lanes have ended, with the mutex unlocked, for a
- * limited time. On a thread that serves a client it does not wait for lanes, nor for a session of
- * its own client unless that is the program's. */
-void curator_dispatch_join (CuratorClient *client) CURATOR_LOCKED;
+/* Runs func (data) once, right after an unlock, when the sessions are closed and the lanes have
+ * ended, or when curator_closing_join() would not wait any longer. */
+void curator_dispatch_end_then (CuratorClient *client, CuratorWork func,
+                                gpointer data) CURATOR_LOCKED;

@@ -14,15 +14,13 @@
 #include "base/thread_start.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
+#include "core/closing.h"
 #include "core/cond_init.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/task.h"
 #include "core/timers.h"
-
-#include <errno.h>
-#include <time.h>
 
 typedef struct
 {
@@ -37,16 +35,13 @@ struct _CuratorDispatch
   gint64 asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while it is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
-  guint n_running CURATOR_GUARDED; /* threads that have not ended */
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   CuratorExpected expected[CURATOR_N_LANES] CURATOR_GUARDED;
   CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
 };
 
-/* Of close(), for the server and for callbacks: longer than a handle needs to close. */
-#define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
-#define SHORTAGE_US       (10 * 1000) /* between two looks, where no descriptor or thread can be had */
+#define SHORTAGE_US (10 * 1000) /* between two looks, where no descriptor or thread can be had */
 
 CuratorDispatch *
 curator_dispatch_new (void)
@@ -339,6 +334,7 @@ static CURATOR_LOCKED gboolean
 may_end (CuratorClient *client, CuratorLane lane)
 {
   return client->dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
+         && (lane != CURATOR_LANE_TIMERS || !curator_closing_is_awaited (client, 1))
          && ready_at (client, lane) > curator_locked_now_us (client);
 }
 
@@ -350,11 +346,11 @@ lane_ended (void *data)
   CuratorClient *client = start->client;
 
   curator_client_lock (client);
-  client->dispatch->n_running--;
   client->dispatch->running[start->lane] = FALSE;
   if (!may_end (client, start->lane))
     start_lane (client, start->lane, NULL);
-  pthread_cond_broadcast (&client->changed);
+  curator_closing_lane_ended (client);
+  curator_alarm_wake (&client->dispatch->alarm);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
   g_free (data);
@@ -411,7 +407,7 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
                    "cannot start a thread of the client: %s", why);
       return FALSE;
     }
-  client->dispatch->n_running++;
+  curator_closing_lane_started (client);
   client->dispatch->running[lane] = TRUE;
   return TRUE;
 }
@@ -442,45 +438,20 @@ curator_dispatch_stop (CuratorClient *client)
   curator_alarm_wake (&client->dispatch->alarm);
 }
 
-/* A thread that serves another client waits for no callback: two of them could close each other's.
- * The end of a session waits for no callback either; a program may close its own handle next, also
- * where it has closed the client in one. */
-static CURATOR_LOCKED gboolean
-must_wait (const CuratorClient *client)
+/* Runs on the timer thread. */
+static CURATOR_LOCKED void
+on_patience_over (gpointer client)
 {
-  const CuratorClient *served = curator_thread_role ().client;
-  return (client->sessions_open > 0 && (served != client || client->ops->is_shared))
-         || (client->dispatch->n_running > 0 && served == NULL);
-}
-
-/* Called with the client's mutex held, which is given back while waiting. FALSE: it is too late. */
-static CURATOR_LOCKED gboolean
-wait_for_change (CuratorClient *client, gint64 until_us)
-{
-  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
-
-  curator_locked_forget_clocks (client);
-  if (!client->ops->threads)
-    {
-      client->ops->wait (client->ops, &client->changed, &client->mutex);
-      return TRUE;
-    }
-  return curator_gate_cond_wait (&client->changed, &client->mutex, &until) != ETIMEDOUT;
+  curator_closing_give_up (client);
 }
 
 void
-curator_dispatch_join (CuratorClient *client)
+curator_dispatch_end_then (CuratorClient *client, CuratorWork func, gpointer data)
 {
-  const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
-
-  while (must_wait (client))
-    {
-      if (!wait_for_change (client, until_us))
-        {
-          curator_warn ("close does not wait any longer: %s", client->sessions_open > 0
-                                                                  ? "the session is not closed yet"
-                                                                  : "a callback has not returned");
-          return;
-        }
-    }
+  curator_closing_then (client, func, data);
+  if (!curator_closing_is_awaited (client, 0))
+    return;
+  if (client->ops->threads && !client->dispatch->running[CURATOR_LANE_TIMERS])
+    start_lane (client, CURATOR_LANE_TIMERS, NULL);
+  curator_timer_after (client, CURATOR_CLOSE_PATIENCE_US, on_patience_over, client);
 }

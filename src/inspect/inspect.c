@@ -477,15 +477,13 @@ curator_client_inspect_then (CuratorClient *client, const char *path, gint64 tim
   CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
                                            deliver, G_CALLBACK (callback), user_data);
   GError *error = NULL;
+  CuratorOp *op = NULL;
 
-  if (!curator_path_validate (path, &error)
-      || !curator_check_call (client, timeout_ms, cancellable, &error))
+  if (curator_path_validate (path, &error)
+      && curator_check_call (client, timeout_ms, cancellable, &error))
     {
-      curator_async_refuse (async, error);
-      return;
+      op = start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done,
+                  async);
     }
-  curator_async_started (
-      async,
-      start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done, async),
-      cancellable);
+  curator_async_started (async, op, cancellable, error);
 }

@@ -335,6 +335,21 @@ curator_lease_release_start (CuratorLease *lease, CuratorOp *release)
   lease->klass->release (lease, release);
 }
 
+static CuratorOp *
+start_release (CuratorLease *lease, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+{
+  CuratorOp *release = curator_release_new (lease->client, timeout_ms, done, data);
+  curator_lease_release_start (lease, release);
+  return release;
+}
+
+static gboolean
+check_release (CuratorLease *lease, gint64 timeout_ms, GError **error)
+{
+  return curator_check_timeout (timeout_ms, error)
+         && curator_client_check_forked (lease->client, error);
+}
+
 gboolean
 curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                        GError **error)
@@ -342,14 +357,10 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
   CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
   CuratorAwait await;
 
-  if (!curator_check_timeout (timeout_ms, error)
-      || !curator_client_check_forked (lease->client, error))
-    {
-      return FALSE;
-    }
+  if (!check_release (lease, timeout_ms, error))
+    return FALSE;
   curator_await_init (&await, lease->client);
-  CuratorOp *release = curator_release_new (lease->client, timeout_ms, curator_await_done, &await);
-  curator_lease_release_start (lease, release);
+  CuratorOp *release = start_release (lease, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, release, cancellable, NULL, error);
 }
 
@@ -360,30 +371,25 @@ deliver_release (GCallback callback, gpointer lease, gpointer result, const GErr
   ((CuratorLeaseReleaseCallback) callback) (lease, error, user_data);
 }
 
-/* Without a callback no thread is woken. */
 void
-curator_lease_release_then (CuratorLease *lease, CuratorLeaseReleaseCallback callback,
-                            gpointer user_data)
+curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
+                            CuratorLeaseReleaseCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
-  g_autoptr (GError) error = NULL;
-  const gboolean is_ours = curator_client_check_forked (lease->client, &error);
-
+  g_return_if_fail (curator_is_cancellable (cancellable));
   if (callback == NULL)
     {
-      if (is_ours)
+      /* No thread is woken. */
+      if (curator_client_check_forked (lease->client, NULL))
         curator_lease_release_start (lease, NULL);
       return;
     }
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
                                            deliver_release, G_CALLBACK (callback), user_data);
-  if (!is_ours)
-    {
-      curator_async_refuse (async, g_steal_pointer (&error));
-      return;
-    }
-  CuratorOp *release =
-      curator_release_new (lease->client, CURATOR_WAIT_DEFAULT, curator_async_done, async);
-  curator_lease_release_start (lease, release);
-  curator_async_started (async, release, NULL);
+  GError *error = NULL;
+  CuratorOp *release = check_release (lease, timeout_ms, &error)
+                           ? start_release (lease, timeout_ms, curator_async_done, async)
+                           : NULL;
+
+  curator_async_started (async, release, cancellable, error);
 }

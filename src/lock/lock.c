@@ -212,20 +212,29 @@ curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   g_return_if_fail (curator_is_cancellable (cancellable));
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_acquire, G_CALLBACK (callback), user_data);
-  GError *error = NULL;
+  GError *error = lock->client == NULL ? curator_lock_no_lease_error () : NULL;
+  CuratorOp *op = NULL;
 
-  if (lock->client == NULL)
-    {
-      curator_async_refuse (async, curator_lock_no_lease_error ());
-      return;
-    }
-  if (!curator_check_call (lock->client, timeout_ms, cancellable, &error))
-    {
-      curator_async_refuse (async, error);
-      return;
-    }
-  curator_async_started (async, start_acquire (lock, 0, timeout_ms, curator_async_done, async),
-                         cancellable);
+  if (error == NULL && curator_check_call (lock->client, timeout_ms, cancellable, &error))
+    op = start_acquire (lock, 0, timeout_ms, curator_async_done, async);
+  curator_async_started (async, op, cancellable, error);
+}
+
+/* Ends one level of the calling thread's hold. */
+static CuratorOp *
+start_release (CuratorLock *lock, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+{
+  CuratorOp *op = curator_release_new (lock->client, timeout_ms, done, data);
+  lock->klass->release (lock, curator_thread_id (), op);
+  return op;
+}
+
+/* TRUE for a multi-lock without members, too, which has nothing to release. */
+static gboolean
+check_release (CuratorLock *lock, gint64 timeout_ms, GError **error)
+{
+  return curator_check_timeout (timeout_ms, error)
+         && (lock->client == NULL || curator_client_check_forked (lock->client, error));
 }
 
 G_NO_INLINE static gboolean
@@ -233,15 +242,12 @@ release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, G
 {
   CuratorAwait await;
 
-  if (!curator_check_timeout (timeout_ms, error))
+  if (!check_release (lock, timeout_ms, error))
     return FALSE;
   if (lock->client == NULL)
     return TRUE;
-  if (!curator_client_check_forked (lock->client, error))
-    return FALSE;
   curator_await_init (&await, lock->client);
-  CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
-  lock->klass->release (lock, curator_thread_id (), op);
+  CuratorOp *op = start_release (lock, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, NULL, error);
 }
 
@@ -265,33 +271,27 @@ deliver_release (GCallback callback, gpointer lock, gpointer result, const GErro
   ((CuratorLockReleaseCallback) callback) (lock, error, user_data);
 }
 
-/* Without a callback no thread is woken. */
 void
-curator_lock_release_then (CuratorLock *lock, CuratorLockReleaseCallback callback,
-                           gpointer user_data)
+curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
+                           CuratorLockReleaseCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
-  g_autoptr (GError) error = NULL;
-  const gboolean is_ours =
-      lock->client != NULL && curator_client_check_forked (lock->client, &error);
-
+  g_return_if_fail (curator_is_cancellable (cancellable));
   if (callback == NULL)
     {
-      if (is_ours)
+      /* No thread is woken. */
+      if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
         lock->klass->release (lock, curator_thread_id (), NULL);
       return;
     }
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_release, G_CALLBACK (callback), user_data);
-  if (!is_ours)
-    {
-      curator_async_refuse (async, g_steal_pointer (&error));
-      return;
-    }
-  CuratorOp *op =
-      curator_release_new (lock->client, CURATOR_WAIT_DEFAULT, curator_async_done, async);
-  lock->klass->release (lock, curator_thread_id (), op);
-  curator_async_started (async, op, NULL);
+  GError *error = NULL;
+  CuratorOp *op = NULL;
+
+  if (check_release (lock, timeout_ms, &error) && lock->client != NULL)
+    op = start_release (lock, timeout_ms, curator_async_done, async);
+  curator_async_started (async, op, cancellable, error);
 }
 
 gboolean
@@ -363,18 +363,16 @@ curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_nodes, G_CALLBACK (callback), user_data);
   GError *error = NULL;
+  CuratorOp *op = NULL;
 
-  if (!check_participants (lock, &error)
-      || !curator_check_call (lock->client, timeout_ms, cancellable, &error))
+  if (check_participants (lock, &error)
+      && curator_check_call (lock->client, timeout_ms, cancellable, &error))
     {
-      curator_async_refuse (async, error);
-      return;
+      const CuratorParticipants those = lock->klass->get_participants (lock);
+      op = curator_participants_start (&those, curator_client_deadline (lock->client, timeout_ms),
+                                       curator_async_done, async);
     }
-  const CuratorParticipants those = lock->klass->get_participants (lock);
-  const gint64 deadline_us = curator_client_deadline (lock->client, timeout_ms);
-  curator_async_started (
-      async, curator_participants_start (&those, deadline_us, curator_async_done, async),
-      cancellable);
+  curator_async_started (async, op, cancellable, error);
 }
 
 CuratorLease *

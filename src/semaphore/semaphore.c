@@ -7,6 +7,7 @@
 #include "base/container.h"
 #include "base/path.h"
 #include "base/tag.h"
+#include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -161,6 +162,24 @@ start_return (CuratorLease *lease, CuratorOp *whole)
     curator_release_part_ended (whole, error);
 }
 
+static CuratorOp *
+start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
+                  CuratorOpDone done, gpointer data)
+{
+  CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
+  curator_release_split (whole, leases->len);
+  for (guint i = 0; i < leases->len; i++)
+    start_return (g_ptr_array_index (leases, i), whole);
+  return whole;
+}
+
+static gboolean
+check_return (CuratorSemaphore *semaphore, gint64 timeout_ms, GError **error)
+{
+  return curator_check_timeout (timeout_ms, error)
+         && curator_client_check_forked (semaphore->client, error);
+}
+
 gboolean
 curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                               GCancellable *cancellable, GError **error)
@@ -170,18 +189,39 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
                          FALSE);
   CuratorAwait await;
 
-  if (!curator_check_timeout (timeout_ms, error)
-      || !curator_client_check_forked (semaphore->client, error))
-    {
-      return FALSE;
-    }
+  if (!check_return (semaphore, timeout_ms, error))
+    return FALSE;
   curator_await_init (&await, semaphore->client);
-  CuratorOp *whole =
-      curator_release_new (semaphore->client, timeout_ms, curator_await_done, &await);
-  curator_release_split (whole, leases->len);
-  for (guint i = 0; i < leases->len; i++)
-    start_return (g_ptr_array_index (leases, i), whole);
+  CuratorOp *whole = start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, whole, cancellable, NULL, error);
+}
+
+CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
+
+static void
+deliver_return (GCallback callback, gpointer semaphore, gpointer result, const GError *error,
+                gpointer user_data)
+{
+  ((CuratorSemaphoreReturnCallback) callback) (semaphore, error, user_data);
+}
+
+void
+curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *leases,
+                                   gint64 timeout_ms, GCancellable *cancellable,
+                                   CuratorSemaphoreReturnCallback callback, gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
+  g_return_if_fail (curator_is_array_of (leases, CURATOR_TAG_LEASE));
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  CuratorAsync *async =
+      curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
+                         deliver_return, G_CALLBACK (callback), user_data);
+  GError *error = NULL;
+  CuratorOp *op = check_return (semaphore, timeout_ms, &error)
+                      ? start_return_all (semaphore, leases, timeout_ms, curator_async_done, async)
+                      : NULL;
+
+  curator_async_started (async, op, cancellable, error);
 }
 
 char **
@@ -196,8 +236,6 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
              ? curator_participants_await (&those, &limits, error)
              : NULL;
 }
-
-CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
 
 static void
 call_revocation_listener (GCallback listener, gpointer semaphore, CuratorLease *lease,

@@ -370,11 +370,40 @@ begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, CuratorOpDone do
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
 
+/* Takes leases. */
+static CuratorLease *
+only_lease (GPtrArray *leases)
+{
+  CuratorLease *lease = leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
+  g_clear_pointer (&leases, g_ptr_array_unref);
+  return lease;
+}
+
 static void
 deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
                 gpointer user_data)
 {
   ((CuratorSemaphoreAcquireCallback) callback) (semaphore, leases, error, user_data);
+}
+
+static void
+deliver_one (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
+             gpointer user_data)
+{
+  ((CuratorSemaphoreAcquireOneCallback) callback) (semaphore, only_lease (leases), error,
+                                                   user_data);
+}
+
+/* Takes async. */
+static void
+acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
+              CuratorAsync *async)
+{
+  GError *error = NULL;
+  CuratorOp *op = check_acquire (semaphore, n, timeout_ms, cancellable, &error)
+                      ? begin (semaphore, n, timeout_ms, curator_async_done, async)
+                      : NULL;
+  curator_async_started (async, op, cancellable, error);
 }
 
 void
@@ -384,18 +413,22 @@ curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 tim
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
-  CuratorAsync *async =
-      curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
-                         deliver_leases, G_CALLBACK (callback), user_data);
-  GError *error = NULL;
+  acquire_then (semaphore, n, timeout_ms, cancellable,
+                curator_async_new (semaphore->client, curator_semaphore_ref (semaphore),
+                                   unref_semaphore, deliver_leases, G_CALLBACK (callback),
+                                   user_data));
+}
 
-  if (!check_acquire (semaphore, n, timeout_ms, cancellable, &error))
-    {
-      curator_async_refuse (async, error);
-      return;
-    }
-  curator_async_started (async, begin (semaphore, n, timeout_ms, curator_async_done, async),
-                         cancellable);
+void
+curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                    GCancellable *cancellable,
+                                    CuratorSemaphoreAcquireOneCallback callback, gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  acquire_then (semaphore, 1, timeout_ms, cancellable,
+                curator_async_new (semaphore->client, curator_semaphore_ref (semaphore),
+                                   unref_semaphore, deliver_one, G_CALLBACK (callback), user_data));
 }
 
 GPtrArray *
@@ -420,7 +453,5 @@ CuratorLease *
 curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
                            GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) leases =
-      curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error);
-  return leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
+  return only_lease (curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error));
 }

@@ -127,21 +127,14 @@ connect_wait_timed_out (CuratorOp *op)
                                    op->begun_us);
 }
 
-gboolean
-curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
-                                      GCancellable *cancellable, GError **error)
+static CuratorOp *
+start_wait (CuratorClient *client, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
                                         .timed_out = connect_wait_timed_out };
+  const gint64 deadline_us = curator_client_deadline (client, timeout_ms);
+  ConnectWait *wait = curator_op_alloc (sizeof *wait, &klass, client, deadline_us, done, data);
 
-  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
-  if (!curator_check_call (client, timeout_ms, cancellable, error))
-    return FALSE;
-  CuratorAwait await;
-  curator_await_init (&await, client);
-  ConnectWait *wait =
-      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
-                        curator_await_done, &await);
   curator_client_lock (client);
   if (curator_op_begin (&wait->op))
     {
@@ -149,5 +142,46 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
       curator_retry_loop_begin (&wait->loop);
     }
   curator_client_unlock (client);
-  return curator_await_op (&await, &wait->op, cancellable, NULL, error);
+  return &wait->op;
+}
+
+gboolean
+curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
+                                      GCancellable *cancellable, GError **error)
+{
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
+  CuratorAwait await;
+
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
+    return FALSE;
+  curator_await_init (&await, client);
+  CuratorOp *op = start_wait (client, timeout_ms, curator_await_done, &await);
+  return curator_await_op (&await, op, cancellable, NULL, error);
+}
+
+CURATOR_DESTROY_FUNC (unref_client, curator_client_unref)
+
+static void
+deliver_connected (GCallback callback, gpointer client, gpointer result, const GError *error,
+                   gpointer user_data)
+{
+  ((CuratorClientConnectedCallback) callback) (client, error, user_data);
+}
+
+void
+curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout_ms,
+                                           GCancellable *cancellable,
+                                           CuratorClientConnectedCallback callback,
+                                           gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
+                                           deliver_connected, G_CALLBACK (callback), user_data);
+  GError *error = NULL;
+  CuratorOp *op = curator_check_call (client, timeout_ms, cancellable, &error)
+                      ? start_wait (client, timeout_ms, curator_async_done, async)
+                      : NULL;
+
+  curator_async_started (async, op, cancellable, error);
 }

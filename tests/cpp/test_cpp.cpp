@@ -206,21 +206,21 @@ TEST (test_release_without_waiting)
 
   std::promise<bool> confirmed;
   quick.lock ();
-  quick.unlock_then (
+  quick.release_then (
       [&] (const curator::error *failed) { confirmed.set_value (failed == nullptr); });
   assert_false (quick.is_owned_by_current_thread ());
   assert_true (confirmed.get_future ().get ());
 
   std::promise<bool> released;
   curator::lease lease = quick.acquire_lease ();
-  lease.async_release (
+  lease.release_then (
       [&] (const curator::error *failed) { released.set_value (failed == nullptr); });
   assert_true (lease.state () == curator::lease_state::released);
   assert_true (released.get_future ().get ());
   assert_children (fixture, "/cpp/quick", 0, LONG_MS);
 
   std::promise<int> refused;
-  quick.unlock_then ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
+  quick.release_then ([&] (const curator::error *failed) { refused.set_value (failed->code ()); });
   assert_int_equal (refused.get_future ().get (), CURATOR_ERROR_NOT_OWNER);
 }
 

@@ -198,12 +198,12 @@ release_and_leave (Fixture *fixture, end how)
 
   for (int n = 0; n < TIMES * 3; n += 3)
     {
-      mutex.acquire_lease (LONG).async_release (done ());
+      mutex.acquire_lease (LONG).release_then (done ());
       await (left.unwound, n + 1);
       mutex.lock ();
-      mutex.unlock_then (done ());
+      mutex.release_then (done ());
       await (left.unwound, n + 2);
-      semaphore.acquire (LONG).async_release (done ());
+      semaphore.acquire (LONG).release_then (done ());
       await (left.unwound, n + 3);
     }
   await (left.destroyed, TIMES * 3);

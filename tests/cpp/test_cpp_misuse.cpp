@@ -108,6 +108,12 @@ private:
 const operations<curator::client> of_client = {
   OP (client, start, logic, refused, it.start ()),
   OP (client, block_until_connected, logic, refused, (void) it.block_until_connected (1ms)),
+  { "client::block_until_connected_then", logic, refused,
+    [] (curator::client &it) {
+      answer connected;
+      it.block_until_connected_then (1ms, connected.callback ());
+      connected.get ();
+    } },
   OP (client, update_servers, logic, refused, it.update_servers ("127.0.0.1:1")),
   OP (client, state, logic, returns, (void) it.state ()),
   OP (client, session_id, logic, returns, (void) it.session_id ()),
@@ -128,6 +134,12 @@ const operations<curator::client> of_client = {
   OP (client, counter, logic, returns, (void) it.counter (CURATOR_COUNTER_GRANTS)),
   OP (client, attempt_revoke, logic, refused, it.attempt_revoke ("/cpp/node")),
   OP (client, close, returns, returns, it.close ()),
+  { "client::close_then", logic, returns,
+    [] (curator::client &it) {
+      std::promise<void> closed;
+      it.close_then ([&] { closed.set_value (); });
+      closed.get_future ().get ();
+    } },
   OP (client, share, returns, returns,
       assert_true (it.share ().native_handle () == it.native_handle ())),
   OP (client, native_handle, returns, returns, (void) it.native_handle ()),
@@ -154,10 +166,10 @@ const operations<curator::lease> of_lease = {
   OP (lease, add_listener, logic, returns, it.add_listener ([] (curator::lease_state) {})),
   OP (lease, remove_listener, returns, returns, it.remove_listener (1)),
   OP (lease, release, logic, returns, it.release ()),
-  { "lease::async_release", logic, returns,
+  { "lease::release_then", logic, returns,
     [] (curator::lease &it) {
       answer released;
-      it.async_release (released.callback ());
+      it.release_then (released.callback ());
       released.get ();
     } },
   OP (lease, share, returns, returns, (void) it.share ()),
@@ -177,10 +189,10 @@ of_lock (outcome revocable = returns)
         (void) it.try_lock_until (std::chrono::steady_clock::now () + 1ms)),
     OP (lockable, unlock, critical, critical, it.unlock ()),
     OP (lockable, release, logic, refused, it.release ()),
-    { "lockable::unlock_then", logic, refused,
+    { "lockable::release_then", logic, refused,
       [] (Lock &it) {
         answer released;
-        it.unlock_then (released.callback ());
+        it.release_then (released.callback ());
         released.get ();
       } },
     OP (lockable, is_acquired_in_this_process, logic, returns,
@@ -319,6 +331,19 @@ const operations<curator::semaphore> of_semaphore = {
       it.acquire_then (1, 1ms, granted.callback<std::vector<curator::lease>> ());
       granted.get ();
     } },
+  { "semaphore::acquire_one_then", logic, refused,
+    [] (curator::semaphore &it) {
+      answer granted;
+      it.acquire_one_then (1ms, granted.callback<curator::lease> ());
+      granted.get ();
+    } },
+  OP (semaphore, return_all, logic, returns, it.return_all ({})),
+  { "semaphore::return_all_then", logic, returns,
+    [] (curator::semaphore &it) {
+      answer returned;
+      it.return_all_then ({}, returned.callback ());
+      returned.get ();
+    } },
   OP (semaphore, max_leases, logic, returns, (void) it.max_leases ()),
   OP (semaphore, path, logic, returns, (void) it.path ()),
   OP (semaphore, client, logic, returns, (void) it.client ()),
@@ -326,6 +351,7 @@ const operations<curator::semaphore> of_semaphore = {
   OP (semaphore, participant_nodes, logic, refused, (void) it.participant_nodes ()),
   OP (semaphore, make_revocable, logic, returns,
       it.make_revocable ([] (const curator::lease &) {})),
+  OP (semaphore, make_irrevocable, logic, returns, it.make_irrevocable ()),
   OP (semaphore, share, returns, returns, (void) it.share ()),
   OP (semaphore, native_handle, returns, returns, (void) it.native_handle ()),
 };
@@ -456,14 +482,13 @@ TEST (test_locks)
   check_closed (of_rw_lock, rw_lock);
 }
 
-/* In the background mode, too, and without a callback. */
+/* In the background mode, too. */
 TEST (test_unlock_of_empty_handles)
 {
   curator::lockable background (nullptr, curator::unlock_mode::background);
   assert_true (outcome_of ([&] { background.unlock (); }) == critical);
-  assert_true (outcome_of ([&] { background.unlock_then (); }) == critical);
   curator::lockable waiting;
-  assert_true (outcome_of ([&] { waiting.unlock_then (); }) == critical);
+  assert_true (outcome_of ([&] { waiting.unlock (); }) == critical);
   curator::rw_lock none (nullptr);
   assert_true (outcome_of ([&] { none.lock (); }) == logic);
 }
@@ -640,7 +665,7 @@ TEST (test_multi_lock_without_members)
       freed.get_future ().get ();
       assert_true (outcome_of ([&] {
                      answer released;
-                     lock->unlock_then (released.callback ());
+                     lock->release_then (released.callback ());
                      released.get ();
                    })
                    == returns);

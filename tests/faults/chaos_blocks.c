@@ -120,7 +120,7 @@ release_callback (Hold *hold)
       g_atomic_int_add (&hold->n_left, -1);
       return;
     }
-  curator_lease_release_then (lease, block_released, hold);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, block_released, hold);
 }
 
 static void

@@ -398,7 +398,8 @@ release_from_a_stopped_server (gpointer data)
   const gint64 session = curator_client_get_session_id (scene->machines[0].client);
   sim_world_strike (scene->world, SIM_FAULT_FREEZE, NULL, STOPPED_S * G_USEC_PER_SEC);
   const gint64 asked_us = sim_world_now_us (scene->world);
-  curator_lease_release_then (bounded.by_callback, on_bounded_release, &bounded);
+  curator_lease_release_then (bounded.by_callback, CURATOR_WAIT_DEFAULT, NULL, on_bounded_release,
+                              &bounded);
   for (guint i = 0; i < WAITING_RELEASES; i++)
     {
       g_autoptr (GError) error = NULL;

@@ -141,6 +141,22 @@ public:
                                    cancellable);
   }
 
+  /** Waits for a connection without blocking.
+   *  @param done  called as done (const error *), once: NULL while there is a connection; the error
+   *               is borrowed; TIMED_OUT is one here */
+  template <class Rep, class Period, class F>
+  void block_until_connected_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                                   GCancellable *cancellable = nullptr)
+  {
+    CuratorClient *const waiting = object ();
+    curator_client_block_until_connected_then (
+        waiting, detail::to_ms (timeout), cancellable,
+        [] (CuratorClient *, const GError *failed, gpointer data) {
+          detail::answer<std::decay_t<F>> (data, failed);
+        },
+        new std::decay_t<F> (std::forward<F> (done)));
+  }
+
   /** The current state; suspended before the first connection. */
   connection_state state () const
   {
@@ -243,6 +259,22 @@ public:
   {
     if (native_handle () != nullptr)
       curator_client_close (native_handle ());
+  }
+
+  /** Like close(), but does not wait: curator_client_close_then().
+   *  @param done  called as done (), once, when the client is closed */
+  template <class F> void close_then (F &&done)
+  {
+    CuratorClient *const closing = object ();
+    curator_client_close_then (
+        closing,
+        [] (CuratorClient *, gpointer data) {
+          detail::shield ([data] {
+            const std::unique_ptr<std::decay_t<F>> kept (static_cast<std::decay_t<F> *> (data));
+            (*kept) ();
+          });
+        },
+        new std::decay_t<F> (std::forward<F> (done)));
   }
 
 private:

@@ -164,7 +164,7 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
       paths, found_locks{ detail::take<std::vector<std::string>> (paths), complete != FALSE });
 }
 
-/** Inspects a lock asynchronously: curator_client_inspect_then().
+/** Inspects a lock without waiting: curator_client_inspect_then().
  *  @param timeout  for the whole call, or curator::forever; 0 does not wait
  *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
  *                  empty handle and an error, which is borrowed

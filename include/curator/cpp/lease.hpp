@@ -156,17 +156,26 @@ public:
     return detail::call<void> (curator_lease_release, object (), timeout, cancellable);
   }
 
-  /** Like release(), but does not wait, and reports the confirmation of the server.
-   *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F> void async_release (F &&done)
+  /** Like release(), but does not wait: the hold has ended when this returns.
+   *  @param timeout  as for release(), until done is called; without one: the default
+   *  @param done     called as done (const error *), once: NULL once the server has confirmed;
+   *                  borrowed */
+  template <class F>
+  void release_then (detail::timeout timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     CuratorLease *const hold = object ();
     curator_lease_release_then (
-        hold,
+        hold, timeout, cancellable,
         [] (CuratorLease *, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>> (data, failed);
         },
         new std::decay_t<F> (std::forward<F> (done)));
+  }
+
+  /** The same, with the default timeout. */
+  template <class F> void release_then (F &&done)
+  {
+    release_then (detail::timeout (), std::forward<F> (done));
   }
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the

@@ -82,8 +82,10 @@ public:
    *  message. release() throws instead. */
   void unlock () noexcept
   {
-    if (mode_ == unlock_mode::background || native_handle () == nullptr)
-      return unlock_then ();
+    if (native_handle () == nullptr)
+      return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
+    if (mode_ == unlock_mode::background)
+      return unlock_in_background ();
     detail::outcome outcome;
     curator_lock_release (native_handle (), CURATOR_WAIT_DEFAULT, nullptr, outcome);
     log_misuse (outcome.get ());
@@ -98,27 +100,26 @@ public:
     return detail::call<void> (curator_lock_release, object (), timeout, cancellable);
   }
 
-  /** Like unlock(), but does not wait: the calling thread's level ends at once. */
-  void unlock_then () noexcept
-  {
-    if (native_handle () == nullptr)
-      return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
-    curator_lock_release_then (
-        native_handle (),
-        [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
-  }
-
-  /** The same, and reports the confirmation of the server.
-   *  @param done  called as done (const error *), once: NULL on success; borrowed */
-  template <class F> void unlock_then (F &&done)
+  /** Like release(), but does not wait: the calling thread's level has ended when this returns.
+   *  @param timeout  as for release(), until done is called; without one: the default
+   *  @param done     called as done (const error *), once: NULL once the server has confirmed;
+   *                  borrowed */
+  template <class F>
+  void release_then (detail::timeout timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     CuratorLock *const lock = object ();
     curator_lock_release_then (
-        lock,
+        lock, timeout, cancellable,
         [] (CuratorLock *, const GError *failed, gpointer data) {
           detail::answer<std::decay_t<F>> (data, failed);
         },
         new std::decay_t<F> (std::forward<F> (done)));
+  }
+
+  /** The same, with the default timeout. */
+  template <class F> void release_then (F &&done)
+  {
+    release_then (detail::timeout (), std::forward<F> (done));
   }
 
   /** Whether any thread of this process holds through this object. */
@@ -176,7 +177,7 @@ public:
     return try_acquire_lease_for (detail::left_until (time), cancellable);
   }
 
-  /** Acquires a lease asynchronously.
+  /** Acquires a lease without waiting.
    *  @param timeout  curator::forever, or how long to wait in the queue
    *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
    *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
@@ -204,7 +205,7 @@ public:
                                                    timeout, cancellable);
   }
 
-  /** Asks for them asynchronously: curator_lock_get_participant_nodes_then().
+  /** Asks for them without waiting: curator_lock_get_participant_nodes_then().
    *  @param timeout  for the whole call, or curator::forever; 0 does not wait
    *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
    *                  borrowed */
@@ -284,6 +285,13 @@ public:
   }
 
 private:
+  void unlock_in_background () noexcept
+  {
+    curator_lock_release_then (
+        native_handle (), detail::timeout (), nullptr,
+        [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
+  }
+
   static void log_misuse (const GError *failed) noexcept
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))

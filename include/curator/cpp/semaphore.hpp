@@ -96,7 +96,7 @@ public:
     return try_acquire_n_for (n, detail::left_until (time), cancellable);
   }
 
-  /** Acquires @p n leases asynchronously.
+  /** Acquires @p n leases without waiting.
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
   template <class Rep, class Period, class F>
@@ -119,6 +119,58 @@ public:
   curator::client client () const
   {
     return curator::client (curator_client_ref (curator_semaphore_get_client (object ())));
+  }
+
+  /** Acquires one lease without waiting.
+   *  @param done  called as done (lease, const error *), once: a lease and NULL, or an empty lease
+   *               and an error, which is borrowed */
+  template <class Rep, class Period, class F>
+  void acquire_one_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+                         GCancellable *cancellable = nullptr)
+  {
+    CuratorSemaphore *const leases = object ();
+    curator_semaphore_acquire_one_then (
+        leases, detail::to_ms (timeout), cancellable,
+        [] (CuratorSemaphore *, CuratorLease *granted, const GError *failed, gpointer data) {
+          detail::answer<std::decay_t<F>, lease> (data, failed, granted);
+        },
+        new std::decay_t<F> (std::forward<F> (done)));
+  }
+
+  /** Releases all of these leases at once, and waits for the server: curator_semaphore_return_all().
+   *  @throws error  the first failure; every lease was released nevertheless */
+  result<void> return_all (const std::vector<lease> &leases, detail::timeout timeout = {},
+                           GCancellable *cancellable = nullptr)
+  {
+    CuratorSemaphore *const all = object ();
+    const auto borrowed = array_of (leases);
+    detail::outcome outcome;
+    return outcome.check (
+        curator_semaphore_return_all (all, borrowed.get (), timeout, cancellable, outcome));
+  }
+
+  /** Like return_all(), but does not wait: every hold has ended when this returns.
+   *  @param timeout  as for return_all(), until done is called; without one: the default
+   *  @param done     called as done (const error *), once: NULL once the server has confirmed;
+   *                  borrowed */
+  template <class F>
+  void return_all_then (const std::vector<lease> &leases, detail::timeout timeout, F &&done,
+                        GCancellable *cancellable = nullptr)
+  {
+    CuratorSemaphore *const all = object ();
+    const auto borrowed = array_of (leases);
+    curator_semaphore_return_all_then (
+        all, borrowed.get (), timeout, cancellable,
+        [] (CuratorSemaphore *, const GError *failed, gpointer data) {
+          detail::answer<std::decay_t<F>> (data, failed);
+        },
+        new std::decay_t<F> (std::forward<F> (done)));
+  }
+
+  /** The same, with the default timeout. */
+  template <class F> void return_all_then (const std::vector<lease> &leases, F &&done)
+  {
+    return_all_then (leases, detail::timeout (), std::forward<F> (done));
   }
 
   /** The number of leases, or the last known value of the shared count. */
@@ -151,6 +203,25 @@ public:
     };
     return detail::set_callback (curator_semaphore_make_revocable, object (), hear,
                                  std::forward<F> (listener));
+  }
+
+  /** Reverts make_revocable(). */
+  result<void> make_irrevocable ()
+  {
+    return detail::call<void> (curator_semaphore_make_revocable, object (), nullptr, nullptr,
+                               nullptr);
+  }
+
+private:
+  using array = std::unique_ptr<GPtrArray, void (*) (GPtrArray *)>;
+
+  /* Borrows the leases. */
+  static array array_of (const std::vector<lease> &leases)
+  {
+    array all (g_ptr_array_new (), g_ptr_array_unref);
+    for (const lease &one : leases)
+      g_ptr_array_add (all.get (), detail::require (one.native_handle ()));
+    return all;
   }
 };
 

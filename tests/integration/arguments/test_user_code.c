@@ -482,7 +482,7 @@ end_in_flight (Stage *stage)
   curator_leader_selector_requeue (world->selector);
   wait_ms (IN_FLIGHT_MS / 2);
   curator_lock_acquire_then (stage->multi, LONG_MS, NULL, on_acquired, NULL);
-  curator_lock_release_then (world->lock, NULL, NULL);
+  curator_lock_release_then (world->lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   drop_all (stage);
 }
 

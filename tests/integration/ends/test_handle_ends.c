@@ -143,7 +143,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   g_atomic_int_set (&end->is_held, 1);
   reached (end, IN_ACQUIRED);
   if (end->kind.moment == IN_RELEASED)
-    curator_lease_release_then (lease, on_released, end);
+    curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, on_released, end);
 }
 
 static void

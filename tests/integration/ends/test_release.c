@@ -96,7 +96,7 @@ TEST (test_p28_async_release_without_server)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
   assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lock_release_then (lock, note_release, &told);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, note_release, &told);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   wait_ms (300);
   assert_int_equal (g_atomic_int_get (&told), 0);
@@ -129,7 +129,7 @@ release_lease_then (Fixture *fixture, CuratorLock *lock, const char *path)
   told = 0;
   g_autoptr (CuratorLease) lease = lease_of (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lease_release_then (lease, note_lease_release, &told);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   assert_int_equal (g_atomic_int_get (&told), 0);
@@ -138,7 +138,7 @@ release_lease_then (Fixture *fixture, CuratorLock *lock, const char *path)
   assert_int_equal (told, 1);
   assert_no_residue (fixture, path, 0);
   told = 0;
-  curator_lease_release_then (lease, note_lease_release, &told);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
   assert_true (wait_until (was_told, &told, LONG_MS));
   assert_int_equal (told, 1);
 }
@@ -157,7 +157,7 @@ TEST (test_leases_are_released_asynchronously)
   release_lease_then (fixture, both, "/release/lease");
   assert_no_residue (fixture, "/release/lease-semaphore/leases", 0);
   g_autoptr (CuratorLease) dropped = lease_of (mutex);
-  curator_lease_release_then (dropped, NULL, NULL);
+  curator_lease_release_then (dropped, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   assert_int_equal (curator_lease_get_state (dropped), CURATOR_LEASE_RELEASED);
   assert_no_residue (fixture, "/release/lease", 3000);
 }
@@ -173,7 +173,7 @@ TEST (test_lease_release_is_pending)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lease-pending");
   g_autoptr (CuratorLease) lease = lease_of (lock);
   zk_server_freeze (fixture->server);
-  curator_lease_release_then (lease, note_lease_release, &told);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
   const gboolean in_time = wait_until (was_told, &told, LONG_MS);
   zk_server_thaw (fixture->server);
   assert_true (in_time);
@@ -188,14 +188,15 @@ release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
 {
   assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lock_release_then (lock, NULL, NULL);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   assert_false (curator_lock_is_acquired_in_this_process (lock));
-  curator_lock_release_then (lock, NULL, NULL); /* not held: ignored without a callback */
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL,
+                             NULL); /* not held: ignored without a callback */
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_no_residue (fixture, path, 3000);
   assert_acquired (lock);
-  curator_lock_release_then (lock, NULL, NULL);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   assert_no_residue (fixture, path, 3000);
 }
 

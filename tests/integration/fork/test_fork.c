@@ -176,9 +176,9 @@ check_lock (CuratorLock *lock, gboolean has_participants)
   curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_lock, &refused);
   must (refused);
   refused = FALSE;
-  curator_lock_release_then (lock, on_release, &refused);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, on_release, &refused);
   must (refused);
-  curator_lock_release_then (lock, NULL, NULL);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   must (!curator_lock_is_acquired_in_this_process (lock));
   must (!curator_lock_is_owned_by_current_thread (lock));
   must (held_lease (lock) == NULL);

@@ -327,10 +327,10 @@ check_empty (CuratorLock *none)
   assert_curator_error (&told.error, CURATOR_ERROR_UNSUPPORTED);
 
   Told freed = { 0 };
-  curator_lock_release_then (none, on_released, &freed);
+  curator_lock_release_then (none, CURATOR_WAIT_DEFAULT, NULL, on_released, &freed);
   assert_counter (&freed.n_called, 1, LONG_MS);
   assert_null (freed.error);
-  curator_lock_release_then (none, NULL, NULL);
+  curator_lock_release_then (none, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
 }
 
 TEST (test_without_members)

@@ -280,11 +280,11 @@ TEST (test_async_queue)
   assert_error (&results.error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
   /* Released asynchronously: ownership ends at once, the confirmation comes later. */
-  curator_lock_release_then (lock, on_released, &results);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, on_released, &results);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_true (wait_results (&results, NULL, 5, 2, 1));
   assert_null (results.error);
-  curator_lock_release_then (lock, on_released, &results);
+  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, on_released, &results);
   assert_true (wait_results (&results, NULL, 5, 2, 2));
   assert_curator_error (&results.error, CURATOR_ERROR_NOT_OWNER);
   assert_no_residue (fixture, "/holds/async", 3000);
