@@ -201,10 +201,14 @@ curator_client_close_then (CuratorClient *client, CuratorClientCloseCallback cal
                            gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
-  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
-                                           deliver_closed, G_CALLBACK (callback), user_data);
+  const gboolean is_forked = !curator_client_check_forked (client, NULL);
+  /* On a thread of its own, because another callback may never return. */
+  const gboolean is_apart = !is_forked && client->settings.callback_context == NULL;
+  CuratorAsync *async =
+      curator_async_new (is_apart ? NULL : client, curator_client_ref (client), unref_client,
+                         deliver_closed, G_CALLBACK (callback), user_data);
 
-  if (!curator_client_check_forked (client, NULL))
+  if (is_forked)
     {
       on_closed (async);
       return;

@@ -7,6 +7,7 @@
 #include "core/async.h"
 
 #include "base/fork_gate.h"
+#include "base/thread_start.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 
@@ -68,11 +69,13 @@ async_free (gpointer data)
   g_free (async);
 }
 
-static gpointer
-deliver_without_client (gpointer async)
+/* The callback may end the thread. */
+static void *
+deliver_here (void *async)
 {
+  pthread_cleanup_push (async_free, async);
   deliver (async);
-  async_free (async);
+  pthread_cleanup_pop (TRUE);
   return NULL;
 }
 
@@ -106,22 +109,19 @@ curator_async_end (CuratorAsync *async, GError *error)
   async->error = error;
   if (async->client == NULL)
     {
-      GThread *thread = g_thread_try_new ("curator-answer", deliver_without_client, async, NULL);
-      if (thread != NULL)
-        g_thread_unref (thread);
-      else
-        deliver_without_client (async);
-      return;
+      if (curator_thread_start_detached ("curator-calls", deliver_here, async) != 0)
+        deliver_here (async);
     }
-  if (!curator_client_check_forked (async->client, NULL))
+  else if (!curator_client_check_forked (async->client, NULL))
     {
       /* The child of a fork has none of our threads. */
-      deliver (async);
-      async_free (async);
-      return;
+      deliver_here (async);
     }
-  async->pending = 1;
-  finish_part (async);
+  else
+    {
+      async->pending = 1;
+      finish_part (async);
+    }
 }
 
 void

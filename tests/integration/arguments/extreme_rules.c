@@ -73,7 +73,8 @@ extreme_give_back (const Stage *stage, Outcome *outcome)
     curator_lock_release (stage->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   if (outcome->drop == (GDestroyNotify) curator_lease_unref && outcome->result != NULL)
     curator_lease_release (outcome->result, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  if (g_str_has_prefix (extreme_now.extreme->function, "curator_semaphore_acquire_")
+  if (outcome->drop == (GDestroyNotify) g_ptr_array_unref
+      && g_str_has_prefix (extreme_now.extreme->function, "curator_semaphore_acquire_")
       && outcome->result != NULL)
     {
       curator_semaphore_return_all (stage->semaphore, outcome->result, CURATOR_WAIT_DEFAULT, NULL,
@@ -121,9 +122,9 @@ static void
 judge_release (const Stage *stage, Outcome *outcome)
 {
   const char *function = extreme_now.extreme->function;
-  const gboolean is_held = strcmp (function, "curator_lock_release") == 0
+  const gboolean is_held = g_str_has_prefix (function, "curator_lock_release")
                                ? curator_lock_is_owned_by_current_thread (stage->lock)
-                           : strcmp (function, "curator_lease_release") == 0
+                           : g_str_has_prefix (function, "curator_lease_release")
                                ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_HELD
                                : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
                                      == CURATOR_LEASE_HELD;

@@ -68,7 +68,7 @@ answer (Outcome *outcome, gpointer result, GDestroyNotify drop, const GError *er
 {
   outcome->result = result;
   outcome->drop = drop;
-  outcome->succeeded = result != NULL;
+  outcome->succeeded = drop != NULL ? result != NULL : error == NULL;
   outcome->error = error != NULL ? g_error_copy (error) : NULL;
   g_atomic_int_inc (&outcome->answered);
 }
@@ -97,6 +97,37 @@ void
 extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome)
 {
   answer (outcome, nodes, (GDestroyNotify) g_strfreev, error);
+}
+
+void
+extreme_lease_answer (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error,
+                      gpointer outcome)
+{
+  answer (outcome, lease, (GDestroyNotify) curator_lease_unref, error);
+}
+
+void
+extreme_lock_end (CuratorLock *lock, const GError *error, gpointer outcome)
+{
+  answer (outcome, NULL, NULL, error);
+}
+
+void
+extreme_lease_end (CuratorLease *lease, const GError *error, gpointer outcome)
+{
+  answer (outcome, NULL, NULL, error);
+}
+
+void
+extreme_semaphore_end (CuratorSemaphore *semaphore, const GError *error, gpointer outcome)
+{
+  answer (outcome, NULL, NULL, error);
+}
+
+void
+extreme_client_end (CuratorClient *client, const GError *error, gpointer outcome)
+{
+  answer (outcome, NULL, NULL, error);
 }
 
 static gboolean

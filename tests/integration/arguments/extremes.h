@@ -99,6 +99,12 @@ void extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, c
 void extreme_inspect_answer (CuratorClient *client, CuratorInspection *inspection,
                              const GError *error, gpointer outcome);
 void extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome);
+void extreme_lease_answer (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error,
+                           gpointer outcome);
+void extreme_lock_end (CuratorLock *lock, const GError *error, gpointer outcome);
+void extreme_lease_end (CuratorLease *lease, const GError *error, gpointer outcome);
+void extreme_semaphore_end (CuratorSemaphore *semaphore, const GError *error, gpointer outcome);
+void extreme_client_end (CuratorClient *client, const GError *error, gpointer outcome);
 /* Waits for the answer, unless the call was refused with a critical message. */
 void extreme_await (Stage *stage, Outcome *outcome);
 

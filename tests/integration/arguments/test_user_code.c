@@ -325,6 +325,8 @@ create (Stage *stage)
   World *world = &stage->objects;
 
   register_all (stage, REGISTER_BEFORE_CLIENT);
+  world->closed = curator_client_new (proxy_address (stage->proxy), NULL);
+  world->no_leases = g_ptr_array_new ();
   world->client = curator_client_new (proxy_address (stage->proxy), world->policy);
   g_clear_pointer (&world->policy, curator_retry_policy_unref);
   curator_client_set_session_timeout (world->client, SESSION_MS);
@@ -333,11 +335,13 @@ create (Stage *stage)
     {
       stage->context = g_main_context_new ();
       curator_client_set_callback_context (world->client, stage->context);
+      curator_client_set_callback_context (world->closed, stage->context);
       pthread_create (&stage->context_thread, NULL, iterate, stage);
     }
   register_all (stage, REGISTER_BEFORE_START);
   end_early (stage, REGISTER_BEFORE_START, FALSE);
   require (stage, curator_client_start (world->client, NULL));
+  require (stage, curator_client_start (world->closed, NULL));
   stage->hold_lock = curator_mutex_new (world->client, user_code_path (world, "hold"), NULL);
   stage->hold = curator_lock_acquire_lease (stage->hold_lock, LONG_MS, NULL, NULL);
   require (stage, stage->hold != NULL);
@@ -559,6 +563,8 @@ end_world (Stage *stage)
   drop_all (stage);
   curator_client_close (stage->objects.client);
   g_clear_pointer (&stage->objects.client, curator_client_unref);
+  g_clear_pointer (&stage->objects.closed, curator_client_unref);
+  g_ptr_array_unref (stage->objects.no_leases);
   if (stage->fault == NULL)
     wait_for (stage, (Wanted){ .destroys = TRUE, .with_settings = TRUE });
   if (stage->has_context)

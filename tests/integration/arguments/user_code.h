@@ -55,6 +55,8 @@ struct _Registration
 struct _World
 {
   CuratorClient *client;
+  CuratorClient *closed;
+  GPtrArray *no_leases;
   CuratorLock *lock;
   CuratorLease *lease;
   CuratorSemaphore *semaphore;

@@ -1,5 +1,6 @@
 /* How long releases wait for a server that has stopped: as long as their caller said, or until it
- * is cancelled. The hold has ended by then, and the node is deleted when the server goes on. */
+ * is cancelled. The hold has ended by then, and the node is deleted when the server goes on. The
+ * program test_release_bounds_then does the same with the calls that do not wait. */
 #include "integration/fixture.h"
 #include "support/metronome.h"
 
@@ -59,6 +60,104 @@ hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
   zk_server_freeze (fixture->server);
 }
 
+#ifdef RELEASES_THEN
+typedef struct
+{
+  pthread_t caller;
+  gboolean is_misplaced; /* on the caller's thread */
+  GError *error;
+  gint times; /* atomic */
+} Told;
+
+static void
+tell (Told *told, const GError *error)
+{
+  told->is_misplaced = pthread_equal (pthread_self (), told->caller) != 0;
+  told->error = error != NULL ? g_error_copy (error) : NULL;
+  g_atomic_int_inc (&told->times);
+}
+
+static Told *
+told_new (void)
+{
+  Told *told = g_new0 (Told, 1);
+  told->caller = pthread_self ();
+  return told;
+}
+
+static gboolean
+was_told (gpointer told)
+{
+  return g_atomic_int_get (&((Told *) told)->times) > 0;
+}
+
+/* The call has returned, and the hold has ended unless the timeout was refused. */
+static gboolean
+told_end (Told *told, gboolean has_ended, gint64 timeout_ms, GError **error)
+{
+  assert_int_equal (has_ended, timeout_ms >= CURATOR_WAIT_DEFAULT);
+  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_false (told->is_misplaced);
+  assert_int_equal (told->times, 1);
+  GError *failed = told->error;
+  g_free (told);
+  if (failed != NULL)
+    g_propagate_error (error, failed);
+  return failed == NULL;
+}
+
+static void
+on_lock (CuratorLock *lock, const GError *error, gpointer told)
+{
+  tell (told, error);
+}
+
+static void
+on_lease (CuratorLease *lease, const GError *error, gpointer told)
+{
+  tell (told, error);
+}
+
+static void
+on_leases (CuratorSemaphore *semaphore, const GError *error, gpointer told)
+{
+  tell (told, error);
+}
+
+static gboolean
+is_released (gpointer lease)
+{
+  return curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED;
+}
+
+static gboolean
+release_lock (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  Told *told = told_new ();
+  curator_lock_release_then (holds->lock, timeout_ms, cancellable, on_lock, told);
+  const gboolean has_ended = !curator_lock_is_owned_by_current_thread (holds->lock);
+  return told_end (told, has_ended, timeout_ms, error);
+}
+
+static gboolean
+release_lease (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  Told *told = told_new ();
+  curator_lease_release_then (holds->lease, timeout_ms, cancellable, on_lease, told);
+  return told_end (told, is_released (holds->lease), timeout_ms, error);
+}
+
+static gboolean
+return_all (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  Told *told = told_new ();
+  curator_semaphore_return_all_then (holds->semaphore, holds->leases, timeout_ms, cancellable,
+                                     on_leases, told);
+  const gboolean has_ended = is_released (g_ptr_array_index (holds->leases, 0))
+                             && is_released (g_ptr_array_index (holds->leases, 1));
+  return told_end (told, has_ended, timeout_ms, error);
+}
+#else
 static gboolean
 release_lock (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
@@ -77,6 +176,7 @@ return_all (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError *
   return curator_semaphore_return_all (holds->semaphore, holds->leases, timeout_ms, cancellable,
                                        error);
 }
+#endif
 
 typedef gboolean (*Release) (Holds *holds, gint64 timeout_ms, GCancellable *cancellable,
                              GError **error);

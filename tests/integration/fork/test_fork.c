@@ -85,6 +85,36 @@ on_leases (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, 
 }
 
 static void
+on_one (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
+on_returned (CuratorSemaphore *semaphore, const GError *error, gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
+on_lease_release (CuratorLease *lease, const GError *error, gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
+on_connected (CuratorClient *client, const GError *error, gpointer user_data)
+{
+  note_refused (error, user_data);
+}
+
+static void
+on_closed (CuratorClient *client, gpointer told)
+{
+  *(gboolean *) told = gate_depth () == depth_of_child;
+}
+
+static void
 on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError *error,
               gpointer user_data)
 {
@@ -149,6 +179,12 @@ check_client (const Things *things)
       != NULL);
   must_refuse (curator_client_attempt_revoke (client, "/fork/lock/node", CURATOR_WAIT_DEFAULT, NULL,
                                               &error));
+  refused = FALSE;
+  curator_client_block_until_connected_then (client, 100, NULL, on_connected, &refused);
+  must (refused);
+  gboolean told = FALSE;
+  curator_client_close_then (client, on_closed, &told);
+  must (told);
   must (curator_client_get_connection_state (client) == CURATOR_CONNECTION_STATE_LOST);
   must (curator_client_get_session_id (client) == 0);
   must (curator_client_get_session_timeout_ms (client) == 0);
@@ -208,6 +244,10 @@ check_lease (CuratorLease *lease)
   curator_lease_remove_listener (lease, 1);
   must_refuse (curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) != NULL);
   must_refuse (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error));
+  gboolean refused = FALSE;
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, on_lease_release, &refused);
+  must (refused);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
   return 0;
 }
 
@@ -223,6 +263,13 @@ check_semaphore (CuratorSemaphore *semaphore)
       != NULL);
   must_refuse (curator_semaphore_make_revocable (semaphore, NULL, NULL, NULL, &error));
   curator_semaphore_acquire_then (semaphore, 1, 100, NULL, on_leases, &refused);
+  must (refused);
+  refused = FALSE;
+  curator_semaphore_acquire_one_then (semaphore, 100, NULL, on_one, &refused);
+  must (refused);
+  refused = FALSE;
+  g_autoptr (GPtrArray) no_leases = g_ptr_array_new ();
+  curator_semaphore_return_all_then (semaphore, no_leases, 100, NULL, on_returned, &refused);
   must (refused);
   curator_semaphore_set_node_data (semaphore, "x", 1);
   must (curator_semaphore_get_max_leases (semaphore) == 0);

@@ -1,0 +1,233 @@
+/* A client that is closed without waiting: its end is told once, when curator_client_close() would
+ * return, and not inside the call. */
+#include "integration/fixture.h"
+#include "support/metronome.h"
+
+#define AT_ONCE_MS  50
+#define CLOSE_MS    6000
+#define PATIENCE_MS 10000
+
+typedef struct
+{
+  pthread_t thread; /* the callback's */
+  gint times;       /* atomic */
+} Told;
+
+static void
+on_closed (CuratorClient *client, gpointer data)
+{
+  Told *told = data;
+  told->thread = pthread_self ();
+  g_atomic_int_inc (&told->times);
+}
+
+static gboolean
+was_told (gpointer told)
+{
+  return g_atomic_int_get (&((Told *) told)->times) > 0;
+}
+
+/* A failed test is over before it is told. */
+static Told *
+told_new (void)
+{
+  return g_new0 (Told, 1);
+}
+
+static void
+assert_told_elsewhere (Told *told)
+{
+  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_false (pthread_equal (told->thread, pthread_self ()));
+  assert_int_equal (told->times, 1);
+  g_free (told);
+}
+
+TEST (test_closed_when_it_is_told)
+{
+  Told *told = told_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/held");
+  g_autoptr (CuratorLease) lease = lease_of (lock);
+
+  curator_client_close_then (client, on_closed, told);
+  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_not_acquired (lock, 0, CURATOR_ERROR_CLOSED);
+  assert_told_elsewhere (told);
+  /* The server has ended the session before. */
+  assert_int_equal (raw_zk_count_children (fixture->raw, "/close-then/held"), 0);
+}
+
+/* In the program's context, although the client is closed, and not before that is iterated. */
+TEST (test_told_in_the_context)
+{
+  Told told = { 0 };
+  g_autoptr (GMainContext) context = g_main_context_new ();
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_set_callback_context (client, context);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/context");
+  g_autoptr (CuratorLease) lease = lease_of (lock);
+
+  curator_client_close_then (client, on_closed, &told);
+  assert_children (fixture, "/close-then/context", 0, LONG_MS);
+  assert_int_equal (told.times, 0);
+  while (told.times == 0)
+    g_main_context_iteration (context, TRUE);
+  assert_true (pthread_equal (told.thread, pthread_self ()));
+  assert_false (g_main_context_pending (context));
+}
+
+/* Each call is told, whatever state the client is in. */
+TEST (test_each_is_told)
+{
+  Told *told[] = { told_new (), told_new (), told_new (), told_new () };
+  g_autoptr (CuratorClient) latent = client_new (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+
+  curator_client_close_then (latent, on_closed, told[0]);
+  assert_told_elsewhere (told[0]);
+  curator_client_close_then (client, on_closed, told[1]);
+  curator_client_close_then (client, on_closed, told[2]);
+  assert_told_elsewhere (told[1]);
+  assert_told_elsewhere (told[2]);
+  curator_client_close (client);
+  curator_client_close_then (client, on_closed, told[3]);
+  assert_told_elsewhere (told[3]);
+}
+
+/* A server that says nothing holds up neither the caller, nor for long the end. */
+TEST (test_silent_server)
+{
+  Told *told = told_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/silent");
+  g_autoptr (CuratorLease) lease = lease_of (lock);
+
+  zk_server_freeze (fixture->server);
+  curator_lease_release_then (lease, CURATOR_WAIT_FOREVER, NULL, NULL, NULL);
+  const gint64 start = wait_now_ms ();
+  curator_client_close_then (client, on_closed, told);
+  const gint64 took = wait_now_ms () - start;
+  const gboolean was_closed = wait_until (was_told, told, LONG_MS);
+  const gint64 ended = wait_now_ms () - start;
+  zk_server_thaw (fixture->server);
+  assert_true (was_closed);
+  /* client.h: returns at once. */
+  assert_promised_ms (took, AT_ONCE_MS, start);
+  /* client.h: within 6 s. */
+  assert_promised_ms (ended, CLOSE_MS, start);
+  assert_told_elsewhere (told);
+}
+
+/* --- beside a callback ------------------------------------------------------------------------ */
+
+typedef struct
+{
+  Told *told;
+  CuratorClient *client;
+  gint has_come; /* atomic */
+  gint may_go;   /* atomic */
+  gint has_gone; /* atomic; 2: and then it was told */
+} Blocker;
+
+static void
+block (CuratorLock *lock, char **nodes, const GError *error, gpointer data)
+{
+  Blocker *blocker = data;
+  g_strfreev (nodes);
+  g_atomic_int_set (&blocker->has_come, TRUE);
+  while (!g_atomic_int_get (&blocker->may_go))
+    wait_ms (1);
+  g_atomic_int_set (&blocker->has_gone, TRUE);
+}
+
+static Blocker *
+blocker_start (CuratorLock *lock)
+{
+  Blocker *blocker = g_new0 (Blocker, 1);
+  blocker->told = told_new ();
+  curator_lock_get_participant_nodes_then (lock, LONG_MS, NULL, block, blocker);
+  assert_soon (g_atomic_int_get (&blocker->has_come));
+  return blocker;
+}
+
+static void
+on_closed_after (CuratorClient *client, gpointer data)
+{
+  Blocker *blocker = data;
+  g_atomic_int_compare_and_exchange (&blocker->has_gone, TRUE, 2);
+  on_closed (client, blocker->told);
+}
+
+/* Not while a callback runs, and on another thread than that one's. */
+TEST (test_told_after_callbacks)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/blocked");
+  Blocker *blocker = blocker_start (lock);
+
+  curator_client_close_then (client, on_closed_after, blocker);
+  wait_ms (300);
+  assert_int_equal (g_atomic_int_get (&blocker->told->times), 0);
+  g_atomic_int_set (&blocker->may_go, TRUE);
+  assert_told_elsewhere (blocker->told);
+  assert_int_equal (blocker->has_gone, 2);
+  g_free (blocker);
+}
+
+/* One that does not return is waited for for ten seconds. */
+TEST (test_told_beside_a_hanging_callback)
+{
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/hanging");
+  Blocker *blocker = blocker_start (lock);
+  Told *told = blocker->told;
+
+  const gint64 start = wait_now_ms ();
+  curator_client_close_then (client, on_closed_after, blocker);
+  assert_true (wait_until (was_told, told, LONG_MS));
+  const gint64 took = wait_now_ms () - start;
+  const gboolean has_gone = g_atomic_int_get (&blocker->has_gone) != 0;
+  g_atomic_int_set (&blocker->may_go, TRUE);
+  assert_false (has_gone);
+  assert_true (took >= PATIENCE_MS - 1);
+  /* client.h: after 10 s at most. */
+  assert_promised_ms (took, PATIENCE_MS + 1000, start);
+  assert_told_elsewhere (told);
+  assert_soon (g_atomic_int_get (&blocker->has_gone));
+}
+
+static void
+close_in_callback (CuratorLock *lock, char **nodes, const GError *error, gpointer data)
+{
+  Blocker *blocker = data;
+  g_strfreev (nodes);
+  curator_client_close_then (blocker->client, on_closed_after, blocker);
+  curator_client_unref (g_steal_pointer (&blocker->client));
+  wait_ms (100);
+  g_atomic_int_set (&blocker->has_gone, TRUE);
+}
+
+/* Asked for in a callback, which has to return first, and with the last reference. */
+TEST (test_closed_by_a_callback)
+{
+  Blocker *blocker = g_new0 (Blocker, 1);
+  blocker->told = told_new ();
+  blocker->client = client_connect (fixture_server (fixture));
+  CuratorLock *lock = mutex_new (blocker->client, "/close-then/callback");
+
+  curator_lock_get_participant_nodes_then (lock, LONG_MS, NULL, close_in_callback, blocker);
+  curator_lock_unref (lock);
+  assert_told_elsewhere (blocker->told);
+  assert_int_equal (blocker->has_gone, 2);
+  g_free (blocker);
+}
+
+int
+main (void)
+{
+  metronome_start ();
+  return suite_run ("close_then", fixture_start, fixture_stop);
+}
