@@ -309,7 +309,7 @@ client_for (const Scene *scene, const Extreme *extreme, gboolean is_blocked)
     return client_new (fixture_server (scene->fixture));
   if (strcmp (extreme->function, "curator_client_forward_event") == 0)
     return scene->adopted;
-  return is_blocked && strcmp (extreme->function, "curator_client_block_until_connected") == 0
+  return is_blocked && g_str_has_prefix (extreme->function, "curator_client_block_until_connected")
              ? scene->nowhere
              : scene->client;
 }
