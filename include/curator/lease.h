@@ -163,7 +163,6 @@ gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancell
                                 GError **error);
 
 /** Like curator_lease_release(), but returns at once: the hold has ended then. No Java counterpart.
- *  @param timeout_ms   as for curator_lease_release(), until the callback is called
  *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
  *                      goes on
  *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this

@@ -145,7 +145,6 @@ void curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellab
 
 /** Like curator_lock_release(), but returns at once: the calling thread's level has ended then. No
  *  Java counterpart.
- *  @param timeout_ms   as for curator_lock_release(), until the callback is called
  *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
  *                      goes on
  *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this

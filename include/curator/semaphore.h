@@ -130,7 +130,6 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
 /** Like curator_semaphore_return_all(), but returns at once: every hold has ended then. The callback
  *  runs exactly once, never inside this call, also when the client is closed. The caller keeps the
  *  array. No Java counterpart.
- *  @param timeout_ms   as for curator_semaphore_return_all(), until the callback is called
  *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the releases
  *                      go on */
 CURATOR_API

@@ -16,12 +16,12 @@
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
-#include "core/closing.h"
 #include "core/dispatch-private.h"
 #include "core/monitor.h"
 #include "core/op.h"
 #include "nodes/deletion.h"
 #include "retry/retry_policy.h"
+#include "session/connection.h"
 #include "session/connection_error.h"
 
 static CURATOR_LOCKED void *
@@ -119,7 +119,7 @@ close_client (CuratorClient *client, gboolean may_wait)
       curator_client_lock (client);
     }
   if (may_wait)
-    curator_closing_join (client);
+    curator_dispatch_join (client);
   curator_client_unlock (client);
 }
 
@@ -182,6 +182,31 @@ curator_client_close (CuratorClient *client)
 }
 
 CURATOR_DESTROY_FUNC (unref_client, curator_client_unref)
+
+static void
+deliver_connected (GCallback callback, gpointer client, gpointer result, const GError *error,
+                   gpointer user_data)
+{
+  ((CuratorClientConnectedCallback) callback) (client, error, user_data);
+}
+
+void
+curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout_ms,
+                                           GCancellable *cancellable,
+                                           CuratorClientConnectedCallback callback,
+                                           gpointer user_data)
+{
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
+  g_return_if_fail (curator_is_cancellable (cancellable));
+  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
+                                           deliver_connected, G_CALLBACK (callback), user_data);
+  GError *error = NULL;
+  CuratorOp *op = curator_check_call (client, timeout_ms, cancellable, &error)
+                      ? curator_connection_wait (client, timeout_ms, curator_async_done, async)
+                      : NULL;
+
+  curator_async_started (async, op, cancellable, error);
+}
 
 static void
 deliver_closed (GCallback callback, gpointer client, gpointer result, const GError *error,

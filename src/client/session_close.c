@@ -11,7 +11,6 @@
 #include "client/connect_deadline.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
-#include "core/closing.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"

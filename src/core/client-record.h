@@ -77,8 +77,8 @@ typedef struct
 typedef struct
 {
   pthread_cond_t changed;
-  guint n_lanes;  /* whose threads have not ended */
-  GQueue waiting; /* CuratorTask */
+  guint n_lanes; /* whose threads have not ended */
+  CuratorAfter *waiting;
 } CuratorClosing;
 
 typedef enum

@@ -14,7 +14,6 @@
 #include "base/thread_start.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
-#include "core/closing.h"
 #include "core/cond_init.h"
 #include "core/dispatch-private.h"
 #include "core/log.h"
@@ -438,10 +437,29 @@ curator_dispatch_stop (CuratorClient *client)
   curator_alarm_wake (&client->dispatch->alarm);
 }
 
+static CURATOR_LOCKED void
+warn_of_patience (const CuratorClient *client)
+{
+  curator_warn ("close does not wait any longer: %s", client->sessions_open > 0
+                                                          ? "the session is not closed yet"
+                                                          : "a callback has not returned");
+}
+
+void
+curator_dispatch_join (CuratorClient *client)
+{
+  if (!curator_closing_join (client))
+    warn_of_patience (client);
+}
+
 /* Runs on the timer thread. */
 static CURATOR_LOCKED void
-on_patience_over (gpointer client)
+on_patience_over (gpointer data)
 {
+  CuratorClient *client = data;
+
+  if (curator_closing_is_awaited (client, 0))
+    warn_of_patience (client);
   curator_closing_give_up (client);
 }
 

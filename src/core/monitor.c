@@ -1,4 +1,4 @@
-/* The mutex of a client, its memory references and its clocks.
+/* The mutex of a client, its memory references, its clocks, and who waits for its end.
  *
  * Stands where Java has synchronized. Threads: any. It depends on no other part of the client: the
  * function that frees it, and those that run after an unlock, are passed in. A thread of the
@@ -7,8 +7,12 @@
 #include "core/monitor.h"
 
 #include "base/fork_gate.h"
+#include "base/thread_role.h"
 #include "base/threads.h"
 #include "core/client-record.h"
+
+#include <errno.h>
+#include <time.h>
 
 struct _CuratorAfter
 {
@@ -235,4 +239,125 @@ curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
     return CURATOR_NO_TIME_US;
   const gint64 now = wait_ms < 0 ? 0 : now_in_any_case (client);
   return wait_ms < 0 || wait_ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64 : now + wait_ms * 1000;
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+void
+curator_closing_init (CuratorClient *client)
+{
+  pthread_condattr_t monotonic;
+
+  pthread_condattr_init (&monotonic);
+  pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
+  pthread_cond_init (&client->closing.changed, &monotonic);
+  pthread_condattr_destroy (&monotonic);
+}
+
+void
+curator_closing_clear (CuratorClient *client)
+{
+  pthread_cond_destroy (&client->closing.changed);
+}
+
+void
+curator_closing_give_up (CuratorClient *client)
+{
+  CuratorAfter *after;
+
+  while ((after = client->closing.waiting) != NULL)
+    {
+      client->closing.waiting = after->next;
+      curator_client_after_unlock (client, after->run.func, after->run.data);
+      g_free (after);
+    }
+}
+
+static CURATOR_LOCKED void
+run_if_ended (CuratorClient *client)
+{
+  if (client->sessions_open == 0 && client->closing.n_lanes == 0)
+    curator_closing_give_up (client);
+}
+
+void
+curator_closing_lane_started (CuratorClient *client)
+{
+  client->closing.n_lanes++;
+}
+
+static CURATOR_LOCKED void
+changed (CuratorClient *client)
+{
+  client->ops->wake (client->ops, &client->closing.changed);
+  run_if_ended (client);
+}
+
+void
+curator_closing_lane_ended (CuratorClient *client)
+{
+  client->closing.n_lanes--;
+  changed (client);
+}
+
+void
+curator_closing_session_ended (CuratorClient *client)
+{
+  client->sessions_open--;
+  changed (client);
+}
+
+/* A thread that serves another client waits for no callback: two of them could close each other's.
+ * The end of a session waits for no callback either; a program may close its own handle next, also
+ * where it has closed the client in one. */
+static CURATOR_LOCKED gboolean
+must_wait (const CuratorClient *client)
+{
+  const CuratorClient *served = curator_thread_role ().client;
+  return (client->sessions_open > 0 && (served != client || client->ops->is_shared))
+         || (client->closing.n_lanes > 0 && served == NULL);
+}
+
+/* Called with the client's mutex held, which is given back while waiting. FALSE: it is too late. */
+static CURATOR_LOCKED gboolean
+wait_for_change (CuratorClient *client, gint64 until_us)
+{
+  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
+  pthread_cond_t *cond = &client->closing.changed;
+
+  curator_locked_forget_clocks (client);
+  if (!client->ops->threads)
+    {
+      client->ops->wait (client->ops, cond, &client->mutex);
+      return TRUE;
+    }
+  return curator_gate_cond_wait (cond, &client->mutex, &until) != ETIMEDOUT;
+}
+
+gboolean
+curator_closing_join (CuratorClient *client)
+{
+  const gint64 until_us = curator_client_now_us (client) + CURATOR_CLOSE_PATIENCE_US;
+  gboolean in_time = TRUE;
+
+  while (in_time && must_wait (client))
+    in_time = wait_for_change (client, until_us);
+  return in_time;
+}
+
+void
+curator_closing_then (CuratorClient *client, CuratorWork func, gpointer data)
+{
+  CuratorAfter *after = g_new (CuratorAfter, 1);
+
+  *after = (CuratorAfter){ .next = client->closing.waiting, .run = { func, data } };
+  client->closing.waiting = after;
+  run_if_ended (client);
+}
+
+gboolean
+curator_closing_is_awaited (CuratorClient *client, guint n_lanes)
+{
+  return client->closing.waiting != NULL
+         && (client->sessions_open > 0 || client->closing.n_lanes > n_lanes);
 }

@@ -127,8 +127,9 @@ connect_wait_timed_out (CuratorOp *op)
                                    op->begun_us);
 }
 
-static CuratorOp *
-start_wait (CuratorClient *client, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+CuratorOp *
+curator_connection_wait (CuratorClient *client, gint64 timeout_ms, CuratorOpDone done,
+                         gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
                                         .timed_out = connect_wait_timed_out };
@@ -155,33 +156,6 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
   if (!curator_check_call (client, timeout_ms, cancellable, error))
     return FALSE;
   curator_await_init (&await, client);
-  CuratorOp *op = start_wait (client, timeout_ms, curator_await_done, &await);
+  CuratorOp *op = curator_connection_wait (client, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, NULL, error);
-}
-
-CURATOR_DESTROY_FUNC (unref_client, curator_client_unref)
-
-static void
-deliver_connected (GCallback callback, gpointer client, gpointer result, const GError *error,
-                   gpointer user_data)
-{
-  ((CuratorClientConnectedCallback) callback) (client, error, user_data);
-}
-
-void
-curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout_ms,
-                                           GCancellable *cancellable,
-                                           CuratorClientConnectedCallback callback,
-                                           gpointer user_data)
-{
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && callback != NULL);
-  g_return_if_fail (curator_is_cancellable (cancellable));
-  CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
-                                           deliver_connected, G_CALLBACK (callback), user_data);
-  GError *error = NULL;
-  CuratorOp *op = curator_check_call (client, timeout_ms, cancellable, &error)
-                      ? start_wait (client, timeout_ms, curator_async_done, async)
-                      : NULL;
-
-  curator_async_started (async, op, cancellable, error);
 }

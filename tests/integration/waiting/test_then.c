@@ -127,9 +127,10 @@ static const Call calls[] = { acquire, acquire_one, acquire_n, ask_nodes, inspec
 static CuratorClient *
 start_client (Scene *scene, const char *address)
 {
+  g_autoptr (GError) error = NULL;
   CuratorClient *client = client_new (address);
   curator_client_set_callback_context (client, scene->context);
-  client_start (client);
+  assert_ok (curator_client_start (client, &error), &error);
   return client;
 }
 
@@ -189,7 +190,7 @@ begin (Scene *scene, guint i, gint64 timeout_ms, GCancellable *cancellable)
   return told;
 }
 
-/* code: of its domain, or 0 for success. */
+/* domain: 0 for success. */
 static void
 assert_told (Scene *scene, Told *told, GQuark domain, int code)
 {
@@ -197,8 +198,8 @@ assert_told (Scene *scene, Told *told, GQuark domain, int code)
     g_main_context_iteration (scene->context, TRUE);
   assert_true (wait_until (was_told, told, LONG_MS));
   assert_int_equal (pthread_equal (told->thread, pthread_self ()) != 0, scene->context != NULL);
-  assert_int_equal (told->has_result, code == 0);
-  if (code != 0)
+  assert_int_equal (told->has_result, domain == 0);
+  if (domain != 0)
     check_error (&told->error, domain, code, "the callback's", __FILE__, __LINE__);
   assert_null (told->error);
   if (told->lease != NULL)
