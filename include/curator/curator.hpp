@@ -35,6 +35,7 @@
  *     as a critical message. A callback and the function of a leader selector may end their thread
  *     with pthread_exit(), or be cancelled there: what they own is destroyed, and another thread
  *     goes on. What answers a question (a retry policy, a driver) and destructors have to return.
+ *   - In C++20, coroutines await the calls that do not wait: curator/cpp/coroutine.hpp.
  *   - Compiled with -fno-exceptions, a function that throws curator::error here gives a
  *     curator::result: it converts to true if the call succeeded, * and -> give the value, and
  *     error () says why it failed. That of a try_ function is false without an error after what
@@ -50,6 +51,7 @@
 
 #include <curator/cpp/cancellable.hpp>
 #include <curator/cpp/client.hpp>
+#include <curator/cpp/coroutine.hpp>
 #include <curator/cpp/error.hpp>
 #include <curator/cpp/handle.hpp>
 #include <curator/cpp/inspect.hpp>

@@ -158,6 +158,52 @@ TEST (test_hears_of_failures_in_callbacks)
   changed.wait (hold, [&] { return is_told; });
 }
 
+#ifdef __cpp_impl_coroutine
+struct task
+{
+  struct promise_type
+  {
+    task get_return_object () { return {}; }
+    std::suspend_never initial_suspend () noexcept { return {}; }
+    std::suspend_never final_suspend () noexcept { return {}; }
+    void return_void () {}
+    void unhandled_exception () {}
+  };
+};
+
+task
+await_some (curator::client &client, bool &is_right, std::function<void ()> over)
+{
+  const curator::awaitables<> calls;
+  curator::mutex mutex (client, "/quiet/coroutine");
+  auto lease = co_await calls.acquire (mutex, LONG);
+  is_right = bool (lease) && lease.error () == nullptr;
+  is_right &= fails (co_await calls.acquire (mutex, 0s), CURATOR_ERROR_TIMED_OUT);
+  is_right &= bool (co_await calls.release (*lease));
+  is_right &= fails (co_await calls.inspect (client, std::string ("/a\0b", 4)),
+                     CURATOR_ERROR_INVALID_ARGUMENT);
+  is_right &= bool (co_await calls.block_until_connected (client, LONG));
+  over ();
+}
+
+TEST (test_awaits)
+{
+  curator::client client = connect (fixture);
+  std::mutex guard;
+  std::condition_variable changed;
+  bool is_over = false;
+  bool is_right = false;
+  await_some (client, is_right, [&] {
+    const std::lock_guard hold (guard);
+    is_over = true;
+    changed.notify_one ();
+  });
+  std::unique_lock hold (guard);
+  changed.wait (hold, [&] { return is_over; });
+  assert_true (is_right);
+}
+#endif
+
 /* The program's end in a child: a constructor that fails, and an operation on an empty handle. */
 template <class Mistake>
 void
