@@ -1,75 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0
- * A lock in an Asio io_context: the result of the acquire is posted to it, and the end of the hold
- * wakes it through a descriptor. No thread of the program waits.
+ * Locks in an Asio io_context that never waits for them: answers are posted to it, the end of a
+ * hold wakes it through a descriptor, and a timer shows how long it is away.
  *
- * usage: asio_lock CONNECT-STRING
+ * usage: asio_lock CONNECT-STRING [LOCKS ROUNDS]
  */
 #include <curator/curator.hpp>
 
 #include <asio.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <unistd.h>
 
 namespace
 {
-class program
+using namespace std::chrono_literals;
+
+/* Locks, works and releases, so many times; then calls over (succeeded). */
+class job : public std::enable_shared_from_this<job>
 {
 public:
-  explicit program (const char *servers) : client_ (servers), lock_ (client_, "/examples/asio") {}
-
-  int run ()
+  job (asio::io_context &loop, curator::mutex lock, int rounds, std::function<void (bool)> over)
+      : loop_ (loop), lock_ (std::move (lock)), rounds_ (rounds), over_ (std::move (over))
   {
-    client_.start ();
-    /* The callback runs on a thread of the library, and only passes the result on. */
-    lock_.acquire_then (std::chrono::seconds (10),
-                        [this] (curator::lease hold, const curator::error *error) {
-                          const std::string why = error != nullptr ? error->what () : "";
-                          asio::post (loop_, [this, why, kept = std::move (hold)] () mutable {
-                            acquired (std::move (kept), why);
-                          });
-                        });
-    loop_.run ();
-    return status_;
+  }
+
+  void begin_round ()
+  {
+    if (rounds_-- == 0)
+      return over_ (true);
+    /* The callback runs on a thread of the library, and only passes the answer on. */
+    lock_.acquire_then (
+        60s, [self = shared_from_this ()] (curator::lease hold, const curator::error *failed) {
+          const std::string why = failed != nullptr ? failed->what () : "";
+          asio::post (self->loop_, [self, why, kept = std::move (hold)] () mutable {
+            self->granted (std::move (kept), why);
+          });
+        });
   }
 
 private:
-  void acquired (curator::lease hold, const std::string &why)
+  void granted (curator::lease hold, const std::string &why)
   {
-    busy_.reset ();
-    if (!why.empty ())
+    if (!hold)
       {
         std::cerr << "asio_lock: " << why << '\n';
-        return;
+        return over_ (false);
       }
     hold_ = std::move (hold);
     std::cout << "held: " << hold_.node_path () << '\n';
     /* Asio closes its descriptors, and this one belongs to the lease. */
     ended_.assign (dup (hold_.fd ()));
     ended_.async_wait (asio::posix::stream_descriptor::wait_read,
-                       [this] (const asio::error_code &) { ended (); });
-    work_.expires_after (std::chrono::milliseconds (100));
-    /* A release waits for the server: another thread does it. */
-    work_.async_wait (
-        [this] (const asio::error_code &) { asio::post (helpers_, [this] { hold_.release (); }); });
+                       [self = shared_from_this ()] (const asio::error_code &) { self->ended (); });
+    work_.expires_after (100ms);
+    work_.async_wait ([self = shared_from_this ()] (const asio::error_code &cancelled) {
+      if (!cancelled)
+        self->hold_.release_then ([] (const curator::error *) {});
+    });
   }
 
   void ended ()
   {
     const curator::lease_state state = hold_.state ();
     std::cout << "ended: " << curator::to_string (state) << '\n';
-    status_ = state == curator::lease_state::released ? 0 : 1;
+    work_.cancel ();
+    ended_.close ();
+    hold_.reset ();
+    if (state == curator::lease_state::released)
+      begin_round ();
+    else
+      over_ (false);
   }
 
-  curator::client client_;
+  asio::io_context &loop_;
   curator::mutex lock_;
   curator::lease hold_;
-  asio::io_context loop_;
-  asio::executor_work_guard<asio::io_context::executor_type> busy_{ loop_.get_executor () };
   asio::posix::stream_descriptor ended_{ loop_ };
   asio::steady_timer work_{ loop_ };
-  asio::thread_pool helpers_{ 1 };
-  int status_ = 1;
+  int rounds_;
+  std::function<void (bool)> over_;
+};
+
+class program
+{
+public:
+  explicit program (const char *servers) : client_ (servers) {}
+
+  int run (int locks, int rounds)
+  {
+    client_.start ();
+    tick ();
+    for (busy_ = locks; locks > 0; locks--)
+      {
+        curator::mutex lock (client_, "/examples/asio-" + std::to_string (locks));
+        const auto over = [this] (bool succeeded) { job_over (succeeded); };
+        std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
+      }
+    loop_.run ();
+    std::cout << "away: " << longest_ / 1ms << " ms at most\n";
+    return status_;
+  }
+
+private:
+  void job_over (bool succeeded)
+  {
+    if (!succeeded)
+      status_ = 1;
+    if (--busy_ == 0)
+      client_.close_then ([this] { asio::post (loop_, [this] { tick_.cancel (); }); });
+  }
+
+  void tick ()
+  {
+    tick_.expires_after (5ms);
+    tick_.async_wait (
+        [this, began = std::chrono::steady_clock::now ()] (const asio::error_code &cancelled) {
+          longest_ = std::max (longest_, std::chrono::steady_clock::now () - began);
+          if (!cancelled)
+            tick ();
+        });
+  }
+
+  asio::io_context loop_;
+  asio::steady_timer tick_{ loop_ };
+  std::chrono::steady_clock::duration longest_{};
+  int busy_ = 0;
+  int status_ = 0;
+  curator::client client_;
 };
 }
 
@@ -78,7 +136,8 @@ main (int argc, char **argv)
 {
   try
     {
-      return program (argc > 1 ? argv[1] : "localhost:2181").run ();
+      return program (argc > 1 ? argv[1] : "localhost:2181")
+          .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
     }
   catch (const std::exception &error)
     {
