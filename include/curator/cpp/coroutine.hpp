@@ -139,7 +139,7 @@ public:
     if constexpr (std::is_void_v<T>)
       return outcome.check (succeeded);
     else if constexpr (std::is_same_v<T, bool>)
-      return outcome.give (succeeded || outcome.is_late (), succeeded);
+      return outcome.give (succeeded || outcome.is_temporary (), succeeded);
     else
       return outcome.give (succeeded, std::move (arrived_->value));
   }
