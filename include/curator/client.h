@@ -67,9 +67,9 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_client_new (const char *connect_string, CuratorRetryPolicy *retry_policy);
 
 /** Sets the session timeout to request, in milliseconds; default 60000. The server may grant
- *  another: curator_client_get_session_timeout_ms(). Start refuses less than 10, because libzookeeper
- *  gives a connection a third of it to open, and 2^30 and more, which is 12 days and more than
- *  libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
+ *  another: curator_client_get_session_timeout_ms(). Start refuses less than 10, because
+ *  libzookeeper gives a connection a third of it to open, and 2^30 and more, which is 12 days and
+ *  more than libzookeeper can connect with. Mirrors Builder.sessionTimeoutMs. */
 CURATOR_API
 void curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms);
 
@@ -212,14 +212,14 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
                                                GCancellable *cancellable, GError **error);
 
-/** Receives the result of curator_client_block_until_connected_then(), once. Runs as a callback; see
- *  the top of client.h.
+/** Receives the result of curator_client_block_until_connected_then(), once. Runs as a callback;
+ *  see the top of client.h.
  *  @param error  NULL while there is a connection; borrowed */
 typedef void (*CuratorClientConnectedCallback) (CuratorClient *client, const GError *error,
                                                 gpointer user_data);
 
-/** Like curator_client_block_until_connected(), but returns at once. The callback runs exactly once,
- *  never inside this call, also when the client is closed. No Java counterpart. */
+/** Like curator_client_block_until_connected(), but returns at once. The callback runs exactly
+ *  once, never inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
 void curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout_ms,
                                                 GCancellable *cancellable,

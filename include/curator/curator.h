@@ -5,8 +5,9 @@
  * Conventions of all headers
  *   - Objects are reference-counted and opaque; g_autoptr() works with all of them.
  *   - A function with a GError ** sets the error if and only if it returns FALSE or NULL.
- *   - Time is in milliseconds. One timeout covers the whole call. CURATOR_WAIT_FOREVER waits without
- *     a limit, CURATOR_WAIT_DEFAULT as long as the connection timeout, 0 does not; see types.h.
+ *   - Time is in milliseconds. One timeout covers the whole call. CURATOR_WAIT_FOREVER waits
+ *     without a limit, CURATOR_WAIT_DEFAULT as long as the connection timeout, 0 does not; see
+ *     types.h.
  *   - Functions are thread-safe unless their comment says otherwise. A pointer called "borrowed"
  *     belongs to the object it comes from. Strings given to the library are copied.
  *   - An object that is NULL or of the wrong kind is a programming error: it logs a critical

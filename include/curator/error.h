@@ -29,7 +29,7 @@ typedef enum
 {
   /** A path, name, connect string, number or timeout is invalid. IllegalArgumentException. */
   CURATOR_ERROR_INVALID_ARGUMENT,
-  /** The client, the latch or the count was not started. IllegalStateException. */
+  /** The client, latch, selector or count was not started. IllegalStateException. */
   CURATOR_ERROR_NOT_STARTED,
   /** The client was closed, perhaps while the call was waiting. CuratorClosedException. */
   CURATOR_ERROR_CLOSED,

@@ -125,11 +125,12 @@ gboolean curator_leader_selector_has_leadership (CuratorLeaderSelector *selector
 
 /** Waits until the selector leads: its function has been called, or is about to be. No Java
  *  counterpart; mirrors LeaderLatch.await() and await(long, TimeUnit).
- *  @param timeout_ms   milliseconds; #CURATOR_WAIT_FOREVER; 0 only checks
+ *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
+ *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
- *  @return FALSE with TIMED_OUT (the message says why the selector could not queue, if it could
- *          not), NOT_STARTED, CLOSED (the selector, also meanwhile, or the client) or
- *          G_IO_ERROR_CANCELLED */
+ *  @return FALSE with TIMED_OUT (another participant is ahead), why the selector could not queue
+ *          (ZNOAUTH for example), NO_ANSWER, CONNECTION_LOST, NOT_STARTED, CLOSED (the selector,
+ *          also meanwhile, or the client) or G_IO_ERROR_CANCELLED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_selector_await (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);

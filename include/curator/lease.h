@@ -163,12 +163,12 @@ gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancell
                                 GError **error);
 
 /** Like curator_lease_release(), but returns at once: the hold has ended then. No Java counterpart.
- *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
- *                      goes on
- *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this
- *                   call. It receives NULL once the server has confirmed, or if the lease was over
- *                   already, or an error of curator_lease_release(), or CLOSED if the client was
- *                   closed first: then the end of the session frees the lock */
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the
+ *                      release goes on
+ *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside
+ *                   this call. It receives NULL once the server has confirmed, or if the lease was
+ *                   over already, or an error of curator_lease_release(), or CLOSED if the client
+ *                   was closed first: then the end of the session frees the lock */
 CURATOR_API
 void curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                  CuratorLeaseReleaseCallback callback, gpointer user_data);

@@ -145,10 +145,10 @@ void curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellab
 
 /** Like curator_lock_release(), but returns at once: the calling thread's level has ended then. No
  *  Java counterpart.
- *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the release
- *                      goes on
- *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside this
- *                   call. It receives NULL once the server has confirmed, or an error of
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the
+ *                      release goes on
+ *  @param callback  may be NULL: then timeout and cancellable mean nothing; runs once, never inside
+ *                   this call. It receives NULL once the server has confirmed, or an error of
  *                   curator_lock_release(), or CLOSED if the client was closed first: then the end
  *                   of the session frees the lock */
 CURATOR_API
@@ -165,8 +165,8 @@ void curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellab
  *  It applies to holds granted from now on, from the grant, however many levels they gain;
  *  curator_lease_extend() gives one more time. For a multi-lock: sets that of each member. Mirrors
  *  nothing in Java.
- *  @param max_hold_ms  milliseconds; #CURATOR_WAIT_FOREVER, the default, for none. 0 or another
- *                      negative number logs a critical message and changes nothing */
+ *  @param max_hold_ms  milliseconds; #CURATOR_WAIT_FOREVER, the default, for none. Any other number
+ *                      below 1 logs a critical message and changes nothing */
 CURATOR_API
 void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
 
@@ -187,10 +187,10 @@ const char *curator_lock_get_path (const CuratorLock *lock);
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_lock_get_client (const CuratorLock *lock);
 
-/** Lets other clients ask for the lock back, with curator_client_attempt_revoke() or Java's Revoker. It
- *  covers attempts that begin after this call; their nodes have an empty payload, as in Curator.
- *  The listener runs also while the attempt still waits. It stays until replaced, or cleared with
- *  NULL (in Java, one release clears it). Mirrors Revocable.makeRevocable.
+/** Lets other clients ask for the lock back, with curator_client_attempt_revoke() or Java's
+ *  Revoker. It covers attempts that begin after this call; their nodes have an empty payload, as in
+ *  Curator. The listener runs also while the attempt still waits. It stays until replaced, or
+ *  cleared with NULL (in Java, one release clears it). Mirrors Revocable.makeRevocable.
  *  @param listener  NULL to clear
  *  @param destroy   frees @p user_data once no call can follow; may be NULL. If this call fails,
  *                   the caller keeps ownership of user_data
@@ -201,8 +201,8 @@ gboolean curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListen
 
 /** Asks the holder of a lock node to release it, by writing "__REVOKE__" into the node. Waits for
  *  the server, not for the holder. Mirrors Revoker.attemptRevoke.
- *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes(); the path of a lock
- *                         is refused with INVALID_ARGUMENT
+ *  @param lock_node_path  full path, as from curator_lock_get_participant_nodes(); the path of a
+ *                         lock is refused with INVALID_ARGUMENT
  *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it

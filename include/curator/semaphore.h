@@ -127,11 +127,11 @@ gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *l
                                        gint64 timeout_ms, GCancellable *cancellable,
                                        GError **error);
 
-/** Like curator_semaphore_return_all(), but returns at once: every hold has ended then. The callback
- *  runs exactly once, never inside this call, also when the client is closed. The caller keeps the
- *  array. No Java counterpart.
- *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the releases
- *                      go on */
+/** Like curator_semaphore_return_all(), but returns at once: every hold has ended then. The
+ *  callback runs exactly once, never inside this call, also when the client is closed. The caller
+ *  keeps the array. No Java counterpart.
+ *  @param cancellable  may be NULL; any thread may cancel it. It calls the callback, and the
+ *                      releases go on */
 CURATOR_API
 void curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *leases,
                                         gint64 timeout_ms, GCancellable *cancellable,

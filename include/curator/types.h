@@ -13,12 +13,12 @@ G_BEGIN_DECLS
 /** Timeout as long as the connection timeout; see curator_client_set_connection_timeout().
  *
  *  Every function that may wait for a server ends in a timeout, a cancellable and an error. The
- *  timeout is CURATOR_WAIT_FOREVER, CURATOR_WAIT_DEFAULT, or milliseconds for the whole call. 0 does
- *  not wait: an acquire asks the servers once, which may take up to the connection timeout; a
+ *  timeout is CURATOR_WAIT_FOREVER, CURATOR_WAIT_DEFAULT, or milliseconds for the whole call. 0
+ *  does not wait: an acquire asks the servers once, which may take up to the connection timeout; a
  *  release is sent and not waited for (RELEASE_PENDING); whatever only asks fails with NO_ANSWER,
  *  and so does a write, which is sent; what waits for a state checks it. Without a connection it is
- *  CONNECTION_LOST in place of NO_ANSWER, and nothing is sent. Any other negative timeout fails with
- *  INVALID_ARGUMENT. */
+ *  CONNECTION_LOST in place of NO_ANSWER, and nothing is sent. Any other negative timeout fails
+ *  with INVALID_ARGUMENT. */
 #define CURATOR_WAIT_DEFAULT G_GINT64_CONSTANT (-2)
 
 /** Decides whether and when a failed request is retried; see retry.h. */

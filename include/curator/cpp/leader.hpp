@@ -114,7 +114,8 @@ public:
   /** Cancels the current leadership, if there is one. */
   void interrupt_leadership () { curator_leader_selector_interrupt_leadership (object ()); }
 
-  /** Waits until it leads: until the function has been called, or is about to be. @throws error  CLOSED, NOT_STARTED ... */
+  /** Waits until it leads: until the function has been called, or is about to be.
+   *  @throws error  CLOSED, NOT_STARTED ... */
   result<void> await (GCancellable *cancellable = nullptr)
   {
     return detail::call<void> (curator_leader_selector_await, object (), CURATOR_WAIT_FOREVER,
