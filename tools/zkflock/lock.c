@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -500,42 +499,34 @@ use_lock (Run *run, gboolean *lost)
   return run_command (run, lost);
 }
 
-static gboolean
-on_closed (gpointer data)
+static void
+on_closed (CuratorClient *client, gpointer data)
 {
   Run *run = data;
   run->closing.is_done = TRUE;
-  return G_SOURCE_REMOVE;
 }
 
-/* Both wait for the server. */
-static void *
-release_and_close (void *data)
+static void
+on_released (CuratorLease *lease, const GError *error, gpointer data)
 {
   Run *run = data;
-  g_autoptr (GError) error = NULL;
 
-  if (run->lease != NULL && !curator_lease_release (run->lease, CURATOR_WAIT_DEFAULT, NULL, &error))
+  if (error != NULL)
     {
       print_verbose (run->options, "%s", error->message);
       run->closing.unconfirmed = TRUE;
     }
-  curator_client_close (run->client);
-  g_idle_add_full (G_PRIORITY_DEFAULT, on_closed, run, NULL);
-  return NULL;
+  curator_client_close_then (run->client, on_closed, run);
 }
 
-/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends
- * the process where a filter refuses threads. */
+/* Both wait for the server, and tell the main loop. */
 static void
 start_to_close (Run *run)
 {
-  pthread_t thread;
-
-  if (pthread_create (&thread, NULL, release_and_close, run) == 0)
-    pthread_detach (thread);
+  if (run->lease != NULL)
+    curator_lease_release_then (run->lease, CURATOR_WAIT_DEFAULT, NULL, on_released, run);
   else
-    release_and_close (run);
+    curator_client_close_then (run->client, on_closed, run);
 }
 
 static gboolean
