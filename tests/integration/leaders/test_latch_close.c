@@ -63,13 +63,15 @@ await (CuratorLeaderLatch *latch)
   assert_ok (curator_leader_latch_await (latch, LONG_MS, NULL, &error), &error);
 }
 
-/* The newest change of the queue is that the node of the term went. */
+/* The newest change of the queue, in which one is left, is that the node of the term went. Within
+ * one session the next one leads as soon as its deletion was sent. */
 static void
 assert_left_after_its_listener (Fixture *fixture, Term *term)
 {
   const gint64 written = __atomic_load_n (&term->written, __ATOMIC_SEQ_CST);
   struct Stat stat;
 
+  assert_children (fixture, PATH, 1, LONG_MS);
   assert_int_equal (raw_zk_stat (fixture->raw, PATH, &stat), ZOK);
   if (written == 0 || written >= stat.pzxid || g_atomic_int_get (&term->n_early) > 0)
     {
