@@ -129,8 +129,9 @@ gboolean curator_leader_selector_has_leadership (CuratorLeaderSelector *selector
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
  *  @return FALSE with TIMED_OUT (another participant is ahead), why the selector could not queue
- *          (ZNOAUTH for example), NO_ANSWER, CONNECTION_LOST, NOT_STARTED, CLOSED (the selector,
- *          also meanwhile, or the client) or G_IO_ERROR_CANCELLED */
+ *          (ZNOAUTH for example), NO_ANSWER, also while it is out of the queue, CONNECTION_LOST,
+ *          NOT_STARTED, CLOSED (the selector, also meanwhile, or the client) or
+ *          G_IO_ERROR_CANCELLED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_leader_selector_await (CuratorLeaderSelector *selector, gint64 timeout_ms,
                                         GCancellable *cancellable, GError **error);

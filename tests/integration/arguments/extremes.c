@@ -28,6 +28,8 @@ struct _Scene
   CuratorLeaderLatch *their_latch;
   CuratorLeaderLatch *waiting_latch;
   CuratorLeaderLatch *leading_latch;
+  CuratorLeaderSelector *waiting_selector;
+  CuratorLeaderSelector *leading_selector;
   CuratorLeaderSelector *selector;
   CuratorLeaderSelector *their_selector;
   CuratorSharedCount *count;
@@ -220,6 +222,29 @@ lead_on (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *can
     wait_ms (10);
 }
 
+static CuratorLeaderSelector *
+start_selector (CuratorClient *client, const char *path)
+{
+  CuratorLeaderSelector *selector =
+      curator_leader_selector_new (client, path, lead_on, NULL, NULL, NULL);
+  curator_leader_selector_set_until_lost (selector, TRUE); /* the proxy is a hole at times */
+  curator_leader_selector_set_auto_requeue (selector, TRUE);
+  assert_true (curator_leader_selector_start (selector, NULL));
+  return selector;
+}
+
+static void
+make_selectors (Scene *scene)
+{
+  scene->selector = curator_leader_selector_new (scene->client, "/extremes/selector", lead_nothing,
+                                                 NULL, NULL, NULL);
+  scene->their_selector = start_selector (scene->other, "/extremes/selector");
+  scene->leading_selector = start_selector (scene->client, "/extremes/led");
+  assert_soon (curator_leader_selector_has_leadership (scene->their_selector)
+               && curator_leader_selector_has_leadership (scene->leading_selector));
+  scene->waiting_selector = start_selector (scene->client, "/extremes/selector");
+}
+
 Scene *
 scene_new (Fixture *fixture, int connection_timeout_ms)
 {
@@ -235,12 +260,7 @@ scene_new (Fixture *fixture, int connection_timeout_ms)
   scene->program = program_open (fixture_server (fixture));
   assert_true (program_wait_connected (scene->program, LONG_MS));
   scene->adopted = program_client (scene->program);
-  scene->selector = curator_leader_selector_new (scene->client, "/extremes/selector", lead_nothing,
-                                                 NULL, NULL, NULL);
-  scene->their_selector =
-      curator_leader_selector_new (scene->other, "/extremes/selector", lead_on, NULL, NULL, NULL);
-  assert_true (curator_leader_selector_start (scene->their_selector, NULL));
-  assert_soon (curator_leader_selector_has_leadership (scene->their_selector));
+  make_selectors (scene);
   scene->policy = curator_retry_policy_new_n_times (3, 1);
   scene->driver = curator_lock_driver_new (NULL, NULL, NULL);
   scene->tls = curator_tls_new ();
@@ -254,6 +274,8 @@ scene_free (Scene *scene)
   curator_lock_driver_unref (scene->driver);
   curator_retry_policy_unref (scene->policy);
   curator_leader_selector_unref (scene->selector);
+  curator_leader_selector_unref (scene->waiting_selector);
+  curator_leader_selector_unref (scene->leading_selector);
   curator_leader_selector_close (scene->their_selector);
   curator_leader_selector_unref (scene->their_selector);
   curator_inspection_unref (scene->inspection);
@@ -321,6 +343,14 @@ latch_for (const Scene *scene, Stage *stage, const Extreme *extreme, gboolean is
              ? curator_leader_latch_new (scene->client, extreme_path (stage), "", NULL)
          : is_blocked ? scene->waiting_latch
                       : scene->leading_latch;
+}
+
+static CuratorLeaderSelector *
+selector_for (const Scene *scene, const Extreme *extreme, gboolean is_blocked)
+{
+  if (!is_one_of (extreme, "curator_leader_selector_await"))
+    return scene->selector;
+  return is_blocked ? scene->waiting_selector : scene->leading_selector;
 }
 
 static gboolean
@@ -407,7 +437,7 @@ scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blo
                                     : scene->free_semaphore;
   stage->count = count_for (scene, stage, extreme);
   stage->latch = latch_for (scene, stage, extreme, meets_holder);
-  stage->selector = scene->selector;
+  stage->selector = selector_for (scene, extreme, meets_holder);
   stage->policy = scene->policy;
   stage->driver = scene->driver;
   stage->inspection = scene->inspection;
