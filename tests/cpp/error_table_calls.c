@@ -151,6 +151,12 @@ call_selector_start (Stage *stage, GError **error)
 }
 
 static gboolean
+call_selector_await (Stage *stage, GError **error)
+{
+  return curator_leader_selector_await (stage->selector, stage->time_ms, NULL, error);
+}
+
+static gboolean
 call_update_servers (Stage *stage, GError **error)
 {
   return curator_client_update_servers (stage->client, stage->servers, error);
@@ -191,6 +197,7 @@ const TableRow table_rows[] = {
   { "`leader_latch_await`", call_latch_await },
   { "`leader_selector_start`", call_selector_start },
   { "`leader_selector_start` again", call_selector_start },
+  { "`leader_selector_await`", call_selector_await },
   { "C++ `block_until_connected`", cpp_block_until_connected },
   { "C++ `try_lock`", cpp_try_lock },
   { "C++ `try_lock_for`", cpp_try_lock_for },

@@ -68,6 +68,7 @@ typedef struct
   CuratorLock *lock;
   CuratorSemaphore *semaphore;
   CuratorLeaderLatch *latch;
+  CuratorLeaderSelector *selector;
   CuratorLease *leases[2];
 } Rival;
 
@@ -86,9 +87,11 @@ typedef struct
 /* --- the states --- */
 
 static void
-lead_briefly (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
-              gpointer data)
+lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+      gpointer data)
 {
+  while (!g_cancellable_is_cancelled (cancellable))
+    wait_ms (2);
 }
 
 /* Takes error. */
@@ -113,8 +116,7 @@ make_objects (Scene *scene)
   g_autofree char *selector = g_strconcat (stage->path, "-selector", NULL);
   GError *error = NULL;
 
-  stage->selector =
-      curator_leader_selector_new (client, selector, lead_briefly, NULL, NULL, &error);
+  stage->selector = curator_leader_selector_new (client, selector, lead, NULL, NULL, &error);
   const gboolean made =
       stage->selector != NULL
       && (stage->lock = curator_mutex_new (client, stage->path, &error)) != NULL
@@ -162,6 +164,7 @@ contend (Scene *scene)
   Rival *rival = &scene->rival;
   g_autofree char *semaphore = g_strconcat (scene->stage.path, "-semaphore", NULL);
   g_autofree char *latch = g_strconcat (scene->stage.path, "-latch", NULL);
+  g_autofree char *selector = g_strconcat (scene->stage.path, "-selector", NULL);
   GError *error = NULL;
 
   rival->client = make_client (scene, scene->server);
@@ -172,6 +175,11 @@ contend (Scene *scene)
       && (rival->latch = curator_leader_latch_new (rival->client, latch, NULL, &error)) != NULL
       && curator_leader_latch_start (rival->latch, &error)
       && curator_leader_latch_await (rival->latch, LONG_MS, NULL, &error)
+      && (rival->selector =
+              curator_leader_selector_new (rival->client, selector, lead, NULL, NULL, &error))
+             != NULL
+      && curator_leader_selector_start (rival->selector, &error)
+      && curator_leader_selector_await (rival->selector, LONG_MS, NULL, &error)
       && (rival->leases[0] = curator_lock_acquire_lease (rival->lock, LONG_MS, NULL, &error))
              != NULL
       && (rival->leases[1] = curator_semaphore_acquire (rival->semaphore, LONG_MS, NULL, &error))
@@ -250,6 +258,7 @@ leave_state (Scene *scene)
     proxy_set_mode (scene->proxy, PROXY_PASS);
   for (gsize i = 0; i < G_N_ELEMENTS (rival->leases); i++)
     g_clear_pointer (&rival->leases[i], curator_lease_unref);
+  g_clear_pointer (&rival->selector, curator_leader_selector_unref);
   g_clear_pointer (&rival->latch, curator_leader_latch_unref);
   g_clear_pointer (&rival->semaphore, curator_semaphore_unref);
   g_clear_pointer (&rival->lock, curator_lock_unref);
