@@ -92,16 +92,23 @@ call_get_data (Stage *stage, GError **error)
   return data != NULL;
 }
 
+/* A second release would not tell what the first one has. */
+static gint64
+release_ms (const Stage *stage)
+{
+  return stage->answers ? UNDO_MS : stage->time_ms;
+}
+
 static gboolean
 call_release (Stage *stage, GError **error)
 {
-  return curator_lock_release (stage->held, stage->time_ms, NULL, error);
+  return curator_lock_release (stage->held, release_ms (stage), NULL, error);
 }
 
 static gboolean
 call_lease_release (Stage *stage, GError **error)
 {
-  return curator_lease_release (stage->lease, stage->time_ms, NULL, error);
+  return curator_lease_release (stage->lease, release_ms (stage), NULL, error);
 }
 
 static gboolean
