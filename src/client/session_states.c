@@ -201,8 +201,8 @@ on_connected (CuratorSession *session, int state)
 {
   CuratorClient *client = session->client;
   CuratorZkOps *ops = client->ops;
-  const gint64 id = ops->session_id (ops, session->handle);
-  const int timeout_ms = ops->session_timeout_ms (ops, session->handle);
+  int timeout_ms;
+  const gint64 id = ops->session_id (ops, session->handle, &timeout_ms);
 
   if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE)
     {

@@ -73,9 +73,8 @@ struct _CuratorZkOps
   gint64 (*rest_us) (CuratorZkOps *ops, CuratorZkHandle *handle);
   /* Blocks for up to 4.5 s. Nothing is delivered after it has returned. */
   void (*close) (CuratorZkOps *ops, CuratorZkHandle *handle);
-  /* Both are valid inside a CONNECTED event only. */
-  gint64 (*session_id) (CuratorZkOps *ops, CuratorZkHandle *handle);
-  int (*session_timeout_ms) (CuratorZkOps *ops, CuratorZkHandle *handle);
+  /* Inside a CONNECTED event only; timeout_ms: out, the timeout that the server granted. */
+  gint64 (*session_id) (CuratorZkOps *ops, CuratorZkHandle *handle, int *timeout_ms);
   /* The same: "host:port" of the server, as the list names it, or its address; transfer full.
    * servers: of CuratorServer, or NULL. NULL: unknown. May be NULL itself. */
   char *(*dup_server) (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers);

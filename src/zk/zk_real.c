@@ -267,15 +267,10 @@ real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 }
 
 static gint64
-real_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
+real_session_id (CuratorZkOps *ops, CuratorZkHandle *handle, int *timeout_ms)
 {
+  *timeout_ms = zoo_recv_timeout (handle->zh);
   return zoo_client_id (handle->zh)->client_id;
-}
-
-static int
-real_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
-{
-  return zoo_recv_timeout (handle->zh);
 }
 
 static char *
@@ -457,7 +452,6 @@ curator_zk_ops_real (void)
     .rest_us = real_rest_us,
     .close = real_close,
     .session_id = real_session_id,
-    .session_timeout_ms = real_session_timeout_ms,
     .dup_server = real_dup_server,
     .add_auth = real_add_auth,
     .end_attempt = curator_zk_end_attempt,

@@ -96,17 +96,11 @@ op_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 }
 
 static gint64
-op_session_id (CuratorZkOps *ops, CuratorZkHandle *handle)
+op_session_id (CuratorZkOps *ops, CuratorZkHandle *handle, int *timeout_ms)
 {
   (void) ops;
+  *timeout_ms = (int) (handle->timeout_us / 1000);
   return handle->session == NULL ? 0 : handle->session->id;
-}
-
-static int
-op_session_timeout_ms (CuratorZkOps *ops, CuratorZkHandle *handle)
-{
-  (void) ops;
-  return (int) (handle->timeout_us / 1000);
 }
 
 static int
@@ -405,7 +399,6 @@ sim_ops_fill (CuratorZkOps *ops)
   ops->open = op_open;
   ops->close = op_close;
   ops->session_id = op_session_id;
-  ops->session_timeout_ms = op_session_timeout_ms;
   ops->add_auth = op_add_auth;
   ops->create = op_create;
   ops->remove = op_remove;

@@ -4,12 +4,13 @@ static void
 on_event (int type, int state, const char *path, gpointer context)
 {
   Peer *peer = context;
+  int timeout_ms;
 
   if (type == ZOO_SESSION_EVENT)
     {
       assert_string_equal (path, "");
       if (state == ZOO_CONNECTED_STATE)
-        peer->session = peer->ops->session_id (peer->ops, peer->handle);
+        peer->session = peer->ops->session_id (peer->ops, peer->handle, &timeout_ms);
       g_string_append (peer->log, state == ZOO_CONNECTED_STATE         ? "UP "
                                   : state == ZOO_CONNECTING_STATE      ? "DOWN "
                                   : state == ZOO_EXPIRED_SESSION_STATE ? "EXPIRED "
