@@ -16,9 +16,9 @@ G_BEGIN_DECLS
  *  timeout is CURATOR_WAIT_FOREVER, CURATOR_WAIT_DEFAULT, or milliseconds for the whole call. 0
  *  does not wait: an acquire asks the servers once, which may take up to the connection timeout; a
  *  release is sent and not waited for (RELEASE_PENDING); whatever only asks fails with NO_ANSWER,
- *  and so does a write, which is sent; what waits for a state checks it. Without a connection it is
- *  CONNECTION_LOST in place of NO_ANSWER, and nothing is sent. Any other negative timeout fails
- *  with INVALID_ARGUMENT. */
+ *  and so does a write, which is sent; what waits for a state checks it. Without a connection only
+ *  a release is sent later, and the others fail with CONNECTION_LOST. Any other negative timeout
+ *  fails with INVALID_ARGUMENT. */
 #define CURATOR_WAIT_DEFAULT G_GINT64_CONSTANT (-2)
 
 /** Decides whether and when a failed request is retried; see retry.h. */
