@@ -8,7 +8,6 @@
 
 #include <asio.hpp>
 
-#include <algorithm>
 #include <iostream>
 #include <unistd.h>
 
@@ -98,7 +97,6 @@ public:
         std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
       }
     loop_.run ();
-    std::cout << "away: " << longest_ / 1ms << " ms at most\n";
     return status_;
   }
 
@@ -116,7 +114,12 @@ private:
     tick_.expires_after (5ms);
     tick_.async_wait (
         [this, began = std::chrono::steady_clock::now ()] (const asio::error_code &cancelled) {
-          longest_ = std::max (longest_, std::chrono::steady_clock::now () - began);
+          const auto away = std::chrono::steady_clock::now () - began;
+          if (away > longest_)
+            {
+              longest_ = away;
+              std::cout << "away: " << away / 1ms << " ms" << std::endl;
+            }
           if (!cancelled)
             tick ();
         });

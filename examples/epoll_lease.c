@@ -92,7 +92,11 @@ tick (void)
   if (read (timer, &times, sizeof times) < 0)
     abort ();
   const gint64 now_us = g_get_monotonic_time ();
-  longest_us = MAX (longest_us, now_us - ticked_us);
+  if (now_us - ticked_us > longest_us)
+    {
+      longest_us = now_us - ticked_us;
+      g_print ("away: %d ms\n", (int) (longest_us / 1000));
+    }
   ticked_us = now_us;
   for (Job *job = jobs; job < jobs + n_jobs; job++)
     if (job->ticks > 0 && --job->ticks == 0)
@@ -172,6 +176,5 @@ main (int argc, char **argv)
     curator_lock_unref (job->lock);
   g_free (jobs);
   curator_client_unref (client);
-  g_print ("away: %d ms at most\n", (int) (longest_us / 1000));
   return status;
 }
