@@ -94,7 +94,7 @@ TEST (test_start_again)
   curator_client_set_session_timeout (client, (1 << 30) - 1);
   assert_true (curator_client_start (client, &error));
   assert_false (curator_client_start (client, &error));
-  assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  assert_true (has_error (&error, CURATOR_ERROR_ALREADY_STARTED));
   curator_client_close (client);
   assert_false (curator_client_start (client, &error));
   assert_true (has_error (&error, CURATOR_ERROR_CLOSED));

@@ -83,13 +83,13 @@ struct at_once
 };
 }
 
-/** A call that begins when a coroutine awaits it, once; #awaitables makes it. The coroutine may be
+/** A call that begins when a coroutine awaits it, once; class awaitables makes it. The coroutine may be
  *  destroyed while it waits, on the thread that would resume it: then the answer is dropped when it
  *  comes, and a lease in it released. Cancel the call to have that soon. */
 template <class T, class Post, class Function, class... Args> class [[nodiscard]] awaitable
 {
 public:
-  /** Of #awaitables. */
+  /** Of class awaitables. */
   awaitable (Post post, Function function, Args... args)
       : post_ (std::move (post)), function_ (function), args_ (std::move (args)...)
   {
