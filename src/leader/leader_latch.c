@@ -299,7 +299,7 @@ curator_leader_latch_add_listener (CuratorLeaderLatch *latch, CuratorLeaderLatch
     return 0;
   curator_client_lock (latch->client);
   /* What the clock has ended is told before, and only to those who have heard of it. */
-  const gboolean leads = leads_now (latch);
+  const gboolean leads = latch->is_leader && leads_now (latch);
   const guint id = curator_listeners_add (&latch->listeners, latch->client, G_CALLBACK (listener),
                                           user_data, destroy);
   if (leads)

@@ -70,7 +70,8 @@ typedef struct
   CuratorRefs refs;
   CuratorClient *client; /* a memory reference */
   char *base;            /* full path of the parent of the lock nodes */
-  char *shown;           /* the user's path of the lock */
+  const char *shown;     /* the user's path of the lock: the end of base, or shown_as */
+  char *shown_as;        /* or NULL */
   char *lock_name;
   CuratorLockDriver *driver;
   GBytes *data; /* payload; NULL: the client's default */

@@ -14,6 +14,8 @@
 #include "nodes/call.h"
 #include "session/connection_error.h"
 
+#include <string.h>
+
 CuratorLockInternals *
 curator_lock_internals_new (CuratorClient *client, const char *path, const char *lock_name,
                             int max_leases, CuratorLockDriver *driver, GBytes *data)
@@ -25,7 +27,10 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   curator_client_memory_ref (client);
   internals->client = client;
   internals->base = curator_client_full_path (client, path);
-  internals->shown = g_strdup (path);
+  if (g_str_has_suffix (internals->base, path))
+    internals->shown = internals->base + strlen (internals->base) - strlen (path);
+  else
+    curator_lock_internals_show_as (internals, path);
   internals->lock_name = g_strdup (lock_name);
   internals->max_leases = max_leases;
   internals->max_hold_ms = CURATOR_WAIT_FOREVER;
@@ -55,7 +60,7 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
         curator_user_data_destroy (internals->client, unref_driver, internals->driver);
       g_clear_pointer (&internals->data, g_bytes_unref);
       g_free (internals->base);
-      g_free (internals->shown);
+      g_free (internals->shown_as);
       g_free (internals->lock_name);
       curator_client_memory_unref (internals->client);
       g_free (internals);
@@ -65,8 +70,9 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
 void
 curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
 {
-  g_free (internals->shown);
-  internals->shown = g_strdup (path);
+  g_free (internals->shown_as);
+  internals->shown_as = g_strdup (path);
+  internals->shown = internals->shown_as;
 }
 
 void
