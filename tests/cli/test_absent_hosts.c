@@ -406,10 +406,14 @@ spawn (const GPtrArray *argv, int in, int out)
   return pid;
 }
 
+/* It may have waited for a processor while the metronome had one. */
 static gboolean
-has_succeeded (GPid pid)
+has_succeeded (Cell *cell, GPid pid)
 {
+  siginfo_t end;
   int status = -1;
+  if (waitid (P_PID, (id_t) pid, &end, WEXITED | WNOWAIT) == 0)
+    cell->late_us += metronome_waited_us (pid);
   return waitpid (pid, &status, 0) == pid && status == 0;
 }
 
@@ -420,7 +424,7 @@ run_zkflock (Cell *cell, const char *list)
   const gint64 began_us = g_get_monotonic_time ();
   const GPid pid = spawn (argv, -1, -1);
 
-  if (pid != 0 && has_succeeded (pid))
+  if (pid != 0 && has_succeeded (cell, pid))
     cell->took_us = g_get_monotonic_time () - began_us;
   else
     fail_cell (cell, "zkflock has failed");
@@ -455,7 +459,7 @@ lose_zkflock (Cell *cell, Hosts *hosts, const char *list)
         }
     }
   shutdown (both[0], SHUT_WR);
-  if (pid != 0 && !has_succeeded (pid))
+  if (pid != 0 && !has_succeeded (cell, pid))
     fail_cell (cell, "zkflock has failed");
   close (both[0]);
 }
@@ -490,6 +494,7 @@ run_cell (Cell *cell)
 {
   g_clear_pointer (&cell->error, g_free);
   cell->took_us = 0;
+  cell->late_us = 0;
   Hosts *hosts = hosts_of (cell);
   g_autofree char *list = list_of (cell, hosts, TRUE);
   const gint64 whole_us = measure_whole (cell, hosts);
@@ -510,7 +515,7 @@ run_cell (Cell *cell)
     connect_again (cell, hosts, list);
   else
     update (cell, hosts, list);
-  cell->late_us = metronome_stalled_us (began_us);
+  cell->late_us += metronome_stalled_us (began_us);
   cell->limit_us =
       whole_us + BOUND_US + n_dead * (cell->user == ADOPTED ? OWN_US : ADDRESS_US) + cell->late_us;
   hosts_free (hosts);

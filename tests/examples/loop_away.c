@@ -40,32 +40,12 @@ static GPid example;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static GArray *samples;
 
-/* For a processor, all threads of the example together, since they began. */
-static gint64
-waited_us (void)
-{
-  g_autofree char *folder = g_strdup_printf ("/proc/%d/task", example);
-  g_autoptr (GDir) threads = g_dir_open (folder, 0, NULL);
-  const char *thread;
-  gint64 sum_us = 0;
-  while (threads != NULL && (thread = g_dir_read_name (threads)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (folder, thread, "schedstat", NULL);
-      g_autofree char *text = NULL;
-      guint64 waited_ns = 0;
-      if (g_file_get_contents (file, &text, NULL, NULL)
-          && sscanf (text, "%*u %" G_GUINT64_FORMAT, &waited_ns) == 1)
-        sum_us += (gint64) (waited_ns / 1000);
-    }
-  return sum_us;
-}
-
 static void *
 sample (void *data)
 {
   for (;;)
     {
-      const Sample now = { wait_now_ms (), waited_us () };
+      const Sample now = { wait_now_ms (), metronome_waited_us (example) };
       pthread_mutex_lock (&mutex);
       g_array_append_val (samples, now);
       pthread_mutex_unlock (&mutex);
@@ -78,7 +58,7 @@ sample (void *data)
 static gint64
 waited_since (gint64 since_ms)
 {
-  const gint64 now_us = waited_us ();
+  const gint64 now_us = metronome_waited_us (example);
   gint64 then_us = now_us;
   pthread_mutex_lock (&mutex);
   for (guint i = samples->len; i > 0; i--)

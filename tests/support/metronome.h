@@ -11,6 +11,10 @@ void metronome_start (void);
 gint64 metronome_worst_stall_us (gint64 since_us);
 gint64 metronome_stalled_us (gint64 since_us);
 
+/* How long the threads of a process waited for a processor, together, since they began; of one that
+ * has ended and was not waited for, its first thread. */
+gint64 metronome_waited_us (int pid);
+
 /* Asserts a promise: took_ms, measured from since_ms (wait_now_ms ()) on, is at most bound_ms and
  * as late as the machine was. Without a promise, wait for the state for LONG_MS instead. The test
  * `clocks` wants a comment in the line above: who promises it? */

@@ -197,6 +197,7 @@ TEST (test_told_beside_a_hanging_callback)
   assert_promised_ms (took, PATIENCE_MS + 1000, start);
   assert_told_elsewhere (told);
   assert_soon (g_atomic_int_get (&blocker->has_gone));
+  g_free (blocker);
 }
 
 static void
