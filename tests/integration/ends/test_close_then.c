@@ -69,6 +69,7 @@ TEST (test_told_in_the_context)
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/context");
   g_autoptr (CuratorLease) lease = lease_of (lock);
+  assert_non_null (lease);
 
   curator_client_close_then (client, on_closed, &told);
   assert_children (fixture, "/close-then/context", 0, LONG_MS);

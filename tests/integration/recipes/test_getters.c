@@ -43,6 +43,7 @@ TEST (test_locks)
       g_autoptr (CuratorLock) lock = kinds[i % G_N_ELEMENTS (kinds)](client, path);
       assert_given (lock, client, path);
       g_autoptr (CuratorLease) lease = lease_of (lock);
+      assert_non_null (lease);
       assert_string_equal (curator_lock_get_path (lock), path);
     }
 }
