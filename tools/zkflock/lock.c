@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -499,34 +500,42 @@ use_lock (Run *run, gboolean *lost)
   return run_command (run, lost);
 }
 
-static void
-on_closed (CuratorClient *client, gpointer data)
+static gboolean
+on_closed (gpointer data)
 {
   Run *run = data;
   run->closing.is_done = TRUE;
+  return G_SOURCE_REMOVE;
 }
 
-static void
-on_released (CuratorLease *lease, const GError *error, gpointer data)
+/* Both wait for the server. */
+static void *
+release_and_close (void *data)
 {
   Run *run = data;
+  g_autoptr (GError) error = NULL;
 
-  if (error != NULL)
+  if (run->lease != NULL && !curator_lease_release (run->lease, CURATOR_WAIT_DEFAULT, NULL, &error))
     {
       print_verbose (run->options, "%s", error->message);
       run->closing.unconfirmed = TRUE;
     }
-  curator_client_close_then (run->client, on_closed, run);
+  curator_client_close (run->client);
+  g_idle_add_full (G_PRIORITY_DEFAULT, on_closed, run, NULL);
+  return NULL;
 }
 
-/* Both wait for the server, and tell the main loop. */
+/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends
+ * the process where a filter refuses threads. */
 static void
 start_to_close (Run *run)
 {
-  if (run->lease != NULL)
-    curator_lease_release_then (run->lease, CURATOR_WAIT_DEFAULT, NULL, on_released, run);
+  pthread_t thread;
+
+  if (pthread_create (&thread, NULL, release_and_close, run) == 0)
+    pthread_detach (thread);
   else
-    curator_client_close_then (run->client, on_closed, run);
+    release_and_close (run);
 }
 
 static gboolean
