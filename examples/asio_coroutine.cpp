@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Locks in Asio's coroutines: co_await acquires and releases, and no thread waits. A timer shows how
- * long the io_context is away.
+ * Locks in Asio's coroutines: co_await acquires and releases, and no thread waits. A timer shows
+ * how long the io_context is away.
  *
  * usage: asio_coroutine CONNECT-STRING [LOCKS ROUNDS]
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * A program on epoll that never waits for a lock. A callback writes into a pipe which job has an
- * answer, the descriptor of a lease wakes the loop when the hold ends, and a timer does the work and
- * shows how long the loop is away. The same works with libevent and libev.
+ * answer, the descriptor of a lease wakes the loop when the hold ends, and a timer does the work
+ * and shows how long the loop is away. The same works with libevent and libev.
  *
  * usage: epoll_lease CONNECT-STRING [LOCKS ROUNDS]
  */

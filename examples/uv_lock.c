@@ -30,7 +30,7 @@ static int n_busy;
 static gint64 ticked_us, longest_us;
 static int status;
 
-/* The callbacks run on a thread of the library, where of libuv only uv_async_send() may be called. */
+/* Callbacks run on a thread of the library, where only uv_async_send() of libuv may be called. */
 static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
 {

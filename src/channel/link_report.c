@@ -25,9 +25,10 @@ curator_link_report (CuratorLink *link, const GError *error, gboolean is_final)
 void
 curator_link_report_open (CuratorLink *link)
 {
+  if (link->context->opened == NULL)
+    return;
   g_autofree char *server = dup_server (link->context->endpoints);
-  if (link->context->opened != NULL)
-    link->context->opened (server, link->context->data);
+  link->context->opened (server, link->context->data);
 }
 
 void

@@ -141,8 +141,8 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
   finish_part (async);
 }
 
-gboolean
-curator_check_timeout (gint64 timeout_ms, GError **error)
+static gboolean
+check_timeout (gint64 timeout_ms, GError **error)
 {
   if (timeout_ms < CURATOR_WAIT_DEFAULT)
     {
@@ -157,8 +157,15 @@ gboolean
 curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
                     GError **error)
 {
-  return curator_check_timeout (timeout_ms, error) && curator_client_check_usable (client, error)
+  return check_timeout (timeout_ms, error) && curator_client_check_usable (client, error)
          && !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+gboolean
+curator_check_release (CuratorClient *client, gint64 timeout_ms, GError **error)
+{
+  return check_timeout (timeout_ms, error)
+         && (client == NULL || curator_client_check_forked (client, error));
 }
 
 gint64

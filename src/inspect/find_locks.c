@@ -28,10 +28,9 @@ typedef struct
   GHashTable *digests; /* NULL, or full path to the digest of its children */
   GPtrArray *level;    /* full paths to list now */
   GPtrArray *next;     /* full paths of the next level */
-  GPtrArray
-      *leaves; /* full paths of this level, without children, that other programs may queue with */
-  guint left;  /* how many nodes may still be listed */
-  gboolean keeps;    /* lists are kept for the next walk */
+  GPtrArray *leaves;   /* full paths of this level without children: perhaps of other programs */
+  guint left;          /* how many nodes may still be listed */
+  gboolean keeps;      /* lists are kept for the next walk */
   gboolean is_first; /* the first level, which is always read: servers that are gone are noticed */
   gboolean complete;
 } Walk;

@@ -343,13 +343,6 @@ start_release (CuratorLease *lease, gint64 timeout_ms, CuratorOpDone done, gpoin
   return release;
 }
 
-static gboolean
-check_release (CuratorLease *lease, gint64 timeout_ms, GError **error)
-{
-  return curator_check_timeout (timeout_ms, error)
-         && curator_client_check_forked (lease->client, error);
-}
-
 gboolean
 curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                        GError **error)
@@ -357,7 +350,7 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
   CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
   CuratorAwait await;
 
-  if (!check_release (lease, timeout_ms, error))
+  if (!curator_check_release (lease->client, timeout_ms, error))
     return FALSE;
   curator_await_init (&await, lease->client);
   CuratorOp *release = start_release (lease, timeout_ms, curator_await_done, &await);
@@ -387,7 +380,7 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *release = check_release (lease, timeout_ms, &error)
+  CuratorOp *release = curator_check_release (lease->client, timeout_ms, &error)
                            ? start_release (lease, timeout_ms, curator_async_done, async)
                            : NULL;
 

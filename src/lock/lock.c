@@ -229,20 +229,12 @@ start_release (CuratorLock *lock, gint64 timeout_ms, CuratorOpDone done, gpointe
   return op;
 }
 
-/* TRUE for a multi-lock without members, too, which has nothing to release. */
-static gboolean
-check_release (CuratorLock *lock, gint64 timeout_ms, GError **error)
-{
-  return curator_check_timeout (timeout_ms, error)
-         && (lock->client == NULL || curator_client_check_forked (lock->client, error));
-}
-
 G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
   CuratorAwait await;
 
-  if (!check_release (lock, timeout_ms, error))
+  if (!curator_check_release (lock->client, timeout_ms, error))
     return FALSE;
   if (lock->client == NULL)
     return TRUE;
@@ -289,7 +281,7 @@ curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   GError *error = NULL;
   CuratorOp *op = NULL;
 
-  if (check_release (lock, timeout_ms, &error) && lock->client != NULL)
+  if (curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL)
     op = start_release (lock, timeout_ms, curator_async_done, async);
   curator_async_started (async, op, cancellable, error);
 }

@@ -173,13 +173,6 @@ start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout
   return whole;
 }
 
-static gboolean
-check_return (CuratorSemaphore *semaphore, gint64 timeout_ms, GError **error)
-{
-  return curator_check_timeout (timeout_ms, error)
-         && curator_client_check_forked (semaphore->client, error);
-}
-
 gboolean
 curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                               GCancellable *cancellable, GError **error)
@@ -189,7 +182,7 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
                          FALSE);
   CuratorAwait await;
 
-  if (!check_return (semaphore, timeout_ms, error))
+  if (!curator_check_release (semaphore->client, timeout_ms, error))
     return FALSE;
   curator_await_init (&await, semaphore->client);
   CuratorOp *whole = start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await);
@@ -217,7 +210,7 @@ curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *lease
       curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
                          deliver_return, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = check_return (semaphore, timeout_ms, &error)
+  CuratorOp *op = curator_check_release (semaphore->client, timeout_ms, &error)
                       ? start_return_all (semaphore, leases, timeout_ms, curator_async_done, async)
                       : NULL;
 

@@ -52,6 +52,17 @@ read_call (pid_t tid, long *number, guint64 arguments[2])
   return TRUE;
 }
 
+/* For a lock, a condition. */
+static gboolean
+is_futex (long number)
+{
+#ifdef SYS_futex_time64
+  if (number == SYS_futex_time64)
+    return TRUE;
+#endif
+  return number == SYS_futex;
+}
+
 static gboolean
 is_poll (long number)
 {
@@ -211,6 +222,21 @@ gboolean
 curator_io_thread_look (CuratorIoThread *io, int *pipe, int *sock)
 {
   return look_at (io, io->tids[0], pipe, sock) || look_at (io, io->tids[1], pipe, sock);
+}
+
+static gboolean
+rests (CuratorIoThread *io, pid_t tid)
+{
+  long number;
+  guint64 arguments[2];
+  int fd;
+  return (read_call (tid, &number, arguments) && is_futex (number)) || look_at (io, tid, &fd, &fd);
+}
+
+gboolean
+curator_io_thread_rests (CuratorIoThread *io)
+{
+  return io->tids[1] != 0 && rests (io, io->tids[0]) && rests (io, io->tids[1]);
 }
 
 gboolean

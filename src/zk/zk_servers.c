@@ -26,8 +26,9 @@
 #include <unistd.h>
 
 #define NOBODY     "255.255.255.255:1"
-#define N_LOCKINGS 2   /* for one message */
-#define MESSAGE_US 200 /* before each */
+#define N_LOCKINGS 2 /* for one message */
+#define PAUSE_US   200
+#define MOST_LOOKS 100
 
 /* Of zookeeper_log.h, which cannot be included from <zookeeper/>. */
 extern ZooLogLevel logLevel;
@@ -49,9 +50,22 @@ unlock_handles (void)
   pthread_mutex_unlock (&mutex);
 }
 
+static gboolean
+all_rest (void)
+{
+  for (guint i = 0; i < handles->len; i++)
+    {
+      CuratorZkHandle *handle = handles->pdata[i];
+      if (!curator_io_thread_rests (&handle->io))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* libzookeeper's threads format the local time of each message, twice under a lock of the C
  * library's that would stay locked in the child. So they begin none from here on, and who has begun
- * one ends it: tzset() waits for that lock. */
+ * one ends it: tzset() waits for that lock. A connection that fails meanwhile is not noted: the
+ * look-up that follows has ended when the threads rest. */
 static void
 begin_fork (void)
 {
@@ -60,7 +74,8 @@ begin_fork (void)
   zoo_set_debug_level ((ZooLogLevel) 0);
   for (int i = 0; i < N_LOCKINGS; i++)
     {
-      g_usleep (MESSAGE_US);
+      for (int looks = 0; looks < MOST_LOOKS && !all_rest (); looks++)
+        g_usleep (PAUSE_US);
       tzset ();
     }
 }

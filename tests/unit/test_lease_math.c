@@ -316,8 +316,8 @@ TEST (test_regular)
   run_cases ("regular", case_regular, (env_number ("CURATOR_TEST_CASES", N_CASES) + 1) / 2);
 }
 
-/* How long a hold lasts into a silence, in milliseconds: docs/java-to-c.md and docs/moving.md say it
- * of these session timeouts, with the heartbeats and the tick that nobody has set. */
+/* How long a hold lasts into a silence, in milliseconds: docs/java-to-c.md and docs/moving.md say
+ * it of these session timeouts, with the heartbeats and the tick that nobody has set. */
 static int64_t
 lasts_into_silence_ms (int session_ms, bool begins_before_a_beat)
 {

@@ -166,8 +166,8 @@ public:
   /** Id of the current session; 0 while there is none. */
   std::int64_t session_id () const { return curator_client_get_session_id (object ()); }
 
-  /** The server to which it is connected, as "host:port": curator_client_dup_server(). Empty without
-   *  a connection. */
+  /** The server to which it is connected, as "host:port": curator_client_dup_server(). Empty
+   *  without a connection. */
   std::string server () const
   {
     return detail::take<std::string> (curator_client_dup_server (object ()));

@@ -83,9 +83,9 @@ struct at_once
 };
 }
 
-/** A call that begins when a coroutine awaits it, once; class awaitables makes it. The coroutine may be
- *  destroyed while it waits, on the thread that would resume it: then the answer is dropped when it
- *  comes, and a lease in it released. Cancel the call to have that soon. */
+/** A call that begins when a coroutine awaits it, once; class awaitables makes it. The coroutine
+ *  may be destroyed while it waits, on the thread that would resume it: then the answer is dropped
+ *  when it comes, and a lease in it released. Cancel the call to have that soon. */
 template <class T, class Post, class Function, class... Args> class [[nodiscard]] awaitable
 {
 public:
@@ -168,9 +168,9 @@ public:
   awaitables () = default;
 
   /** @param post  called as post (resume), from a callback of the client; resume () can be copied,
-   *               and continues the coroutine where it is called: once, or never, if the coroutine is
-   *               destroyed there before. It must be valid until every call is over, at the
-   *               latest when the client is closed */
+   *               and continues the coroutine where it is called: once, or never, if the
+   *               coroutine is destroyed there before. It must be valid until every call is over,
+   *               at the latest when the client is closed */
   explicit awaitables (Post post) : post_ (std::move (post)) {}
 
   /** A lease of any lock: lockable::acquire_lease(). */

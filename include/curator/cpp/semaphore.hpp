@@ -137,7 +137,8 @@ public:
         new std::decay_t<F> (std::forward<F> (done)));
   }
 
-  /** Releases all of these leases at once, and waits for the server: curator_semaphore_return_all().
+  /** Releases all of these leases at once and waits for the server:
+   *  curator_semaphore_return_all().
    *  @throws error  the first failure; every lease was released nevertheless */
   result<void> return_all (const std::vector<lease> &leases, detail::timeout timeout = {},
                            GCancellable *cancellable = nullptr)

@@ -38,8 +38,8 @@ left_until (const std::chrono::time_point<Clock, Duration> &time)
   return fractional (time.time_since_epoch ()) - fractional (Clock::now ().time_since_epoch ());
 }
 
-/* The timeout of a call, without overflow, whatever its unit. No time left, also the difference to a
- * point in time that has passed, does not wait: only a call without a timeout has the default. */
+/* The timeout of a call, without overflow, whatever its unit. No time left, also the difference to
+ * a point in time that has passed, does not wait: only a call without a timeout has the default. */
 class timeout
 {
 public:

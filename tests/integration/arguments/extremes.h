@@ -18,8 +18,8 @@ typedef enum
 /* What a value from the first to the last one does; others are refused. */
 typedef enum
 {
-  RULE_WAIT,    /* a timeout: -1 and long ones wait until they are cancelled, 0 for no server */
-  RULE_RELEASE, /* of a release: a server confirms in time, or, with 0 always, the wait ends before */
+  RULE_WAIT,      /* a timeout: -1 and long ones wait until they are cancelled, 0 for no server */
+  RULE_RELEASE,   /* of a release: a server confirms in time, or, always with 0, the wait ends */
   RULE_SETTING,   /* the client starts and can be used; others are refused by start */
   RULE_LIMITED,   /* succeeds, and what is made can be used */
   RULE_IN_MEMORY, /* a length: there is no memory to go with others, which are left out */
