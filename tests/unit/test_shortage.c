@@ -97,6 +97,16 @@ wait_for (gint *counter, gint value)
   assert_true (g_atomic_int_get (counter) >= value);
 }
 
+/* The threads of clients that were closed end on their own, and may create threads of
+ * libzookeeper's meanwhile. */
+static void
+wait_for_no_thread (void)
+{
+  for (int i = 0; i < 60000 && g_atomic_int_get (&n_alive) > 0; i++)
+    g_usleep (1000);
+  assert_int_equal (g_atomic_int_get (&n_alive), 0);
+}
+
 static void
 ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
@@ -122,6 +132,7 @@ check_no_thread_at_start (gboolean listens)
       g_autoptr (CuratorClient) client = client_new (NOWHERE, listens);
       g_autoptr (GError) error = NULL;
 
+      wait_for_no_thread ();
       g_atomic_int_set (&refused_call, nth);
       assert_false (curator_client_start (client, &error));
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
@@ -159,15 +170,6 @@ wait_for_connection (int fd)
 {
   struct pollfd coming = { .fd = fd, .events = POLLIN };
   assert_int_equal (poll (&coming, 1, 60000), 1);
-}
-
-/* The threads of clients that were closed end on their own. */
-static void
-wait_for_no_thread (void)
-{
-  for (int i = 0; i < 60000 && g_atomic_int_get (&n_alive) > 0; i++)
-    g_usleep (1000);
-  assert_int_equal (g_atomic_int_get (&n_alive), 0);
 }
 
 /* Whatever number of threads the system has left, from none to more than a client takes: no abort,
@@ -232,6 +234,7 @@ TEST (test_no_thread_for_an_answer)
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/shortage", NULL);
   static gint n_answers;
 
+  wait_for_no_thread ();
   g_atomic_int_set (&refused_call, 1);
   curator_lock_acquire_then (lock, 0, NULL, count_answer, &n_answers);
   assert_int_equal (g_atomic_int_get (&refused_call), 0);
