@@ -25,7 +25,7 @@ enum class connection_state
 inline const char *
 to_string (connection_state state) noexcept
 {
-  return curator_connection_state_to_string (static_cast<CuratorConnectionState> (state));
+  return curator_connection_state_to_string (CuratorConnectionState (state));
 }
 
 /** SASL DIGEST-MD5: curator_client_set_sasl_digest() */
@@ -120,14 +120,14 @@ public:
   using handle::handle;
 
   /** Starts the client and returns at once. @throws error  see curator_client_start() */
-  result<void> start () { return detail::call<void> (curator_client_start, object ()); }
+  result<void> start () { return call<void> (curator_client_start); }
 
   /** Gives a running client other servers of the same ensemble; see
    *  curator_client_update_servers().
    *  @throws error  INVALID_ARGUMENT, NOT_STARTED, CLOSED, UNSUPPORTED; nothing has changed then */
   result<void> update_servers (const std::string &connect_string)
   {
-    return detail::call<void> (curator_client_update_servers, object (), connect_string);
+    return call<void> (curator_client_update_servers, connect_string);
   }
 
   /** Waits for a connection.
@@ -137,30 +137,24 @@ public:
   [[nodiscard]] result<bool> block_until_connected (detail::timeout timeout = {},
                                                     GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<bool> (curator_client_block_until_connected, object (), timeout,
-                                   cancellable);
+    return try_call<bool> (curator_client_block_until_connected, timeout, cancellable);
   }
 
   /** Waits for a connection without blocking.
    *  @param done  called as done (const error *), once: NULL while there is a connection; the error
    *               is borrowed; TIMED_OUT is one here */
-  template <class Rep, class Period, class F>
-  void block_until_connected_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+  template <class F>
+  void block_until_connected_then (detail::limit timeout, F &&done,
                                    GCancellable *cancellable = nullptr)
   {
-    CuratorClient *const waiting = object ();
-    curator_client_block_until_connected_then (
-        waiting, detail::to_ms (timeout), cancellable,
-        [] (CuratorClient *, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>> (data, failed);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<void> (std::forward<F> (done), curator_client_block_until_connected_then, timeout,
+                 cancellable);
   }
 
   /** The current state; suspended before the first connection. */
   connection_state state () const
   {
-    return static_cast<connection_state> (curator_client_get_connection_state (object ()));
+    return get<connection_state> (curator_client_get_connection_state);
   }
 
   /** Id of the current session; 0 while there is none. */
@@ -168,21 +162,15 @@ public:
 
   /** The server to which it is connected, as "host:port": curator_client_dup_server(). Empty
    *  without a connection. */
-  std::string server () const
-  {
-    return detail::take<std::string> (curator_client_dup_server (object ()));
-  }
+  std::string server () const { return get<std::string> (curator_client_dup_server); }
 
   /** The namespace; empty if there is none. */
-  std::string name_space () const
-  {
-    return detail::text_of (curator_client_get_namespace (object ()));
-  }
+  std::string name_space () const { return get<std::string> (curator_client_get_namespace); }
 
   /** The session timeout that the server granted; 0 before the first connection. */
   std::chrono::milliseconds session_timeout () const
   {
-    return std::chrono::milliseconds (curator_client_get_session_timeout_ms (object ()));
+    return get<std::chrono::milliseconds> (curator_client_get_session_timeout_ms);
   }
 
   /** Adds a listener, called for every change of the connection state, in order.
@@ -197,8 +185,7 @@ public:
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void remove_state_listener (unsigned id) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_client_remove_state_listener (native_handle (), id);
+    unless_empty (curator_client_remove_state_listener, id);
   }
 
   /** All counters at one moment, indexed by #CuratorCounter: curator_client_get_counters(). */
@@ -216,18 +203,14 @@ public:
   }
 
   /** The statistics in the OpenMetrics text format: curator_client_format_metrics(). */
-  std::string metrics () const
-  {
-    return detail::take<std::string> (curator_client_format_metrics (object ()));
-  }
+  std::string metrics () const { return get<std::string> (curator_client_format_metrics); }
 
   /** Asks the holder of a lock node to release it: curator_client_attempt_revoke().
    *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait */
   result<void> attempt_revoke (const std::string &lock_node_path, detail::timeout timeout = {},
                                GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_client_attempt_revoke, object (), lock_node_path, timeout,
-                               cancellable);
+    return call<void> (curator_client_attempt_revoke, lock_node_path, timeout, cancellable);
   }
 
   /** Why there is no connection; nothing while there is one. */
@@ -250,31 +233,19 @@ public:
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void remove_connection_error_listener (unsigned id) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_client_remove_connection_error_listener (native_handle (), id);
+    unless_empty (curator_client_remove_connection_error_listener, id);
   }
 
   /** Closes the client and ends all its holds; idempotent. */
-  void close () noexcept
-  {
-    if (native_handle () != nullptr)
-      curator_client_close (native_handle ());
-  }
+  void close () noexcept { unless_empty (curator_client_close); }
 
   /** Like close(), but does not wait: curator_client_close_then().
    *  @param done  called as done (), once, when the client is closed */
   template <class F> void close_then (F &&done)
   {
-    CuratorClient *const closing = object ();
-    curator_client_close_then (
-        closing,
-        [] (CuratorClient *, gpointer data) {
-          detail::shield ([data] {
-            const std::unique_ptr<std::decay_t<F>> kept (static_cast<std::decay_t<F> *> (data));
-            (*kept) ();
-          });
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    detail::begin (
+        [closed = std::decay_t<F> (std::forward<F> (done))] (const error *) mutable { closed (); },
+        curator_client_close_then, object ());
   }
 
 private:
@@ -347,11 +318,11 @@ private:
 
   template <class F> static void call_trace (const CuratorTraceEvent *event, gpointer data)
   {
-    const trace_event traced = { static_cast<trace_kind> (curator_trace_event_get_kind (event)),
-                                 curator_trace_event_get_path (event),
-                                 std::chrono::microseconds (
-                                     curator_trace_event_get_duration_us (event)),
-                                 curator_trace_event_get_session_id (event) };
+    const trace_event traced = {
+      trace_kind (curator_trace_event_get_kind (event)), curator_trace_event_get_path (event),
+      std::chrono::microseconds (curator_trace_event_get_duration_us (event)),
+      curator_trace_event_get_session_id (event)
+    };
     detail::tell<F> (data, traced);
   }
 };

@@ -15,65 +15,36 @@ CURATOR_CPP_BEGIN
 
 namespace detail
 {
-/* For C. */
-class lease_array : public handle<lease_array, GPtrArray, g_ptr_array_ref, g_ptr_array_unref>
-{
-public:
-  explicit lease_array (const std::vector<lease> &leases)
-      : handle (g_ptr_array_new_with_free_func (
-          [] (gpointer hold) { curator_lease_unref (static_cast<CuratorLease *> (hold)); }))
-  {
-    for (const lease &one : leases)
-      g_ptr_array_add (native_handle (), curator_lease_ref (require (one.native_handle ())));
-  }
-};
-
 /* What a call came to. The coroutine and the call share it: each may end before the other. */
 template <class T> struct arrival
 {
-  detail::outcome outcome;
-  std::conditional_t<std::is_void_v<T>, bool, T> value{};
+  std::optional<error> failed{};
+  T value{};
   bool is_awaited = true;
 };
 
-/* One call under way. The library owns it until the answer comes, then what resumes the coroutine
- * does. */
-template <class T, class Post, class Resume> class pending
+/* The end of one call under way. */
+template <class T, class Post, class Resume> struct ending
 {
-public:
-  pending (std::shared_ptr<arrival<T>> arrived, Post post, Resume resume)
-      : arrived_ (std::move (arrived)), post_ (std::move (post)), resume_ (std::move (resume))
+  std::shared_ptr<arrival<T>> arrived;
+  Post post;
+  std::shared_ptr<Resume> resume;
+
+  void operator() (const error *failed)
   {
-  }
-
-  static void hear (gpointer data) { end (data, nullptr); }
-
-  static void hear (const GError *failed, gpointer data) { end (data, failed); }
-
-  template <class Given> static void hear (Given given, const GError *failed, gpointer data)
-  {
-    end (data, failed, given);
-  }
-
-private:
-  template <class... Given> static void end (gpointer data, const GError *failed, Given... given)
-  {
-    shield ([&] {
-      const std::shared_ptr<pending> call (static_cast<pending *> (data));
-      if (failed != nullptr)
-        *static_cast<GError **> (call->arrived_->outcome) = g_error_copy (failed);
-      if constexpr (sizeof...(Given) > 0)
-        call->arrived_->value = take<T> (given...);
-      call->post_ ([call] {
-        if (call->arrived_->is_awaited)
-          call->resume_ ();
-      });
+    if (failed != nullptr)
+      arrived->failed = *failed;
+    post ([arrived = arrived, resume = resume] {
+      if (arrived->is_awaited)
+        (*resume) ();
     });
   }
 
-  std::shared_ptr<arrival<T>> arrived_;
-  Post post_;
-  Resume resume_;
+  void operator() (T given, const error *failed)
+  {
+    arrived->value = std::move (given);
+    (*this) (failed);
+  }
 };
 
 /* Resumes a coroutine where the callbacks run. */
@@ -88,6 +59,10 @@ struct at_once
  *  when it comes, and a lease in it released. Cancel the call to have that soon. */
 template <class T, class Post, class Function, class... Args> class [[nodiscard]] awaitable
 {
+  /* A connection tells only whether it failed. */
+  using told = std::conditional_t<std::is_same_v<T, bool>, void, T>;
+  using value_type = std::conditional_t<std::is_void_v<T>, bool, T>;
+
 public:
   /** Of class awaitables. */
   awaitable (Post post, Function function, Args... args)
@@ -114,19 +89,19 @@ public:
    *                 await_resume() has the answer, for libraries that await only what they know */
   template <class Resume> void await_suspend (Resume resume)
   {
-    using pending = detail::pending<T, Post, Resume>;
-    constexpr auto hear = [] (auto *, auto... told) { pending::hear (told...); };
-    auto call = std::make_unique<pending> (arrived_, std::move (post_), std::move (resume));
     /* The coroutine may be resumed, and end with this object, before the function returns. */
     const Function function = function_;
     const std::tuple<Args...> all = std::move (args_);
+    detail::ending<value_type, Post, Resume> ending{
+      arrived_, std::move (post_), std::make_shared<Resume> (std::move (resume))
+    };
     std::apply (
         [&] (const auto &...args) {
           detail::outcome refused;
           if (refused.takes (args...))
-            function (detail::for_c (args)..., hear, call.release ());
+            detail::begin<told> (std::move (ending), function, args...);
           else
-            pending::hear (refused.get (), call.release ());
+            detail::shield ([&] { ending (&*std::make_unique<error> (refused.get ())); });
         },
         all);
   }
@@ -134,18 +109,23 @@ public:
   /** What the call came to. @throws error  why it failed */
   result<T> await_resume ()
   {
-    const detail::outcome &outcome = arrived_->outcome;
-    const bool succeeded = outcome.get () == nullptr;
+    const std::optional<error> &failed = arrived_->failed;
+    if constexpr (std::is_same_v<T, bool>)
+      {
+        if (!failed || failed->is_temporary ())
+          return result<T> (!failed);
+      }
+    if (failed)
+      return detail::fail<result<T>> (*failed);
     if constexpr (std::is_void_v<T>)
-      return outcome.check (succeeded);
-    else if constexpr (std::is_same_v<T, bool>)
-      return outcome.give (succeeded || outcome.is_temporary (), succeeded);
+      return result<T> ();
     else
-      return outcome.give (succeeded, std::move (arrived_->value));
+      return result<T> (std::move (arrived_->value));
   }
 
 private:
-  std::shared_ptr<detail::arrival<T>> arrived_ = std::make_shared<detail::arrival<T>> ();
+  std::shared_ptr<detail::arrival<value_type>> arrived_ =
+      std::make_shared<detail::arrival<value_type>> ();
   Post post_;
   Function function_;
   std::tuple<Args...> args_;

@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -74,12 +75,24 @@ for_c (const T &value)
     return value ? value->c_str () : nullptr;
   else if constexpr (std::is_same_v<T, std::string>)
     return value.c_str ();
-  else if constexpr (std::is_same_v<T, timeout>)
+  else if constexpr (std::is_base_of_v<limit, T>)
     return gint64 (value);
   else if constexpr (std::is_class_v<T>)
     return require (value.native_handle ());
   else
     return value;
+}
+
+/* Ends a function that has failed. */
+template <class R>
+R
+fail (const error &why)
+{
+#ifdef __cpp_exceptions
+  throw why;
+#else
+  return R (why);
+#endif
 }
 
 /* Receives and owns the GError * of one call. */
@@ -160,11 +173,7 @@ private:
   {
     if (error_ == nullptr)
       misuse ("the curator library refused the call");
-#ifdef __cpp_exceptions
-    throw error (error_);
-#else
-    return R (error (error_));
-#endif
+    return fail<R> (error (error_));
   }
 
   GError *error_ = nullptr;
@@ -210,7 +219,7 @@ shield (Call &&call)
 #endif
 }
 
-/* Takes over what C gives; nullptr gives an empty T. */
+/* Takes over what C gives; nullptr and 0 give a T (). */
 template <class T, class Given>
 T
 take (Given given)
@@ -227,7 +236,7 @@ take (Given given)
   else if constexpr (std::is_same_v<Given, gpointer>)
     return T (static_cast<decltype (T ().native_handle ())> (given));
   else
-    return T (given);
+    return given ? T (given) : T ();
 }
 
 template <>
@@ -244,13 +253,6 @@ inline std::string
 take (char *text)
 {
   const std::unique_ptr<char, void (*) (gpointer)> owner (text, g_free);
-  return text != nullptr ? text : std::string ();
-}
-
-/* Nothing for nullptr. */
-inline std::string
-text_of (const char *text)
-{
   return text != nullptr ? text : std::string ();
 }
 
@@ -290,7 +292,7 @@ try_call (Function function, const Args &...args)
 {
   outcome outcome;
   const auto given = outcome.of (function, args...);
-  return outcome.give (given || outcome.is_temporary (), given ? take<T> (given) : T ());
+  return outcome.give (given || outcome.is_temporary (), take<T> (given));
 }
 
 /* Calls a function of C that cannot fail, with a text. */
@@ -373,16 +375,27 @@ listen (guint (*add) (Object *, void (*) (Object *, Told, gpointer), gpointer, G
   return id;
 }
 
-/* Calls the callback of a pending call, once, with what C gives and why it failed. */
-template <class F, class... Ts, class... Given>
+/* Begins a call that does not wait. done is called once, as done (T, const error *), or as
+ * done (const error *) for void: with what C gives, and why it failed. */
+template <class T = void, class F, class Function, class... Args>
 void
-answer (gpointer data, const GError *failed, Given... given)
+begin (F &&done, Function function, const Args &...args)
 {
-  shield ([&] {
-    const std::unique_ptr<F> kept (static_cast<F *> (data));
-    const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
-    (*kept) (take<Ts> (given)..., why ? &*why : nullptr);
-  });
+  constexpr auto hear = [] (auto *, auto... told) {
+    const auto all = std::make_tuple (static_cast<const GError *> (nullptr), told...);
+    constexpr std::size_t n = sizeof...(told);
+    shield ([&all] {
+      const std::unique_ptr<std::decay_t<F>> kept (
+          static_cast<std::decay_t<F> *> (std::get<n> (all)));
+      const GError *const failed = std::get<n - 1> (all);
+      const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
+      if constexpr (std::is_void_v<T>)
+        (*kept) (why ? &*why : nullptr);
+      else
+        (*kept) (take<T> (std::get<1> (all)), why ? &*why : nullptr);
+    });
+  };
+  function (for_c (args)..., hear, new std::decay_t<F> (std::forward<F> (done)));
 }
 }
 

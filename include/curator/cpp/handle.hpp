@@ -45,6 +45,39 @@ protected:
   /* Unless the handle is empty. */
   Object *object () const { return detail::require (object_); }
 
+  /* detail::call (), detail::try_call () and detail::begin () with it. */
+  template <class T, class Function, class... Args>
+  result<T> call (Function function, const Args &...args) const
+  {
+    return detail::call<T> (function, object (), args...);
+  }
+
+  template <class T, class Function, class... Args>
+  result<T> try_call (Function function, const Args &...args) const
+  {
+    return detail::try_call<T> (function, object (), args...);
+  }
+
+  template <class T, class F, class Function, class... Args>
+  void begin (F &&done, Function function, const Args &...args) const
+  {
+    detail::begin<T> (std::forward<F> (done), function, object (), args...);
+  }
+
+  /* What a function of C tells about it. */
+  template <class T, class Function> T get (Function function) const
+  {
+    return detail::take<T> (function (object ()));
+  }
+
+  /* Calls a function of C with it, unless the handle is empty. */
+  template <class Function, class... Args>
+  void unless_empty (Function function, Args... args) const noexcept
+  {
+    if (object_ != nullptr)
+      function (object_, args...);
+  }
+
 private:
   Object *object_ = nullptr;
 };

@@ -22,7 +22,7 @@ enum class lock_kind
 inline const char *
 to_string (lock_kind kind) noexcept
 {
-  return curator_lock_kind_to_string (static_cast<CuratorLockKind> (kind));
+  return curator_lock_kind_to_string (CuratorLockKind (kind));
 }
 
 /** What one lock node is for: CuratorParticipantKind. Values may be added. */
@@ -41,7 +41,7 @@ enum class participant_kind
 inline const char *
 to_string (participant_kind kind) noexcept
 {
-  return curator_participant_kind_to_string (static_cast<CuratorParticipantKind> (kind));
+  return curator_participant_kind_to_string (CuratorParticipantKind (kind));
 }
 
 /** One lock node at the time of an inspection; inspect.h describes the members. */
@@ -82,10 +82,7 @@ public:
   std::string path () const { return curator_inspection_get_path (object ()); }
 
   /** The recipe that most of the lock nodes belong to. */
-  lock_kind kind () const
-  {
-    return static_cast<lock_kind> (curator_inspection_get_kind (object ()));
-  }
+  lock_kind kind () const { return get<lock_kind> (curator_inspection_get_kind); }
 
   /** Number of holders. */
   unsigned n_holders () const { return curator_inspection_get_n_holders (object ()); }
@@ -129,7 +126,7 @@ public:
 private:
   static participant copy (const CuratorParticipant *one)
   {
-    return { static_cast<participant_kind> (curator_participant_get_kind (one)),
+    return { participant_kind (curator_participant_get_kind (one)),
              curator_participant_is_holder (one) != FALSE,
              curator_participant_get_position (one),
              curator_participant_get_node_path (one),
@@ -169,24 +166,16 @@ find_locks (const client &client, const std::string &path, unsigned max_nodes = 
  *  @param done     called as done (inspection, const error *), once: an inspection and NULL, or an
  *                  empty handle and an error, which is borrowed
  *  @throws error  INVALID_ARGUMENT for a path with a NUL inside, and done is not called */
-template <class Rep, class Period, class F>
+template <class F>
 result<void>
-inspect_then (const client &client, const std::string &path,
-              const std::chrono::duration<Rep, Period> &timeout, F &&done,
+inspect_then (const client &client, const std::string &path, detail::limit timeout, F &&done,
               GCancellable *cancellable = nullptr)
 {
   detail::outcome outcome;
-  CuratorClient *const session = detail::for_c (client);
   const bool taken = outcome.takes (path);
   if (taken)
-    {
-      curator_client_inspect_then (
-          session, path.c_str (), detail::to_ms (timeout), cancellable,
-          [] (CuratorClient *, CuratorInspection *seen, const GError *failed, gpointer data) {
-            detail::answer<std::decay_t<F>, inspection> (data, failed, seen);
-          },
-          new std::decay_t<F> (std::forward<F> (done)));
-    }
+    detail::begin<inspection> (std::forward<F> (done), curator_client_inspect_then, client, path,
+                               timeout, cancellable);
   return outcome.check (taken);
 }
 

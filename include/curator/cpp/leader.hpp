@@ -106,10 +106,10 @@ public:
   }
 
   /** Queues for leadership, in the background. Only once. */
-  result<void> start () { return detail::call<void> (curator_leader_selector_start, object ()); }
+  result<void> start () { return call<void> (curator_leader_selector_start); }
 
   /** Queues again. @return false if it is queued or leading already, not started, or closed */
-  bool requeue () { return curator_leader_selector_requeue (object ()) != FALSE; }
+  bool requeue () { return get<bool> (curator_leader_selector_requeue); }
 
   /** Cancels the current leadership, if there is one. */
   void interrupt_leadership () { curator_leader_selector_interrupt_leadership (object ()); }
@@ -118,38 +118,33 @@ public:
    *  @throws error  CLOSED, NOT_STARTED ... */
   result<void> await (GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_leader_selector_await, object (), CURATOR_WAIT_FOREVER,
-                               cancellable);
+    return call<void> (curator_leader_selector_await, CURATOR_WAIT_FOREVER, cancellable);
   }
 
   /** Waits within a timeout. @return whether it leads */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool> try_await_for (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<bool> try_await_for (detail::limit timeout,
                                             GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<bool> (curator_leader_selector_await, object (),
-                                   detail::to_ms (timeout), cancellable);
+    return try_call<bool> (curator_leader_selector_await, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<bool> try_await_until (const std::chrono::time_point<Clock, Duration> &time,
+  [[nodiscard]] result<bool> try_await_until (detail::deadline time,
                                               GCancellable *cancellable = nullptr)
   {
-    return try_await_for (detail::left_until (time), cancellable);
+    return try_await_for (time, cancellable);
   }
 
   /** Whether it leads now, by the local clock. Sends no request. */
   [[nodiscard]] bool has_leadership () const
   {
-    return curator_leader_selector_has_leadership (object ()) != FALSE;
+    return get<bool> (curator_leader_selector_has_leadership);
   }
 
   /** The leadership, as the function has it, for other threads; nothing if it does not lead. */
   std::optional<lease> current_lease () const
   {
-    lease held (curator_leader_selector_dup_lease (object ()));
-    return held ? std::optional<lease> (std::move (held)) : std::nullopt;
+    return get<std::optional<lease>> (curator_leader_selector_dup_lease);
   }
 
   /** Reads the candidates from the server, the leader first.
@@ -157,8 +152,8 @@ public:
   result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
                                                         GCancellable *cancellable = nullptr) const
   {
-    return detail::call<std::vector<leader_participant>> (curator_leader_selector_get_participants,
-                                                          object (), timeout, cancellable);
+    return call<std::vector<leader_participant>> (curator_leader_selector_get_participants, timeout,
+                                                  cancellable);
   }
 
   /** Reads the leader from the server; nothing if there is none.
@@ -170,11 +165,7 @@ public:
   }
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
-  void close () noexcept
-  {
-    if (native_handle () != nullptr)
-      curator_leader_selector_close (native_handle ());
-  }
+  void close () noexcept { unless_empty (curator_leader_selector_close); }
 
 private:
   template <class F>
@@ -225,45 +216,40 @@ public:
   }
 
   /** Queues for leadership, in the background. Only once. */
-  result<void> start () { return detail::call<void> (curator_leader_latch_start, object ()); }
+  result<void> start () { return call<void> (curator_leader_latch_start); }
 
   /** Waits until it leads. @throws error  CLOSED, NOT_STARTED ... */
   result<void> await (GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_leader_latch_await, object (), CURATOR_WAIT_FOREVER,
-                               cancellable);
+    return call<void> (curator_leader_latch_await, CURATOR_WAIT_FOREVER, cancellable);
   }
 
   /** Waits within a timeout.
    *  @return whether it leads; false for every failure that may pass: error::is_temporary() */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool> try_await_for (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<bool> try_await_for (detail::limit timeout,
                                             GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<bool> (curator_leader_latch_await, object (), detail::to_ms (timeout),
-                                   cancellable);
+    return try_call<bool> (curator_leader_latch_await, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<bool> try_await_until (const std::chrono::time_point<Clock, Duration> &time,
+  [[nodiscard]] result<bool> try_await_until (detail::deadline time,
                                               GCancellable *cancellable = nullptr)
   {
-    return try_await_for (detail::left_until (time), cancellable);
+    return try_await_for (time, cancellable);
   }
 
   /** Whether it leads now, by the local clock. Sends no request. */
   [[nodiscard]] bool has_leadership () const
   {
-    return curator_leader_latch_has_leadership (object ()) != FALSE;
+    return get<bool> (curator_leader_latch_has_leadership);
   }
 
   /** The leadership, for its token and remaining time; nothing if it does not lead. Releasing it
    *  makes the latch queue again. */
   std::optional<lease> current_lease () const
   {
-    lease held (curator_leader_latch_dup_lease (object ()));
-    return held ? std::optional<lease> (std::move (held)) : std::nullopt;
+    return get<std::optional<lease>> (curator_leader_latch_dup_lease);
   }
 
   /** Reads the candidates from the server, the leader first.
@@ -271,8 +257,8 @@ public:
   result<std::vector<leader_participant>> participants (detail::timeout timeout = {},
                                                         GCancellable *cancellable = nullptr) const
   {
-    return detail::call<std::vector<leader_participant>> (curator_leader_latch_get_participants,
-                                                          object (), timeout, cancellable);
+    return call<std::vector<leader_participant>> (curator_leader_latch_get_participants, timeout,
+                                                  cancellable);
   }
 
   /** Reads the leader from the server; nothing if there is none.
@@ -295,16 +281,14 @@ public:
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void remove_listener (unsigned id) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_leader_latch_remove_listener (native_handle (), id);
+    unless_empty (curator_leader_latch_remove_listener, id);
   }
 
   /** Gives up leadership at once, drops all listeners, and leaves the queue once those that hear of
    *  it have returned: curator_leader_latch_close(). */
   void close (latch_close_mode mode = latch_close_mode::silent) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_leader_latch_close (native_handle (), CuratorLeaderLatchCloseMode (mode));
+    unless_empty (curator_leader_latch_close, CuratorLeaderLatchCloseMode (mode));
   }
 };
 

@@ -21,7 +21,7 @@ enum class lease_state
 inline const char *
 to_string (lease_state state) noexcept
 {
-  return curator_lease_state_to_string (static_cast<CuratorLeaseState> (state));
+  return curator_lease_state_to_string (CuratorLeaseState (state));
 }
 
 /** Why a hold is lost: CuratorLostReason. */
@@ -39,7 +39,7 @@ enum class lost_reason
 inline const char *
 to_string (lost_reason reason) noexcept
 {
-  return curator_lost_reason_to_string (static_cast<CuratorLostReason> (reason));
+  return curator_lost_reason_to_string (CuratorLostReason (reason));
 }
 
 /** One hold that belongs to no thread. Wraps CuratorLease; see lease.h. Destroying its last handle
@@ -66,21 +66,18 @@ public:
   }
 
   /** The current state. */
-  [[nodiscard]] lease_state state () const
-  {
-    return static_cast<lease_state> (curator_lease_get_state (object ()));
-  }
+  [[nodiscard]] lease_state state () const { return get<lease_state> (curator_lease_get_state); }
 
   /** Why it is lost; none unless it is. */
   [[nodiscard]] curator::lost_reason lost_reason () const
   {
-    return static_cast<curator::lost_reason> (curator_lease_get_lost_reason (object ()));
+    return get<curator::lost_reason> (curator_lease_get_lost_reason);
   }
 
   /** Time until the hold's deadline if no server answers again; zero after it. */
   [[nodiscard]] std::chrono::milliseconds remaining () const
   {
-    return std::chrono::milliseconds (curator_lease_get_remaining_ms (object ()));
+    return get<std::chrono::milliseconds> (curator_lease_get_remaining_ms);
   }
 
   /** Whether a step of that duration can end before the deadline. Call it before each step that
@@ -96,10 +93,9 @@ public:
   /** Gives a hold with a maximum at least that much time from now; lockable::set_max_hold(),
    *  curator_lease_extend().
    *  @throws error  LOCK_LOST if the hold has ended */
-  template <class Rep, class Period>
-  result<void> extend (const std::chrono::duration<Rep, Period> &at_least) const
+  result<void> extend (detail::limit at_least) const
   {
-    return detail::call<void> (curator_lease_extend, object (), detail::to_ms (at_least));
+    return call<void> (curator_lease_extend, at_least);
   }
 
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
@@ -126,7 +122,7 @@ public:
    *  @throws error  LOCK_LOST if the node is gone ... */
   result<std::string> data (detail::timeout timeout = {}, GCancellable *cancellable = nullptr) const
   {
-    return detail::call<std::string> (curator_lease_get_data, object (), timeout, cancellable);
+    return call<std::string> (curator_lease_get_data, timeout, cancellable);
   }
 
   /** Adds a listener, called for every change of state, in order. If the lease is lost or released
@@ -143,8 +139,7 @@ public:
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void remove_listener (unsigned id) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_lease_remove_listener (native_handle (), id);
+    unless_empty (curator_lease_remove_listener, id);
   }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.
@@ -153,7 +148,7 @@ public:
    *                 ended nevertheless, and its node is deleted in the background */
   result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_lease_release, object (), timeout, cancellable);
+    return call<void> (curator_lease_release, timeout, cancellable);
   }
 
   /** Like release(), but does not wait: the hold has ended when this returns.
@@ -163,13 +158,7 @@ public:
   template <class F>
   void release_then (detail::timeout timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    CuratorLease *const hold = object ();
-    curator_lease_release_then (
-        hold, timeout, cancellable,
-        [] (CuratorLease *, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>> (data, failed);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<void> (std::forward<F> (done), curator_lease_release_then, timeout, cancellable);
   }
 
   /** The same, with the default timeout. */
@@ -185,6 +174,21 @@ public:
     *this = lease ();
   }
 };
+
+namespace detail
+{
+/* For C, which keeps them. */
+struct lease_array : handle<lease_array, GPtrArray, g_ptr_array_ref, g_ptr_array_unref>
+{
+  explicit lease_array (const std::vector<lease> &leases)
+      : handle (g_ptr_array_new_with_free_func (
+          [] (gpointer hold) { curator_lease_unref (static_cast<CuratorLease *> (hold)); }))
+  {
+    for (const lease &one : leases)
+      g_ptr_array_add (native_handle (), curator_lease_ref (require (one.native_handle ())));
+  }
+};
+}
 
 CURATOR_CPP_END
 

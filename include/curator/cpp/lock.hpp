@@ -38,7 +38,7 @@ public:
    *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
   void lock (GCancellable *cancellable = nullptr)
   {
-    detail::call<void> (curator_lock_acquire, object (), CURATOR_WAIT_FOREVER, cancellable);
+    call<void> (curator_lock_acquire, CURATOR_WAIT_FOREVER, cancellable);
   }
 #else
   /** std::unique_lock would not see it fail. try_lock_for (curator::forever) waits as long. */
@@ -46,9 +46,7 @@ public:
 #endif
 
   /** lock() waits without a limit: try_lock_for() takes one. */
-  template <class Rep, class Period>
-  void lock (const std::chrono::duration<Rep, Period> &timeout,
-             GCancellable *cancellable = nullptr) = delete;
+  void lock (detail::limit timeout, GCancellable *cancellable = nullptr) = delete;
 
   /** Acquires if no other contender is ahead. Asks the servers once, which may take up to the
    *  connection timeout.
@@ -61,20 +59,17 @@ public:
   }
 
   /** Acquires within a timeout. Answers as try_lock(). */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<bool> try_lock_for (detail::limit timeout,
                                            GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<bool> (curator_lock_acquire, object (), detail::to_ms (timeout),
-                                   cancellable);
+    return try_call<bool> (curator_lock_acquire, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<bool> try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+  [[nodiscard]] result<bool> try_lock_until (detail::deadline time,
                                              GCancellable *cancellable = nullptr)
   {
-    return try_lock_for (detail::left_until (time), cancellable);
+    return try_lock_for (time, cancellable);
   }
 
   /** Ends one level of the calling thread's hold, even of a lost one. A missing confirmation of the
@@ -97,7 +92,7 @@ public:
    *                 is_cancelled(); after the last two the hold has ended nevertheless */
   result<void> release (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_lock_release, object (), timeout, cancellable);
+    return call<void> (curator_lock_release, timeout, cancellable);
   }
 
   /** Like release(), but does not wait: the calling thread's level has ended when this returns.
@@ -107,13 +102,7 @@ public:
   template <class F>
   void release_then (detail::timeout timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    CuratorLock *const lock = object ();
-    curator_lock_release_then (
-        lock, timeout, cancellable,
-        [] (CuratorLock *, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>> (data, failed);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<void> (std::forward<F> (done), curator_lock_release_then, timeout, cancellable);
   }
 
   /** The same, with the default timeout. */
@@ -125,73 +114,57 @@ public:
   /** Whether any thread of this process holds through this object. */
   bool is_acquired_in_this_process () const
   {
-    return curator_lock_is_acquired_in_this_process (object ()) != FALSE;
+    return get<bool> (curator_lock_is_acquired_in_this_process);
   }
 
   /** Whether the calling thread holds through this object. */
   bool is_owned_by_current_thread () const
   {
-    return curator_lock_is_owned_by_current_thread (object ()) != FALSE;
+    return get<bool> (curator_lock_is_owned_by_current_thread);
   }
 
   /** The calling thread's hold, for its token and remaining time; nothing if there is none:
    *  curator_lock_dup_lease(). Do not release it: unlock() does, and counts the levels. */
   std::optional<lease> current_lease () const
   {
-    lease held (curator_lock_dup_lease (object ()));
-    return held ? std::optional<lease> (std::move (held)) : std::nullopt;
+    return get<std::optional<lease>> (curator_lock_dup_lease);
   }
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
   [[nodiscard]] result<lease> acquire_lease (GCancellable *cancellable = nullptr)
   {
-    return detail::call<lease> (curator_lock_acquire_lease, object (), CURATOR_WAIT_FOREVER,
-                                cancellable);
+    return call<lease> (curator_lock_acquire_lease, CURATOR_WAIT_FOREVER, cancellable);
   }
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
-  template <class Rep, class Period>
-  [[nodiscard]] result<lease> acquire_lease (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<lease> acquire_lease (detail::limit timeout,
                                              GCancellable *cancellable = nullptr)
   {
-    return detail::call<lease> (curator_lock_acquire_lease, object (), detail::to_ms (timeout),
-                                cancellable);
+    return call<lease> (curator_lock_acquire_lease, timeout, cancellable);
   }
 
   /** The same, but a failure that may pass is no error: nothing is returned, as try_lock() does. */
-  template <class Rep, class Period>
   [[nodiscard]] result<std::optional<lease>>
-  try_acquire_lease_for (const std::chrono::duration<Rep, Period> &timeout,
-                         GCancellable *cancellable = nullptr)
+  try_acquire_lease_for (detail::limit timeout, GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<std::optional<lease>> (curator_lock_acquire_lease, object (),
-                                                   detail::to_ms (timeout), cancellable);
+    return try_call<std::optional<lease>> (curator_lock_acquire_lease, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
   [[nodiscard]] result<std::optional<lease>>
-  try_acquire_lease_until (const std::chrono::time_point<Clock, Duration> &time,
-                           GCancellable *cancellable = nullptr)
+  try_acquire_lease_until (detail::deadline time, GCancellable *cancellable = nullptr)
   {
-    return try_acquire_lease_for (detail::left_until (time), cancellable);
+    return try_acquire_lease_for (time, cancellable);
   }
 
   /** Acquires a lease without waiting.
    *  @param timeout  curator::forever, or how long to wait in the queue
    *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
    *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
-  template <class Rep, class Period, class F>
-  void acquire_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                     GCancellable *cancellable = nullptr)
+  template <class F>
+  void acquire_then (detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    CuratorLock *const lock = object ();
-    curator_lock_acquire_then (
-        lock, detail::to_ms (timeout), cancellable,
-        [] (CuratorLock *, CuratorLease *granted, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>, lease> (data, failed, granted);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<lease> (std::forward<F> (done), curator_lock_acquire_then, timeout, cancellable);
   }
 
   /** Full paths of the nodes in the queue, holders first: curator_lock_get_participant_nodes(). A
@@ -201,36 +174,30 @@ public:
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
   {
-    return detail::call<std::vector<std::string>> (curator_lock_get_participant_nodes, object (),
-                                                   timeout, cancellable);
+    return call<std::vector<std::string>> (curator_lock_get_participant_nodes, timeout,
+                                           cancellable);
   }
 
   /** Asks for them without waiting: curator_lock_get_participant_nodes_then().
    *  @param timeout  for the whole call, or curator::forever; 0 does not wait
    *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
    *                  borrowed */
-  template <class Rep, class Period, class F>
-  void participant_nodes_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
+  template <class F>
+  void participant_nodes_then (detail::limit timeout, F &&done,
                                GCancellable *cancellable = nullptr) const
   {
-    CuratorLock *const lock = object ();
-    curator_lock_get_participant_nodes_then (
-        lock, detail::to_ms (timeout), cancellable,
-        [] (CuratorLock *, char **nodes, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>, std::vector<std::string>> (data, failed, nodes);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<std::vector<std::string>> (std::forward<F> (done),
+                                     curator_lock_get_participant_nodes_then, timeout, cancellable);
   }
 
   /** Ends holds granted from now on when they last so long, also if the holder hangs:
    *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
    *  @throws error  INVALID_ARGUMENT for no time at all */
-  template <class Rep, class Period>
-  result<void> set_max_hold (const std::chrono::duration<Rep, Period> &max_hold)
+  result<void> set_max_hold (detail::limit max_hold)
   {
     detail::outcome outcome;
     CuratorLock *const lock = object ();
-    const gint64 ms = detail::to_ms (max_hold);
+    const gint64 ms = max_hold;
     const bool taken = ms != 0 || outcome.refuse ("a maximum of no time at all");
     if (taken)
       curator_lock_set_max_hold (lock, ms);
@@ -248,7 +215,7 @@ public:
   /** The path that the constructor was given; empty for a multi_lock. */
   std::string path () const
   {
-    return detail::text_of (curator_lock_get_path (object ()));
+    return get<std::string> (curator_lock_get_path);
   }
 
   /** The client that the constructor was given: another handle of it; empty for a multi_lock. */
@@ -273,7 +240,7 @@ public:
   /** Reverts make_revocable(). */
   result<void> make_irrevocable ()
   {
-    return detail::call<void> (curator_lock_make_revocable, object (), nullptr, nullptr, nullptr);
+    return call<void> (curator_lock_make_revocable, nullptr, nullptr, nullptr);
   }
 
   /** Another handle of the same lock object, holds included. */

@@ -91,8 +91,6 @@ public:
         curator_retry_policy_allow_retry (object (), retry_count, elapsed.count (), &sleep_ms);
     return again ? std::optional<ms> (sleep_ms) : std::nullopt;
   }
-
-private:
 };
 
 CURATOR_CPP_END

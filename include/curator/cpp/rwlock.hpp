@@ -74,16 +74,14 @@ public:
   }
 
   /** Locks the writer's side within a timeout. */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool> try_lock_for (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<bool> try_lock_for (detail::limit timeout,
                                            GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_for (timeout, cancellable);
   }
 
   /** Locks the writer's side within a timeout. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<bool> try_lock_until (const std::chrono::time_point<Clock, Duration> &time,
+  [[nodiscard]] result<bool> try_lock_until (detail::deadline time,
                                              GCancellable *cancellable = nullptr)
   {
     return writer_.try_lock_until (time, cancellable);
@@ -102,18 +100,15 @@ public:
   }
 
   /** Locks the readers' side within a timeout. */
-  template <class Rep, class Period>
-  [[nodiscard]] result<bool> try_lock_shared_for (const std::chrono::duration<Rep, Period> &timeout,
+  [[nodiscard]] result<bool> try_lock_shared_for (detail::limit timeout,
                                                   GCancellable *cancellable = nullptr)
   {
     return reader_.try_lock_for (timeout, cancellable);
   }
 
   /** Locks the readers' side within a timeout. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<bool>
-  try_lock_shared_until (const std::chrono::time_point<Clock, Duration> &time,
-                         GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_shared_until (detail::deadline time,
+                                                    GCancellable *cancellable = nullptr)
   {
     return reader_.try_lock_until (time, cancellable);
   }

@@ -38,17 +38,13 @@ public:
   /** Acquires one lease, waiting its turn. @throws error  as lockable::lock() */
   [[nodiscard]] result<lease> acquire (GCancellable *cancellable = nullptr)
   {
-    return detail::call<lease> (curator_semaphore_acquire, object (), CURATOR_WAIT_FOREVER,
-                                cancellable);
+    return call<lease> (curator_semaphore_acquire, CURATOR_WAIT_FOREVER, cancellable);
   }
 
   /** The same, within a timeout. @throws error  also TIMED_OUT */
-  template <class Rep, class Period>
-  [[nodiscard]] result<lease> acquire (const std::chrono::duration<Rep, Period> &timeout,
-                                       GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire (detail::limit timeout, GCancellable *cancellable = nullptr)
   {
-    return detail::call<lease> (curator_semaphore_acquire, object (), detail::to_ms (timeout),
-                                cancellable);
+    return call<lease> (curator_semaphore_acquire, timeout, cancellable);
   }
 
   /** Acquires one lease if one is free and no other contender is ahead. Nothing is returned where
@@ -59,57 +55,41 @@ public:
   }
 
   /** Acquires one lease within a timeout. */
-  template <class Rep, class Period>
-  [[nodiscard]] result<std::optional<lease>>
-  try_acquire_for (const std::chrono::duration<Rep, Period> &timeout,
-                   GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<std::optional<lease>> try_acquire_for (detail::limit timeout,
+                                                              GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<std::optional<lease>> (curator_semaphore_acquire, object (),
-                                                   detail::to_ms (timeout), cancellable);
+    return try_call<std::optional<lease>> (curator_semaphore_acquire, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<std::optional<lease>>
-  try_acquire_until (const std::chrono::time_point<Clock, Duration> &time,
-                     GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<std::optional<lease>> try_acquire_until (detail::deadline time,
+                                                                GCancellable *cancellable = nullptr)
   {
-    return try_acquire_for (detail::left_until (time), cancellable);
+    return try_acquire_for (time, cancellable);
   }
 
   /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
-  template <class Rep, class Period>
-  [[nodiscard]] result<std::vector<lease>>
-  try_acquire_n_for (guint n, const std::chrono::duration<Rep, Period> &timeout,
-                     GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<std::vector<lease>> try_acquire_n_for (guint n, detail::limit timeout,
+                                                              GCancellable *cancellable = nullptr)
   {
-    return detail::try_call<std::vector<lease>> (curator_semaphore_acquire_n, object (), n,
-                                                 detail::to_ms (timeout), cancellable);
+    return try_call<std::vector<lease>> (curator_semaphore_acquire_n, n, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  template <class Clock, class Duration>
-  [[nodiscard]] result<std::vector<lease>>
-  try_acquire_n_until (guint n, const std::chrono::time_point<Clock, Duration> &time,
-                       GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<std::vector<lease>> try_acquire_n_until (guint n, detail::deadline time,
+                                                                GCancellable *cancellable = nullptr)
   {
-    return try_acquire_n_for (n, detail::left_until (time), cancellable);
+    return try_acquire_n_for (n, time, cancellable);
   }
 
   /** Acquires @p n leases without waiting.
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
-  template <class Rep, class Period, class F>
-  void acquire_then (guint n, const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                     GCancellable *cancellable = nullptr)
+  template <class F>
+  void acquire_then (guint n, detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    CuratorSemaphore *const leases = object ();
-    curator_semaphore_acquire_then (
-        leases, n, detail::to_ms (timeout), cancellable,
-        [] (CuratorSemaphore *, GPtrArray *granted, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>, std::vector<lease>> (data, failed, granted);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<std::vector<lease>> (std::forward<F> (done), curator_semaphore_acquire_then, n, timeout,
+                               cancellable);
   }
 
   /** The path that the constructor was given. */
@@ -124,17 +104,10 @@ public:
   /** Acquires one lease without waiting.
    *  @param done  called as done (lease, const error *), once: a lease and NULL, or an empty lease
    *               and an error, which is borrowed */
-  template <class Rep, class Period, class F>
-  void acquire_one_then (const std::chrono::duration<Rep, Period> &timeout, F &&done,
-                         GCancellable *cancellable = nullptr)
+  template <class F>
+  void acquire_one_then (detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    CuratorSemaphore *const leases = object ();
-    curator_semaphore_acquire_one_then (
-        leases, detail::to_ms (timeout), cancellable,
-        [] (CuratorSemaphore *, CuratorLease *granted, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>, lease> (data, failed, granted);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<lease> (std::forward<F> (done), curator_semaphore_acquire_one_then, timeout, cancellable);
   }
 
   /** Releases all of these leases at once and waits for the server:
@@ -143,11 +116,8 @@ public:
   result<void> return_all (const std::vector<lease> &leases, detail::timeout timeout = {},
                            GCancellable *cancellable = nullptr)
   {
-    CuratorSemaphore *const all = object ();
-    const auto borrowed = array_of (leases);
-    detail::outcome outcome;
-    return outcome.check (
-        curator_semaphore_return_all (all, borrowed.get (), timeout, cancellable, outcome));
+    return call<void> (curator_semaphore_return_all, detail::lease_array (leases), timeout,
+                       cancellable);
   }
 
   /** Like return_all(), but does not wait: every hold has ended when this returns.
@@ -158,14 +128,8 @@ public:
   void return_all_then (const std::vector<lease> &leases, detail::timeout timeout, F &&done,
                         GCancellable *cancellable = nullptr)
   {
-    CuratorSemaphore *const all = object ();
-    const auto borrowed = array_of (leases);
-    curator_semaphore_return_all_then (
-        all, borrowed.get (), timeout, cancellable,
-        [] (CuratorSemaphore *, const GError *failed, gpointer data) {
-          detail::answer<std::decay_t<F>> (data, failed);
-        },
-        new std::decay_t<F> (std::forward<F> (done)));
+    begin<void> (std::forward<F> (done), curator_semaphore_return_all_then,
+                 detail::lease_array (leases), timeout, cancellable);
   }
 
   /** The same, with the default timeout. */
@@ -189,8 +153,8 @@ public:
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
   {
-    return detail::call<std::vector<std::string>> (curator_semaphore_get_participant_nodes,
-                                                   object (), timeout, cancellable);
+    return call<std::vector<std::string>> (curator_semaphore_get_participant_nodes, timeout,
+                                           cancellable);
   }
 
   /** Lets other clients ask for a lease back. Covers leases acquired after this call.
@@ -209,20 +173,7 @@ public:
   /** Reverts make_revocable(). */
   result<void> make_irrevocable ()
   {
-    return detail::call<void> (curator_semaphore_make_revocable, object (), nullptr, nullptr,
-                               nullptr);
-  }
-
-private:
-  using array = std::unique_ptr<GPtrArray, void (*) (GPtrArray *)>;
-
-  /* Borrows the leases. */
-  static array array_of (const std::vector<lease> &leases)
-  {
-    array all (g_ptr_array_new (), g_ptr_array_unref);
-    for (const lease &one : leases)
-      g_ptr_array_add (all.get (), detail::require (one.native_handle ()));
-    return all;
+    return call<void> (curator_semaphore_make_revocable, nullptr, nullptr, nullptr);
   }
 };
 

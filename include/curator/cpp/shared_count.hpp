@@ -41,7 +41,7 @@ public:
    *                  for the other calls */
   result<void> start (detail::timeout timeout = {}, GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_shared_count_start, object (), timeout, cancellable);
+    return call<void> (curator_shared_count_start, timeout, cancellable);
   }
 
   /** The last known value. Sends no request. */
@@ -51,7 +51,7 @@ public:
   result<void> set (std::int32_t value, detail::timeout timeout = {},
                     GCancellable *cancellable = nullptr)
   {
-    return detail::call<void> (curator_shared_count_set, object (), value, timeout, cancellable);
+    return call<void> (curator_shared_count_set, value, timeout, cancellable);
   }
 
   /** A value and the version of the node that has it. */
@@ -97,18 +97,11 @@ public:
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
   void remove_listener (unsigned id) noexcept
   {
-    if (native_handle () != nullptr)
-      curator_shared_count_remove_listener (native_handle (), id);
+    unless_empty (curator_shared_count_remove_listener, id);
   }
 
   /** Stops following the node, without deleting it. */
-  void close () noexcept
-  {
-    if (native_handle () != nullptr)
-      curator_shared_count_close (native_handle ());
-  }
-
-private:
+  void close () noexcept { unless_empty (curator_shared_count_close); }
 };
 
 CURATOR_CPP_END

@@ -29,31 +29,46 @@ to_ms (const std::chrono::duration<Rep, Period> &time)
   return static_cast<gint64> (ceil<milliseconds> (time).count ());
 }
 
-/* In floating point, where neither a point in time far from now nor the difference overflows. */
-template <class Clock, class Duration>
-std::chrono::duration<double, std::milli>
-left_until (const std::chrono::time_point<Clock, Duration> &time)
-{
-  using fractional = std::chrono::duration<double, std::milli>;
-  return fractional (time.time_since_epoch ()) - fractional (Clock::now ().time_since_epoch ());
-}
-
 /* The timeout of a call, without overflow, whatever its unit. No time left, also the difference to
- * a point in time that has passed, does not wait: only a call without a timeout has the default. */
-class timeout
+ * a point in time that has passed, does not wait. */
+class limit
 {
 public:
-  timeout () noexcept = default;
-
   template <class Rep, class Period>
-  timeout (const std::chrono::duration<Rep, Period> &time) : ms_ (to_ms (time))
+  limit (const std::chrono::duration<Rep, Period> &time) : ms_ (to_ms (time))
   {
   }
 
   operator gint64 () const noexcept { return ms_; }
 
+protected:
+  limit () noexcept = default;
+
 private:
   gint64 ms_ = CURATOR_WAIT_DEFAULT;
+};
+
+/* The same, of a call that has a default, which is what no timeout is. */
+class timeout : public limit
+{
+public:
+  timeout () noexcept = default;
+
+  using limit::limit;
+};
+
+/* The same, as a point in time: in floating point, where neither one far from now nor the
+ * difference overflows. */
+class deadline : public limit
+{
+  using ms = std::chrono::duration<double, std::milli>;
+
+public:
+  template <class Clock, class Duration>
+  deadline (const std::chrono::time_point<Clock, Duration> &time)
+      : limit (ms (time.time_since_epoch ()) - ms (Clock::now ().time_since_epoch ()))
+  {
+  }
 };
 
 /* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they

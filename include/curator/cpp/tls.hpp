@@ -22,34 +22,33 @@ public:
   /** curator_tls_set_ca_file() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
   result<void> set_ca_file (const std::string &pem)
   {
-    return detail::call<void> (curator_tls_set_ca_file, object (), pem);
+    return call<void> (curator_tls_set_ca_file, pem);
   }
 
   /** curator_tls_set_crl_file(); without a value: none @throws error  INVALID_ARGUMENT, UNSUPPORTED */
   result<void> set_crl_file (const std::optional<std::string> &pem)
   {
-    return detail::call<void> (curator_tls_set_crl_file, object (), pem);
+    return call<void> (curator_tls_set_crl_file, pem);
   }
 
   /** curator_tls_set_certificate_files() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
   result<void> set_certificate_files (const std::string &cert_pem, const std::string &key_pem,
                                       const std::optional<std::string> &password = std::nullopt)
   {
-    return detail::call<void> (curator_tls_set_certificate_files, object (), cert_pem, key_pem,
-                               password);
+    return call<void> (curator_tls_set_certificate_files, cert_pem, key_pem, password);
   }
 
   /** curator_tls_set_pkcs12() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
   result<void> set_pkcs12 (const std::string &file,
                            const std::optional<std::string> &password = std::nullopt)
   {
-    return detail::call<void> (curator_tls_set_pkcs12, object (), file, password);
+    return call<void> (curator_tls_set_pkcs12, file, password);
   }
 
   /** curator_tls_set_pkcs11() @throws error  INVALID_ARGUMENT, UNSUPPORTED */
   result<void> set_pkcs11 (const std::string &cert_uri, const std::string &key_uri)
   {
-    return detail::call<void> (curator_tls_set_pkcs11, object (), cert_uri, key_uri);
+    return call<void> (curator_tls_set_pkcs11, cert_uri, key_uri);
   }
 
   /** curator_tls_set_server_name() */
@@ -60,8 +59,6 @@ public:
 
   /** curator_tls_set_verify() */
   void set_verify (bool verify) { curator_tls_set_verify (object (), verify); }
-
-private:
 };
 
 CURATOR_CPP_END
