@@ -28,9 +28,7 @@ conflict_report (const Options *options, CuratorClient *client)
 {
   if (!options->verbose && !options->syslog && !status_is_wanted ()
       && options->mode != MODE_SEMAPHORE)
-    {
-      return;
-    }
+    return;
   g_autoptr (CuratorInspection) held = find_held (options, client);
   if (held != NULL)
     kinds_compare_counts (options, held);

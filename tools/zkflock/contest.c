@@ -67,12 +67,9 @@ on_lock (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer d
 }
 
 static void
-on_leases (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, gpointer data)
+on_one (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error, gpointer data)
 {
   Contest *contest = data;
-  CuratorLease *lease = leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
-
-  g_clear_pointer (&leases, g_ptr_array_unref);
   contest->done (lease, error, contest->data);
 }
 
@@ -126,14 +123,9 @@ contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
       return NULL;
     }
   if (contest->semaphore != NULL)
-    {
-      curator_semaphore_acquire_then (contest->semaphore, 1, wait_ms, cancellable, on_leases,
-                                      contest);
-    }
+    curator_semaphore_acquire_one_then (contest->semaphore, wait_ms, cancellable, on_one, contest);
   else
-    {
-      curator_lock_acquire_then (contest->lock, wait_ms, cancellable, on_lock, contest);
-    }
+    curator_lock_acquire_then (contest->lock, wait_ms, cancellable, on_lock, contest);
   return contest;
 }
 

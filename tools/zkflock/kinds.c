@@ -160,13 +160,11 @@ kinds_compare_counts (const Options *options, const CuratorInspection *lock)
   const guint other = greatest != own ? greatest : least;
   is_told = other != own;
   if (is_told)
-    {
-      print_error (
-          options->paths[0],
-          "warning: others came to this semaphore with a count of %u, and this command with %u: "
-          "as many hold it as the greatest allows; give all the same -N",
-          other, own);
-    }
+    print_error (
+        options->paths[0],
+        "warning: others came to this semaphore with a count of %u, and this command with %u: "
+        "as many hold it as the greatest allows; give all the same -N",
+        other, own);
 }
 
 static void
@@ -237,9 +235,7 @@ on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, 
       const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
       if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
           && kind_is_unclear (curator_participant_get_node_path (one)))
-        {
-          other = KIND_OTHER;
-        }
+        other = KIND_OTHER;
     }
   look->error = error != NULL ? g_error_copy (error) : NULL;
   g_clear_pointer (&lock, curator_inspection_unref);

@@ -39,9 +39,7 @@ find_own (Place *place, CuratorInspection *inspection)
       const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
       if (curator_participant_get_session_id (one) == session
           && curator_participant_get_position (one) > 0)
-        {
-          return one;
-        }
+        return one;
     }
   return NULL;
 }

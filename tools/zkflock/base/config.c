@@ -95,14 +95,12 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   const guint foreign = foreign_line (text);
 
   if (foreign != 0)
-    {
-      return options_usage (
-          "%s, line %u: %s", file, foreign,
-          g_str_has_prefix (text, "\xef\xbb\xbf")
-              ? "the file begins with a byte order mark; save it without"
-              : "neither [" GROUP
-                "], the only group, nor NAME = VALUE below it, nor # and a comment");
-    }
+    return options_usage (
+        "%s, line %u: %s", file, foreign,
+        g_str_has_prefix (text, "\xef\xbb\xbf")
+            ? "the file begins with a byte order mark; save it without"
+            : "neither [" GROUP
+              "], the only group, nor NAME = VALUE below it, nor # and a comment");
   if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, NULL))
     return options_usage ("%s: it is no configuration", file);
   g_auto (GStrv) names = g_key_file_get_keys (parsed, GROUP, NULL, NULL);
@@ -111,9 +109,7 @@ take_all (RawOptions *defaults, const char *file, const char *text)
       /* The keys that belong to one certificate come from one file. */
       if (!(has_certificate && g_str_has_prefix (*name, "tls-key"))
           && !take_key (parsed, *name, defaults, file, text))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

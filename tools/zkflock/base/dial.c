@@ -218,11 +218,8 @@ read_some (Line *line, guint8 *buffer, gsize size, GError **error)
   gssize n;
 
   if (line->tls == NULL)
-    {
-      return wait_ready (line, error)
-                 ? g_socket_receive (socket, (char *) buffer, size, NULL, error)
-                 : -1;
-    }
+    return wait_ready (line, error) ? g_socket_receive (socket, (char *) buffer, size, NULL, error)
+                                    : -1;
   do
     {
       n = curator_tls_session_read (line->tls, buffer, size, error);

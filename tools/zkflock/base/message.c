@@ -4,7 +4,6 @@
 #include <curator/curator.h>
 #include <stdarg.h>
 #include <string.h>
-#include <syslog.h>
 
 /* A message may quote what a server or a user wrote. */
 static char *
@@ -15,7 +14,7 @@ one_line (const char *text)
 
   for (const char *c = valid; *c != '\0'; c = g_utf8_next_char (c))
     g_string_append_unichar (line, message_is_printable (g_utf8_get_char (c)) ? g_utf8_get_char (c)
-                                                                            : '?');
+                                                                              : '?');
   return g_string_free (line, FALSE);
 }
 
@@ -34,49 +33,22 @@ message_use_syslog (void)
   to_syslog = TRUE;
 }
 
-static void print_line (int priority, gboolean to_stderr, const char *path, const char *format,
-                        va_list args) G_GNUC_PRINTF (4, 0);
-
-static void
-print_line (int priority, gboolean to_stderr, const char *path, const char *format, va_list args)
+void
+message_print (int priority, const char *path, const char *format, ...)
 {
+  va_list args;
+  va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
+  va_end (args);
   g_autofree char *line = one_line (text);
   g_autofree char *shown = path != NULL ? curator_escape_name (path, -1) : NULL;
   g_autofree char *full =
       g_strconcat (shown != NULL ? shown : "", shown != NULL ? ": " : "", line, NULL);
 
-  if (to_stderr)
+  if (priority != LOG_NOTICE)
     g_printerr ("zkflock: %s\n", full);
   if (to_syslog)
     syslog (priority, "%s", full);
-}
-
-void
-print_error (const char *path, const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  print_line (LOG_ERR, TRUE, path, format, args);
-  va_end (args);
-}
-
-void
-print_note (const char *path, const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  print_line (LOG_INFO, TRUE, path, format, args);
-  va_end (args);
-}
-
-void
-log_note (const char *path, const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  print_line (LOG_NOTICE, FALSE, path, format, args);
-  va_end (args);
 }
 
 /* The text without its numbers, which differ from one warning to the next. */

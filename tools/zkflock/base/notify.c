@@ -71,9 +71,7 @@ notify_watchdog (void)
   if (!notify_is_wanted () || usec == NULL
       || !g_ascii_string_to_signed (usec, 10, 1, G_MAXINT64, &period_us, NULL)
       || (pid != NULL && g_ascii_strtoll (pid, NULL, 10) != getpid ()))
-    {
-      return;
-    }
+    return;
   /* Half the watchdog period, as sd_watchdog_enabled(3) advises. */
   g_timeout_add ((guint) CLAMP (period_us / 2000, 1, G_MAXINT), on_watchdog, NULL);
   notify_send ("WATCHDOG=1");

@@ -1,5 +1,4 @@
 /* The options, one row each, and what GOption says about others. */
-#include "base/message.h"
 #include "base/options-private.h"
 
 #include <string.h>
@@ -104,17 +103,6 @@ const OptionRow option_rows[] = {
     "SERVICE[/NAME]", "SASL gssapi: the servers' principal (zookeeper/HOST)" },
   { NULL },
 };
-
-gboolean
-options_usage (const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
-  va_end (args);
-  print_error (NULL, "%s", text);
-  return FALSE;
-}
 
 gpointer
 option_given (RawOptions *raw, const OptionRow *row)

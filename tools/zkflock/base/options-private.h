@@ -2,6 +2,7 @@
 #ifndef ZKFLOCK_OPTIONS_PRIVATE_H
 #define ZKFLOCK_OPTIONS_PRIVATE_H
 
+#include "base/message.h"
 #include "base/options.h"
 
 #define DEFAULT_HOSTS        "localhost:2181"
@@ -59,8 +60,8 @@ gpointer option_given (RawOptions *raw, const OptionRow *row);
 /* The names of the verbs, in the order of Verb; that of VERB_LOCK is empty. */
 extern const char *const options_verb_names[];
 
-/* Prints a message about the options; returns FALSE. */
-gboolean options_usage (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* Prints a message about the options; FALSE. */
+#define options_usage(...) (print_error (NULL, __VA_ARGS__), FALSE)
 
 /* Takes the options out of argv. FALSE: the reason has been printed. */
 gboolean options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb);

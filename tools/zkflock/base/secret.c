@@ -29,15 +29,11 @@ check_file (int fd, const char *file, const char *what, gboolean is_secret, GErr
   if (!S_ISREG (info.st_mode))
     return refuse (error, file, what, "not a regular file");
   if (is_secret && (info.st_mode & 077) != 0)
-    {
-      return refuse (error, file, what,
-                     "other users have access to it; its mode must be 0600 or stricter");
-    }
+    return refuse (error, file, what,
+                   "other users have access to it; its mode must be 0600 or stricter");
   if ((info.st_mode & 022) != 0)
-    {
-      return refuse (error, file, what,
-                     "other users can write it; its mode must be 0644 or stricter");
-    }
+    return refuse (error, file, what,
+                   "other users can write it; its mode must be 0644 or stricter");
   if (info.st_uid != geteuid () && info.st_uid != 0)
     return refuse (error, file, what, "it belongs to another user");
   return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");

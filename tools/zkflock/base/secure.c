@@ -67,9 +67,7 @@ secure_set_tls (const Secure *secure, CuratorClient *client, GError **error)
   if ((secure->tls_ca != NULL && !curator_tls_set_ca_file (tls, secure->tls_ca, error))
       || !curator_tls_set_crl_file (tls, secure->tls_crl, error)
       || (secure->tls_cert != NULL && !set_certificate (secure, tls, error)))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_tls_set_server_name (tls, secure->tls_server_name);
   return curator_client_set_tls (client, tls, error);
 }

@@ -92,9 +92,7 @@ find_data (const guint8 *at, gsize left)
   if (connected < 0 || take (&at, &left, (gsize) connected) == NULL
       || take_number (&at, &left) < REPLY_HEADER || take_number (&at, &left) != READ_XID
       || take (&at, &left, sizeof (gint64)) == NULL || take_number (&at, &left) != 0)
-    {
-      return NULL;
-    }
+    return NULL;
   const gint32 length = take_number (&at, &left);
   const guint8 *data = length >= 0 ? take (&at, &left, (gsize) length) : NULL;
   return data != NULL ? g_strndup ((const char *) data, (gsize) length) : NULL;

@@ -139,10 +139,8 @@ frame_draw_details (const FrameStyle *style, const CuratorInspection *lock, GHas
   const guint visible = (guint) MAX (room - pane_rows, 1);
   screen_fit (cursor, n, visible);
   for (guint i = cursor->first; i < MIN (n, cursor->first + visible); i++)
-    {
-      append_participant (&frame, curator_inspection_get_participant (lock, i), addresses,
-                          i == cursor->row);
-    }
+    append_participant (&frame, curator_inspection_get_participant (lock, i), addresses,
+                        i == cursor->row);
   for (guint i = 0; i < (guint) pane_rows; i++)
     frame_append_line (&frame, YELLOW, g_ptr_array_index (pane, i));
   return g_string_free (frame.out, FALSE);

@@ -138,13 +138,10 @@ check_counts (Doctor *doctor, const CuratorInspection *lock)
   guint least, greatest;
 
   if (kind_find_counts (lock, &least, &greatest) && least != greatest)
-    {
-      doctor_report (
-          doctor, LEVEL_PROBLEM, "counts", curator_inspection_get_path (lock),
-          "its contenders came with counts from %u to %u: as many hold it as the greatest "
-          "allows; give all the same -N",
-          least, greatest);
-    }
+    doctor_report (doctor, LEVEL_PROBLEM, "counts", curator_inspection_get_path (lock),
+                   "its contenders came with counts from %u to %u: as many hold it as the greatest "
+                   "allows; give all the same -N",
+                   least, greatest);
 }
 
 static void
@@ -194,14 +191,12 @@ check_granted (Doctor *doctor)
   const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
 
   if (granted != asked)
-    {
-      doctor_report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
-                     "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
-                     (int) granted,
-                     granted > asked
-                         ? "the servers' minimum is two ticks unless configured otherwise"
-                         : "the servers' maximum is twenty ticks unless configured otherwise");
-    }
+    doctor_report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
+                   "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
+                   (int) granted,
+                   granted > asked
+                       ? "the servers' minimum is two ticks unless configured otherwise"
+                       : "the servers' maximum is twenty ticks unless configured otherwise");
 }
 
 static void
@@ -245,20 +240,15 @@ check_servers (Doctor *doctor)
         }
       check_ticks (doctor, server);
       if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
-        {
-          doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
-                         "its tick is %d ms long, that of another server %d ms",
-                         (int) server->tick_ms, (int) tick);
-        }
+        doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
+                       "its tick is %d ms long, that of another server %d ms",
+                       (int) server->tick_ms, (int) tick);
       tick = server->tick_ms > 0 ? server->tick_ms : tick;
     }
   if (!servers_know_sessions (doctor->servers))
-    {
-      doctor_report (
-          doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
-          "not every server answers \"cons\": whether owners are still connected was not "
-          "checked");
-    }
+    doctor_report (doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
+                   "not every server answers \"cons\": whether owners are still connected was not "
+                   "checked");
 }
 
 static gboolean
@@ -281,9 +271,7 @@ check_locks (Doctor *doctor, GError **error)
       check_owners (doctor, lock);
     }
   if (!complete)
-    {
-      doctor_report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
-    }
+    doctor_report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
   if (strcmp (path, "/") == 0 || locks->len > 0)
     return TRUE;
   /* A free lock has a sequence counter too. */

@@ -68,12 +68,9 @@ static void
 check_vote (Doctor *doctor, const Server *server)
 {
   if (is_mode (server, "observer"))
-    {
-      doctor_report (
-          doctor, LEVEL_WARNING, "observer", server->address,
-          "it is an observer: it has no vote, and its clients lose their sessions when it "
-          "is cut off from the members; name members that vote");
-    }
+    doctor_report (doctor, LEVEL_WARNING, "observer", server->address,
+                   "it is an observer: it has no vote, and its clients lose their sessions when it "
+                   "is cut off from the members; name members that vote");
 }
 
 /* The most connections of one client's address. */
@@ -104,12 +101,10 @@ check_connections (Doctor *doctor, const Server *server)
   const guint most = server->sessions != NULL ? count_most (server) : 0;
 
   if (server->max_connections > 0 && most >= CONNECTIONS_WARNING * (double) server->max_connections)
-    {
-      doctor_report (doctor, LEVEL_WARNING, "connections", server->address,
-                     "%u of the %d connections that it takes from one address are in use "
-                     "(maxClientCnxns): the next ones are closed at once",
-                     most, (int) server->max_connections);
-    }
+    doctor_report (doctor, LEVEL_WARNING, "connections", server->address,
+                   "%u of the %d connections that it takes from one address are in use "
+                   "(maxClientCnxns): the next ones are closed at once",
+                   most, (int) server->max_connections);
 }
 
 /* Our own connection was made between the start and now; where it is, the newest one is not
@@ -124,13 +119,11 @@ check_clock (Doctor *doctor, const Server *server)
   const gint64 behind_ms = has_ours ? doctor->began_ms - server->newest_ms : 0;
 
   if (server->newest_ms > 0 && MAX (ahead_ms, behind_ms) > CLOCK_WARNING_MS)
-    {
-      doctor_report (
-          doctor, LEVEL_WARNING, "clocks", server->address,
-          "its clock is %d s %s that of this machine: who, tree and top show wrong ages, no "
-          "lock depends on it; set both by NTP",
-          (int) (MAX (ahead_ms, behind_ms) / 1000), ahead_ms > behind_ms ? "ahead of" : "behind");
-    }
+    doctor_report (
+        doctor, LEVEL_WARNING, "clocks", server->address,
+        "its clock is %d s %s that of this machine: who, tree and top show wrong ages, no "
+        "lock depends on it; set both by NTP",
+        (int) (MAX (ahead_ms, behind_ms) / 1000), ahead_ms > behind_ms ? "ahead of" : "behind");
 }
 
 static guint
@@ -154,13 +147,11 @@ check_names_all (Doctor *doctor)
     members = ((const Server *) g_ptr_array_index (doctor->servers, i))->members;
   const guint n = members != NULL ? count_voters (members) : 0;
   if (n > doctor->servers->len)
-    {
-      doctor_report (
-          doctor, LEVEL_NOTE, "members", doctor->options->hosts,
-          "the ensemble has %u members that vote, the connect string %u servers: while those "
-          "are away, the others are not asked; name all",
-          n, doctor->servers->len);
-    }
+    doctor_report (
+        doctor, LEVEL_NOTE, "members", doctor->options->hosts,
+        "the ensemble has %u members that vote, the connect string %u servers: while those "
+        "are away, the others are not asked; name all",
+        n, doctor->servers->len);
 }
 
 void

@@ -72,9 +72,7 @@ serves_strangers (const Options *options)
   secure.tls_key = NULL;
   if ((secure.is_tls && !secure_set_tls (&secure, stranger, NULL))
       || !curator_client_start (stranger, NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   /* A server that requires an authentication takes the session, and then no request. */
   g_auto (GStrv) found = curator_client_find_locks (stranger, "/", 1, NULL, TIMEOUT_MS, NULL, NULL);
   return found != NULL;

@@ -53,9 +53,7 @@ queue_of (const CuratorInspection *lock, int width)
       /* A lease not granted yet belongs to the first turn, which has a row of its own. */
       if (curator_participant_is_holder (one)
           || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_LEASE)
-        {
-          continue;
-        }
+        continue;
       g_autofree char *place = who_place (one);
       g_autofree char *label = who_label (one);
       g_autofree char *age = text_age (curator_participant_get_age_ms (one));
@@ -164,15 +162,11 @@ append_choice (Frame *frame, const Screen *screen, guint n_shown)
   g_autofree char *filter = curator_escape_name (screen->filter->str, -1);
 
   if (screen->is_typing || screen->filter->len > 0)
-    {
-      g_string_append_printf (text, "filter: %s%s  %u found  ", filter,
-                              screen->is_typing ? "_" : "", n_shown);
-    }
+    g_string_append_printf (text, "filter: %s%s  %u found  ", filter, screen->is_typing ? "_" : "",
+                            n_shown);
   if (screen->sort != SORT_LOCK || screen->is_reversed)
-    {
-      g_string_append_printf (text, "by %s%s", screen_sort_to_string (screen->sort),
-                              screen->is_reversed ? ", reversed" : "");
-    }
+    g_string_append_printf (text, "by %s%s", screen_sort_to_string (screen->sort),
+                            screen->is_reversed ? ", reversed" : "");
   if (text->len > 0)
     frame_append_line (frame, YELLOW, text->str);
 }

@@ -25,9 +25,7 @@ find_ownerless (GPtrArray *locks, guint *others)
           const CuratorParticipant *one = curator_inspection_get_participant (lock, k);
           if (!curator_participant_is_readable (one)
               || curator_participant_get_session_id (one) != 0)
-            {
-              continue;
-            }
+            continue;
           if (who_is_by_recipe (one))
             {
               g_ptr_array_add (found, (gpointer) one);

@@ -21,13 +21,6 @@ is_revocable (const CuratorParticipant *one)
          || (length == strlen (REVOKE_MESSAGE) && memcmp (payload, REVOKE_MESSAGE, length) == 0);
 }
 
-static void
-report_not_revocable (const Options *options, const CuratorParticipant *one)
-{
-  g_autofree char *label = text_label (curator_participant_get_data (one));
-  print_error (options->paths[0], "%s holds it and has not made it revocable: not asked", label);
-}
-
 /* data: GPtrArray of the nodes that were asked. */
 static gboolean
 have_let_go (CuratorClient *client, CuratorInspection *inspection, gpointer data)
@@ -39,9 +32,7 @@ have_let_go (CuratorClient *client, CuratorInspection *inspection, gpointer data
       const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
       if (g_ptr_array_find_with_equal_func (
               (GPtrArray *) asked, curator_participant_get_node_path (one), g_str_equal, NULL))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -77,7 +68,9 @@ revoke_run (const Options *options, CuratorClient *client)
       holders++;
       if (!is_revocable (one))
         {
-          report_not_revocable (options, one);
+          g_autofree char *label = text_label (curator_participant_get_data (one));
+          print_error (options->paths[0], "%s holds it and has not made it revocable: not asked",
+                       label);
           continue;
         }
       if (!ask (client, options, one, &error))

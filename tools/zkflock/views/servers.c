@@ -151,13 +151,6 @@ parse_cons (Server *server, const char *answer)
     }
 }
 
-static char *
-read_members (Dial *dial, const char *address)
-{
-  g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
-  return configuration != NULL ? members_of (configuration) : NULL;
-}
-
 static Server *
 ask_server (Dial *dial, const char *address)
 {
@@ -167,9 +160,7 @@ ask_server (Dial *dial, const char *address)
   server->address = curator_escape_name (address, -1);
   if (dial_uses_tls (dial) && dial_inspect (dial, address, TIMEOUT_MS, &server->certificate, NULL)
       && server->certificate.refusal != NULL)
-    {
-      return server;
-    }
+    return server;
   g_autofree char *conf = dial_ask (dial, address, "conf", TIMEOUT_MS, &error);
   if (conf == NULL)
     {
@@ -184,7 +175,10 @@ ask_server (Dial *dial, const char *address)
   if (cons != NULL)
     parse_cons (server, cons);
   if (server->members == NULL && g_strcmp0 (server->mode, "standalone") != 0)
-    server->members = read_members (dial, address);
+    {
+      g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
+      server->members = configuration != NULL ? members_of (configuration) : NULL;
+    }
   return server;
 }
 

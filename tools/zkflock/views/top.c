@@ -91,10 +91,8 @@ find_others (Top *top, GPtrArray *locks)
       const CuratorInspection *lock = g_ptr_array_index (locks, i);
       const guint kinds = who_find_other_kinds (top->client, lock);
       if (kinds != 0)
-        {
-          g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
-                               GUINT_TO_POINTER (kinds));
-        }
+        g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
+                             GUINT_TO_POINTER (kinds));
     }
   return others;
 }
@@ -401,24 +399,18 @@ show (Top *top)
   return code;
 }
 
-static gboolean
-wants_colour (void)
-{
-  const char *no_colour = g_getenv ("NO_COLOR");
-  return no_colour == NULL || *no_colour == '\0';
-}
-
 int
 top_run (const Options *options, CuratorClient *client)
 {
   Top top = { .options = options, .client = client };
   const char *terminal = g_getenv ("TERM");
+  const char *no_colour = g_getenv ("NO_COLOR");
 
   if (pipe (top.pipe) != 0)
     return report_shortage (options->paths[0], "cannot make a pipe", errno);
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
-  top.in_colour = top.is_live && wants_colour ();
+  top.in_colour = top.is_live && (no_colour == NULL || *no_colour == '\0');
   screen_init (&top.screen);
   g_mutex_init (&top.mutex);
   g_cond_init (&top.cond);

@@ -220,13 +220,6 @@ append_row (GString *out, const CuratorParticipant *one, int width)
   append_cells (out, start, label, session, node, width);
 }
 
-static void
-append_titles (GString *out, int width)
-{
-  g_autoptr (GString) start = g_string_new ("    #  KIND     AGE  ");
-  append_cells (out, start, "LABEL", "SESSION", "NODE", width);
-}
-
 void
 who_append_rows (GString *out, const CuratorInspection *inspection, int width, guint max_rows)
 {
@@ -286,9 +279,7 @@ who_append_json (GString *out, const CuratorInspection *inspection, guint other_
   json_begin (out, "foreign", '[');
   for (const char *const *name = curator_inspection_get_foreign_children (inspection);
        *name != NULL; name++)
-    {
-      json_string (out, NULL, *name, -1);
-    }
+    json_string (out, NULL, *name, -1);
   json_end (out, ']');
   json_end (out, '}');
 }
@@ -320,10 +311,8 @@ who_describe_kinds (guint kinds)
   for (guint kind = 0; kinds >> kind != 0; kind++)
     {
       if ((kinds >> kind & 1) != 0)
-        {
-          g_string_append_printf (text, "%s%s", text->len > 0 ? " and " : "",
-                                  kind_to_string ((Kind) kind));
-        }
+        g_string_append_printf (text, "%s%s", text->len > 0 ? " and " : "",
+                                kind_to_string ((Kind) kind));
     }
   return g_string_free (text, FALSE);
 }
@@ -358,9 +347,11 @@ who_run (const Options *options, CuratorClient *client)
       g_autofree char *summary = who_summary (inspection);
       g_autofree char *path = curator_escape_name (options->paths[0], -1);
       g_string_append_printf (out, "%s: %s\n", path, summary);
+      const int width = text_terminal_width ();
+      g_autoptr (GString) titles = g_string_new ("    #  KIND     AGE  ");
       if (curator_inspection_get_n_participants (inspection) > 0)
-        append_titles (out, text_terminal_width ());
-      who_append_rows (out, inspection, text_terminal_width (), G_MAXUINT);
+        append_cells (out, titles, "LABEL", "SESSION", "NODE", width);
+      who_append_rows (out, inspection, width, G_MAXUINT);
       g_autofree char *others = who_other_kinds (client, inspection);
       if (others != NULL)
         g_string_append_printf (out, "%s: %s\n", path, others);
