@@ -93,9 +93,7 @@ take_options (int *argc, char ***argv)
   if (options.seconds < 1 || options.acquisitions < 0 || options.hold_ms < 0 || options.think_ms < 0
       || options.threads < 1 || options.c_processes < 0 || options.java_processes < 0
       || options.c_processes + options.java_processes < 1)
-    {
-      return "a number is out of range";
-    }
+    return "a number is out of range";
   if (options.java_processes > 0 && *options.java == '\0')
     return "there is no JDK in this build; --java-processes 0 runs without";
   return NULL;
@@ -125,9 +123,7 @@ finish (void)
   scene.finishing = TRUE;
   g_timeout_add_seconds (FINISH_SECONDS, on_finish_timeout, NULL);
   for (guint i = 0; i < scene.n_workers; i++)
-    {
-      g_output_stream_close (g_subprocess_get_stdin_pipe (scene.workers[i].process), NULL, NULL);
-    }
+    g_output_stream_close (g_subprocess_get_stdin_pipe (scene.workers[i].process), NULL, NULL);
 }
 
 static gboolean

@@ -34,9 +34,7 @@ worker_event_parse (const char *line, WorkerEvent *event)
       || (n > 1 && !g_ascii_string_to_unsigned (words[1], 10, 1, G_MAXUINT, &thread, NULL))
       || (n > 1 && !g_ascii_string_to_signed (words[2], 10, 0, G_MAXINT64, &event->time_ns, NULL))
       || (n > 3 && !g_ascii_string_to_unsigned (words[4], 10, 1, G_MAXUINT64, &event->token, NULL)))
-    {
-      return FALSE;
-    }
+    return FALSE;
   event->type = grammar[i].type;
   event->thread = (guint) thread;
   event->text = n > 3 ? g_strdup (words[3]) : NULL;

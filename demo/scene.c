@@ -137,9 +137,7 @@ scene_place_waiters (Scene *scene, const CuratorInspection *queue)
           if (contender->state == CONTENDER_WAITS && contender->node == NULL
               && contender->worker->session == session
               && (next == NULL || contender->turn.queued_ns < next->turn.queued_ns))
-            {
-              next = contender;
-            }
+            next = contender;
         }
       /* The queue may be out of date: a granted node belongs to no waiter. */
       if (next != NULL && !g_hash_table_contains (scene->granted, name))

@@ -89,9 +89,7 @@ collect (const Scene *scene, Language language, gboolean handovers)
 
       if (scene->contenders[holds[i].owner].worker->language == language
           && (!handovers || holds[i].queued_ns < from_ns))
-        {
-          g_array_append_val (times, ms);
-        }
+        g_array_append_val (times, ms);
     }
   g_array_sort (times, compare_doubles);
   return times;
@@ -153,10 +151,8 @@ view_summary (const View *view, Scene *scene)
       const Worker *worker = &scene->workers[i];
 
       if (worker->failure != NULL)
-        {
-          print (view, STYLE_BAD, "  %s process %s: %s\n", language_name (worker->language),
-                 worker->pid, worker->failure);
-        }
+        print (view, STYLE_BAD, "  %s process %s: %s\n", language_name (worker->language),
+               worker->pid, worker->failure);
       good = good && worker->failure == NULL;
     }
   for (int i = 0; i < N_LANGUAGES; i++)

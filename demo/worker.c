@@ -100,9 +100,7 @@ run (CuratorClient *client, const char *path)
 
   if (curator_client_start (client, &error)
       && curator_client_block_until_connected (client, CONNECT_TIMEOUT_MS, NULL, &error))
-    {
-      lock = curator_mutex_new (client, path, &error);
-    }
+    lock = curator_mutex_new (client, path, &error);
   if (lock == NULL)
     {
       fail (error);

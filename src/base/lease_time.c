@@ -40,11 +40,8 @@ compare (CuratorLeaseTime *time, gint64 behind_us, gint64 gained_us, gint64 boot
 {
   if (between_us < 0 || between_us > EXACT_US
       || (gained_us < 0
-          && !atomic_compare_exchange_strong (&time->behind_us, &behind_us,
-                                              behind_us - gained_us)))
-    {
-      return FALSE;
-    }
+          && !atomic_compare_exchange_strong (&time->behind_us, &behind_us, behind_us - gained_us)))
+    return FALSE;
   raise_to (&time->compared_us, boottime_us);
   return TRUE;
 }

@@ -154,9 +154,7 @@ run (void *data)
         stop_at_us = g_get_monotonic_time () + STOP_US;
       if (channel->link != NULL
           && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
-        {
-          g_clear_pointer (&channel->link, curator_link_free);
-        }
+        g_clear_pointer (&channel->link, curator_link_free);
       change_servers (channel);
       curator_loopback_dispatch (channel->loopback, fds + 1, on_request, channel);
     }

@@ -49,9 +49,7 @@ read_connect (const guint8 *frame, gsize size, gsize timeout, gsize session, gsi
 {
   if (size < password + CURATOR_PASSWORD_LENGTH
       || read_int (frame + password - 4) != CURATOR_PASSWORD_LENGTH)
-    {
-      return FALSE;
-    }
+    return FALSE;
   into->timeout_ms = read_int (frame + timeout);
   into->session_id = read_long (frame + session);
   memcpy (into->password, frame + password, CURATOR_PASSWORD_LENGTH);

@@ -69,9 +69,7 @@ server_events (CuratorLink *link)
   /* A reply to a frame that is not written yet is not read. */
   if (link->job != NULL || link->step_is_due || link->out != NULL
       || curator_buffer_room (&link->to_client) == 0)
-    {
-      events &= ~POLLIN;
-    }
+    events &= ~POLLIN;
   if (link->out != NULL || curator_buffer_length (&link->to_server) > 0)
     events |= POLLOUT;
   return events;
@@ -109,9 +107,7 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
   *until_us = link->deadline_us;
   if (link->state <= CURATOR_LINK_OPEN && (fds[1].events & POLLIN) != 0
       && curator_stream_has_pending (link->stream))
-    {
-      *until_us = 0;
-    }
+    *until_us = 0;
 }
 
 gboolean

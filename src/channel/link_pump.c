@@ -25,9 +25,7 @@ set_least_bytes (CuratorLink *link)
 
   if (least != link->least_bytes
       && setsockopt (link->client_fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least) == 0)
-    {
-      link->least_bytes = least;
-    }
+    link->least_bytes = least;
 }
 
 /* The number of bytes; 0: not now; -1: the end. */
@@ -96,10 +94,8 @@ keep_sound (CuratorLink *link, GError **error)
 
   buffer->end -= n - sound;
   if (sound < n)
-    {
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                           "the server has sent a frame that is not one of ZooKeeper");
-    }
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                         "the server has sent a frame that is not one of ZooKeeper");
   return sound == n;
 }
 

@@ -81,9 +81,7 @@ load_credentials (CuratorLinkContext *context, GError **error)
 
   if (context->tls == NULL
       || curator_tls_credentials_refresh (&context->credentials, context->tls, &failure))
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (context->credentials != NULL)
     {
       context->warned (failure->message, context->data);
@@ -179,11 +177,9 @@ on_connecting (CuratorLink *link)
   const CuratorStreamResult result = curator_stream_establish (link->stream, &error);
 
   if (!was_connected && curator_stream_is_connected (link->stream))
-    {
-      set_deadline (link, curator_patience_answer_us (
-                              &link->context->spent,
-                              curator_endpoints_n_addresses (link->context->endpoints)));
-    }
+    set_deadline (
+        link, curator_patience_answer_us (
+                  &link->context->spent, curator_endpoints_n_addresses (link->context->endpoints)));
   if (result == CURATOR_STREAM_FAILED)
     {
       fail_over (link, error);

@@ -198,14 +198,10 @@ may_be_ours (CuratorLoopback *loopback, in_port_t peer_port)
   if (!ask_kernel (loopback, peer_port)
       || recv (loopback->diag_fd, &answer, sizeof answer, MSG_DONTWAIT) < (gssize) NLMSG_HDRLEN
       || answer.head.nlmsg_seq != peer_port)
-    {
-      return TRUE;
-    }
+    return TRUE;
   if (answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY)
-    {
-      return answer.body.found.idiag_state == TCP_ESTABLISHED
-             && answer.body.found.idiag_uid == geteuid ();
-    }
+    return answer.body.found.idiag_state == TCP_ESTABLISHED
+           && answer.body.found.idiag_uid == geteuid ();
   /* It has left already. */
   return answer.body.error.error != -ENOENT;
 }

@@ -133,10 +133,7 @@ import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
   int rc = gnutls_load_file (path, &pem);
 
   if (rc >= 0)
-    {
-      rc =
-          gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
-    }
+    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
   gnutls_free (pem.data);
   if (rc < 0)
     into->n_lists = 0;
@@ -237,10 +234,8 @@ distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_li
         gnutls_x509_crt_deinit (ca);
     }
   if (revoked->len > 0)
-    {
-      gnutls_x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
-                                         (int) revoked->len);
-    }
+    gnutls_x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
+                                       (int) revoked->len);
 }
 
 static gboolean
@@ -253,9 +248,7 @@ load_lists (CuratorTlsCredentials *into, const char *path, GError **error)
   gnutls_certificate_get_trust_list (into->loaded, &trusted);
   if (!import_lists (into, path, error) || !check_dates (into, path, error)
       || !check_signatures (into, trusted, path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   distrust_revoked (into, trusted);
   return TRUE;
 }
@@ -306,10 +299,8 @@ load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
            const gnutls_datum_t *certificate, const gnutls_datum_t *key)
 {
   if (tls->is_token)
-    {
-      return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
-                                                    GNUTLS_X509_FMT_PEM, tls->password, 0);
-    }
+    return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
+                                                  GNUTLS_X509_FMT_PEM, tls->password, 0);
   return tls->key == NULL ? gnutls_certificate_set_x509_simple_pkcs12_mem (
              into, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "")
                           : gnutls_certificate_set_x509_key_mem2 (
@@ -324,8 +315,9 @@ refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **
     return refuse (error, tls->certificate, "it is no PEM file; PKCS#12 and DER must be converted");
   if (!has_key || rc != GNUTLS_E_DECRYPTION_FAILED)
     return refuse (error, shown (tls), gnutls_strerror (rc));
-  return refuse (error, tls->key, tls->password != NULL ? "the key cannot be read with its password"
-                                      : "the key cannot be read; it may need a password");
+  return refuse (error, tls->key,
+                 tls->password != NULL ? "the key cannot be read with its password"
+                                       : "the key cannot be read; it may need a password");
 }
 
 static gboolean
@@ -336,9 +328,7 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
   if (tls->is_token
       && !(g_str_has_prefix (tls->certificate, "pkcs11:")
            && g_str_has_prefix (tls->key, "pkcs11:")))
-    {
-      return refuse (error, shown (tls), "a URI does not begin with \"pkcs11:\"");
-    }
+    return refuse (error, shown (tls), "a URI does not begin with \"pkcs11:\"");
   gnutls_datum_t certificate = { 0 };
   gnutls_datum_t key = { 0 };
   gboolean good = tls->is_token
@@ -396,9 +386,7 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
        && (!load_ca (credentials->loaded, tls->ca_file, error)
            || !load_lists (credentials, tls->crl_file, error)))
       || !load_certificate (credentials->loaded, tls, error))
-    {
-      return NULL;
-    }
+    return NULL;
   return g_steal_pointer (&credentials);
 }
 

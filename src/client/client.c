@@ -63,9 +63,7 @@ free_client (CuratorClient *client)
 {
   if (!curator_thread_role ().is_ours || !client->ops->threads || !has_user_data (client)
       || curator_thread_start_detached ("curator-calls", free_now, client) != 0)
-    {
-      free_now (client);
-    }
+    free_now (client);
 }
 
 CuratorClient *

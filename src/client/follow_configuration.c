@@ -122,10 +122,8 @@ on_connected (CuratorSessionHook *hook)
   Follower *follower = CURATOR_CONTAINER (hook, Follower, hook);
 
   if (follower->watch == NULL)
-    {
-      follower->watch = curator_watch_add (hook->session, CONFIG, ZWATCHTYPE_DATA,
-                                           CURATOR_WATCH_OPTIONAL, on_watch, follower);
-    }
+    follower->watch = curator_watch_add (hook->session, CONFIG, ZWATCHTYPE_DATA,
+                                         CURATOR_WATCH_OPTIONAL, on_watch, follower);
 }
 
 static CURATOR_LOCKED void

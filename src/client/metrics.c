@@ -170,11 +170,8 @@ append_state (GString *text, const Figures *figures)
   append_head (text, "connection_state", "stateset", NULL, "State of the connection.");
   for (CuratorConnectionState state = CURATOR_CONNECTION_STATE_CONNECTED;
        state <= CURATOR_CONNECTION_STATE_READ_ONLY; state++)
-    {
-      g_string_append_printf (text,
-                              "curator_connection_state{curator_connection_state=\"%s\"} %d\n",
-                              curator_connection_state_to_string (state), state == figures->state);
-    }
+    g_string_append_printf (text, "curator_connection_state{curator_connection_state=\"%s\"} %d\n",
+                            curator_connection_state_to_string (state), state == figures->state);
 }
 
 static void

@@ -19,10 +19,8 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
     return FALSE;
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
   if (client->ops->is_shared)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "%s can only be set for a client with a connection of its own", what);
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s can only be set for a client with a connection of its own", what);
   return is_built_in || curator_channel_unsupported (error, what);
 }
 

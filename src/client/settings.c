@@ -257,12 +257,9 @@ static gboolean
 check_follow (CuratorClient *client, GError **error)
 {
   if (client->settings.follows_configuration && client->ops->is_shared)
-    {
-      return CURATOR_REFUSE (
-          error, CURATOR_ERROR_UNSUPPORTED,
-          "the client uses the program's handle, whose servers it cannot change: "
-          "it cannot follow the configuration of the ensemble");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "the client uses the program's handle, whose servers it cannot change: "
+                           "it cannot follow the configuration of the ensemble");
   return TRUE;
 }
 
@@ -323,9 +320,7 @@ prepare_servers (CuratorClient *client, GError **error)
   g_clear_pointer (&client->known, g_ptr_array_unref);
   if ((client->settings.tls != NULL || client->settings.sasl != NULL)
       && client->ops->dup_failure == NULL)
-    {
-      client->ops = curator_zk_ops_secured (client);
-    }
+    client->ops = curator_zk_ops_secured (client);
   client->known = curator_servers_new (client->settings.servers->hosts);
   return TRUE;
 }
@@ -336,9 +331,7 @@ curator_settings_prepare (CuratorClient *client, GError **error)
   CURATOR_INSIDE_GATE;
   if (!check_times (&client->settings, error) || !check_features (client, error)
       || !check_follow (client, error) || !check_default_data (client, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
     return FALSE;

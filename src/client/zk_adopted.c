@@ -331,10 +331,8 @@ check_can_adopt (CuratorClient *client, GError **error)
   if (client->life == CURATOR_LIFE_STOPPED)
     return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
   if (client->auth_failure != 0)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
-                             "the server refused the authentication of an earlier handle");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
+                           "the server refused the authentication of an earlier handle");
   return TRUE;
 }
 
@@ -348,10 +346,8 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
   if (!curator_client_check_forked (client, error))
     return FALSE;
   if (!client->ops->is_shared)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "the client does not use the program's ZooKeeper handle");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the client does not use the program's ZooKeeper handle");
   curator_client_lock (client);
   const gboolean can_adopt = check_can_adopt (client, error);
   if (can_adopt && zh != adopted->zh)

@@ -24,11 +24,9 @@ curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
   CURATOR_CHECK_WAITING (CURATOR_IS_PARTICIPANT (participant), cancellable, error, FALSE);
   if (!participant->is_readable || participant->session_id != 0)
-    {
-      return CURATOR_REFUSE (
-          error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", participant->node_path,
-          participant->is_readable ? "a session owns it" : "its owner is not known");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", participant->node_path,
+                           participant->is_readable ? "a session owns it"
+                                                    : "its owner is not known");
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     return FALSE;

@@ -36,10 +36,8 @@ static CURATOR_LOCKED GError *
 why_never (const CuratorCandidate *candidate)
 {
   if (candidate->life == CURATOR_LIFE_LATENT)
-    {
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED, "the %s has not been started",
-                          candidate->klass->name);
-    }
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED, "the %s has not been started",
+                        candidate->klass->name);
   return candidate->life == CURATOR_LIFE_STOPPED ? curator_leader_closed_error (candidate) : NULL;
 }
 
@@ -102,9 +100,7 @@ begin_wait (CuratorCandidate *candidate, gint64 timeout_ms, CuratorAwait *await)
     {
       g_queue_push_tail_link (&candidate->waits, &wait->link);
       if (candidate->life != CURATOR_LIFE_STARTED || candidate->klass->leads (candidate->owner))
-        {
-          curator_leader_await_end (candidate);
-        }
+        curator_leader_await_end (candidate);
     }
   curator_client_unlock (client);
   return &wait->op;

@@ -163,9 +163,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error)
       || !curator_check_payload (id != NULL ? strlen (id) : 0, error))
-    {
-      return NULL;
-    }
+    return NULL;
   CURATOR_INSIDE_GATE;
   CuratorLeaderLatch *latch = g_new0 (CuratorLeaderLatch, 1);
   curator_not_shared ();

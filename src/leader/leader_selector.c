@@ -78,9 +78,7 @@ queue_again (CuratorLeaderSelector *selector, gint64 delay_us)
 {
   if (selector->auto_requeue && selector->candidate.life == CURATOR_LIFE_STARTED
       && curator_client_is_running (selector->client))
-    {
-      curator_candidate_queue (&selector->candidate, delay_us);
-    }
+    curator_candidate_queue (&selector->candidate, delay_us);
 }
 
 static CURATOR_LOCKED void
@@ -309,9 +307,7 @@ curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
 
   if (!curator_client_check_usable (client, error)
       || !curator_check_payload (strlen (selector->id), error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_client_lock (client);
   const gboolean latent = check_latent (selector, error);
   if (latent)

@@ -147,9 +147,7 @@ curator_batch_length (GPtrArray *members, guint first, guint64 owner)
 
   while (first + n < members->len
          && may_join (g_ptr_array_index (members, first + n), client, owner, bases))
-    {
-      n++;
-    }
+    n++;
   return MAX (n, 1);
 }
 

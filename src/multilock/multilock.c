@@ -222,10 +222,8 @@ chain_start_over (Chain *chain)
   roll_back (chain);
   curator_client_lock (client);
   if (chain->once && chain->failure == NULL)
-    {
-      chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                            "a member was lost while the others were acquired");
-    }
+    chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                          "a member was lost while the others were acquired");
   const gboolean failed = chain->failure != NULL;
   curator_client_unlock (client);
   if (failed)
@@ -397,9 +395,7 @@ multi_get_max_hold_ms (const CuratorLock *lock)
       const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
       if (max_hold_ms != CURATOR_WAIT_FOREVER
           && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
-        {
-          least = max_hold_ms;
-        }
+        least = max_hold_ms;
     }
   return least;
 }

@@ -134,11 +134,9 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
         curator_reentry_remember (lock, &hold->count, hold->lease);
     }
   if (lost)
-    {
-      g_propagate_prefixed_error (error,
-                                  curator_lease_over_error (hold->lease, "the hold of this thread"),
-                                  "%s: ", curator_lock_internals_shown (mutex->internals));
-    }
+    g_propagate_prefixed_error (error,
+                                curator_lease_over_error (hold->lease, "the hold of this thread"),
+                                "%s: ", curator_lock_internals_shown (mutex->internals));
   curator_client_unlock (lock->client);
   return hold != NULL;
 }
@@ -212,11 +210,9 @@ leave (CuratorMutex *mutex, guint64 owner, GError **error)
   LockData *hold = find_hold (mutex, owner);
 
   if (hold == NULL)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                   "%s: release: this thread does not hold the %s",
-                   curator_lock_internals_shown (mutex->internals), mutex->kind->name);
-    }
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
+                 "%s: release: this thread does not hold the %s",
+                 curator_lock_internals_shown (mutex->internals), mutex->kind->name);
   if (hold == NULL || --hold->count > 0)
     return NULL;
   curator_reentry_forget (&mutex->lock);

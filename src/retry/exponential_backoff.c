@@ -73,10 +73,8 @@ curator_retry_policy_new_bounded_exponential_backoff (gint64 base_sleep_ms, gint
   Backoff *backoff = g_new0 (Backoff, 1);
 
   if (max_retries > MAX_RETRIES_LIMIT)
-    {
-      g_warning ("%u retries with exponential backoff are too many; pinned to %d", max_retries,
-                 MAX_RETRIES_LIMIT);
-    }
+    g_warning ("%u retries with exponential backoff are too many; pinned to %d", max_retries,
+               MAX_RETRIES_LIMIT);
   backoff->base_sleep_ms = CLAMP (base_sleep_ms, 0, MAX_SLEEP_MS);
   backoff->max_sleep_ms = CLAMP (max_sleep_ms, 0, MAX_SLEEP_MS);
   backoff->max_retries = MIN (max_retries, MAX_RETRIES_LIMIT);

@@ -76,9 +76,7 @@ CuratorRetryPolicy *
 curator_retry_policy_new_forever (gint64 sleep_ms)
 {
   if (sleep_ms < 1)
-    {
-      g_warning ("a policy that retries for ever must sleep; %" G_GINT64_FORMAT " ms becomes 1 ms",
-                 sleep_ms);
-    }
+    g_warning ("a policy that retries for ever must sleep; %" G_GINT64_FORMAT " ms becomes 1 ms",
+               sleep_ms);
   return new_sleeping (allow_forever, 0, MAX (sleep_ms, 1), 0);
 }

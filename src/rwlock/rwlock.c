@@ -147,16 +147,12 @@ check_arguments (CuratorClient *client, const char *path, const void *data, gsiz
   if (!curator_lock_check_path (client, path, error))
     return FALSE;
   if (is_read_node (path) || is_write_node (path))
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "the path of a read-write lock must not contain " CURATOR_READ_NAME
-                             " or " CURATOR_WRITE_NAME);
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the path of a read-write lock must not contain " CURATOR_READ_NAME
+                           " or " CURATOR_WRITE_NAME);
   if (data == NULL && length > 0)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "a payload of %" G_GSIZE_FORMAT " bytes that is NULL", length);
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "a payload of %" G_GSIZE_FORMAT " bytes that is NULL", length);
   return curator_check_payload (length, error);
 }
 

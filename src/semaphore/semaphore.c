@@ -101,9 +101,7 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore));
   if (!curator_client_check_forked (semaphore->client, NULL)
       || !curator_refs_dec (&semaphore->refs))
-    {
-      return;
-    }
+    return;
   if (semaphore->count != NULL)
     {
       curator_shared_count_remove_hook (semaphore->count, &semaphore->count_hook);

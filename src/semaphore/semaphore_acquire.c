@@ -61,11 +61,9 @@ on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
   CuratorOp *current = acquire->current;
 
   if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
-    {
-      current->klass->cancel (current,
-                              g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                                   "the turn was lost while waiting for a lease"));
-    }
+    current->klass->cancel (current,
+                            g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                                                 "the turn was lost while waiting for a lease"));
 }
 
 /* The children of the semaphore's path, of which its own lists show nothing. */
@@ -342,18 +340,14 @@ check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancell
                GError **error)
 {
   if (n < 1 || n > G_MAXINT)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%u leases cannot be acquired",
-                             n);
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%u leases cannot be acquired",
+                           n);
   if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
     return FALSE;
   const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "%u leases cannot be acquired from a semaphore of %u", n, max_leases);
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%u leases cannot be acquired from a semaphore of %u", n, max_leases);
   curator_client_lock (semaphore->client);
   const gsize length = semaphore->node_data != NULL ? g_bytes_get_size (semaphore->node_data) : 0;
   curator_client_unlock (semaphore->client);
@@ -441,9 +435,7 @@ curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gint64 timeou
 
   if (!curator_client_check_forked (semaphore->client, error)
       || !check_acquire (semaphore, n, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   curator_await_init (&await, semaphore->client);
   CuratorOp *op = begin (semaphore, n, timeout_ms, curator_await_done, &await);
   return curator_await_op (&await, op, cancellable, &leases, error) ? leases : NULL;

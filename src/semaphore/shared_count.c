@@ -66,10 +66,8 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   const char *data = g_bytes_get_data (result->data, &length);
   gint32 value;
   if (!curator_count_decode (data, length, &value))
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "the node holds no shared count: its payload cannot be read as one");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the node holds no shared count: its payload cannot be read as one");
   curator_client_lock (count->client);
   curator_shared_count_store (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
@@ -135,10 +133,8 @@ check_started (CuratorSharedCount *count, GError **error)
   const gboolean started = count->started;
   curator_client_unlock (count->client);
   if (!started)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
-                   "the shared count %s is not started", count->path);
-    }
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
+                 "the shared count %s is not started", count->path);
   return started;
 }
 
@@ -185,10 +181,8 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SHARED_COUNT (count), cancellable, error, FALSE);
   if (version == -1)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "version -1 would overwrite the count whatever its version is");
-    }
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "version -1 would overwrite the count whatever its version is");
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     return FALSE;
   g_autoptr (GError) local = NULL;
@@ -208,10 +202,8 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   gint32 now_version = 0;
   curator_shared_count_get_versioned (count, &now_value, &now_version);
   if (set != NULL)
-    {
-      *set = result != NULL
-             || (repeated && now_value == value && (guint32) now_version == (guint32) version + 1);
-    }
+    *set = result != NULL
+           || (repeated && now_value == value && (guint32) now_version == (guint32) version + 1);
   return TRUE;
 }
 

@@ -109,8 +109,6 @@ curator_beat_spread_far (CuratorSession *session)
 {
   const gint64 now = curator_locked_boottime_us (session->client);
   if (session->beat.far_due_us <= now)
-    {
-      session->beat.far_due_us =
-          now + random_us (session, curator_session_terms (session)->session_us);
-    }
+    session->beat.far_due_us =
+        now + random_us (session, curator_session_terms (session)->session_us);
 }

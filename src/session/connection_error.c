@@ -37,18 +37,14 @@ cause_of (CuratorClient *client, gboolean *known)
 {
   *known = client->errors->open_error != NULL;
   if (client->ops->is_shared)
-    {
-      return g_error_new_literal (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                                  "the program's handle is not connected");
-    }
+    return g_error_new_literal (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                                "the program's handle is not connected");
   if (client->errors->open_error != NULL)
     return g_error_copy (client->errors->open_error);
   g_autofree char *hosts = curator_path_escape (client->connect_string);
   if (client->errors->servers != NULL && client->ops->dup_failure == NULL)
-    {
-      return curator_connect_failures_error (client->errors->servers, client->errors->down_since_us,
-                                             known);
-    }
+    return curator_connect_failures_error (client->errors->servers, client->errors->down_since_us,
+                                           known);
   if (client->errors->servers != NULL)
     {
       GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
@@ -73,10 +69,8 @@ outage_error (CuratorClient *client, const char *what, const char *path)
     return curator_error_from_zk (client->auth_failure, what, path);
   g_autoptr (GError) cause = cause_of (client, &known);
   if (ms == 0)
-    {
-      return g_error_new (cause->domain, cause->code, "%s %s: not connected (%s)", what, shown,
-                          cause->message);
-    }
+    return g_error_new (cause->domain, cause->code, "%s %s: not connected (%s)", what, shown,
+                        cause->message);
   return g_error_new (cause->domain, cause->code,
                       "%s %s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, shown, ms,
                       cause->message);
@@ -97,19 +91,15 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
   const gint64 up_us = client->errors->up_since_us;
 
   if (curator_client_is_connected (client) && up_us > since_us)
-    {
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
-                          "%s %s: not done within %" G_GINT64_FORMAT
-                          " ms: connected for the last %" G_GINT64_FORMAT " ms of them only",
-                          what, shown, (curator_client_now_us (client) - since_us) / 1000,
-                          (curator_client_now_us (client) - up_us) / 1000);
-    }
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
+                        "%s %s: not done within %" G_GINT64_FORMAT
+                        " ms: connected for the last %" G_GINT64_FORMAT " ms of them only",
+                        what, shown, (curator_client_now_us (client) - since_us) / 1000,
+                        (curator_client_now_us (client) - up_us) / 1000);
   if (curator_client_is_connected (client))
-    {
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
-                          "%s %s: connected, but no answer within %" G_GINT64_FORMAT " ms", what,
-                          shown, (curator_client_now_us (client) - since_us) / 1000);
-    }
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
+                        "%s %s: connected, but no answer within %" G_GINT64_FORMAT " ms", what,
+                        shown, (curator_client_now_us (client) - since_us) / 1000);
   GError *error = outage_error (client, what, path);
   if (error->domain == CURATOR_CONNECT_ERROR)
     {
@@ -184,9 +174,7 @@ notify_of_cause (CuratorClient *client)
 
   if ((!known && down_us < (gint64) client->settings.connection_timeout_ms * 1000)
       || g_strcmp0 (cause->message, client->errors->cause_told) == 0)
-    {
-      return;
-    }
+    return;
   g_free (client->errors->cause_told);
   client->errors->cause_told = g_strdup (cause->message);
   curator_listeners_notify (&client->errors->listeners, 0, client, call_error_listener, client,
@@ -225,9 +213,7 @@ poll_later (CuratorClient *client)
   if (client->errors->timer == NULL && curator_connection_error_has_listeners (client)
       && curator_client_is_running (client) && client->auth_failure == 0
       && !curator_client_is_connected (client))
-    {
-      client->errors->timer = curator_timer_after (client, POLL_US, on_poll, client);
-    }
+    client->errors->timer = curator_timer_after (client, POLL_US, on_poll, client);
 }
 
 gboolean
@@ -258,9 +244,7 @@ curator_connection_error_warn (CuratorClient *client)
 
   if (client->ops->is_shared || client->auth_failure != 0
       || (client->errors->warned_us != 0 && now_us - client->errors->warned_us < WARN_AGAIN_US))
-    {
-      return;
-    }
+    return;
   client->errors->warned_us = now_us;
   g_autoptr (GError) cause = cause_of (client, &known);
   curator_warn ("cannot connect to %s", cause->message);

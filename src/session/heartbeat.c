@@ -32,9 +32,7 @@ beat_arm (CuratorSession *session, gint64 when_us)
 {
   if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED
       || (session->beat.timer != NULL && session->beat.due_us <= when_us))
-    {
-      return;
-    }
+    return;
   curator_timer_cancel (session->client, &session->beat.timer);
   session->beat.due_us = when_us;
   /* By the clock of leases: after a jump of it a proof is asked for at once. */

@@ -160,11 +160,9 @@ on_lapse_timer (gpointer data)
     }
   /* Whoever was notified may have set it, because the hold has ended meanwhile. */
   if (session->clock.lapse_timer == NULL)
-    {
-      session->clock.lapse_timer = curator_timer_at_boottime (
-          session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
-          session);
-    }
+    session->clock.lapse_timer = curator_timer_at_boottime (
+        session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
+        session);
 }
 
 void
@@ -202,9 +200,7 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us, gint64 
   if (session->state == CURATOR_SESSION_DEAD
       || !curator_lease_note_proof (&session->clock.evidence, &session->clock.terms, sent_us,
                                     now_us))
-    {
-      return;
-    }
+    return;
   publish (session, now_us);
   if (session->clock.suspect)
     curator_lease_clock_update (session);
@@ -222,20 +218,16 @@ curator_lease_clock_set_timeout (CuratorSession *session, int timeout_ms)
   const int believed_ms = session->clock.terms.session_us != 0 ? session->timeout_ms : 0;
 
   if (timeout_ms < believed_ms)
-    {
-      curator_warn ("session 0x%" G_GINT64_MODIFIER
-                    "x: the server shortens the session timeout from %d ms to %d ms",
-                    session->id, session->timeout_ms, timeout_ms);
-    }
+    curator_warn ("session 0x%" G_GINT64_MODIFIER
+                  "x: the server shortens the session timeout from %d ms to %d ms",
+                  session->id, session->timeout_ms, timeout_ms);
   session->timeout_ms = curator_lease_session_ms (believed_ms, timeout_ms);
   session->clock.terms = curator_lease_terms (session->timeout_ms, settings->server_tick_ms,
                                               settings->has_heartbeat ? settings->heartbeat_ms : 0);
   if (believed_ms == 0 && curator_lease_terms_are_too_short (&session->clock.terms))
-    {
-      curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
-                    "holds are lost, or cannot be had, while all is well",
-                    session->timeout_ms, (int) (session->clock.terms.half_tick_us / 500));
-    }
+    curator_warn ("the session timeout of %d ms is too short for servers that tick every %d ms: "
+                  "holds are lost, or cannot be had, while all is well",
+                  session->timeout_ms, (int) (session->clock.terms.half_tick_us / 500));
   publish (session, curator_locked_reread_us (session->client));
   if (curator_session_holds (session))
     curator_lease_clock_update (session);

@@ -394,7 +394,5 @@ curator_request_free_all (CuratorSession *session)
   GList *link;
   while ((link = g_queue_pop_head_link (&session->in_flight)) != NULL
          || (link = g_queue_pop_head_link (&session->backlog)) != NULL)
-    {
-      request_free (link->data);
-    }
+    request_free (link->data);
 }
