@@ -13,6 +13,7 @@
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
+#include "core/payload.h"
 #include "session/connection_error.h"
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
@@ -78,7 +79,7 @@ on_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
     {
       g_clear_pointer (&candidate->op, curator_op_unref);
       note_failure (candidate, error);
-      candidate->klass->failed (candidate->owner);
+      curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US);
     }
   curator_client_unlock (client);
   candidate->klass->unref (candidate->owner);
@@ -135,6 +136,54 @@ curator_candidate_queue (CuratorCandidate *candidate, gint64 delay_us)
   g_assert (!curator_candidate_is_queued (candidate) && candidate->lease == NULL);
   candidate->timer =
       curator_timer_after (candidate->internals->client, delay_us, on_timer, candidate);
+}
+
+void
+curator_candidate_queue_again (CuratorCandidate *candidate, gint64 delay_us)
+{
+  if (candidate->requeues && candidate->life == CURATOR_LIFE_STARTED
+      && curator_client_is_running (candidate->internals->client))
+    curator_candidate_queue (candidate, delay_us);
+}
+
+GError *
+curator_candidate_closed_error (const CuratorCandidate *candidate)
+{
+  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the %s is closed",
+                      candidate->klass->name);
+}
+
+static CURATOR_LOCKED gboolean
+check_start (const CuratorCandidate *candidate, GError **error)
+{
+  if (candidate->life == CURATOR_LIFE_STOPPED)
+    {
+      g_propagate_error (error, curator_candidate_closed_error (candidate));
+      return FALSE;
+    }
+  if (candidate->life == CURATOR_LIFE_STARTED)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED, "the %s was already started",
+                           candidate->klass->name);
+  return candidate->payload == NULL
+         || curator_check_payload (g_bytes_get_size (candidate->payload), error);
+}
+
+gboolean
+curator_candidate_start (CuratorCandidate *candidate, GError **error)
+{
+  CuratorClient *client = candidate->internals->client;
+
+  if (!curator_client_check_usable (client, error))
+    return FALSE;
+  curator_client_lock (client);
+  const gboolean starts = check_start (candidate, error);
+  if (starts)
+    {
+      candidate->life = CURATOR_LIFE_STARTED;
+      curator_candidate_queue (candidate, 0);
+    }
+  curator_client_unlock (client);
+  return starts;
 }
 
 gboolean

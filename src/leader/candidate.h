@@ -16,7 +16,6 @@ typedef struct
   void (*ref) (gpointer owner); /* keeps the owner in memory */
   void (*unref) (gpointer owner);
   void (*granted) (gpointer owner); /* candidate->lease, which may be over already */
-  void (*failed) (gpointer owner);  /* the attempt; a warning has been logged */
   void (*changed) (gpointer owner, CuratorLeaseState state); /* of the granted lease */
   gboolean (*leads) (gpointer owner);                        /* by the clock */
 } CuratorCandidateClass;
@@ -27,6 +26,7 @@ typedef struct
   gpointer owner;
   CuratorLockInternals *internals;
   CuratorLife life CURATOR_GUARDED;    /* of the owner */
+  gboolean requeues CURATOR_GUARDED;   /* after a hold, and after a failure */
   GQueue waits CURATOR_GUARDED;        /* known to leader_await.c */
   GBytes *payload CURATOR_GUARDED;     /* the id; NULL: the client's default data */
   CuratorOp *op CURATOR_GUARDED;       /* the attempt in flight */
@@ -43,8 +43,14 @@ void curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidate
                              const char *lock_name);
 /* Withdrawn before; no lease. */
 void curator_candidate_clear (CuratorCandidate *candidate);
+/* Starts the owner and queues. FALSE with ALREADY_STARTED, CLOSED, or INVALID_ARGUMENT for the
+ * payload. */
+gboolean curator_candidate_start (CuratorCandidate *candidate, GError **error) CURATOR_UNLOCKED;
+GError *curator_candidate_closed_error (const CuratorCandidate *candidate);
 /* Queues after delay_us. Not while queued or holding. */
 void curator_candidate_queue (CuratorCandidate *candidate, gint64 delay_us) CURATOR_LOCKED;
+/* The same, if it requeues and neither its owner nor the client is closed. */
+void curator_candidate_queue_again (CuratorCandidate *candidate, gint64 delay_us) CURATOR_LOCKED;
 gboolean curator_candidate_is_queued (const CuratorCandidate *candidate) CURATOR_LOCKED;
 /* Leaves the queue: neither granted nor failed follows. */
 void curator_candidate_withdraw (CuratorCandidate *candidate) CURATOR_LOCKED;

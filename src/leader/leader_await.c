@@ -24,13 +24,6 @@ finish_wait (Wait *wait, GError *error)
   curator_op_finish (&wait->op, NULL, error);
 }
 
-GError *
-curator_leader_closed_error (const CuratorCandidate *candidate)
-{
-  return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the %s is closed",
-                      candidate->klass->name);
-}
-
 /* NULL: it leads, or may do so later. */
 static CURATOR_LOCKED GError *
 why_never (const CuratorCandidate *candidate)
@@ -38,7 +31,8 @@ why_never (const CuratorCandidate *candidate)
   if (candidate->life == CURATOR_LIFE_LATENT)
     return g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED, "the %s has not been started",
                         candidate->klass->name);
-  return candidate->life == CURATOR_LIFE_STOPPED ? curator_leader_closed_error (candidate) : NULL;
+  return candidate->life == CURATOR_LIFE_STOPPED ? curator_candidate_closed_error (candidate)
+                                                 : NULL;
 }
 
 void

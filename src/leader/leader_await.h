@@ -8,5 +8,3 @@ gboolean curator_leader_await (CuratorCandidate *candidate, gint64 timeout_ms,
                                GCancellable *cancellable, GError **error) CURATOR_UNLOCKED;
 /* It leads, or never will because its owner is closed. */
 void curator_leader_await_end (CuratorCandidate *candidate) CURATOR_LOCKED;
-
-GError *curator_leader_closed_error (const CuratorCandidate *candidate);

@@ -89,19 +89,6 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
     curator_leader_await_end (&latch->candidate);
 }
 
-static CURATOR_LOCKED void
-queue_again (CuratorLeaderLatch *latch, gint64 delay_us)
-{
-  if (latch->candidate.life == CURATOR_LIFE_STARTED && curator_client_is_running (latch->client))
-    curator_candidate_queue (&latch->candidate, delay_us);
-}
-
-static CURATOR_LOCKED void
-on_failed (gpointer owner)
-{
-  queue_again (owner, CURATOR_CANDIDATE_RETRY_US);
-}
-
 /* By the rule of the latch. */
 static CURATOR_LOCKED gboolean
 state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
@@ -137,7 +124,7 @@ on_changed (gpointer owner, CuratorLeaseState state)
   if (state >= CURATOR_LEASE_LOST)
     {
       step_down (latch);
-      queue_again (latch, 0);
+      curator_candidate_queue_again (&latch->candidate, 0);
     }
 }
 
@@ -156,7 +143,6 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
                                                .ref = memory_ref,
                                                .unref = memory_unref,
                                                .granted = on_granted,
-                                               .failed = on_failed,
                                                .changed = on_changed,
                                                .leads = leads_now };
 
@@ -174,6 +160,7 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
   latch->id = g_strdup (id != NULL ? id : "");
   latch->listeners.on_state_lane = TRUE;
   curator_candidate_init (&latch->candidate, &klass, latch, client, path, CURATOR_LATCH_NAME);
+  latch->candidate.requeues = TRUE;
   latch->candidate.payload = g_bytes_new (latch->id, strlen (latch->id));
   return latch;
 }
@@ -218,34 +205,11 @@ curator_leader_latch_set_until_lost (CuratorLeaderLatch *latch, gboolean until_l
   g_return_if_fail (latent);
 }
 
-static CURATOR_LOCKED gboolean
-check_latent (CuratorLeaderLatch *latch, GError **error)
-{
-  if (latch->candidate.life == CURATOR_LIFE_STOPPED)
-    {
-      g_propagate_error (error, curator_leader_closed_error (&latch->candidate));
-      return FALSE;
-    }
-  return latch->candidate.life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED,
-                            "the leader latch was already started");
-}
-
 gboolean
 curator_leader_latch_start (CuratorLeaderLatch *latch, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEADER_LATCH (latch), error, FALSE);
-  if (!curator_client_check_usable (latch->client, error))
-    return FALSE;
-  curator_client_lock (latch->client);
-  const gboolean latent = check_latent (latch, error);
-  if (latent)
-    {
-      latch->candidate.life = CURATOR_LIFE_STARTED;
-      curator_candidate_queue (&latch->candidate, 0);
-    }
-  curator_client_unlock (latch->client);
-  return latent;
+  return curator_candidate_start (&latch->candidate, error);
 }
 
 gboolean

@@ -11,7 +11,6 @@
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
-#include "core/payload.h"
 #include "core/user_data.h"
 #include "leader/leader_await.h"
 #include "leader/participants.h"
@@ -30,7 +29,6 @@ struct _CuratorLeaderSelector
   gpointer user_data;
   GDestroyNotify destroy;
   char *id;
-  gboolean auto_requeue CURATOR_GUARDED;
   gboolean until_lost CURATOR_GUARDED;
   GCancellable *cancellable CURATOR_GUARDED; /* of the current leadership, or NULL */
   gint64 pause_us CURATOR_GUARDED;           /* before it queues again */
@@ -72,21 +70,6 @@ memory_unref (gpointer data)
   g_free (selector);
 }
 
-/* Queues again, if it should. */
-static CURATOR_LOCKED void
-queue_again (CuratorLeaderSelector *selector, gint64 delay_us)
-{
-  if (selector->auto_requeue && selector->candidate.life == CURATOR_LIFE_STARTED
-      && curator_client_is_running (selector->client))
-    curator_candidate_queue (&selector->candidate, delay_us);
-}
-
-static CURATOR_LOCKED void
-on_failed (gpointer owner)
-{
-  queue_again (owner, CURATOR_CANDIDATE_RETRY_US);
-}
-
 static CURATOR_LOCKED void
 on_changed (gpointer owner, CuratorLeaseState state)
 {
@@ -125,7 +108,7 @@ leave (void *data)
   curator_client_lock (client);
   end_leadership (selector);
   const gint64 took_us = curator_client_now_us (client) - leadership->begun_us;
-  queue_again (selector, next_pause_us (selector, took_us));
+  curator_candidate_queue_again (&selector->candidate, next_pause_us (selector, took_us));
   curator_client_unlock (client);
   CURATOR_INSIDE_GATE;
   curator_lease_unref (leadership->lease);
@@ -186,7 +169,7 @@ on_granted (gpointer owner)
     {
       curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
       end_leadership (selector);
-      queue_again (selector, CURATOR_CANDIDATE_RETRY_US);
+      curator_candidate_queue_again (&selector->candidate, CURATOR_CANDIDATE_RETRY_US);
       curator_client_after_unlock (selector->client, memory_unref, selector);
     }
   else if (leads_now (selector))
@@ -204,7 +187,6 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
                                                .ref = memory_ref,
                                                .unref = memory_unref,
                                                .granted = on_granted,
-                                               .failed = on_failed,
                                                .changed = on_changed,
                                                .leads = leads_now };
 
@@ -255,6 +237,8 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
     {
       g_free (selector->id);
       selector->id = g_strdup (id);
+      g_clear_pointer (&selector->candidate.payload, g_bytes_unref);
+      selector->candidate.payload = *id != '\0' ? g_bytes_new (id, strlen (id)) : NULL;
     }
   curator_client_unlock (selector->client);
   g_return_if_fail (latent);
@@ -274,7 +258,7 @@ curator_leader_selector_set_auto_requeue (CuratorLeaderSelector *selector, gbool
   if (!curator_client_check_forked (selector->client, NULL))
     return;
   curator_client_lock (selector->client);
-  selector->auto_requeue = auto_requeue;
+  selector->candidate.requeues = auto_requeue;
   curator_client_unlock (selector->client);
 }
 
@@ -289,36 +273,11 @@ curator_leader_selector_set_until_lost (CuratorLeaderSelector *selector, gboolea
   curator_client_unlock (selector->client);
 }
 
-static CURATOR_LOCKED gboolean
-check_latent (CuratorLeaderSelector *selector, GError **error)
-{
-  const gboolean started = selector->candidate.life == CURATOR_LIFE_STARTED;
-  return selector->candidate.life == CURATOR_LIFE_LATENT
-         || CURATOR_REFUSE (error, started ? CURATOR_ERROR_ALREADY_STARTED : CURATOR_ERROR_CLOSED,
-                            started ? "the leader selector was already started"
-                                    : "the leader selector is closed");
-}
-
 gboolean
 curator_leader_selector_start (CuratorLeaderSelector *selector, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEADER_SELECTOR (selector), error, FALSE);
-  CuratorClient *client = selector->client;
-
-  if (!curator_client_check_usable (client, error)
-      || !curator_check_payload (strlen (selector->id), error))
-    return FALSE;
-  curator_client_lock (client);
-  const gboolean latent = check_latent (selector, error);
-  if (latent)
-    {
-      selector->candidate.life = CURATOR_LIFE_STARTED;
-      if (*selector->id != '\0')
-        selector->candidate.payload = g_bytes_new (selector->id, strlen (selector->id));
-      curator_candidate_queue (&selector->candidate, 0);
-    }
-  curator_client_unlock (client);
-  return latent;
+  return curator_candidate_start (&selector->candidate, error);
 }
 
 gboolean

@@ -390,10 +390,10 @@ curator_plant(
       && !g_cancellable_is_cancelled (leadership->cancellable))" "if (TRUE)")
 curator_plant(
   selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
-  CHANGE "queue_again (selector, next_pause_us (selector, took_us))@" "(void) next_pause_us (selector, took_us)@")
+  CHANGE "curator_candidate_queue_again (&selector->candidate, next_pause_us (selector, took_us))@" "(void) next_pause_us (selector, took_us)@")
 curator_plant(
-  selector_forgets_after_a_failure RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
-  CHANGE "queue_again (owner, CURATOR_CANDIDATE_RETRY_US)" "(void) owner")
+  selector_forgets_after_a_failure RECIPE leader_selector FILE leader/candidate.c EXPECT "hang|was out of the queue"
+  CHANGE "curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US)@" "")
 curator_plant(
   selector_keeps_its_node RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|Assertion|crash"
   CHANGE "curator_candidate_step_down (&selector->candidate)@" "")
@@ -419,7 +419,7 @@ curator_plant(
   CHANGE "(state == CURATOR_LEASE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_SUSPECT")
 curator_plant(
   latch_does_not_queue_again RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "step_down (latch)@\n      queue_again (latch, 0)@" "step_down (latch)@")
+  CHANGE "step_down (latch)@\n      curator_candidate_queue_again (&latch->candidate, 0)@" "step_down (latch)@")
 curator_plant(
   latch_is_told_late RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}|told the same"
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
