@@ -106,16 +106,12 @@ curator_link_try_server (CuratorLink *link)
   if (tls != NULL && !tls->verify)
     context->warned ("TLS without verification: the server may be anyone", context->data);
   if (address == NULL)
-    {
-      g_set_error_literal (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
-                           curator_endpoints_why (context->endpoints));
-    }
+    g_set_error_literal (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
+                         curator_endpoints_why (context->endpoints));
   else if (load_credentials (context, &error))
-    {
-      link->stream = curator_stream_open (
-          address, tls != NULL && tls->server_name != NULL ? tls->server_name : host,
-          context->credentials, tls != NULL && tls->verify, &error);
-    }
+    link->stream = curator_stream_open (
+        address, tls != NULL && tls->server_name != NULL ? tls->server_name : host,
+        context->credentials, tls != NULL && tls->verify, &error);
   if (link->stream == NULL)
     fail_over (link, error);
 }

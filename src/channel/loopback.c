@@ -249,13 +249,9 @@ listen_to (Guest *guest, CuratorLoopbackFunc on_frame, gpointer data)
   /* Nothing may follow before the answer. */
   const gboolean is_whole = got > 0 && size > 0 && (gsize) size == guest->n;
   if (is_whole && on_frame (guest->fd, guest->bytes, (gsize) size, data))
-    {
-      forget (guest);
-    }
+    forget (guest);
   else if (got <= 0 || size != 0)
-    {
-      dismiss (guest);
-    }
+    dismiss (guest);
 }
 
 void

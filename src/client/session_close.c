@@ -131,14 +131,10 @@ static CURATOR_LOCKED void
 on_drained (CuratorSession *session)
 {
   if (!session->cleaning_up)
-    {
-      close_now (session);
-    }
+    close_now (session);
   else if (curator_deletions_pending (session->client) == 0
            && g_hash_table_size (session->watches) == 0)
-    {
-      end_cleanup (session);
-    }
+    end_cleanup (session);
 }
 
 /* The program's session outlives the client: deletes our nodes and watches, and waits for the

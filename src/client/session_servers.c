@@ -173,14 +173,10 @@ tick_later (CuratorSession *session, gboolean again)
 
   curator_timer_cancel (client, &session->seeking.timer);
   if (again)
-    {
-      session->seeking.timer = curator_timer_after (
-          client, (gint64) session->timeout_ms * 1000 / LEAVE_SHARE, on_tick, session);
-    }
+    session->seeking.timer = curator_timer_after (
+        client, (gint64) session->timeout_ms * 1000 / LEAVE_SHARE, on_tick, session);
   else if (curator_servers_have_names (client->known))
-    {
-      session->seeking.timer = curator_timer_after (client, pause_us (session), on_tick, session);
-    }
+    session->seeking.timer = curator_timer_after (client, pause_us (session), on_tick, session);
 }
 
 /* Runs on the timer thread. */
@@ -203,15 +199,11 @@ on_names_found (CuratorClient *client)
   if (session == NULL)
     return;
   if (session->handle != NULL)
-    {
-      tick_later (session, tell_handle (session));
-    }
+    tick_later (session, tell_handle (session));
   else if (session->seeking.open != NULL && session->seeking.pause == NULL
            && (!curator_resolve_is_busy (client)
                || (session->seeking.timer == NULL && are_known (client))))
-    {
-      open_now (session);
-    }
+    open_now (session);
 }
 
 void

@@ -185,12 +185,8 @@ curator_listing_end (CuratorClient *client, const char *path, GPtrArray *childre
   listing->has_digest = TRUE;
   listing->digest = digest;
   if (listing->watch == NULL && is_same && client->session != NULL)
-    {
-      listing->watch = curator_watch_add (client->session, path, ZWATCHTYPE_CHILD,
-                                          CURATOR_WATCH_OPTIONAL, on_watch, listing);
-    }
+    listing->watch = curator_watch_add (client->session, path, ZWATCHTYPE_CHILD,
+                                        CURATOR_WATCH_OPTIONAL, on_watch, listing);
   else if (listing->watch != NULL && listing->is_current && listing->children == NULL)
-    {
-      listing->children = g_ptr_array_ref (children);
-    }
+    listing->children = g_ptr_array_ref (children);
 }

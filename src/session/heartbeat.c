@@ -105,14 +105,10 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
     return;
   stake->read = NULL;
   if (rc == ZNONODE || (rc == ZOK && stake->czxid != 0 && reply->stat->czxid != stake->czxid))
-    {
-      on_stake_deleted (stake);
-    }
+    on_stake_deleted (stake);
   else if (rc == ZOK)
-    {
-      stake->checked_us =
-          MAX (stake->checked_us, curator_session_evidence (stake->session)->proof_us);
-    }
+    stake->checked_us =
+        MAX (stake->checked_us, curator_session_evidence (stake->session)->proof_us);
 }
 
 /* A check proves that a node of that name exists. If the name is not unique, another client may
@@ -326,13 +322,9 @@ on_beat_due (gpointer data)
   session->beat.timer = NULL;
   if (curator_session_holds (session)
       || curator_beat_next_due_us (session) <= curator_locked_boottime_us (session->client))
-    {
-      beat_send (session);
-    }
+    beat_send (session);
   else
-    {
-      beat_arm_next (session);
-    }
+    beat_arm_next (session);
 }
 
 /* Runs on the timer thread. Nothing depends on the answer, which counts when it comes. */

@@ -190,14 +190,10 @@ finish (Look *look)
   if (is_wanted)
     look->done (look->conflict, look->error, look->data);
   if (is_wanted && has_others)
-    {
-      curator_client_inspect_then (look->client, look->options->paths[0], COUNTS_MS,
-                                   look->cancellable, on_counts, look);
-    }
+    curator_client_inspect_then (look->client, look->options->paths[0], COUNTS_MS,
+                                 look->cancellable, on_counts, look);
   else
-    {
-      look_free (look);
-    }
+    look_free (look);
 }
 
 /* other: the kind that was found on this path, or -1. */
@@ -207,14 +203,10 @@ go_on (Look *look, int other)
   const Kind own = kind_of_mode (look->options->mode);
 
   if (look->is_nested)
-    {
-      look->conflict =
-          g_strdup ("this command runs under that lock already, and would wait for its own end");
-    }
+    look->conflict =
+        g_strdup ("this command runs under that lock already, and would wait for its own end");
   else if (other >= 0)
-    {
-      look->conflict = describe (look->options, *look->path, own, (Kind) other);
-    }
+    look->conflict = describe (look->options, *look->path, own, (Kind) other);
   look->path++;
   if (look->conflict == NULL && look->error == NULL && *look->path != NULL)
     look_at_path (look);

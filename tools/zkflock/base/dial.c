@@ -160,14 +160,10 @@ connect_to (GSocketConnectable *server, gint64 timeout_ms, Line *line, GError **
     return TRUE;
   /* Timed out is what a server is that accepts the connection and does not answer. */
   if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    {
-      g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
-                           "no answer to a connect: is the machine off, or a firewall in between?");
-    }
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
+                         "no answer to a connect: is the machine off, or a firewall in between?");
   else
-    {
-      g_propagate_error (error, g_steal_pointer (&failure));
-    }
+    g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
 }
 
@@ -269,14 +265,10 @@ dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size, g
   if (line.tls != NULL)
     inspect (&line, &certificate);
   if (certificate.refusal != NULL)
-    {
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
-                           certificate.refusal);
-    }
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+                         certificate.refusal);
   else if (write_all (&line, bytes, size, error))
-    {
-      answer = read_all (&line, error);
-    }
+    answer = read_all (&line, error);
   g_free (certificate.refusal);
   hang_up (&line);
   return answer;

@@ -30,19 +30,14 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
   const char *path = curator_inspection_get_path (lock);
 
   if (used >= 1)
-    {
-      doctor_report (
-          doctor, LEVEL_PROBLEM, "counter", path,
-          "its sequence counter is exhausted: nothing can be acquired until the path is deleted "
-          "and recreated");
-    }
+    doctor_report (
+        doctor, LEVEL_PROBLEM, "counter", path,
+        "its sequence counter is exhausted: nothing can be acquired until the path is deleted "
+        "and recreated");
   else if (used >= COUNTER_WARNING)
-    {
-      doctor_report (
-          doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
-          "%d %% of its sequence counter is used up; delete the path while nobody uses it",
-          (int) (used * 100));
-    }
+    doctor_report (doctor, used >= COUNTER_ALARM ? LEVEL_PROBLEM : LEVEL_WARNING, "counter", path,
+                   "%d %% of its sequence counter is used up; delete the path while nobody uses it",
+                   (int) (used * 100));
 }
 
 /* The counter has not given it: made by hand, brought by a copy of the data, or left from before
@@ -155,32 +150,24 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
       g_autofree char *label = text_label (curator_participant_get_data (one));
 
       if (!curator_participant_is_readable (one))
-        {
-          doctor_report (doctor, LEVEL_NOTE, "owner", node,
-                         "it cannot be read with these credentials");
-        }
+        doctor_report (doctor, LEVEL_NOTE, "owner", node,
+                       "it cannot be read with these credentials");
       else if (session == 0 && !who_is_by_recipe (one))
-        {
-          doctor_report (
-              doctor, LEVEL_PROBLEM, "owner", node,
-              "no session owns this lock node, and its name is none that Curator's recipes "
-              "give: if it is an application's, keep locks and data apart");
-        }
+        doctor_report (
+            doctor, LEVEL_PROBLEM, "owner", node,
+            "no session owns this lock node, and its name is none that Curator's recipes "
+            "give: if it is an application's, keep locks and data apart");
       else if (session == 0)
-        {
-          doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
-                         "no session owns this lock node: it stays until it is deleted by hand");
-        }
+        doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
+                       "no session owns this lock node: it stays until it is deleted by hand");
       else if (servers_know_sessions (doctor->servers)
                && !servers_have_session (doctor->servers, session))
-        {
-          doctor_report (
-              doctor, LEVEL_WARNING, "owner", node,
-              "its owner %s, session 0x%" G_GINT64_MODIFIER
-              "x, is connected to none of the servers: if it does not reconnect, the node stays "
-              "until its session expires",
-              label, session);
-        }
+        doctor_report (
+            doctor, LEVEL_WARNING, "owner", node,
+            "its owner %s, session 0x%" G_GINT64_MODIFIER
+            "x, is connected to none of the servers: if it does not reconnect, the node stays "
+            "until its session expires",
+            label, session);
     }
 }
 
@@ -205,19 +192,15 @@ check_ticks (Doctor *doctor, const Server *server)
   const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
 
   if (!server->allows_conf)
-    {
-      doctor_report (doctor, LEVEL_NOTE, "ticks", server->address,
-                     "the server does not answer \"conf\": add conf and cons to its "
-                     "4lw.commands.whitelist");
-    }
+    doctor_report (doctor, LEVEL_NOTE, "ticks", server->address,
+                   "the server does not answer \"conf\": add conf and cons to its "
+                   "4lw.commands.whitelist");
   else if (server->tick_ms > 0 && granted < FAIR_TICKS * server->tick_ms)
-    {
-      doctor_report (
-          doctor, LEVEL_WARNING, "ticks", server->address,
-          "a session timeout of %d ms is short for ticks of %d ms: a pause of little more than "
-          "one tick may end the session; use at least %d ms",
-          (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
-    }
+    doctor_report (
+        doctor, LEVEL_WARNING, "ticks", server->address,
+        "a session timeout of %d ms is short for ticks of %d ms: a pause of little more than "
+        "one tick may end the session; use at least %d ms",
+        (int) granted, (int) server->tick_ms, (int) (FAIR_TICKS * server->tick_ms));
 }
 
 static void

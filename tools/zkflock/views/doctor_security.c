@@ -26,14 +26,10 @@ static void
 check_certificate (Doctor *doctor, const Server *server)
 {
   if (server->certificate.refusal != NULL)
-    {
-      doctor_report (doctor, LEVEL_PROBLEM, "certificate", server->address, "%s",
-                     server->certificate.refusal);
-    }
+    doctor_report (doctor, LEVEL_PROBLEM, "certificate", server->address, "%s",
+                   server->certificate.refusal);
   else
-    {
-      check_expiry (doctor, server->address, "its certificate", server->certificate.expires_at);
-    }
+    check_expiry (doctor, server->address, "its certificate", server->certificate.expires_at);
 }
 
 /* The address with another port. */
