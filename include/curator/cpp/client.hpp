@@ -284,8 +284,16 @@ private:
     if (options.trace)
       {
         using callback = std::function<void (const trace_event &)>;
-        curator_client_set_trace (native_handle (), call_trace<callback>,
-                                  new callback (options.trace), detail::destroy<callback>);
+        constexpr auto hear = [] (const CuratorTraceEvent *event, gpointer data) {
+          const trace_event traced = {
+            trace_kind (curator_trace_event_get_kind (event)), curator_trace_event_get_path (event),
+            std::chrono::microseconds (curator_trace_event_get_duration_us (event)),
+            curator_trace_event_get_session_id (event)
+          };
+          detail::tell<callback> (data, traced);
+        };
+        curator_client_set_trace (native_handle (), hear, new callback (options.trace),
+                                  detail::destroy<callback>);
       }
   }
 
@@ -314,16 +322,6 @@ private:
            && (!gssapi
                || outcome.of (curator_client_set_sasl_gssapi, *this, gssapi->service,
                               gssapi->server_name));
-  }
-
-  template <class F> static void call_trace (const CuratorTraceEvent *event, gpointer data)
-  {
-    const trace_event traced = {
-      trace_kind (curator_trace_event_get_kind (event)), curator_trace_event_get_path (event),
-      std::chrono::microseconds (curator_trace_event_get_duration_us (event)),
-      curator_trace_event_get_session_id (event)
-    };
-    detail::tell<F> (data, traced);
   }
 };
 

@@ -95,7 +95,19 @@ public:
   {
     std::vector<participant> all (curator_inspection_get_n_participants (object ()));
     for (guint i = 0; i < all.size (); i++)
-      all[i] = copy (curator_inspection_get_participant (object (), i));
+      {
+        const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
+        all[i] = { participant_kind (curator_participant_get_kind (one)),
+                   curator_participant_is_holder (one) != FALSE,
+                   curator_participant_get_position (one),
+                   curator_participant_get_node_path (one),
+                   curator_participant_get_session_id (one),
+                   curator_participant_is_readable (one) != FALSE,
+                   std::chrono::milliseconds (curator_participant_get_age_ms (one)),
+                   curator_participant_get_token (one),
+                   curator_participant_get_number (one),
+                   detail::copy_of (curator_participant_get_data (one)) };
+      }
     return all;
   }
 
@@ -122,21 +134,6 @@ public:
 
   /** The share of the sequence counter that is used up, 0 to 1. */
   double counter_used () const { return curator_inspection_get_counter_used (object ()); }
-
-private:
-  static participant copy (const CuratorParticipant *one)
-  {
-    return { participant_kind (curator_participant_get_kind (one)),
-             curator_participant_is_holder (one) != FALSE,
-             curator_participant_get_position (one),
-             curator_participant_get_node_path (one),
-             curator_participant_get_session_id (one),
-             curator_participant_is_readable (one) != FALSE,
-             std::chrono::milliseconds (curator_participant_get_age_ms (one)),
-             curator_participant_get_token (one),
-             curator_participant_get_number (one),
-             detail::copy_of (curator_participant_get_data (one)) };
-  }
 };
 
 /** The result of find_locks(). */

@@ -68,8 +68,12 @@ public:
   template <class F>
   [[nodiscard]] leader_selector (const curator::client &client, const std::string &path, F &&lead)
       : handle (detail::entrust (std::forward<F> (lead), [&] (gpointer kept, GDestroyNotify free) {
-          return detail::create (curator_leader_selector_new, client, path,
-                                 &call_lead<std::decay_t<F>>, kept, free);
+          const CuratorTakeLeadershipFunc call = [] (CuratorLeaderSelector *, CuratorLease *held,
+                                                     GCancellable *cancellable, gpointer data) {
+            const lease leadership (curator_lease_ref (held));
+            detail::tell<std::decay_t<F>> (data, leadership, cancellable);
+          };
+          return detail::create (curator_leader_selector_new, client, path, call, kept, free);
         }))
   {
   }
@@ -166,15 +170,6 @@ public:
 
   /** Leaves the queue, or cancels the current leadership. Does not wait. */
   void close () noexcept { unless_empty (curator_leader_selector_close); }
-
-private:
-  template <class F>
-  static void call_lead (CuratorLeaderSelector *, CuratorLease *held, GCancellable *cancellable,
-                         gpointer data)
-  {
-    const lease leadership (curator_lease_ref (held));
-    detail::tell<F> (data, leadership, cancellable);
-  }
 };
 
 /** Leads from its turn until it is closed. Wraps CuratorLeaderLatch; see leader.h. */

@@ -80,7 +80,9 @@ public:
     if (native_handle () == nullptr)
       return g_log ("curator", G_LOG_LEVEL_CRITICAL, "unlock: the curator handle is empty");
     if (mode_ == unlock_mode::background)
-      return unlock_in_background ();
+      return curator_lock_release_then (
+          native_handle (), CURATOR_WAIT_DEFAULT, nullptr,
+          [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
     detail::outcome outcome;
     curator_lock_release (native_handle (), CURATOR_WAIT_DEFAULT, nullptr, outcome);
     log_misuse (outcome.get ());
@@ -130,17 +132,18 @@ public:
     return get<std::optional<lease>> (curator_lock_dup_lease);
   }
 
-  /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock() */
-  [[nodiscard]] result<lease> acquire_lease (GCancellable *cancellable = nullptr)
-  {
-    return call<lease> (curator_lock_acquire_lease, CURATOR_WAIT_FOREVER, cancellable);
-  }
-
-  /** The same, within a timeout. @throws error  also TIMED_OUT */
-  [[nodiscard]] result<lease> acquire_lease (detail::limit timeout,
+  /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock(), and
+   *  TIMED_OUT if it has a timeout */
+  [[nodiscard]] result<lease> acquire_lease (detail::limit timeout = forever,
                                              GCancellable *cancellable = nullptr)
   {
     return call<lease> (curator_lock_acquire_lease, timeout, cancellable);
+  }
+
+  /** The same, without a timeout. */
+  [[nodiscard]] result<lease> acquire_lease (GCancellable *cancellable)
+  {
+    return acquire_lease (forever, cancellable);
   }
 
   /** The same, but a failure that may pass is no error: nothing is returned, as try_lock() does. */
@@ -252,13 +255,6 @@ public:
   }
 
 private:
-  void unlock_in_background () noexcept
-  {
-    curator_lock_release_then (
-        native_handle (), detail::timeout (), nullptr,
-        [] (CuratorLock *, const GError *failed, gpointer) { log_misuse (failed); }, nullptr);
-  }
-
   static void log_misuse (const GError *failed) noexcept
   {
     if (g_error_matches (failed, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER))

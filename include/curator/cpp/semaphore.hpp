@@ -35,16 +35,18 @@ public:
 
   using handle::handle;
 
-  /** Acquires one lease, waiting its turn. @throws error  as lockable::lock() */
-  [[nodiscard]] result<lease> acquire (GCancellable *cancellable = nullptr)
-  {
-    return call<lease> (curator_semaphore_acquire, CURATOR_WAIT_FOREVER, cancellable);
-  }
-
-  /** The same, within a timeout. @throws error  also TIMED_OUT */
-  [[nodiscard]] result<lease> acquire (detail::limit timeout, GCancellable *cancellable = nullptr)
+  /** Acquires one lease, waiting its turn. @throws error  as lockable::lock(), and TIMED_OUT if it
+   *  has a timeout */
+  [[nodiscard]] result<lease> acquire (detail::limit timeout = forever,
+                                       GCancellable *cancellable = nullptr)
   {
     return call<lease> (curator_semaphore_acquire, timeout, cancellable);
+  }
+
+  /** The same, without a timeout. */
+  [[nodiscard]] result<lease> acquire (GCancellable *cancellable)
+  {
+    return acquire (forever, cancellable);
   }
 
   /** Acquires one lease if one is free and no other contender is ahead. Nothing is returned where
