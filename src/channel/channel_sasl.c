@@ -188,13 +188,6 @@ curator_sasl_new (CuratorSaslSettings *settings, const char *host)
   return sasl;
 }
 
-CuratorSasl *
-curator_sasl_ref (CuratorSasl *sasl)
-{
-  curator_refs_inc (&sasl->refs);
-  return sasl;
-}
-
 void
 curator_sasl_unref (gpointer data)
 {
@@ -333,13 +326,6 @@ curator_sasl_new (CuratorSaslSettings *settings, const char *host)
   return sasl;
 }
 
-CuratorSasl *
-curator_sasl_ref (CuratorSasl *sasl)
-{
-  curator_refs_inc (&sasl->refs);
-  return sasl;
-}
-
 void
 curator_sasl_unref (gpointer data)
 {
@@ -368,3 +354,10 @@ CURATOR_STUB (GBytes *, curator_sasl_get_response, (CuratorSasl * sasl), NULL)
 CURATOR_STUB (gboolean, curator_sasl_is_complete, (CuratorSasl * sasl), FALSE)
 
 #endif
+
+CuratorSasl *
+curator_sasl_ref (CuratorSasl *sasl)
+{
+  curator_refs_inc (&sasl->refs);
+  return sasl;
+}

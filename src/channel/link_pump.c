@@ -162,12 +162,6 @@ pump_open (CuratorLink *link, short client_events, short server_events)
 }
 
 static gboolean
-pump_server_lost (CuratorLink *link)
-{
-  return write_client (link) && curator_buffer_length (&link->to_client) > 0;
-}
-
-static gboolean
 pump_client_gone (CuratorLink *link)
 {
   if (!write_server (link, NULL))
@@ -180,14 +174,6 @@ pump_client_gone (CuratorLink *link)
   return TRUE;
 }
 
-/* Reads to the end, so that the server gets no reset before it has read everything. */
-static gboolean
-pump_finished (CuratorLink *link)
-{
-  link->to_client.start = link->to_client.end = 0;
-  return read_server (link, NULL);
-}
-
 gboolean
 curator_link_pump (CuratorLink *link, short client_events, short server_events)
 {
@@ -198,6 +184,11 @@ curator_link_pump (CuratorLink *link, short client_events, short server_events)
   if (link->state == CURATOR_LINK_CLIENT_GONE && !pump_client_gone (link))
     return FALSE;
   if (link->state == CURATOR_LINK_FINISHED)
-    return pump_finished (link);
-  return link->state != CURATOR_LINK_SERVER_LOST || pump_server_lost (link);
+    {
+      /* Reads to the end, so that the server gets no reset before it has read everything. */
+      link->to_client.start = link->to_client.end = 0;
+      return read_server (link, NULL);
+    }
+  return link->state != CURATOR_LINK_SERVER_LOST
+         || (write_client (link) && curator_buffer_length (&link->to_client) > 0);
 }

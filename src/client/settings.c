@@ -264,23 +264,6 @@ check_follow (CuratorClient *client, GError **error)
 }
 
 static gboolean
-check_default_data (CuratorClient *client, GError **error)
-{
-  return client->default_data == NULL
-         || curator_check_payload (g_bytes_get_size (client->default_data), error);
-}
-
-/* The name of the first other time setting that is out of range, or NULL. */
-static const char *
-out_of_range_time (const CuratorSettings *settings)
-{
-  return settings->connection_timeout_ms == 0                         ? "connection timeout"
-         : settings->has_server_tick && settings->server_tick_ms == 0 ? "server tick"
-         : settings->has_heartbeat && settings->heartbeat_ms == 0     ? "heartbeat interval"
-                                                                      : NULL;
-}
-
-static gboolean
 refuse_time (const char *name, int least, int most, GError **error)
 {
   return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
@@ -290,7 +273,10 @@ refuse_time (const char *name, int least, int most, GError **error)
 static gboolean
 check_times (const CuratorSettings *settings, GError **error)
 {
-  const char *bad = out_of_range_time (settings);
+  const char *bad = settings->connection_timeout_ms == 0 ? "connection timeout"
+                    : settings->has_server_tick && settings->server_tick_ms == 0 ? "server tick"
+                    : settings->has_heartbeat && settings->heartbeat_ms == 0 ? "heartbeat interval"
+                                                                             : NULL;
 
   if (settings->session_timeout_ms == 0)
     return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
@@ -330,7 +316,9 @@ curator_settings_prepare (CuratorClient *client, GError **error)
 {
   CURATOR_INSIDE_GATE;
   if (!check_times (&client->settings, error) || !check_features (client, error)
-      || !check_follow (client, error) || !check_default_data (client, error))
+      || !check_follow (client, error)
+      || (client->default_data != NULL
+          && !curator_check_payload (g_bytes_get_size (client->default_data), error)))
     return FALSE;
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))

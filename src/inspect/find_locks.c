@@ -58,12 +58,6 @@ is_queue_node (const char *name)
          || is_node_of (name, curator_grammar_latch_key);
 }
 
-static gboolean
-is_lock_node (const char *name)
-{
-  return is_queue_node (name) || is_node_of (name, curator_grammar_lease_key);
-}
-
 /* A folder "leases" with lease nodes belongs to a semaphore. A folder "locks" may also be a mutex
  * of that name: see is_part_of_found(). */
 static gboolean
@@ -91,7 +85,8 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
       if (is_queue_node (name))
         has_lock_nodes = TRUE;
       /* Only /zookeeper is the server's. */
-      if (!is_lock_node (name) && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
+      else if (!is_node_of (name, curator_grammar_lease_key)
+               && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
         g_ptr_array_add (walk->next, curator_path_join (path, name));
     }
   if (children->len == 0 && curator_grammar_may_queue (path))

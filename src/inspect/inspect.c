@@ -90,14 +90,6 @@ reading_free (gpointer data)
   g_free (reading);
 }
 
-/* A sequential node gets the number of creates so far. The cversion in a Stat counts deletes too:
- * it is 2 x creates - children, in 32 bits. */
-static gint64
-next_number_of (const struct Stat *stat)
-{
-  return (gint64) (((guint32) stat->cversion + (guint32) stat->numChildren) / 2);
-}
-
 static void
 add_foreign_name (CuratorInspection *inspection, const Folder *folder, const char *name)
 {
@@ -355,7 +347,10 @@ take_folder (Reading *reading, const Step *step, const CuratorFetched *fetched, 
   else if (step->what == READ_CHILDREN)
     folder->children = g_ptr_array_ref (fetched->children);
   else
-    folder->next_number = next_number_of (&fetched->stat);
+    /* A sequential node gets the number of creates so far. The cversion in a Stat counts deletes
+     * too: it is 2 x creates - children, in 32 bits. */
+    folder->next_number =
+        ((guint32) fetched->stat.cversion + (guint32) fetched->stat.numChildren) / 2;
   if (step->what == READ_FOLDER && step->folder == TOP)
     begin_nodes (reading, folder);
   return TRUE;

@@ -27,17 +27,11 @@ typedef struct
 } Listing;
 
 static CURATOR_LOCKED void
-forget_children (Listing *listing)
+unwatch (Listing *listing)
 {
   g_clear_pointer (&listing->children, g_ptr_array_unref);
   listing->has_digest = FALSE;
   listing->is_current = FALSE;
-}
-
-static CURATOR_LOCKED void
-unwatch (Listing *listing)
-{
-  forget_children (listing);
   g_clear_pointer (&listing->watch, curator_watch_release);
 }
 

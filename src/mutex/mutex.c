@@ -61,21 +61,15 @@ find_hold (CuratorMutex *mutex, guint64 owner)
 static const CuratorAttachmentType spare_table = { sizeof (GHashTable *),
                                                    curator_attached_clear_table };
 
-static CURATOR_LOCKED GHashTable *
-new_table (CuratorMutex *mutex)
-{
-  GHashTable *spare = g_steal_pointer (
-      (GHashTable **) curator_attached (&mutex->lock.client->attached, &spare_table));
-  return spare != NULL ? spare
-                       : g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
-}
-
 /* Takes hold. The table exists only while the lock is held. */
 static CURATOR_LOCKED void
 add_hold (CuratorMutex *mutex, LockData *hold)
 {
   if (mutex->lock_data == NULL)
-    mutex->lock_data = new_table (mutex);
+    mutex->lock_data = g_steal_pointer (
+        (GHashTable **) curator_attached (&mutex->lock.client->attached, &spare_table));
+  if (mutex->lock_data == NULL)
+    mutex->lock_data = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, free_lock_data);
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
 
