@@ -219,6 +219,14 @@ shield (Call &&call)
 #endif
 }
 
+inline std::string
+copy_of (GBytes *bytes)
+{
+  gsize size = 0;
+  const auto *start = static_cast<const char *> (g_bytes_get_data (bytes, &size));
+  return std::string (start, start + size);
+}
+
 /* Takes over what C gives; nullptr and 0 give a T (). */
 template <class T, class Given>
 T
@@ -233,43 +241,25 @@ take (Given given)
         g_free (g_ptr_array_free (given, FALSE));
       return all;
     }
+  else if constexpr (std::is_same_v<Given, char **>)
+    {
+      const std::unique_ptr<char *, void (*) (char **)> owner (given, g_strfreev);
+      return given != nullptr ? T (given, given + g_strv_length (given)) : T ();
+    }
+  else if constexpr (std::is_same_v<Given, char *>)
+    {
+      const std::unique_ptr<char, void (*) (gpointer)> owner (given, g_free);
+      return given != nullptr ? T (given) : T ();
+    }
+  else if constexpr (std::is_same_v<Given, GBytes *>)
+    {
+      const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (given, g_bytes_unref);
+      return given != nullptr ? copy_of (given) : T ();
+    }
   else if constexpr (std::is_same_v<Given, gpointer>)
     return T (static_cast<decltype (T ().native_handle ())> (given));
   else
     return given ? T (given) : T ();
-}
-
-template <>
-inline std::vector<std::string>
-take (char **strings)
-{
-  const std::unique_ptr<char *, void (*) (char **)> owner (strings, g_strfreev);
-  return strings != nullptr ? std::vector<std::string> (strings, strings + g_strv_length (strings))
-                            : std::vector<std::string> ();
-}
-
-template <>
-inline std::string
-take (char *text)
-{
-  const std::unique_ptr<char, void (*) (gpointer)> owner (text, g_free);
-  return text != nullptr ? text : std::string ();
-}
-
-inline std::string
-copy_of (GBytes *bytes)
-{
-  gsize size = 0;
-  const auto *start = static_cast<const char *> (g_bytes_get_data (bytes, &size));
-  return std::string (start, start + size);
-}
-
-template <>
-inline std::string
-take (GBytes *bytes)
-{
-  const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (bytes, g_bytes_unref);
-  return bytes != nullptr ? copy_of (bytes) : std::string ();
 }
 
 /* Calls a function of C that may fail, and takes over what it gives. */
