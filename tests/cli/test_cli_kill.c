@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define SESSION_TEXT "6"
@@ -497,6 +499,28 @@ count_zombies (pid_t parent)
       n += g_file_get_contents (file, &text, NULL, NULL) && strrchr (text, ')')[2] == 'Z';
     }
   return n;
+}
+
+/* The servers release the lock while the guard ends, here while it cannot. */
+TEST (the_lock_does_not_wait_for_the_guard)
+{
+  LOG log = cli_new_file ();
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "/guarded", CLI_COMMAND, "polite", log, "0", NULL);
+
+  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_autoptr (GArray) tree = children_of (holder->pid);
+  assert_int_equal (tree->len, 2);
+  const pid_t first = g_array_index (tree, pid_t, 0);
+  const pid_t guard = is_known_as (first, "cli_command") ? g_array_index (tree, pid_t, 1) : first;
+  assert_int_equal (ptrace (PTRACE_SEIZE, guard, NULL, NULL), 0);
+  assert_int_equal (ptrace (PTRACE_INTERRUPT, guard, NULL, NULL), 0);
+  assert_int_equal (waitpid (guard, NULL, __WALL), guard);
+  kill (holder->pid, SIGTERM);
+  assert_true (raw_zk_wait_children (fixture->raw, "/guarded", 0, CLI_MS));
+  assert_int_equal (cli_wait (holder, 0), -1);
+  assert_int_equal (ptrace (PTRACE_DETACH, guard, NULL, NULL), 0);
+  assert_int_equal (cli_wait (holder, CLI_MS), 0);
 }
 
 static gboolean

@@ -470,7 +470,10 @@ run_command (Run *run, gboolean *lost)
   g_clear_pointer (&run->supervisor, supervisor_free);
   *lost = end.lost;
   if (!end.lost && end.started && run->options->min_hold_ms > 0)
-    *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
+    {
+      guard_wait (&run->guard);
+      *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
+    }
   return code;
 }
 
@@ -577,6 +580,7 @@ dismiss_helpers (Run *run)
     {
       launcher_dismiss (&run->launcher);
       guard_dismiss (&run->guard);
+      guard_wait (&run->guard);
       run->has_helpers = FALSE;
     }
 }
@@ -643,6 +647,8 @@ run_with_client (Run *run)
   if (granted && !lost)
     print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
   const gboolean closed = close_within (run, bound_ms);
+  /* Ends while the servers answer. */
+  guard_wait (&run->guard);
   if (granted)
     report_end (run, lost, closed);
   if (!closed)

@@ -246,15 +246,22 @@ guard_has_ended (Guard *guard)
          && info.si_pid == guard->pid;
 }
 
-gboolean
+void
 guard_dismiss (Guard *guard)
 {
-  int status = 0;
-
   atomic_store (&guard->board->is_armed, 0);
   kill (guard->pid, SIGCONT); /* it may be stopped */
   close (guard->fd);
-  waitpid (guard->pid, &status, 0);
+}
+
+gboolean
+guard_wait (Guard *guard)
+{
+  int status = 0;
+
+  if (guard->pid > 0)
+    waitpid (guard->pid, &status, 0);
+  guard->pid = 0;
   if (WIFSIGNALED (status))
     cgroup_remove (guard->cgroup);
   return WIFSIGNALED (status);

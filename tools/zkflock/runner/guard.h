@@ -30,8 +30,10 @@ void guard_set_deadline (Guard *guard, gint64 deadline_us);
 gboolean guard_has_killed (Guard *guard);
 /* Whether the guard itself was killed. */
 gboolean guard_has_ended (Guard *guard);
-/* Ends the guard, which kills nothing any more. Returns TRUE if it was killed before. */
-gboolean guard_dismiss (Guard *guard);
+/* The guard kills nothing any more, and ends; nobody waits for it yet. */
+void guard_dismiss (Guard *guard);
+/* Waits for the end of a guard that was dismissed, if there is one. TRUE if it was killed before. */
+gboolean guard_wait (Guard *guard);
 
 /* Microseconds of CLOCK_BOOTTIME. */
 gint64 boottime_us (void);

@@ -643,8 +643,10 @@ supervisor_run (Supervisor *self, SupervisorEnd *end)
   supervise (self);
   release_terminal (self);
   const int error = launcher_close (job->launcher);
-  /* The command dies a moment before the guard has ended. */
-  self->guard_ended = guard_dismiss (job->guard) || self->guard_ended;
+  guard_dismiss (job->guard);
+  /* The command dies a moment before a guard that was killed has ended. */
+  if (self->end.si_code != CLD_EXITED)
+    self->guard_ended = guard_wait (job->guard) || self->guard_ended;
   end->started = error == 0;
   if (end->started && self->ended)
     status_note_command (self->end.si_code != CLD_EXITED, self->end.si_status);
