@@ -16,7 +16,8 @@
 #include "zk/zk_rest.h"
 
 /* Long enough for a few instructions, also on a busy machine. */
-#define REST_US (100 * 1000)
+#define REST_US  (100 * 1000)
+#define PAUSE_US 50
 
 void
 curator_zk_rest_enter (CuratorZkRest *rest)
@@ -54,8 +55,12 @@ curator_zk_rest_left_us (CuratorZkRest *rest)
   return MAX (rest->seen_us + REST_US - now_us, 0);
 }
 
+/* zookeeper_close() joins the thread that delivers, which would rest first. Often that is the answer
+ * for which the caller of the close has waited. */
 void
 curator_zk_rest_close (CuratorZkRest *rest)
 {
+  while (atomic_load (&rest->n_ended) != atomic_load (&rest->n_begun))
+    g_usleep (PAUSE_US);
   atomic_store (&rest->closing_us, g_get_monotonic_time ());
 }

@@ -23,5 +23,5 @@ void curator_zk_rest_leave (CuratorZkRest *rest);
 /* For a handle whose IO thread has ended or is about to: 0 if its completion thread rests, else
  * after how many microseconds to ask again. On the session lane. */
 gint64 curator_zk_rest_left_us (CuratorZkRest *rest);
-/* zookeeper_close() is called next. */
+/* Waits for the delivery that is under way, if there is one; zookeeper_close() is called next. */
 void curator_zk_rest_close (CuratorZkRest *rest);
