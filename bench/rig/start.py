@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the start of a command under a free lock costs, beside flock(1), and where the time goes.
+"""What the start of a command under a free lock costs, beside flock(1) and `etcdctl lock`, and where the time goes.
 
 start.py LAB ZKFLOCK [--publish FILE COMMAND]: prints two tables, or puts them into FILE. The times of the first are those of whole
-processes, in random order; those of the second are between the system calls that strace prints.
+processes, in random order; those of the second are between the system calls that strace prints. etcd has a row if it is installed
+(Debian: etcd-client, etcd-server); its data are in memory, as the ZooKeeper server waits for no disk either.
 """
+import contextlib
 import os
 import random
 import re
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -27,9 +31,9 @@ STEPS = ("libraries are loaded, options read",
          "the helper processes and the threads of the client start",
          "a server is connected to and opens the session, which a quorum writes",
          "the lock node is created, which a quorum writes, and is the first in the queue",
-         "other kinds of lock are looked for: two reads (none with `--mixed`); the guard is armed",
+         "no other kind of lock is there: two reads that went out with the creation (none with `--mixed`); the guard is armed",
          "the command runs",
-         "no process of the command is left; the guard ends",
+         "no process of the command is left",
          "the lock is released, which a quorum writes",
          "the session is closed, which a quorum writes; the threads end")
 
@@ -44,11 +48,38 @@ def run(argv):
     return (time.perf_counter_ns() - begin) / 1e6
 
 
-def measure(zkflock, folder):
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def etcd():
+    """The address of a server of its own, or None."""
+    if shutil.which("etcd") is None or shutil.which("etcdctl") is None:
+        yield None
+        return
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    with tempfile.TemporaryDirectory(prefix="curator-bench-", dir="/dev/shm") as folder:
+        server = subprocess.Popen(["etcd", "--data-dir", folder, "--listen-client-urls", client, "--advertise-client-urls", client,
+                                   "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                                   "--initial-cluster", f"default={peer}"], stderr=subprocess.DEVNULL)
+        try:
+            subprocess.run(["etcdctl", "--endpoints", client, "--dial-timeout=30s", "--command-timeout=30s", "get", "ready"], check=True)
+            yield client
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def measure(zkflock, folder, etcd_address):
     commands = {"`flock FILE true`": ["/usr/bin/flock", f"{folder}/file", "/usr/bin/true"],
                 "`zkflock --version`: loading the program and its libraries": [zkflock, "--version"],
                 "`zkflock PATH true`": [zkflock, "/speed", "/usr/bin/true"],
                 "`zkflock --mixed PATH true`": [zkflock, "--mixed", "/speed", "/usr/bin/true"]}
+    if etcd_address:
+        commands["`etcdctl lock NAME true`, at an etcd server"] = [shutil.which("etcdctl"), "--endpoints", etcd_address, "lock", "speed",
+                                                                   "/usr/bin/true"]
     took = {name: [] for name in commands}
     for argv in commands.values():
         run(argv)
@@ -113,7 +144,8 @@ def trace(zkflock, folder):
 
 def document(tables, command, load):
     measured, traced = tables
-    yield f"Measured on {date.today().isoformat()} by `{command}`{', while the machine did other work' if load > report.BUSY_LOAD else ''}:"
+    yield (f"Measured on {date.today().isoformat()} by `{command}` on {os.cpu_count()} processors, in interleaved rounds; load average "
+           f"before the run {load:.1f}{', so compare the ratios only' if load > report.BUSY_LOAD else ''}:")
     yield ""
     yield from report.markdown(("from start to end", f"fastest of {STARTS}", "median", "times flock's"), measured)
     yield ""
@@ -127,8 +159,8 @@ def main(lab_program, zkflock, *publish):
     lab = Lab(lab_program)
     os.environ["ZKFLOCK_HOSTS"] = lab.server
     try:
-        with tempfile.TemporaryDirectory(prefix="curator-bench-") as folder:
-            tables = list(measure(zkflock, folder)), list(trace(zkflock, folder))
+        with tempfile.TemporaryDirectory(prefix="curator-bench-") as folder, etcd() as etcd_address:
+            tables = list(measure(zkflock, folder, etcd_address)), list(trace(zkflock, folder))
     finally:
         lab.stop()
     lines = list(document(tables, publish[1] if publish else "scripts/bench --start", load))
