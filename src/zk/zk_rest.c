@@ -60,7 +60,9 @@ curator_zk_rest_left_us (CuratorZkRest *rest)
 void
 curator_zk_rest_close (CuratorZkRest *rest)
 {
-  while (atomic_load (&rest->n_ended) != atomic_load (&rest->n_begun))
+  const guint n_begun = atomic_load (&rest->n_begun);
+
+  while ((gint) (n_begun - atomic_load (&rest->n_ended)) > 0)
     g_usleep (PAUSE_US);
   atomic_store (&rest->closing_us, g_get_monotonic_time ());
 }
