@@ -113,9 +113,6 @@ await_end (CuratorAwait *await, gpointer *result, GError **error)
 {
   CuratorSeat *seat = await->seat;
 
-  /* The await lies on this thread's stack, so it must not be cancelled before the operation
-   * ends. */
-  CURATOR_INSIDE_GATE;
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
   while (!await->done)
@@ -136,6 +133,8 @@ gboolean
 curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
                   GError **error)
 {
+  /* The await lies on this thread's stack, so it must not be cancelled before the operation
+   * ends. */
   CURATOR_INSIDE_GATE;
   const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
   const gboolean succeeded = await_end (await, result, error);
