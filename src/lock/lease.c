@@ -59,10 +59,12 @@ cancel_later (CuratorLease *lease)
     curator_dispatch_cancel (lease->client, lease->cancellable);
 }
 
-/* The last reference is being dropped. */
-static CURATOR_UNLOCKED void
+/* The last reference is being dropped: nobody else reads the lease. */
+static CURATOR_NOT_ANALYSED void
 cancel_at_last (CuratorLease *lease)
 {
+  if (lease->cancellable == NULL)
+    return;
   curator_client_lock (lease->client);
   cancel_later (lease);
   curator_client_unlock (lease->client);
