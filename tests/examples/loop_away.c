@@ -11,6 +11,7 @@
 #include "support/zk_server.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,6 +124,7 @@ test_loop_away (void **state)
   FILE *printed = start (proxy_address (proxy));
   assert_int_equal (judge (printed), atoi (arguments[1]) * atoi (arguments[2]));
   assert_int_equal (waitpid (example, &status, 0), example);
+  example = 0;
   assert_int_equal (status, 0);
 
   fclose (printed);
@@ -130,10 +132,19 @@ test_loop_away (void **state)
   zk_server_stop (server);
 }
 
+/* After a failure. */
+static int
+end_example (void **state)
+{
+  if (example > 0)
+    kill (example, SIGKILL);
+  return 0;
+}
+
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_loop_away) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test_teardown (test_loop_away, end_example) };
   if (argc != 4)
     return 2;
   arguments = argv + 1;
