@@ -1,11 +1,74 @@
 /* A client that is closed without waiting: its end is told once, when curator_client_close() would
- * return, and not inside the call. */
-#include "integration/fixture.h"
+ * return, and not inside the call. With ADOPTED, test_close_then_adopted, the same holds for clients
+ * on a handle of the program's, which goes on. */
+#define THREADED 1 /* declares the synchronous calls */
+#include "integration/program.h"
 #include "support/metronome.h"
 
 #define AT_ONCE_MS  50
 #define CLOSE_MS    6000
 #define PATIENCE_MS 10000
+
+#ifdef ADOPTED
+#undef SUITE_SETUP
+#define SUITE_SETUP open_program
+
+static Program *program;
+
+static int
+open_program (void **state)
+{
+  program_close (program);
+  const int failed = fixture_heal (state);
+  program = program_open (fixture_server (*state));
+  return failed;
+}
+
+static CuratorClient *
+client_latent (Fixture *fixture)
+{
+  return program_client (program);
+}
+
+static void
+program_end (void)
+{
+  g_clear_pointer (&program, program_close);
+}
+
+/* It may use its handle, and close it. */
+static void
+assert_program_goes_on (void)
+{
+  assert_int_equal (zoo_exists (program->zh, "/", 0, NULL), ZOK);
+  program_end ();
+}
+
+#else
+static CuratorClient *
+client_latent (Fixture *fixture)
+{
+  return client_new (fixture_server (fixture));
+}
+
+static void
+program_end (void)
+{
+}
+
+static void
+assert_program_goes_on (void)
+{
+}
+#endif
+
+static CuratorClient *
+client_started (Fixture *fixture)
+{
+  CuratorClient *client = client_latent (fixture);
+  client_start (client);
+  return client;
+}
 
 typedef struct
 {
@@ -46,7 +109,7 @@ assert_told_elsewhere (Told *told)
 TEST (test_closed_when_it_is_told)
 {
   Told *told = told_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_started (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/held");
   g_autoptr (CuratorLease) lease = lease_of (lock);
 
@@ -55,8 +118,9 @@ TEST (test_closed_when_it_is_told)
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_not_acquired (lock, 0, CURATOR_ERROR_CLOSED);
   assert_told_elsewhere (told);
-  /* The server has ended the session before. */
+  /* The server has deleted the node before. */
   assert_int_equal (raw_zk_count_children (fixture->raw, "/close-then/held"), 0);
+  assert_program_goes_on ();
 }
 
 /* In the program's context, although the client is closed, and not before that is iterated. */
@@ -64,7 +128,7 @@ TEST (test_told_in_the_context)
 {
   Told told = { 0 };
   g_autoptr (GMainContext) context = g_main_context_new ();
-  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_latent (fixture);
   curator_client_set_callback_context (client, context);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/context");
@@ -78,17 +142,18 @@ TEST (test_told_in_the_context)
     g_main_context_iteration (context, TRUE);
   assert_true (pthread_equal (told.thread, pthread_self ()));
   assert_false (g_main_context_pending (context));
+  assert_program_goes_on ();
 }
 
 /* Each call is told, whatever state the client is in. */
 TEST (test_each_is_told)
 {
   Told *told[] = { told_new (), told_new (), told_new (), told_new () };
-  g_autoptr (CuratorClient) latent = client_new (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-
+  g_autoptr (CuratorClient) latent = client_latent (fixture);
   curator_client_close_then (latent, on_closed, told[0]);
   assert_told_elsewhere (told[0]);
+
+  g_autoptr (CuratorClient) client = client_started (fixture);
   curator_client_close_then (client, on_closed, told[1]);
   curator_client_close_then (client, on_closed, told[2]);
   assert_told_elsewhere (told[1]);
@@ -96,13 +161,14 @@ TEST (test_each_is_told)
   curator_client_close (client);
   curator_client_close_then (client, on_closed, told[3]);
   assert_told_elsewhere (told[3]);
+  assert_program_goes_on ();
 }
 
 /* A server that says nothing holds up neither the caller, nor for long the end. */
 TEST (test_silent_server)
 {
   Told *told = told_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_started (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/silent");
   g_autoptr (CuratorLease) lease = lease_of (lock);
 
@@ -113,6 +179,7 @@ TEST (test_silent_server)
   const gint64 took = wait_now_ms () - start;
   const gboolean was_closed = wait_until (was_told, told, LONG_MS);
   const gint64 ended = wait_now_ms () - start;
+  program_end ();
   zk_server_thaw (fixture->server);
   assert_true (was_closed);
   /* client.h: returns at once. */
@@ -165,7 +232,7 @@ on_closed_after (CuratorClient *client, gpointer data)
 /* Not while a callback runs, and on another thread than that one's. */
 TEST (test_told_after_callbacks)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_started (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/blocked");
   Blocker *blocker = blocker_start (lock);
 
@@ -175,13 +242,14 @@ TEST (test_told_after_callbacks)
   g_atomic_int_set (&blocker->may_go, TRUE);
   assert_told_elsewhere (blocker->told);
   assert_int_equal (blocker->has_gone, 2);
+  assert_program_goes_on ();
   g_free (blocker);
 }
 
 /* One that does not return is waited for for ten seconds. */
 TEST (test_told_beside_a_hanging_callback)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) client = client_started (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/close-then/hanging");
   Blocker *blocker = blocker_start (lock);
   Told *told = blocker->told;
@@ -198,6 +266,7 @@ TEST (test_told_beside_a_hanging_callback)
   assert_promised_ms (took, PATIENCE_MS + 1000, start);
   assert_told_elsewhere (told);
   assert_soon (g_atomic_int_get (&blocker->has_gone));
+  assert_program_goes_on ();
   g_free (blocker);
 }
 
@@ -217,13 +286,14 @@ TEST (test_closed_by_a_callback)
 {
   Blocker *blocker = g_new0 (Blocker, 1);
   blocker->told = told_new ();
-  blocker->client = client_connect (fixture_server (fixture));
+  blocker->client = client_started (fixture);
   CuratorLock *lock = mutex_new (blocker->client, "/close-then/callback");
 
   curator_lock_get_participant_nodes_then (lock, LONG_MS, NULL, close_in_callback, blocker);
   curator_lock_unref (lock);
   assert_told_elsewhere (blocker->told);
   assert_int_equal (blocker->has_gone, 2);
+  assert_program_goes_on ();
   g_free (blocker);
 }
 
