@@ -4,14 +4,13 @@ import argparse
 import os
 import random
 import sys
-from datetime import date
 from pathlib import Path
 
 import plots
 import report
 from lab import Cast, Failure, Lab
 from results import Results
-from rows import DELAYED, all_rows
+from rows import DELAYED, MACHINE, all_rows
 from secured import SecuredLab
 
 WARM_UP_OPS = 10000
@@ -104,6 +103,7 @@ def play_row(rig, row, number, results):
     """One competitor after the other, slice by slice, each time in another order. In a fixed one each competitor would
     always find the server and the caches as the same one has left them. The order is the same in each run."""
     entries = [entry for entry in row.entries if rig.cast.has(entry.peer)]
+    results.add(row, MACHINE, number, {"load": os.getloadavg()[0]})
     measured = {entry: [] for entry in entries}
     slices = 2 if rig.quick and row.slices > 1 else row.slices
     for part in range(slices):
@@ -126,9 +126,8 @@ def play(rig, rows, rounds, results):
     """Round by round, row by row."""
     for number in range(rounds):
         for row in rows:
-            if row.rounds is None or number < row.rounds:
-                figures = play_row(rig, row, number, results)
-                say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
+            figures = play_row(rig, row, number, results)
+            say(f"{number + 1}/{rounds} {row.name}: {'; '.join(figures)} {row.unit}")
 
 
 def parse(argv):
@@ -147,79 +146,54 @@ def parse(argv):
 
 
 def choose(options):
-    def wanted(name):
-        return not options.only or any(name == only or name.startswith(only + "-") for only in options.only)
+    def wanted(row):
+        return any(only in (row.name, row.part) or row.name.startswith(only + "-") for only in options.only)
 
-    rows = [row for row in all_rows() if wanted(row.name) and (options.only or not row.named)]
+    rows = [row for row in all_rows() if (wanted(row) if options.only else not row.named)]
     if options.quick:
         rows = [row for row in rows if not row.slow]
     return rows
 
 
-def write_report(rows, results, options):
+def write_report(rows, results, options, load):
     options.output.mkdir(parents=True, exist_ok=True)
     results.write_csv(options.output / "figures.csv")
     results.write_shapes(options.output / "latency.csv")
-    for headings, lines in ((report.TRIP_HEADINGS, report.trip_rows(rows, results)),
-                            (report.FLEET_HEADINGS, report.fleet_rows(rows, results)),
-                            (report.ENSEMBLE_HEADINGS, report.ensemble_rows(rows, results)),
-                            (report.SCALE_HEADINGS, report.scale_rows(rows, results)),
-                            (report.PEER_HEADINGS, report.peer_rows(rows, results)),
-                            (report.MEMORY_HEADINGS, report.memory_rows(rows, results)),
-                            (report.TARGET_HEADINGS, report.target_rows(rows, results)),
-                            (report.SECURED_HEADINGS, report.secured_rows(rows, results))):
-        lines = list(lines)
-        if lines:
-            print("\n".join(report.plain(headings, lines)) + "\n")
-    drawn = plots.draw(rows, results, options.output) + plots.draw_scale(rows, results, options.output)
-    say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")
-    if options.publish:
-        publish(rows, results, options)
-
-
-def publish(rows, results, options):
-    """Only the parts of the documents whose rows were measured."""
-    reports, today = options.publish / "reports", date.today().isoformat()
-    page, operations = reports / "performance-tables.md", options.publish / "operations.md"
-    for part, document, file in (("trips", report.trip_document, page), ("secured", report.secured_document, page),
-                                 ("capacity", report.fleet_document, operations),
-                                 ("ensemble", report.ensemble_document, operations)):
+    for part, (file, *tables) in ((part, told) for part, documents in report.PARTS.items() for told in documents):
         chosen = [row for row in rows if row.part == part]
-        if chosen:
-            report.replace_measured(file, document(chosen, results, options.command, today), part)
-    chosen = [row for row in rows if row.part == "scale"]
-    if chosen:
-        drawn = plots.draw_scale(chosen, results, reports / "plots")
-        report.replace_measured(page, report.scale_document(chosen, results, options.command, today, drawn), "scale")
-    chosen = [row for row in rows if row.part == "measured"]
-    if chosen:
-        drawn = plots.draw(chosen, results, reports / "plots")
-        report.replace_measured(page, report.document(chosen, results, options.command, today, drawn), "measured")
-        report.replace_measured(page, report.appendix(chosen, results, options.command, today), "appendix")
-    say(f"{options.publish} is up to date")
+        for headings, cells in tables:
+            lines = list(cells(chosen, results))
+            if lines:
+                print("\n".join(report.plain(headings, lines)) + "\n")
+        if options.publish and chosen:
+            drawn = plots.draw(chosen, results, options.publish / "reports" / "plots") if file == report.PAGE else []
+            lines = report.document(tables, chosen, results, options.command, load, drawn)
+            report.replace_measured(options.publish / file, list(lines), part)
+    drawn = plots.draw(rows, results, options.output)
+    say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")
 
 
 def main(argv):
     options = parse(argv)
     rows = choose(options)
     if options.list:
-        print("\n".join(f"{row.name:22} {row.title}" for row in all_rows()))
+        print("\n".join(f"{row.name:22} {row.part:9} {row.title}" for row in all_rows()))
         return 0
     if not rows:
         print("scripts/bench: no such row; see --list", file=sys.stderr)
         return 64
     programs = dict(line.split("=", 1) for line in options.programs.splitlines() if line)
     results = Results()
-    results.load = os.getloadavg()[0]
-    if results.load > report.BUSY_LOAD:
-        say(f"the machine is busy (load average {results.load:.1f}): do not trust the figures")
+    load = os.getloadavg()[0]
+    if load > report.BUSY_LOAD:
+        say(f"the machine is busy (load average {load:.1f}): do not trust the figures")
     rig = Rig({name: argv.split("\t") for name, argv in programs.items()}, options.lab, results,
               options.quick, 100 if options.quick else options.window, 2000 if options.quick else WARM_UP_OPS)
     try:
         play(rig, rows, 2 if options.quick else options.rounds, results)
     finally:
         rig.stop()
-    write_report(rows, results, options)
+    write_report(rows, results, options, load)
     for failure in results.failures:
         print(f"failed: {failure}")
     return 1 if results.failures else 0

@@ -104,7 +104,7 @@ def _figures(lab, peers, n, queue, session_ms):
     return {"sessions": n, "transactions": rates["transactions"], "expected": expected(n, queue) / session_ms * 1000,
             "requests": rates["requests"], "leader_cpu": rates["leader"] / 1e7, "follower_cpu": rates["follower"] / 1e7,
             "most_connections": max(server.monitor()["zk_num_alive_connections"] for server in lab.servers),
-            "client_cpu": rates["client"] / 1e7, "leader_mb": lab.leader.size()["resident_mb"],
+            "each_cpu": rates["client"] / 1000 / n, "leader_mb": lab.leader.size()["resident_mb"],
             "follower_mb": mean(server.size()["resident_mb"] for server in lab.followers),
             "client_kb": sum(peer.size()["resident_mb"] for peer in peers) * 1024 / n,
             "client_threads": sum(peer.size()["threads"] for peer in peers) / n,

@@ -49,24 +49,8 @@ def _against_n(rows, results, prefix, metric):
     return {label: points for label, points in series.items() if len(points) > 1}
 
 
-def draw_scale(rows, results, directory):
-    """The cost of an acquisition against the number of sessions."""
-    directory.mkdir(parents=True, exist_ok=True)
-    log = "set logscale xy\nset format y '%g'\n"
-    drawn = []
-    for metric, file, caption, y in (
-            ("to_client", "sessions-bytes.svg", "Bytes from the server per acquisition, by number of sessions", "bytes per acquisition"),
-            ("server_cpu_us", "sessions-cpu.svg", "Processor time of the server per acquisition, by number of sessions",
-             "microseconds per acquisition")):
-        series = _against_n(rows, results, "scale-one-", metric)
-        if series:
-            _plot(directory / file, "sessions of one process on one path", y, series, setup=log)
-            drawn.append((file, caption))
-    return drawn
-
-
 def draw(rows, results, directory):
-    """Draws each plot that has figures; returns (file, caption) of each."""
+    """Draws each plot that has figures of these rows; returns (file, caption) of each."""
     directory.mkdir(parents=True, exist_ok=True)
     drawn = []
 
@@ -79,15 +63,22 @@ def draw(rows, results, directory):
          "hand-offs per second", _against_n(rows, results, "handoff-", "rate"), setup="set logscale x 2\nset yrange [0:*]\n",
          key="top right")
     log = "set logscale xy\nset format y '%g'\n"
-    plot("drain.svg", "Time to drain a queue, by its length", "waiters in one process",
-         "seconds until all have had the lock", _against_n(rows, results, "waiters-", "seconds"), setup=log)
-    plot("bytes.svg", "Bytes from the server per hand-off, by length of the queue", "waiters in one process",
-         "bytes per hand-off", _against_n(rows, results, "waiters-", "to_client"), setup=log)
+    for prefix, file, metric, caption, x, y in (
+            ("waiters-", "drain.svg", "seconds", "Time to drain a queue, by its length", "waiters in one process",
+             "seconds until all have had the lock"),
+            ("waiters-", "bytes.svg", "to_client", "Bytes from the server per hand-off, by length of the queue",
+             "waiters in one process", "bytes per hand-off"),
+            ("scale-one-", "sessions-bytes.svg", "to_client", "Bytes from the server per acquisition, by number of sessions",
+             "sessions of one process on one path", "bytes per acquisition"),
+            ("scale-one-", "sessions-cpu.svg", "server_cpu_us", "Processor time of the server per acquisition, by number of sessions",
+             "sessions of one process on one path", "microseconds per acquisition")):
+        plot(file, caption, x, y, _against_n(rows, results, prefix, metric), setup=log)
     shapes = {}
-    for entry in ORDER:
-        rounds = results.shapes.get(("solo-mutex", entry.label))
-        if rounds:
-            shapes[entry.label] = [(sorted(values)[len(values) // 2], q) for q, values in enumerate(zip(*rounds))][:100]
+    for row in rows:
+        for entry in ORDER if row.name == "solo-mutex" else ():
+            rounds = results.shapes.get((row.name, entry.label))
+            if rounds:
+                shapes[entry.label] = [(sorted(values)[len(values) // 2], q) for q, values in enumerate(zip(*rounds))][:100]
     plot("latency.svg", "How long an uncontended acquire and release takes", "microseconds for acquire and release",
          "per cent that took at most this long", shapes, setup="set logscale x\nset yrange [0:100]\n", key="bottom right")
     return drawn

@@ -3,12 +3,12 @@
 import os
 import re
 import subprocess
+from datetime import date
 from pathlib import Path
 
-from rows import GO, JAVA, KAZOO, SECURED, SOCKETS
+from rows import BARE, GO, JAVA, KAZOO, LOOPBACK, MACHINE, OURS, SECURED, SOCKETS
 
 BUSY_LOAD = 0.5  # load average before a run
-BUSY_TRIPS = "The machine was busy with other work, which adds a fraction of a round trip. The other columns are counted."
 METRICS = {"rate": ("rate", "/s", 1), "trips": ("round trips", "", 1), "seconds": ("time", "s", 1), "turns": ("until the last waiter has had the lock", "s", 1),
            "requests": ("requests", "", 1), "cpu_us": ("client CPU", "µs", 1), "bytes": ("memory allocated", "bytes", 1),
            "ns": ("time", "ns", 1), "to_client": ("bytes from the server", "bytes", 1),
@@ -26,9 +26,18 @@ def spread_text(spread, unit=""):
     if spread is None:
         return "-"
     text = number(spread.median)
-    if len(spread.values) > 1:
+    if number(spread.low) != number(spread.high):
         text += f" ({number(spread.low)}–{number(spread.high)})"
     return text + (f" {unit}" if unit and not unit.startswith("/") else unit)
+
+
+RUN_HEADINGS = ("rounds", "load")
+
+
+def run(row, results, spread):
+    """The cells under RUN_HEADINGS: how often that figure was measured, and how busy the machine was then."""
+    rounds = len(spread.values)
+    return (f"{rounds}" if rounds > 1 else "1: not a result", spread_text(results.spread(row, MACHINE, "load")))
 
 
 def target_rows(rows, results):
@@ -54,11 +63,13 @@ def target_rows(rows, results):
                       for other in (SOCKETS.get(target.entry, JAVA), JAVA, GO, KAZOO)]
             others[0] = others[0] if target.entry in SOCKETS else None
             yield (workload, spread_text(results.spread(row, target.entry, target.metric), unit), against, ratio, goal,
-                   "yes" if verdict.met else "**no**", *(spread_text(other) if other else "" for other in others))
+                   "-" if len(verdict.spread.values) == 1 else "yes" if verdict.met else "**no**",
+                   *(spread_text(other) if other else "" for other in others),
+                   *run(row, results, verdict.spread))
 
 
 TARGET_HEADINGS = ("workload", "this library", "compared with", "ratio", "target", "met", "ratio to a socket alone", "to Java",
-                   "to go", "to kazoo")
+                   "to go", "to kazoo", *RUN_HEADINGS)
 
 
 def trip_rows(rows, results):
@@ -67,66 +78,64 @@ def trip_rows(rows, results):
         for entry in row.entries:
             figures = [results.spread(row, entry, metric)
                        for metric in ("trips", "requests", "writes", "to_server", "to_client")]
-            if row.part == "trips" and figures[0] is not None:
-                yield (row.title, entry.label, f"{figures[0].median:.2f}", *(f"{figure.median:.1f}" for figure in figures[1:3]),
-                       *(f"{figure.median:,.0f}" for figure in figures[3:]))
+            if figures[0] is not None:
+                yield (row.title, entry.label, *(spread_text(figure) for figure in figures), *run(row, results, figures[0]))
 
 
-TRIP_HEADINGS = ("operation", "who", "round trips", "requests", "writes", "bytes to the server", "bytes from it")
+TRIP_HEADINGS = ("operation", "who", "round trips", "requests", "writes", "bytes to the server", "bytes from it", *RUN_HEADINGS)
 
 
 def fleet_rows(rows, results):
     for row in rows:
-        if row.part == "capacity" and results.spread(row, row.entries[0], "writes") is not None:
-            writes, requests, pings = (results.spread(row, row.entries[0], metric).median
-                                       for metric in ("writes", "requests", "pings"))
+        spreads = [results.spread(row, row.entries[0], metric) for metric in ("writes", "reads", "pings")]
+        if spreads[0] is not None:
+            writes = spreads[0].median
             carried = [f"{CARRIED * seconds / writes:,.0f}" if writes > 0.005 else "-" for seconds in FLEET_TIMEOUTS_S]
-            yield (row.title, f"{writes:.2f}", f"{requests - writes:.2f}", f"{pings:.2f}", *carried)
+            yield (row.title, *(spread_text(spread) for spread in spreads), *carried, *run(row, results, spreads[0]))
 
 
 def ensemble_rows(rows, results):
     for row in rows:
-        if row.part == "ensemble" and results.spread(row, row.entries[0], row.show) is not None:
-            figures = {metric: results.spread(row, row.entries[0], metric).median
-                       for metric in ("sessions", "transactions", "expected", "requests", "leader_cpu", "follower_cpu", "leader_mb",
-                                      "client_cpu", "client_kb")}
-            yield (row.title, f"{figures['sessions']:,.0f}",
-                   *(f"{figures[metric]:,.1f}" for metric in ("transactions", "expected")),
-                   f"{figures['requests']:,.0f}", *(f"{figures[metric]:.1f} %" for metric in ("leader_cpu", "follower_cpu")),
-                   f"{figures['leader_mb']:,.0f} MB", f"{figures['client_cpu'] * 10000 / figures['sessions']:.0f} µs",
-                   f"{figures['client_kb']:.0f} KB")
+        def text(metric, unit="", row=row):
+            return spread_text(results.spread(row, row.entries[0], metric), unit)
+
+        if results.spread(row, row.entries[0], row.show) is not None:
+            yield (row.title, text("sessions"), text("transactions"), text("expected"), text("requests"), text("leader_cpu", "%"),
+                   text("follower_cpu", "%"), text("leader_mb", "MB"), text("each_cpu", "µs"), text("client_kb", "KB"),
+                   *run(row, results, results.spread(row, row.entries[0], row.show)))
 
 
 ENSEMBLE_HEADINGS = ("each session", "sessions", "transactions a second", "expected", "requests a second", "CPU of the leader",
                      "of a follower", "memory of the leader", "client CPU a second, for each session",
-                     "client memory for each session")
+                     "client memory for each session", *RUN_HEADINGS)
 
 
 def scale_rows(rows, results):
     for row in rows:
         for entry in row.entries:
-            rate = results.spread(row, entry, "rate") if row.part == "scale" else None
+            rate = results.spread(row, entry, "rate")
             if rate is None:
                 continue
             ratio = results.ratios(row, entry, JAVA, "rate")
             yield (row.title, f"{row.n:,}", entry.label, spread_text(rate, row.unit),
                    spread_text(ratio) if ratio and entry is not JAVA else "",
                    *(spread_text(results.spread(row, entry, m))
-                     for m in ("requests", "to_client", "server_cpu_us", "resident_mb", "threads")))
+                     for m in ("requests", "to_client", "server_cpu_us", "resident_mb", "threads")), *run(row, results, rate))
 
 
 SCALE_HEADINGS = ("workload", "sessions", "who", "acquisitions", "ratio to Java", "requests", "bytes from the server",
-                  "server CPU µs", "resident MB of the process", "its threads")
+                  "server CPU µs", "resident MB of the process", "its threads", *RUN_HEADINGS)
 CARRIED = 1000  # transactions a second
 FLEET_TIMEOUTS_S = (15, 30, 60)
 FLEET_HEADINGS = ("a client that", "transactions per T", "reads per T", "pings per T",
-                  *(f"clients per {CARRIED:,} transactions a second, T = {seconds} s" for seconds in FLEET_TIMEOUTS_S))
+                  *(f"clients per {CARRIED:,} transactions a second, T = {seconds} s" for seconds in FLEET_TIMEOUTS_S),
+                  *RUN_HEADINGS)
 
 
 def peer_rows(rows, results):
     """A line for each competitor of each row, with its ratio to Java."""
     for row in rows:
-        if row.part != "measured" or len(row.entries) < 2 or JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
+        if JAVA not in row.entries or results.spread(row, JAVA, row.show) is None:
             continue
         for entry in row.entries:
             spread = results.spread(row, entry, row.show)
@@ -136,10 +145,11 @@ def peer_rows(rows, results):
             net = "" if row.net == "loopback" else f", {row.net}"
             yield (f"{row.title}{net}", entry.label, spread_text(spread, row.unit),
                    spread_text(ratio) if entry is not JAVA else "1",
-                   *(spread_text(results.spread(row, entry, m)) for m in ("cpu_us", "requests", "to_client")))
+                   *(spread_text(results.spread(row, entry, m)) for m in ("cpu_us", "requests", "to_client")),
+                   *run(row, results, spread))
 
 
-PEER_HEADINGS = ("workload", "who", "figure", "ratio to Java", "client CPU µs", "requests", "bytes from the server")
+PEER_HEADINGS = ("workload", "who", "figure", "ratio to Java", "client CPU µs", "requests", "bytes from the server", *RUN_HEADINGS)
 
 
 def memory_rows(rows, results):
@@ -147,10 +157,11 @@ def memory_rows(rows, results):
         for entry in row.entries:
             spread = results.spread(row, entry, "resident")
             if spread is not None:
-                yield (f"{row.n:,}", entry.label, spread_text(spread), spread_text(results.spread(row, entry, "bytes")))
+                yield (f"{row.n:,}", entry.label, spread_text(spread), spread_text(results.spread(row, entry, "bytes")),
+                       *run(row, results, spread))
 
 
-MEMORY_HEADINGS = ("waiters", "who", "resident bytes per waiter", "allocated bytes of these (C only)")
+MEMORY_HEADINGS = ("waiters", "who", "resident bytes per waiter", "allocated bytes of these (C only)", *RUN_HEADINGS)
 
 
 def markdown(headings, lines):
@@ -190,74 +201,15 @@ def machine(load):
            f"go-zookeeper {_version('golang-github-samuel-go-zookeeper-dev')}.")
 
 
-def _heading(results, command, when):
-    yield f"Measured by `{command}` on {when}:"
-    yield from machine(results.load)
-    if results.failures:
-        yield f"Failed measurements: {'; '.join(results.failures)}."
-    yield ""
-
-
-def _pictures(plots):
-    for file, caption in plots:
-        yield ""
-        yield f"![{caption}](plots/{file})"
-
-
-def trip_document(rows, results, command, when):
-    yield from _heading(results, command, when)
-    if results.load > BUSY_LOAD:
-        yield BUSY_TRIPS
-        yield ""
-    yield from markdown(TRIP_HEADINGS, trip_rows(rows, results))
-
-
-def fleet_document(rows, results, command, when):
-    yield from _heading(results, command, when)
-    yield from markdown(FLEET_HEADINGS, fleet_rows(rows, results))
-
-
-def ensemble_document(rows, results, command, when):
-    yield from _heading(results, command, when)
-    yield from markdown(ENSEMBLE_HEADINGS, ensemble_rows(rows, results))
-
-
-def scale_document(rows, results, command, when, plots):
-    yield "## Many sessions"
-    yield ""
-    yield from _heading(results, command, when)
-    yield from markdown(SCALE_HEADINGS, scale_rows(rows, results))
-    yield from _pictures(plots)
-
-
-def document(rows, results, command, when, plots):
-    """The figures on loopback."""
-    verdicts = [v for row in rows for v in (results.verdict(row, t) for t in row.targets) if v]
-    yield from _heading(results, command, when)
-    yield f"{sum(v.met for v in verdicts)} of {len(verdicts)} targets are met."
-    yield ""
-    yield from markdown(TARGET_HEADINGS, target_rows(rows, results))
-    yield from _pictures(plots)
-
-
-def appendix(rows, results, command, when):
-    yield from _heading(results, command, when)
-    yield from markdown(PEER_HEADINGS, peer_rows(rows, results))
-    yield ""
-    yield "### Memory per waiter"
-    yield ""
-    yield from markdown(MEMORY_HEADINGS, memory_rows(rows, results))
-
-
 SECURED_HEADINGS = ("connection", "who", "acquisitions", "ratio to Java", "p50 µs", "p99 µs", "requests", "client CPU µs",
-                    "ratio to Java", "server CPU µs", "rate against clear text")
+                    "ratio to Java", "server CPU µs", "rate against clear text", *RUN_HEADINGS)
 
 
 def secured_rows(rows, results):
     """A line for each competitor over each kind of connection."""
     for row in rows:
         for (peer, kind), entry in SECURED.items():
-            rate = results.spread(row, entry, "rate") if row.part == "secured" else None
+            rate = results.spread(row, entry, "rate")
             if rate is None:
                 continue
             java, clear = SECURED["java", kind], SECURED[peer, "clear text"]
@@ -265,15 +217,48 @@ def secured_rows(rows, results):
             figures = [spread_text(results.spread(row, entry, m))
                        for m in ("p50_us", "p99_us", "requests", "cpu_us", "server_cpu_us")]
             yield (kind, entry.label.split(",")[0], spread_text(rate, "/s"), ratios[0], *figures[:4], ratios[1], figures[4],
-                   spread_text(results.ratios(row, entry, clear, "rate")) if entry is not clear else "1")
+                   spread_text(results.ratios(row, entry, clear, "rate")) if entry is not clear else "1",
+                   *run(row, results, rate))
 
 
-def secured_document(rows, results, command, when):
-    yield from _heading(results, command, when)
-    if results.load > BUSY_LOAD:
-        yield "The machine was busy with other work: only the ratios say something, and only roughly."
+def like_rows(rows, results):
+    """What waits for the server's confirmation, against each competitor that does, too."""
+    for row in rows:
+        for metric in ("rate", "cpu_us"):
+            ratios = [results.ratios(row, OURS, other, metric) for other in (JAVA, GO, KAZOO, BARE)]
+            if ratios[0] and any((target.entry, target.metric) == (OURS, metric) for target in row.targets):
+                yield (f"{row.title}{'' if row.net == LOOPBACK else f', {row.net}'}{': processor time' if metric == 'cpu_us' else ''}",
+                       *(spread_text(ratio) for ratio in ratios), *run(row, results, ratios[0]))
+
+
+LIKE_HEADINGS = ("workload", "ratio to Java", "to go", "to kazoo", "to libzookeeper alone", *RUN_HEADINGS)
+
+# The rows of a part are told in one document or two, between marks; each time by these tables.
+PAGE, OPERATIONS, SUMMARY = "reports/performance-tables.md", "operations.md", "performance.md"
+COMPARED = (PAGE, (TARGET_HEADINGS, target_rows), (PEER_HEADINGS, peer_rows), (MEMORY_HEADINGS, memory_rows))
+LIKE = (SUMMARY, (LIKE_HEADINGS, like_rows))
+PARTS = {"trips": [(PAGE, (TRIP_HEADINGS, trip_rows), (TARGET_HEADINGS, target_rows))],
+         "mutex": [COMPARED, LIKE], "recipes": [COMPARED], "handoff": [COMPARED, LIKE], "waiters": [COMPARED], "single": [COMPARED],
+         "scale": [(PAGE, (SCALE_HEADINGS, scale_rows))], "secured": [(PAGE, (SECURED_HEADINGS, secured_rows))],
+         "fleet": [(OPERATIONS, (FLEET_HEADINGS, fleet_rows))], "ensemble": [(OPERATIONS, (ENSEMBLE_HEADINGS, ensemble_rows))]}
+
+
+def document(tables, rows, results, command, load, plots):
+    """What stands between the marks of a part, from its rows. load: before the run."""
+    yield f"Measured by `{command}` on {date.today().isoformat()}:"
+    yield from machine(load)
+    if load > BUSY_LOAD:
+        yield "The machine was busy with other work: times and rates say something only as ratios, and only roughly."
+    if results.failures:
+        yield f"Failed measurements: {'; '.join(results.failures)}."
+    for headings, cells in tables:
+        lines = list(cells(rows, results))
+        if lines:
+            yield ""
+            yield from markdown(headings, lines)
+    for file, caption in plots:
         yield ""
-    yield from markdown(SECURED_HEADINGS, secured_rows(rows, results))
+        yield f"![{caption}](plots/{file})"
 
 
 def replace_measured(path, lines, part):

@@ -38,7 +38,6 @@ class Results:
     def __init__(self):
         self.figures = {}  # (row name, entry label, metric) to {round: value}
         self.failures = []
-        self.load = 0.0  # of the machine, before the run
         self.shapes = {}  # (row name, entry label) to a list of quantiles for each round
 
     def add(self, row, entry, round_number, metrics):
@@ -54,7 +53,9 @@ class Results:
         return Spread(list(values.values())) if values else None
 
     def ratios(self, row, ours, theirs, metric):
-        """How many times as good ours was, round by round."""
+        """How many times as good ours was, round by round; None if one waits for its release and the other does not."""
+        if ours.confirmed != theirs.confirmed:
+            return None
         mine = self.figures.get((row.name, ours.label, metric), {})
         other = self.figures.get((row.name, theirs.label, metric), {})
         both = [r for r in mine if r in other and mine[r] > 0 and other[r] > 0]
