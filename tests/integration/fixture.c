@@ -297,16 +297,10 @@ contender_has_returned (Contender *contender)
   return returned;
 }
 
-static gboolean
-has_returned (gpointer data)
-{
-  return contender_has_returned (data);
-}
-
 gboolean
 contender_wait (Contender *contender, int timeout_ms)
 {
-  return wait_until (has_returned, contender, timeout_ms);
+  return holds_within (contender_has_returned (contender), timeout_ms);
 }
 
 void
@@ -408,25 +402,10 @@ state_log_count (StateLog *log, CuratorConnectionState state)
   return n;
 }
 
-typedef struct
-{
-  StateLog *log;
-  CuratorConnectionState state;
-  int times;
-} StateWanted;
-
-static gboolean
-state_seen (gpointer data)
-{
-  StateWanted *wanted = data;
-  return state_log_count (wanted->log, wanted->state) >= wanted->times;
-}
-
 gboolean
 state_log_wait (StateLog *log, CuratorConnectionState state, int times, int timeout_ms)
 {
-  StateWanted wanted = { log, state, times };
-  return wait_until (state_seen, &wanted, timeout_ms);
+  return holds_within (state_log_count (log, state) >= times, timeout_ms);
 }
 
 char *
@@ -455,25 +434,12 @@ assert_children (Fixture *fixture, const char *path, int n, int timeout_ms)
     }
 }
 
-typedef struct
-{
-  Fixture *fixture;
-  const char *path;
-} Residue;
-
-static gboolean
-is_clean (gpointer data)
-{
-  Residue *residue = data;
-  return raw_zk_count_children (residue->fixture->raw, residue->path) <= 0
-         && four_letter_watches_below (fixture_server (residue->fixture), residue->path) == 0;
-}
-
 void
 assert_no_residue (Fixture *fixture, const char *path, int timeout_ms)
 {
-  Residue residue = { fixture, path };
-  if (!wait_until (is_clean, &residue, timeout_ms))
+  if (!holds_within (raw_zk_count_children (fixture->raw, path) <= 0
+                         && four_letter_watches_below (fixture_server (fixture), path) == 0,
+                     timeout_ms))
     {
       fail_msg ("%s still has %d children and %d watches after %d ms", path,
                 raw_zk_count_children (fixture->raw, path),

@@ -78,17 +78,20 @@ gint64 fixture_expire (Fixture *fixture);
 #define assert_curator_error(error, code) assert_error (error, CURATOR_ERROR, code)
 /* Asserts that a call succeeded, and prints its error if not. */
 #define assert_ok(call, error) check_ok ((call), (error), #call, __FILE__, __LINE__)
-/* Waits until the condition holds. */
+/* Waits until the condition holds, and says whether it does. */
+#define holds_within(condition, timeout_ms)                                                        \
+  (__extension__({                                                                                 \
+    const gint64 until_ms = wait_now_ms () + (timeout_ms);                                         \
+    gboolean came_true;                                                                            \
+    while (!(came_true = (condition)) && wait_now_ms () <= until_ms)                               \
+      wait_ms (2);                                                                                 \
+    came_true;                                                                                     \
+  }))
 #define assert_soon(condition)                                                                     \
   G_STMT_START                                                                                     \
   {                                                                                                \
-    const gint64 until_ms = wait_now_ms () + LONG_MS;                                              \
-    while (!(condition))                                                                           \
-      {                                                                                            \
-        if (wait_now_ms () > until_ms)                                                             \
-          fail_msg ("not in time: %s", #condition);                                                \
-        wait_ms (2);                                                                               \
-      }                                                                                            \
+    if (!holds_within (condition, LONG_MS))                                                        \
+      fail_msg ("not in time: %s", #condition);                                                    \
   }                                                                                                \
   G_STMT_END
 /* Acquires without haste, tries in vain, or releases, on the test's own thread. */

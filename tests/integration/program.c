@@ -91,17 +91,10 @@ program_client (Program *program)
   return client;
 }
 
-static gboolean
-is_connected (gpointer data)
-{
-  Program *program = data;
-  return zoo_state (program->zh) == ZOO_CONNECTED_STATE;
-}
-
 gboolean
 program_wait_connected (Program *program, int timeout_ms)
 {
-  return wait_until (is_connected, program, timeout_ms);
+  return holds_within (zoo_state (program->zh) == ZOO_CONNECTED_STATE, timeout_ms);
 }
 
 static gboolean
@@ -120,30 +113,22 @@ program_wait_expired (Program *program, int timeout_ms)
   return wait_until (is_expired, program, timeout_ms);
 }
 
-typedef struct
-{
-  Program *program;
-  const char *path;
-} Firing;
-
 static gboolean
-has_fired (gpointer data)
+has_fired (Program *program, const char *path)
 {
-  Firing *firing = data;
   gboolean found = FALSE;
 
-  pthread_mutex_lock (&firing->program->mutex);
-  for (guint i = 0; i < firing->program->fired->len; i++)
-    found |= g_str_equal (g_ptr_array_index (firing->program->fired, i), firing->path);
-  pthread_mutex_unlock (&firing->program->mutex);
+  pthread_mutex_lock (&program->mutex);
+  for (guint i = 0; i < program->fired->len; i++)
+    found |= g_str_equal (g_ptr_array_index (program->fired, i), path);
+  pthread_mutex_unlock (&program->mutex);
   return found;
 }
 
 gboolean
 program_wait_fired (Program *program, const char *path, int timeout_ms)
 {
-  Firing firing = { program, path };
-  return wait_until (has_fired, &firing, timeout_ms);
+  return holds_within (has_fired (program, path), timeout_ms);
 }
 
 gint64

@@ -18,12 +18,6 @@ rw_lock_new (CuratorClient *client, const char *path)
   return rw_lock;
 }
 
-static void
-unref_lease (gpointer lease)
-{
-  curator_lease_unref (lease);
-}
-
 static Taking *
 taking_new (void)
 {
@@ -71,7 +65,7 @@ on_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer 
   GPtrArray *leases = NULL;
   if (lease != NULL)
     {
-      leases = g_ptr_array_new_with_free_func (unref_lease);
+      leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
       g_ptr_array_add (leases, lease);
     }
   note (user_data, leases, error);
@@ -118,16 +112,10 @@ taking_has_returned (Taking *taking)
   return returned;
 }
 
-static gboolean
-has_returned (gpointer taking)
-{
-  return taking_has_returned (taking);
-}
-
 gboolean
 taking_wait (Taking *taking, int timeout_ms)
 {
-  return wait_until (has_returned, taking, timeout_ms);
+  return holds_within (taking_has_returned (taking), timeout_ms);
 }
 
 void
@@ -172,24 +160,10 @@ taking_free (Taking *taking)
     }
 }
 
-typedef struct
-{
-  CuratorLease *lease;
-  CuratorLeaseState state;
-} StateWanted;
-
-static gboolean
-is_in_state (gpointer data)
-{
-  StateWanted *wanted = data;
-  return curator_lease_get_state (wanted->lease) == wanted->state;
-}
-
 void
 assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms)
 {
-  StateWanted wanted = { lease, state };
-  if (!wait_until (is_in_state, &wanted, timeout_ms))
+  if (!holds_within (curator_lease_get_state (lease) == state, timeout_ms))
     {
       fail_msg ("the lease is %s, not %s, after %d ms",
                 curator_lease_state_to_string (curator_lease_get_state (lease)),
@@ -197,23 +171,9 @@ assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms
     }
 }
 
-typedef struct
-{
-  int *counter;
-  int n;
-} CountWanted;
-
-static gboolean
-is_reached (gpointer data)
-{
-  CountWanted *wanted = data;
-  return g_atomic_int_get (wanted->counter) >= wanted->n;
-}
-
 void
 assert_counter (int *counter, int n, int timeout_ms)
 {
-  CountWanted wanted = { counter, n };
-  if (!wait_until (is_reached, &wanted, timeout_ms))
+  if (!holds_within (g_atomic_int_get (counter) >= n, timeout_ms))
     fail_msg ("%d of %d after %d ms", g_atomic_int_get (counter), n, timeout_ms);
 }

@@ -23,4 +23,12 @@ gint64 metronome_waited_us (int pid);
 void metronome_assert (gint64 took_ms, gint64 bound_ms, gint64 since_ms, const char *file,
                        int line);
 
+/* The main function of a suite with promises. */
+#define PROMPT_SUITE(name, start, stop)                                                            \
+  int main (void)                                                                                  \
+  {                                                                                                \
+    metronome_start ();                                                                            \
+    return suite_run ((name), (start), (stop));                                                    \
+  }
+
 #endif

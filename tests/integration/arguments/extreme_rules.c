@@ -182,12 +182,6 @@ judge_node_data (const Stage *stage, Outcome *outcome)
                   "not refused", outcome);
 }
 
-static gboolean
-is_lost (gpointer lease)
-{
-  return curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
-}
-
 static void
 judge_max_hold (const Stage *stage, Outcome *outcome)
 {
@@ -207,7 +201,8 @@ judge_max_hold (const Stage *stage, Outcome *outcome)
     }
   else
     {
-      extreme_expect (lease != NULL ? wait_until (is_lost, lease, LONG_MS)
+      extreme_expect (lease != NULL ? holds_within (
+                          curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
                                     : extreme_has_code (outcome, CURATOR_ERROR_LOCK_LOST),
                       "held for ever", outcome);
     }

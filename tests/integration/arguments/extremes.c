@@ -132,17 +132,12 @@ extreme_client_end (CuratorClient *client, const GError *error, gpointer outcome
   answer (outcome, NULL, NULL, error);
 }
 
-static gboolean
-is_over (gpointer outcome)
-{
-  return g_atomic_int_get (&((Outcome *) outcome)->answered) > 0
-         || g_atomic_int_get (&extreme_n_criticals) > 0;
-}
-
 void
 extreme_await (Stage *stage, Outcome *outcome)
 {
-  if (!wait_until (is_over, outcome, LONG_MS))
+  if (!holds_within (g_atomic_int_get (&outcome->answered) > 0
+                         || g_atomic_int_get (&extreme_n_criticals) > 0,
+                     LONG_MS))
     g_error ("a callback was not called");
 }
 

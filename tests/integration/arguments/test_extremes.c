@@ -347,17 +347,11 @@ sleep_so_long (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer 
   return retry_count < 3;
 }
 
-static gboolean
-was_asked (gpointer sleeper)
-{
-  return g_atomic_int_get (&((Sleeper *) sleeper)->n_asked) > 0;
-}
-
 static gpointer
 cancel_when_asked (gpointer data)
 {
   gpointer *both = data;
-  wait_until (was_asked, both[0], LONG_MS);
+  (void) holds_within (g_atomic_int_get (&((Sleeper *) both[0])->n_asked) > 0, LONG_MS);
   wait_ms (PATIENCE_MS);
   g_cancellable_cancel (both[1]);
   return NULL;

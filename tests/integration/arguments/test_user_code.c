@@ -457,12 +457,6 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   g_clear_pointer (&lease, curator_lease_unref);
 }
 
-static gboolean
-is_dropped (gpointer stage)
-{
-  return g_atomic_int_get (&((Stage *) stage)->dropped);
-}
-
 /* A hold of this thread, with a listener on its lease that only the library still references. */
 static void
 hold_again (Stage *stage)
@@ -515,7 +509,7 @@ end_objects (Stage *stage)
       break;
     case END_BY_CALLBACK:
       curator_lock_acquire_then (stage->aside, LONG_MS, NULL, on_acquired_drop, stage);
-      require (stage, wait_until (is_dropped, stage, LONG_MS));
+      require (stage, holds_within (g_atomic_int_get (&stage->dropped), LONG_MS));
       break;
     case END_IN_FLIGHT:
       end_in_flight (stage);

@@ -158,9 +158,4 @@ TEST (test_close_in_the_middle)
   assert_no_residue (fixture, "/left/middle", 3000);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("adopted_close", fixture_start, fixture_stop);
-}
+PROMPT_SUITE ("adopted_close", fixture_start, fixture_stop)

@@ -1,5 +1,5 @@
-/* Closing a client that cannot reach its server, or that holds; and descriptors that an executed
- * program must not inherit. */
+/* Closing a client that cannot reach its server, and descriptors that an executed program must not
+ * inherit. In every state: test_destroy. */
 #include "integration/fixture.h"
 
 #include <stdio.h>
@@ -36,24 +36,6 @@ TEST (test_close_under_waiters_without_network)
   assert_no_residue (fixture, "/close/hole", LONG_MS);
 }
 
-TEST (test_close_while_holding)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/close/holding");
-  assert_acquired (lock);
-  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-  curator_client_close (client);
-  curator_client_close (client);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_no_residue (fixture, "/close/holding", 1000);
-  assert_released (lock);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_CLOSED);
-  assert_false (curator_client_block_until_connected (client, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-  assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
-}
-
 /* The last reference is dropped while a lock and a lease still point to the client. */
 TEST (test_unref_while_holding)
 {
@@ -65,18 +47,6 @@ TEST (test_unref_while_holding)
   assert_int_equal (raw_zk_count_children (fixture->raw, "/close/unref"), 1);
   curator_lease_unref (lease);
   assert_no_residue (fixture, "/close/unref", 3000);
-}
-
-/* Closing is quick while the client tries in vain to connect, too. */
-TEST (test_close_while_connecting)
-{
-  g_autofree char *host = zk_server_new_host ();
-  g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_new (address);
-  assert_ok (curator_client_start (client, &error), &error);
-  wait_ms (100);
-  curator_client_close (client);
 }
 
 /* Sockets and pipes that an executed program would inherit. */

@@ -84,12 +84,6 @@ on_closed (CuratorClient *client, gpointer data)
   g_atomic_int_inc (&told->times);
 }
 
-static gboolean
-was_told (gpointer told)
-{
-  return g_atomic_int_get (&((Told *) told)->times) > 0;
-}
-
 /* A failed test is over before it is told. */
 static Told *
 told_new (void)
@@ -100,7 +94,7 @@ told_new (void)
 static void
 assert_told_elsewhere (Told *told)
 {
-  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told->times) > 0);
   assert_false (pthread_equal (told->thread, pthread_self ()));
   assert_int_equal (told->times, 1);
   g_free (told);
@@ -177,7 +171,7 @@ TEST (test_silent_server)
   const gint64 start = wait_now_ms ();
   curator_client_close_then (client, on_closed, told);
   const gint64 took = wait_now_ms () - start;
-  const gboolean was_closed = wait_until (was_told, told, LONG_MS);
+  const gboolean was_closed = holds_within (g_atomic_int_get (&told->times) > 0, LONG_MS);
   const gint64 ended = wait_now_ms () - start;
   program_end ();
   zk_server_thaw (fixture->server);
@@ -256,7 +250,7 @@ TEST (test_told_beside_a_hanging_callback)
 
   const gint64 start = wait_now_ms ();
   curator_client_close_then (client, on_closed_after, blocker);
-  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told->times) > 0);
   const gint64 took = wait_now_ms () - start;
   const gboolean has_gone = g_atomic_int_get (&blocker->has_gone) != 0;
   g_atomic_int_set (&blocker->may_go, TRUE);
@@ -297,9 +291,4 @@ TEST (test_closed_by_a_callback)
   g_free (blocker);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("close_then", fixture_start, fixture_stop);
-}
+PROMPT_SUITE ("close_then", fixture_start, fixture_stop)

@@ -149,12 +149,6 @@ note_done (gpointer data)
   g_atomic_int_set (&((Closer *) data)->done, 1);
 }
 
-static gboolean
-is_done (gpointer data)
-{
-  return g_atomic_int_get (&((Closer *) data)->done) != 0;
-}
-
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
@@ -190,7 +184,7 @@ destroy_in_callback (Worker *worker)
       /* Held by another client, or not decided yet. */
       curator_lock_acquire_then (lock, worker->round % 20, NULL, on_lease, &closer);
     }
-  require (worker, wait_until (is_done, &closer, LONG_MS));
+  require (worker, holds_within (g_atomic_int_get (&closer.done) != 0, LONG_MS));
 }
 
 static void

@@ -63,17 +63,11 @@ typedef struct
   gint is_closed; /* by a callback */
 } End;
 
-static gboolean
-is_set (gpointer flag)
-{
-  return g_atomic_int_get ((gint *) flag) != 0;
-}
-
 /* cmocka's assertions are for the test's own thread. */
 static void
 wait_for (End *end, gint *flag)
 {
-  if (!wait_until (is_set, flag, LONG_MS))
+  if (!holds_within (g_atomic_int_get (flag) != 0, LONG_MS))
     {
       g_error ("cause %d, moment %d, %s handle: held %d, lost %d, closed %d", (int) end->kind.cause,
                (int) end->kind.moment, end->is_adopted ? "adopted" : "own", end->is_held,
@@ -294,7 +288,7 @@ typedef struct
 static gint64
 rests_when_told (CuratorZkOps *ops, CuratorZkHandle *handle)
 {
-  const gboolean may_rest = is_set (&((Restless *) ops)->may_rest);
+  const gboolean may_rest = g_atomic_int_get (&((Restless *) ops)->may_rest) != 0;
   return may_rest ? curator_zk_ops_real ()->rest_us (ops, handle) : 1000;
 }
 

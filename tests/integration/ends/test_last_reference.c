@@ -14,12 +14,6 @@ typedef struct
   gint stops_at; /* who wakes so many */
 } Stopping;
 
-static gboolean
-has_looked (gpointer stopping)
-{
-  return g_atomic_int_get (&((Stopping *) stopping)->has_looked) != 0;
-}
-
 static void
 wake_and_stop (CuratorZkOps *ops, pthread_cond_t *cond)
 {
@@ -29,7 +23,7 @@ wake_and_stop (CuratorZkOps *ops, pthread_cond_t *cond)
   if (cond != stopping->changed
       && g_atomic_int_add (&stopping->n_wakes, 1) + 1 == stopping->stops_at
       && !pthread_equal (pthread_self (), stopping->caller))
-    wait_until (has_looked, stopping, LONG_MS);
+    (void) holds_within (g_atomic_int_get (&stopping->has_looked) != 0, LONG_MS);
 }
 
 static Stopping stopping;

@@ -114,12 +114,6 @@ note_lease_release (CuratorLease *lease, const GError *error, gpointer user_data
   g_atomic_int_set ((int *) user_data, !is_over ? 3 : error == NULL ? 1 : is_pending ? 2 : 3);
 }
 
-static gboolean
-was_told (gpointer told)
-{
-  return g_atomic_int_get ((int *) told) != 0;
-}
-
 /* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again
  * for a lease that is over. */
 static void
@@ -134,12 +128,12 @@ release_lease_then (Fixture *fixture, CuratorLock *lock, const char *path)
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   assert_int_equal (g_atomic_int_get (&told), 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told) != 0);
   assert_int_equal (told, 1);
   assert_no_residue (fixture, path, 0);
   told = 0;
   curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
-  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told) != 0);
   assert_int_equal (told, 1);
 }
 
@@ -174,7 +168,7 @@ TEST (test_lease_release_is_pending)
   g_autoptr (CuratorLease) lease = lease_of (lock);
   zk_server_freeze (fixture->server);
   curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
-  const gboolean in_time = wait_until (was_told, &told, LONG_MS);
+  const gboolean in_time = holds_within (g_atomic_int_get (&told) != 0, LONG_MS);
   zk_server_thaw (fixture->server);
   assert_true (in_time);
   assert_int_equal (told, 2);
@@ -380,9 +374,4 @@ TEST (test_name_reused_while_refused)
   raw_zk_delete (fixture->raw, node);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("release", fixture_start, fixture_stop);
-}
+PROMPT_SUITE ("release", fixture_start, fixture_stop)

@@ -47,7 +47,6 @@ hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
   holds->client = client_new (fixture_server (fixture));
   curator_client_set_connection_timeout (holds->client, connection_ms);
   client_start (holds->client);
-  assert_true (curator_client_block_until_connected (holds->client, LONG_MS, NULL, NULL));
   holds->lock = mutex_new (holds->client, "/bounds/lock");
   holds->semaphore = curator_semaphore_new (holds->client, "/bounds/semaphore", 3, NULL);
   assert_acquired (holds->lock);
@@ -85,18 +84,12 @@ told_new (void)
   return told;
 }
 
-static gboolean
-was_told (gpointer told)
-{
-  return g_atomic_int_get (&((Told *) told)->times) > 0;
-}
-
 /* The call has returned, and the hold has ended unless the timeout was refused. */
 static gboolean
 told_end (Told *told, gboolean has_ended, gint64 timeout_ms, GError **error)
 {
   assert_int_equal (has_ended, timeout_ms >= CURATOR_WAIT_DEFAULT);
-  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told->times) > 0);
   assert_false (told->is_misplaced);
   assert_int_equal (told->times, 1);
   GError *failed = told->error;
@@ -217,29 +210,32 @@ assert_all_deleted (Holds *holds)
   assert_int_equal (curator_client_get_session_id (holds->client), holds->session_id);
 }
 
-/* A program passes on what is left of its time. The server has stopped, or answers at once. */
+/* Each is not confirmed, after at least and at most so long. */
 static void
-release_with_nothing_left (Holds *holds)
+release_in_vain (Holds *holds, gint64 timeout_ms, gint64 least_ms, gint64 most_ms)
 {
   leave_one_level (holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
       g_autoptr (GError) error = NULL;
       const gint64 start = wait_now_ms ();
-      assert_false (releases[i](holds, 0, NULL, &error));
-      /* types.h: 0 does not wait. */
-      assert_promised_ms (wait_now_ms () - start, AT_ONCE_MS, start);
+      assert_false (releases[i](holds, timeout_ms, NULL, &error));
+      const gint64 took = wait_now_ms () - start;
       assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+      assert_true (took >= least_ms);
+      /* types.h: 0 does not wait; the connection timeout by default; or timeout_ms. */
+      assert_promised_ms (took, most_ms, start);
     }
   assert_all_ended (holds);
-  assert_all_deleted (holds);
 }
 
+/* A program passes on what is left of its time. */
 TEST (test_nothing_left)
 {
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, fixture, LONG_SESSION_MS);
-  release_with_nothing_left (&holds);
+  release_in_vain (&holds, 0, 0, AT_ONCE_MS);
+  assert_all_deleted (&holds);
 }
 
 TEST (test_nothing_left_before_a_server_that_answers)
@@ -247,7 +243,8 @@ TEST (test_nothing_left_before_a_server_that_answers)
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, fixture, LONG_SESSION_MS);
   zk_server_thaw (fixture->server);
-  release_with_nothing_left (&holds);
+  release_in_vain (&holds, 0, 0, AT_ONCE_MS);
+  assert_all_deleted (&holds);
 }
 
 /* The client is closed before the server goes on: the end of the session deletes the node. */
@@ -269,41 +266,19 @@ TEST (test_default)
 {
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, fixture, CONNECTION_MS);
-
-  leave_one_level (&holds);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      const gint64 start = wait_now_ms ();
-      assert_false (releases[i](&holds, CURATOR_WAIT_DEFAULT, NULL, &error));
-      const gint64 took = wait_now_ms () - start;
-      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-      assert_true (took >= CONNECTION_MS - 1);
-      /* types.h: as long as the connection timeout. */
-      assert_promised_ms (took, CONNECTION_MS + SOON_MS, start);
-    }
-  assert_all_ended (&holds);
+  release_in_vain (&holds, CURATOR_WAIT_DEFAULT, CONNECTION_MS - 1, CONNECTION_MS + SOON_MS);
 }
 
 TEST (test_bounded)
 {
+  g_autoptr (GError) error = NULL;
   g_auto (Holds) holds = { NULL };
   hold_all (&holds, fixture, LONG_SESSION_MS);
-
-  leave_one_level (&holds);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      const gint64 start = wait_now_ms ();
-      assert_false (releases[i](&holds, BOUND_MS, NULL, &error));
-      const gint64 took = wait_now_ms () - start;
-      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-      assert_true (took >= BOUND_MS - 1);
-      /* lock.h: timeout_ms, which is far below this. */
-      assert_promised_ms (took, SOON_MS, start);
-    }
-  assert_all_ended (&holds);
+  release_in_vain (&holds, BOUND_MS, BOUND_MS - 1, SOON_MS);
   assert_all_deleted (&holds);
+  /* Nothing is held any more. */
+  assert_false (release_lock (&holds, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
 }
 
 /* Both leases are waited for at once: in turn, they would take twice as long. */
@@ -420,9 +395,4 @@ TEST (test_no_such_timeout)
                     CURATOR_LEASE_HELD);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("release_bounds", fixture_start_calm, fixture_stop);
-}
+PROMPT_SUITE ("release_bounds", fixture_start_calm, fixture_stop)

@@ -95,29 +95,12 @@ latch_heard (Latch *latch)
   return changes;
 }
 
-typedef struct
-{
-  Latch *latch;
-  const char *changes;
-} Hearing;
-
-static gboolean
-has_heard (gpointer data)
-{
-  const Hearing *hearing = data;
-  g_autofree char *changes = latch_heard (hearing->latch);
-  return g_str_equal (changes, hearing->changes);
-}
-
 void
 latch_assert_heard (Latch *latch, const char *changes)
 {
-  Hearing hearing = { latch, changes };
-  if (!wait_until (has_heard, &hearing, LONG_MS))
-    {
-      g_autofree char *heard = latch_heard (latch);
-      assert_string_equal (heard, changes);
-    }
+  g_autofree char *heard = NULL;
+  if (!holds_within ((g_free (heard), g_str_equal (heard = latch_heard (latch), changes)), LONG_MS))
+    assert_string_equal (heard, changes);
 }
 
 int
@@ -129,28 +112,21 @@ latches_leading (Latch **latches, int n)
   return leading;
 }
 
-typedef struct
+static Latch *
+leading_now (Latch **latches, int n)
 {
-  Latch **latches;
-  int n;
-  Latch *leader;
-} Election;
-
-static gboolean
-has_leader (gpointer data)
-{
-  Election *election = data;
-  for (int i = 0; i < election->n && election->leader == NULL; i++)
-    election->leader = latch_leads (election->latches[i]) ? election->latches[i] : NULL;
-  return election->leader != NULL;
+  int i = 0;
+  while (i < n && !latch_leads (latches[i]))
+    i++;
+  return i < n ? latches[i] : NULL;
 }
 
 Latch *
 latches_wait (Latch **latches, int n)
 {
-  Election election = { latches, n, NULL };
-  assert_true (wait_until (has_leader, &election, LONG_MS));
-  return election.leader;
+  Latch *leader = NULL;
+  assert_soon ((leader = leading_now (latches, n)) != NULL);
+  return leader;
 }
 
 void

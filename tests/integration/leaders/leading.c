@@ -52,20 +52,13 @@ end (Leading *leading, CuratorLease *lease, gboolean cancelled)
   pthread_mutex_unlock (&leading->mutex);
 }
 
-typedef struct
-{
-  Leading *leading;
-  GCancellable *cancellable;
-} Duty;
-
 static gboolean
-is_over (gpointer data)
+is_told (Leading *leading)
 {
-  const Duty *duty = data;
-  pthread_mutex_lock (&duty->leading->mutex);
-  const gboolean told = duty->leading->told || duty->leading->at_once;
-  pthread_mutex_unlock (&duty->leading->mutex);
-  return told || g_cancellable_is_cancelled (duty->cancellable);
+  pthread_mutex_lock (&leading->mutex);
+  const gboolean told = leading->told || leading->at_once;
+  pthread_mutex_unlock (&leading->mutex);
+  return told;
 }
 
 static void
@@ -73,10 +66,9 @@ take_leadership (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
                  gpointer user_data)
 {
   Leading *leading = user_data;
-  Duty duty = { leading, cancellable };
   reign_begin (leading->reign);
   begin (leading, selector, lease, cancellable);
-  wait_until (is_over, &duty, 10 * LONG_MS);
+  (void) holds_within (is_told (leading) || g_cancellable_is_cancelled (cancellable), 10 * LONG_MS);
   reign_end (leading->reign);
   end (leading, lease, g_cancellable_is_cancelled (cancellable));
 }

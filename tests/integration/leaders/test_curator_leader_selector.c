@@ -7,21 +7,9 @@
 #define PATH "/one/two/me"
 
 static gboolean
-leads (gpointer leading)
+leads (Leading *leading)
 {
-  return curator_leader_selector_has_leadership (((Leading *) leading)->selector);
-}
-
-static gboolean
-leads_no_more (gpointer leading)
-{
-  return !leads (leading);
-}
-
-static gboolean
-is_out (gpointer leading)
-{
-  return curator_leader_selector_requeue (((Leading *) leading)->selector);
+  return curator_leader_selector_has_leadership (leading->selector);
 }
 
 /* testInterruption: a function that ends by itself, interrupted or not, leaves no node. */
@@ -141,13 +129,6 @@ leader_of (Leading *const pair[2])
   return first;
 }
 
-static gboolean
-one_leads (gpointer data)
-{
-  Leading *const *pair = data;
-  return leads (pair[0]) || leads (pair[1]);
-}
-
 /* testKillSessionThenCloseShouldElectNewLeader: unlike Java's, a selector that waits in the queue
  * keeps waiting in the next session. */
 TEST (test_kill_session_then_close_should_elect_new_leader)
@@ -162,7 +143,7 @@ TEST (test_kill_session_then_close_should_elect_new_leader)
   leading_assert_left (one, 1);
   assert_int_equal (leading_cancelled (one), 1);
   leading_assert_entered (two, 1);
-  assert_true (wait_until (is_out, one, LONG_MS));
+  assert_soon (curator_leader_selector_requeue (one->selector));
   assert_false (curator_leader_selector_requeue (two->selector));
   assert_children (fixture, PATH, 2, LONG_MS);
   curator_leader_selector_close (two->selector);
@@ -188,9 +169,9 @@ TEST (test_kill_server_then_close_should_elect_new_leader)
   assert_children (fixture, PATH, 2, LONG_MS);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   leading_assert_left (one, 1);
-  assert_true (wait_until (leads_no_more, one, LONG_MS));
+  assert_soon (!leads (one));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (wait_until (one_leads, (gpointer) pair, LONG_MS));
+  assert_soon (leads (one) || leads (two));
   Leading *leader = leader_of (pair);
   Leading *other = other_of (pair, leader);
   const int before = leading_entered (other);
@@ -207,7 +188,7 @@ TEST (test_closing)
   g_autoptr (Leading) one = leading_start_new (client, PATH, NULL, NULL);
   g_autoptr (Leading) two = leading_start_new (client, PATH, NULL, NULL);
   Leading *const pair[] = { one, two };
-  assert_true (wait_until (one_leads, (gpointer) pair, LONG_MS));
+  assert_soon (leads (one) || leads (two));
   assert_children (fixture, PATH, 2, LONG_MS);
   Leading *leader = leader_of (pair);
   Leading *other = other_of (pair, leader);
@@ -216,7 +197,7 @@ TEST (test_closing)
   assert_true (leads (leader));
   curator_leader_selector_close (leader->selector);
   curator_leader_selector_close (leader->selector);
-  assert_true (wait_until (leads_no_more, leader, LONG_MS));
+  assert_soon (!leads (leader));
   assert_int_equal (leading_entered (other), 0);
   assert_false (curator_leader_selector_requeue (leader->selector));
   assert_false (curator_leader_selector_start (leader->selector, &error));
@@ -254,7 +235,7 @@ TEST (test_rotating_leadership)
           leading_assert_left (leaders[i], round);
           if (round < ROUNDS)
             {
-              assert_true (wait_until (is_out, leaders[i], LONG_MS));
+              assert_soon (curator_leader_selector_requeue (leaders[i]->selector));
               assert_children (fixture, PATH, LEADERS, LONG_MS);
             }
         }
@@ -335,7 +316,7 @@ TEST (test_flapping)
   assert_int_equal (leading_entered (one), 0);
   g_autoptr (Leading) two = leading_start_new (client, PATH, NULL, NULL);
   leading_assert_entered (two, 1);
-  assert_true (wait_until (is_out, one, LONG_MS));
+  assert_soon (curator_leader_selector_requeue (one->selector));
 }
 
 /* TestLeaderAcls.testAclErrorWithLeader: a forbidden path grants nothing and ends nothing; the
@@ -347,7 +328,7 @@ TEST (test_acl_error_with_leader)
   assert_int_equal (
       raw_zk_set_world_acl (fixture->raw, "/forbidden", ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
   g_autoptr (Leading) once = leading_start_new (client, "/forbidden", NULL, NULL);
-  assert_true (wait_until (is_out, once, LONG_MS));
+  assert_soon (curator_leader_selector_requeue (once->selector));
   curator_leader_selector_close (once->selector);
   g_autoptr (Leading) again = leading_new (client, "/forbidden", NULL, NULL);
   curator_leader_selector_set_auto_requeue (again->selector, TRUE);

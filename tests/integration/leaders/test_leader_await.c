@@ -1,5 +1,5 @@
-/* Waiting for a selector to lead, its lease for other threads, and listeners of a latch that come
- * late. Waiting for a latch: test_leaders. */
+/* Waiting for a selector or a latch to lead, a selector's lease for other threads, and listeners of
+ * a latch that come late. */
 #include "latches.h"
 #include "leading.h"
 
@@ -7,37 +7,133 @@
 
 #define PATH "/await/election"
 
-static gpointer
-cancel_later (gpointer cancellable)
+/* Of either recipe. */
+typedef struct
 {
-  wait_ms (50);
-  g_cancellable_cancel (cancellable);
-  return NULL;
+  Leading *leading; /* one of both is NULL */
+  Latch *latch;
+} Candidate;
+
+static Candidate
+candidate_new (CuratorClient *client, gboolean is_latch)
+{
+  return (Candidate){ is_latch ? NULL : leading_new (client, PATH, NULL, NULL),
+                      is_latch ? latch_new (client, PATH, NULL) : NULL };
 }
 
-static gpointer
-close_later (gpointer selector)
+static void
+candidate_start (Candidate *candidate)
 {
-  wait_ms (50);
-  curator_leader_selector_close (selector);
-  return NULL;
+  if (candidate->latch != NULL)
+    latch_start (candidate->latch);
+  else
+    leading_start (candidate->leading);
 }
 
-static gpointer
-close_client_later (gpointer client)
+static void
+candidate_close (Candidate *candidate)
 {
+  if (candidate->latch != NULL)
+    curator_leader_latch_close (candidate->latch->latch, CURATOR_LEADER_LATCH_SILENT);
+  else
+    curator_leader_selector_close (candidate->leading->selector);
+}
+
+static void
+candidate_clear (Candidate *candidate)
+{
+  g_clear_pointer (&candidate->latch, latch_free);
+  g_clear_pointer (&candidate->leading, leading_free);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Candidate, candidate_clear)
+
+static gboolean
+candidate_await (Candidate *candidate, gint64 ms, GCancellable *cancellable, GError **error)
+{
+  return candidate->latch != NULL
+             ? curator_leader_latch_await (candidate->latch->latch, ms, cancellable, error)
+             : curator_leader_selector_await (candidate->leading->selector, ms, cancellable, error);
+}
+
+/* Ends a wait a moment later. */
+typedef struct
+{
+  Candidate *candidate; /* one of them is to be ended */
+  CuratorClient *client;
+  GCancellable *cancellable;
+} Ending;
+
+static gpointer
+end_later (gpointer data)
+{
+  Ending *ending = data;
   wait_ms (50);
-  curator_client_close (client);
+  if (ending->candidate != NULL)
+    candidate_close (ending->candidate);
+  if (ending->client != NULL)
+    curator_client_close (ending->client);
+  g_cancellable_cancel (ending->cancellable);
   return NULL;
 }
 
 static void
-assert_awaits_in_vain (Leading *leading, gint64 timeout_ms, CuratorError code)
+assert_awaits_in_vain (Candidate *candidate, gint64 timeout_ms, Ending ending, GQuark domain,
+                       int code)
 {
   g_autoptr (GError) error = NULL;
-  assert_false (curator_leader_selector_await (leading->selector, timeout_ms, NULL, &error));
-  assert_curator_error (&error, code);
-  assert_null (curator_leader_selector_dup_lease (leading->selector));
+  GThread *thread = g_thread_new ("end", end_later, &ending);
+  assert_false (candidate_await (candidate, timeout_ms, ending.cancellable, &error));
+  g_thread_join (thread);
+  assert_error (&error, domain, code);
+  g_autoptr (CuratorLease) lease =
+      candidate->latch != NULL ? curator_leader_latch_dup_lease (candidate->latch->latch)
+                               : curator_leader_selector_dup_lease (candidate->leading->selector);
+  assert_null (lease);
+}
+
+#define NO_ENDING ((Ending){ NULL, NULL, NULL })
+
+/* A server has shown the other one. */
+static gboolean
+is_known_to_be_behind (Candidate *candidate)
+{
+  g_autoptr (GError) error = NULL;
+  assert_false (candidate_await (candidate, 0, NULL, &error));
+  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
+}
+
+/* Every end of a wait that is in vain. */
+static void
+await_in_vain (Fixture *fixture, gboolean is_latch)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+  g_auto (Candidate) leader = candidate_new (client, is_latch);
+  candidate_start (&leader);
+  assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
+  g_auto (Candidate) waiting = candidate_new (client, is_latch);
+  assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED);
+  candidate_start (&waiting);
+  assert_soon (is_known_to_be_behind (&waiting));
+  assert_awaits_in_vain (&waiting, 50, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
+  assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .cancellable = cancellable },
+                         G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
+                         CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+  assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+  g_auto (Candidate) last = candidate_new (other, is_latch);
+  candidate_start (&last);
+  assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other }, CURATOR_ERROR,
+                         CURATOR_ERROR_CLOSED);
+}
+
+TEST (test_in_vain)
+{
+  await_in_vain (fixture, FALSE);
+  await_in_vain (fixture, TRUE);
 }
 
 static void
@@ -45,45 +141,6 @@ assert_awaits (Leading *leading, gint64 timeout_ms)
 {
   g_autoptr (GError) error = NULL;
   assert_ok (curator_leader_selector_await (leading->selector, timeout_ms, NULL, &error), &error);
-}
-
-/* A server has shown the other one. */
-static gboolean
-is_known_to_be_behind (gpointer leading)
-{
-  CuratorLeaderSelector *selector = ((Leading *) leading)->selector;
-  g_autoptr (GError) error = NULL;
-  assert_false (curator_leader_selector_await (selector, 0, NULL, &error));
-  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
-}
-
-/* Every end of a wait that is in vain. */
-TEST (test_in_vain)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  g_autoptr (Leading) leader = leading_start_new (client, PATH, NULL, NULL);
-  leading_assert_entered (leader, 1);
-  g_autoptr (Leading) waiting = leading_new (client, PATH, NULL, NULL);
-  assert_awaits_in_vain (waiting, LONG_MS, CURATOR_ERROR_NOT_STARTED);
-  leading_start (waiting);
-  assert_true (wait_until (is_known_to_be_behind, waiting, LONG_MS));
-  assert_awaits_in_vain (waiting, 50, CURATOR_ERROR_TIMED_OUT);
-  GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
-  assert_false (
-      curator_leader_selector_await (waiting->selector, CURATOR_WAIT_FOREVER, cancellable, &error));
-  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  g_thread_join (thread);
-  thread = g_thread_new ("close", close_later, waiting->selector);
-  assert_awaits_in_vain (waiting, CURATOR_WAIT_FOREVER, CURATOR_ERROR_CLOSED);
-  g_thread_join (thread);
-  assert_awaits_in_vain (waiting, 0, CURATOR_ERROR_CLOSED);
-  g_autoptr (Leading) last = leading_start_new (other, PATH, NULL, NULL);
-  thread = g_thread_new ("close-client", close_client_later, other);
-  assert_awaits_in_vain (last, CURATOR_WAIT_FOREVER, CURATOR_ERROR_CLOSED);
-  g_thread_join (thread);
 }
 
 /* The lease is the function's own, for each term anew. */

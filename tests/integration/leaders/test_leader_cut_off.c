@@ -30,13 +30,6 @@ sample (gpointer data)
     }
 }
 
-static CuratorClient *
-connect_for_long (const char *address)
-{
-  CuratorClient *client = client_connect_for (address, LONGER_SESSION_MS);
-  return client;
-}
-
 static void
 note_time (GCancellable *cancellable, gpointer when_ns)
 {
@@ -75,8 +68,9 @@ TEST (test_cut_off)
 {
   static const char *const paths[] = { "/test/selector", "/test/loose-selector", "/test/latch",
                                        "/test/loose-latch" };
-  g_autoptr (CuratorClient) cut = connect_for_long (fixture_proxy (fixture));
-  g_autoptr (CuratorClient) direct = connect_for_long (fixture_server (fixture));
+  g_autoptr (CuratorClient) cut = client_connect_for (fixture_proxy (fixture), LONGER_SESSION_MS);
+  g_autoptr (CuratorClient) direct =
+      client_connect_for (fixture_server (fixture), LONGER_SESSION_MS);
   Leading *leading[2];
   Latch *latches[2];
   gint64 cancelled_ns[2] = { 0, 0 };

@@ -1,12 +1,10 @@
 /* Leader selectors and latches where Curator's own tests do not look: their nodes, their ends from
- * inside, arguments, threads, main contexts and forks. */
+ * inside, arguments, threads and main contexts. */
 #include "latches.h"
 #include "leading.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define PATH "/test/election"
 
@@ -58,7 +56,7 @@ run_held (void *data)
 }
 
 static gboolean
-is_held (gpointer data)
+is_held (void)
 {
   pthread_mutex_lock (&gate.mutex);
   const gboolean held = gate.held > 0;
@@ -100,15 +98,9 @@ open_gate_and_heal (void **state)
 #define SUITE_SETUP open_gate_and_heal
 
 static gboolean
-selector_leads (gpointer leading)
+selector_leads (Leading *leading)
 {
-  return curator_leader_selector_has_leadership (((Leading *) leading)->selector);
-}
-
-static gboolean
-is_out (gpointer leading)
-{
-  return curator_leader_selector_requeue (((Leading *) leading)->selector);
+  return curator_leader_selector_has_leadership (leading->selector);
 }
 
 /* TestLeaderSelector.testRaceAtStateChanged: a leadership that ends before its thread runs is not
@@ -119,14 +111,14 @@ TEST (test_race_at_state_changed)
   g_autoptr (StateLog) log = state_log_new (client);
   gate_set (FALSE, TRUE);
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
-  assert_true (wait_until (is_held, NULL, LONG_MS));
+  assert_soon (is_held ());
   gate_set (FALSE, FALSE);
   assert_true (selector_leads (leading));
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_false (selector_leads (leading));
   gate_open ();
-  assert_true (wait_until (is_out, leading, LONG_MS));
+  assert_soon (curator_leader_selector_requeue (leading->selector));
   assert_int_equal (leading_entered (leading), 0);
   curator_client_close (client);
 }
@@ -140,7 +132,7 @@ TEST (test_no_thread)
   g_autoptr (Leading) again = leading_new (client, PATH, NULL, NULL);
   curator_leader_selector_set_auto_requeue (again->selector, TRUE);
   leading_start (again);
-  assert_true (wait_until (is_out, once, LONG_MS));
+  assert_soon (curator_leader_selector_requeue (once->selector));
   gate_set (FALSE, FALSE);
   leading_assert_entered (again, 1);
   leading_assert_entered (once, 1);
@@ -278,11 +270,9 @@ TEST (test_unref_while_leading)
 TEST (test_context_that_nobody_iterates)
 {
   g_autoptr (GMainContext) context = g_main_context_new ();
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   curator_client_set_callback_context (client, context);
-  assert_ok (curator_client_start (client, &error), &error);
-  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  client_start (client);
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   leading_assert_entered (leading, 1);
   fixture_expire (fixture);
@@ -313,81 +303,8 @@ TEST (test_unref_before_the_listener_ran)
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
-static gpointer
-cancel_later (gpointer cancellable)
-{
-  wait_ms (50);
-  g_cancellable_cancel (cancellable);
-  return NULL;
-}
-
-static gpointer
-close_later (gpointer latch)
-{
-  wait_ms (50);
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
-  return NULL;
-}
-
-static gpointer
-close_client_later (gpointer client)
-{
-  wait_ms (50);
-  curator_client_close (client);
-  return NULL;
-}
-
-/* As soon as a server has shown who leads. */
 static gboolean
-await_times_out (gpointer latch)
-{
-  g_autoptr (GError) error = NULL;
-
-  assert_false (curator_leader_latch_await (latch, 0, NULL, &error));
-  const gboolean is_unknown = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER);
-  assert_true (is_unknown || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT));
-  return !is_unknown;
-}
-
-/* Every end of a wait for leadership. */
-TEST (test_await)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  g_autoptr (Latch) leader = latch_start_new (client, PATH, NULL);
-  latch_assert_leads (leader);
-  assert_ok (curator_leader_latch_await (leader->latch, 0, NULL, &error), &error);
-  g_autoptr (Latch) latch = latch_new (client, PATH, NULL);
-  assert_false (curator_leader_latch_await (latch->latch, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NOT_STARTED);
-  latch_start (latch);
-  assert_true (wait_until (await_times_out, latch->latch, LONG_MS));
-  assert_false (curator_leader_latch_await (latch->latch, -3, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-  GThread *thread = g_thread_new ("cancel", cancel_later, cancellable);
-  assert_false (
-      curator_leader_latch_await (latch->latch, CURATOR_WAIT_FOREVER, cancellable, &error));
-  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  g_thread_join (thread);
-  assert_null (curator_leader_latch_dup_lease (latch->latch));
-  thread = g_thread_new ("close", close_later, latch->latch);
-  assert_false (curator_leader_latch_await (latch->latch, CURATOR_WAIT_FOREVER, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-  g_thread_join (thread);
-  assert_false (curator_leader_latch_await (latch->latch, 0, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-  g_autoptr (Latch) last = latch_start_new (other, PATH, NULL);
-  thread = g_thread_new ("close-client", close_client_later, other);
-  assert_false (curator_leader_latch_await (last->latch, CURATOR_WAIT_FOREVER, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-  g_thread_join (thread);
-  assert_false (latch_leads (last));
-}
-
-static gboolean
-await_names_the_cause (gpointer latch)
+await_names_the_cause (CuratorLeaderLatch *latch)
 {
   g_autoptr (GError) error = NULL;
 
@@ -420,7 +337,7 @@ TEST (test_await_on_a_forbidden_path)
   const guint id =
       curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
   g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
-  assert_true (wait_until (await_names_the_cause, latch->latch, LONG_MS));
+  assert_soon (await_names_the_cause (latch->latch));
   assert_soon (g_atomic_int_get (&n_told) == 1);
   curator_client_remove_connection_error_listener (client, id);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
@@ -465,37 +382,6 @@ TEST (test_refused)
   latch_start (latch);
   assert_false (curator_leader_latch_start (latch->latch, &error));
   assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
-}
-
-/* A child of fork() leads nothing and ends nothing. */
-TEST (test_fork)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (Leading) leading = leading_start_new (client, "/test/fork", NULL, NULL);
-  g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
-  leading_assert_entered (leading, 1);
-  latch_assert_leads (latch);
-  const pid_t child = fork ();
-  if (child == 0)
-    {
-      GError *error = NULL;
-      const gboolean right =
-          !selector_leads (leading) && !latch_leads (latch)
-          && !curator_leader_selector_requeue (leading->selector)
-          && curator_leader_latch_dup_lease (latch->latch) == NULL
-          && !curator_leader_latch_await (latch->latch, 0, NULL, &error)
-          && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_FORKED)
-          && curator_leader_latch_get_participants (latch->latch, CURATOR_WAIT_DEFAULT, NULL, NULL)
-                 == NULL;
-      curator_leader_selector_close (leading->selector);
-      curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
-      _exit (right ? 0 : 1);
-    }
-  int status;
-  assert_int_equal (waitpid (child, &status, 0), child);
-  assert_int_equal (status, 0);
-  assert_true (selector_leads (leading));
-  assert_true (latch_leads (latch));
 }
 
 SUITE ("leaders", fixture_start, fixture_stop)

@@ -34,13 +34,6 @@ typedef struct
   CuratorLock *whole;
 } Locks;
 
-static CuratorClient *
-steady_client (const char *address)
-{
-  CuratorClient *client = client_connect_for (address, STEADY_SESSION_MS);
-  return client;
-}
-
 static CuratorLock *
 multi_of (CuratorLock *first, CuratorLock *second)
 {
@@ -78,8 +71,8 @@ locks_init (Locks *locks, Fixture *fixture, int lost, Shape shape)
   static int serial;
 
   serial++;
-  locks->client = steady_client (fixture_server (fixture));
-  locks->victim = steady_client (fixture_proxy (fixture));
+  locks->client = client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
+  locks->victim = client_connect_for (fixture_proxy (fixture), STEADY_SESSION_MS);
   for (int i = 0; i < N_MEMBERS; i++)
     {
       locks->paths[i] = g_strdup_printf ("/loss/%d/%d", serial, i);
@@ -112,12 +105,6 @@ count_losses (CuratorClient *client)
          + values[CURATOR_COUNTER_LOST_CLOCK];
 }
 
-static gboolean
-has_lost (gpointer client)
-{
-  return count_losses (client) == 1;
-}
-
 static void
 lose_member (Fixture *fixture, Locks *locks, int lost, Loss loss)
 {
@@ -131,7 +118,7 @@ lose_member (Fixture *fixture, Locks *locks, int lost, Loss loss)
       g_autofree char *node = g_strconcat (locks->paths[lost], "/", nodes[0], NULL);
       assert_int_equal (raw_zk_delete (fixture->raw, node), 0);
     }
-  assert_true (wait_until (has_lost, locks->victim, LONG_MS));
+  assert_soon (count_losses (locks->victim) == 1);
 }
 
 static void
@@ -236,7 +223,7 @@ try_and_lose (Fixture *fixture, Shape shape, gboolean by_thread)
   g_auto (GStrv) nodes = raw_zk_children (fixture->raw, locks.paths[0]);
   g_autofree char *node = g_strconcat (locks.paths[0], "/", nodes[0], NULL);
   assert_int_equal (raw_zk_delete (fixture->raw, node), 0);
-  assert_true (wait_until (has_lost, locks.client, LONG_MS));
+  assert_soon (count_losses (locks.client) == 1);
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
   assert_true (by_thread ? contender_wait (thread, LONG_MS) : taking_wait (taking, LONG_MS));

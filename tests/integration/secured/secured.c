@@ -163,12 +163,6 @@ secured_client (const char *servers, CuratorTls *tls)
   return client;
 }
 
-typedef struct
-{
-  CuratorClient *client;
-  int code;
-} Failure;
-
 /* Of a server; or that there is none, because no name has an address. */
 static GError *
 last_failure (CuratorClient *client)
@@ -178,18 +172,16 @@ last_failure (CuratorClient *client)
 }
 
 static gboolean
-has_failed (gpointer data)
+has_failed (CuratorClient *client, CuratorConnectError code)
 {
-  Failure *failure = data;
-  g_autoptr (GError) error = last_failure (failure->client);
-  return g_error_matches (error, CURATOR_CONNECT_ERROR, failure->code);
+  g_autoptr (GError) error = last_failure (client);
+  return g_error_matches (error, CURATOR_CONNECT_ERROR, (int) code);
 }
 
 gboolean
 secured_wait_failed (CuratorClient *client, CuratorConnectError code)
 {
-  Failure failure = { client, (int) code };
-  return wait_until (has_failed, &failure, LONG_MS);
+  return holds_within (has_failed (client, code), LONG_MS);
 }
 
 void

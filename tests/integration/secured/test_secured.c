@@ -352,12 +352,6 @@ count_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpo
     }
 }
 
-static gboolean
-is_burst (gpointer data)
-{
-  return g_atomic_int_get ((gint *) data) == N_BURST;
-}
-
 /* Many answers in few records, and one that is larger than any buffer. */
 TEST (test_gathered_and_large_answers)
 {
@@ -374,7 +368,7 @@ TEST (test_gathered_and_large_answers)
       g_autoptr (CuratorLock) lock = mutex_new (client, path);
       curator_lock_acquire_then (lock, LONG_MS, NULL, count_acquired, &n);
     }
-  assert_true (wait_until (is_burst, &n, 2 * LONG_MS));
+  assert_true (holds_within (g_atomic_int_get (&n) == N_BURST, 2 * LONG_MS));
 
   raw_zk_make_path (secured->raw, "/tls/large");
   assert_int_equal (raw_zk_create_many (secured->raw, "/tls/large",
@@ -698,9 +692,4 @@ SUITE_ADD (test_login_by_digest, test_login_by_digest, secured_heal)
 SUITE_ADD (test_login_is_repeated, test_login_is_repeated, secured_heal)
 SUITE_ADD (test_wrong_password, test_wrong_password, secured_heal)
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("secured", secured_start_with_token, secured_stop_with_token);
-}
+PROMPT_SUITE ("secured", secured_start_with_token, secured_stop_with_token)
