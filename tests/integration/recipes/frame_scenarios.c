@@ -320,16 +320,42 @@ run_multi_lock (FrameRun *run)
   require (run, give_back (taking));
 }
 
+#define N_TOGETHER 4
+
+/* Members that are taken at once, of which the peer holds the third: what stands behind it is
+ * withdrawn. */
+static void
+run_together (FrameRun *run)
+{
+  g_autoptr (GPtrArray) members =
+      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref);
+  for (int i = 0; i < N_TOGETHER; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("lock-%d", i);
+      g_ptr_array_add (members, lock_at (run, run->client, curator_mutex_new, name));
+    }
+  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock-2");
+  g_autoptr (CuratorLock) all =
+      curator_multi_lock_new ((CuratorLock *const *) members->pdata, N_TOGETHER);
+  g_autoptr (Taking) blocker = taking_start_lock (theirs, LONG_MS, NULL);
+  require_ok (run, is_granted (run, blocker), blocker->error);
+  g_autoptr (Taking) taking = taking_start_lock (all, LONG_MS, NULL);
+  require (run, wait_children (run, "lock-2", 2) && wait_children (run, "lock-3", 0));
+  require (run, !taking_has_returned (taking));
+  require (run, give_back (blocker));
+  require_ok (run, is_granted (run, taking), taking->error);
+  for (int i = 0; i < N_TOGETHER; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("lock-%d", i);
+      require (run, wait_children (run, name, 1));
+    }
+  require (run, give_back (taking));
+}
+
 static void
 count_request (CuratorLock *lock, gpointer user_data)
 {
   g_atomic_int_inc ((int *) user_data);
-}
-
-static gboolean
-is_asked (gpointer data)
-{
-  return g_atomic_int_get ((int *) data) > 0;
 }
 
 /* One holds, the other requests revocation; in both directions. */
@@ -346,7 +372,7 @@ ask_back (FrameRun *run, CuratorClient *holder, CuratorClient *asker)
   gboolean written =
       curator_client_attempt_revoke (asker, node, CURATOR_WAIT_DEFAULT, NULL, &error);
   require_ok (run, written, error);
-  gboolean told = wait_until (is_asked, &asked, LONG_MS);
+  gboolean told = holds_within (g_atomic_int_get (&asked) > 0, LONG_MS);
   gboolean cleared = curator_lock_make_revocable (lock, NULL, NULL, NULL, NULL);
   require (run, told && cleared);
   require (run, give_back (taking));
@@ -357,12 +383,6 @@ run_revocation (FrameRun *run)
 {
   ask_back (run, run->client, run->peer);
   ask_back (run, run->peer, run->client);
-}
-
-static gboolean
-has_value (gpointer data)
-{
-  return curator_shared_count_get (data) == 9;
 }
 
 /* An unconditional set may be repeated; a conditional one must not be, and fails when its answer is
@@ -382,7 +402,7 @@ follow_count (FrameRun *run, CuratorSharedCount *theirs, CuratorSharedCount *our
   require_ok (run, known || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST),
               error);
   require_ok (run, curator_shared_count_set (theirs, 9, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  require (run, wait_until (has_value, ours, LONG_MS));
+  require (run, holds_within (curator_shared_count_get (ours) == 9, LONG_MS));
 }
 
 static void
@@ -406,34 +426,16 @@ typedef struct
   gint destroyed;
 } Standing;
 
-static gboolean
-is_told (gpointer data)
-{
-  Standing *standing = data;
-  return g_atomic_int_get (&standing->told) > g_atomic_int_get (&standing->returned);
-}
-
-typedef struct
-{
-  Standing *standing;
-  GCancellable *cancellable;
-} Term;
-
-static gboolean
-is_over (gpointer data)
-{
-  const Term *term = data;
-  return is_told (term->standing) || g_cancellable_is_cancelled (term->cancellable);
-}
-
 static void
 lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
       gpointer user_data)
 {
-  Term term = { user_data, cancellable };
-  g_atomic_int_inc (&term.standing->entered);
-  wait_until (is_over, &term, 10 * LONG_MS);
-  g_atomic_int_inc (&term.standing->returned);
+  Standing *standing = user_data;
+  g_atomic_int_inc (&standing->entered);
+  (void) holds_within (g_atomic_int_get (&standing->told) > g_atomic_int_get (&standing->returned)
+                           || g_cancellable_is_cancelled (cancellable),
+                       10 * LONG_MS);
+  g_atomic_int_inc (&standing->returned);
 }
 
 static void
@@ -443,15 +445,8 @@ on_destroyed (gpointer user_data)
 }
 
 static gboolean
-is_destroyed (gpointer data)
+has_entered (Standing *standing)
 {
-  return g_atomic_int_get (&((Standing *) data)->destroyed) == 1;
-}
-
-static gboolean
-has_entered (gpointer data)
-{
-  Standing *standing = data;
   return g_atomic_int_get (&standing->entered) > g_atomic_int_get (&standing->returned);
 }
 
@@ -459,7 +454,7 @@ static void
 standing_free (Standing *standing)
 {
   curator_leader_selector_unref (standing->selector);
-  if (wait_until (is_destroyed, standing, LONG_MS))
+  if (holds_within (g_atomic_int_get (&standing->destroyed) == 1, LONG_MS))
     g_free (standing);
 }
 
@@ -485,12 +480,12 @@ run_selector (FrameRun *run)
   g_autoptr (Standing) theirs = standing_new (run, run->peer, "theirs");
   g_autoptr (Standing) ours = standing_new (run, run->client, "ours");
   require_ok (run, curator_leader_selector_start (theirs->selector, &error), error);
-  require (run, wait_until (has_entered, theirs, LONG_MS));
+  require (run, holds_within (has_entered (theirs), LONG_MS));
   require_ok (run, curator_leader_selector_start (ours->selector, &error), error);
   require (run, wait_children (run, "selector", 2));
   require (run, !has_entered (ours));
   g_atomic_int_inc (&theirs->told);
-  require (run, wait_until (has_entered, ours, LONG_MS));
+  require (run, holds_within (has_entered (ours), LONG_MS));
   g_autoptr (CuratorLeaderParticipant) leader =
       curator_leader_selector_get_leader (ours->selector, LONG_MS, NULL, &error);
   require_ok (run, leader != NULL, error);
@@ -499,7 +494,7 @@ run_selector (FrameRun *run)
   require (run, wait_children (run, "selector", 2));
   require (run, !has_entered (theirs) && has_entered (ours));
   curator_leader_selector_close (ours->selector);
-  require (run, wait_until (has_entered, theirs, LONG_MS));
+  require (run, holds_within (has_entered (theirs), LONG_MS));
 }
 
 static CuratorLeaderLatch *
@@ -556,6 +551,7 @@ const FrameScenario frame_scenarios[] = {
   { "write", run_write },
   { "downgrade", run_downgrade },
   { "multi-lock", run_multi_lock },
+  { "members taken together", run_together },
   { "revocation", run_revocation },
   { "shared count", run_shared_count },
   { "fixed node", run_fixed_node },

@@ -21,13 +21,6 @@ typedef enum
   N_KINDS
 } Kind;
 
-static CuratorClient *
-steady_client (Fixture *fixture)
-{
-  CuratorClient *client = client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
-  return client;
-}
-
 static CuratorLock *
 side_new (CuratorClient *client, const char *path, gboolean write)
 {
@@ -110,7 +103,8 @@ dup_elsewhere (gpointer lock)
 
 TEST (test_every_kind)
 {
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
 
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
@@ -141,7 +135,8 @@ count_states (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 /* Several leases over the same members, of which each is told. */
 TEST (test_each_copy_is_told)
 {
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   g_autoptr (CuratorLock) lock = lock_new (client, KIND_NESTED);
   int counts[3][CURATOR_LEASE_RELEASED + 1] = { { 0 } };
   CuratorLease *copies[3];
@@ -168,7 +163,8 @@ TEST (test_each_copy_is_told)
 TEST (test_partly_released)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   g_autoptr (CuratorLock) a = mutex_new (client, BASE "/part-a");
   g_autoptr (CuratorLock) b = mutex_new (client, BASE "/part-b");
   CuratorLock *const two[] = { a, b };
@@ -199,7 +195,8 @@ TEST (test_partly_released)
 /* A hold that its lease released is no hold: not owned, and not to be entered again. */
 TEST (test_released_through_the_lease)
 {
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
 
   for (Kind kind = 0; kind < N_KINDS; kind++)
     {
@@ -252,7 +249,8 @@ enter_twice (gpointer data)
 TEST (test_entered_by_the_releasing_thread)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   g_autoptr (CuratorLock) first = mutex_new (client, BASE "/first");
   g_autoptr (CuratorLock) second = mutex_new (client, BASE "/second");
   CuratorLock *const two[] = { first, second };
@@ -336,7 +334,8 @@ check_empty (CuratorLock *none)
 TEST (test_without_members)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = steady_client (fixture);
+  g_autoptr (CuratorClient) client =
+      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   const char *const no_paths[] = { NULL };
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
   CuratorLock *const twice[] = { none, none };

@@ -258,14 +258,51 @@ close_client (Case *it)
 
 KIND_TEST (test_p35_close_wakes_and_frees, close_client)
 
-/* --- sessions that end, servers that restart -------------------------------------------------- */
-
-static gboolean
-one_has_returned (gpointer data)
+static void
+count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  Taking **pair = data;
-  return taking_has_returned (pair[0]) || taking_has_returned (pair[1]);
+  if (state == CURATOR_LEASE_RELEASED)
+    g_atomic_int_inc ((int *) user_data);
 }
+
+static gpointer
+release_it (gpointer lease)
+{
+  return GINT_TO_POINTER (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
+}
+
+/* Any thread may release a lease, which outlives its lock; whoever listens hears of it once. */
+static void
+release_elsewhere (Case *it)
+{
+  g_autoptr (Taking) held = take (it, it->client, it->kind->own);
+  guint64 token = 0;
+
+  assert_owned (it, it->client, held);
+  for (guint i = 0; i < held->leases->len; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      int told = 0;
+      CuratorLease *lease = taking_lease (held, i);
+      struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+      assert_true (curator_lease_get_fencing_token (lease) > token);
+      token = curator_lease_get_fencing_token (lease);
+      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+      assert_true (curator_lease_get_remaining_ms (lease) > 0);
+      curator_lease_add_listener (lease, count_released, &told, NULL);
+      assert_int_equal (poll (&pfd, 1, 0), 0);
+      assert_non_null (g_thread_join (g_thread_new ("release", release_it, lease)));
+      assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+      assert_counter (&told, 1, LONG_MS);
+      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+    }
+  assert_all_gone (it);
+}
+
+KIND_TEST (test_released_by_another_thread, release_elsewhere)
+
+/* --- sessions that end, servers that restart -------------------------------------------------- */
 
 /* Their order may have changed in the next session, but they still exclude each other. */
 static void
@@ -279,8 +316,7 @@ expire_waiters (Case *it)
   assert_queued (it, it->client, 2);
   const gint64 dead = fixture_expire (it->fixture);
   taking_give_back (held);
-  Taking *pair[] = { first, second };
-  assert_true (wait_until (one_has_returned, pair, LONG_MS));
+  assert_soon (taking_has_returned (first) || taking_has_returned (second));
   Taking *granted = taking_has_returned (first) ? first : second;
   Taking *other = granted == first ? second : first;
   taking_assert_granted (granted);

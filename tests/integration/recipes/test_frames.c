@@ -74,26 +74,14 @@ count_ephemerals (RawZk *raw, const char *path)
   return sum;
 }
 
-typedef struct
-{
-  Worker *worker;
-  const char *path;
-} Place;
-
-static gboolean
-is_clean (gpointer data)
-{
-  Place *place = data;
-  return count_ephemerals (place->worker->raw, place->path) == 0
-         && four_letter_watches_below (place->worker->sweep->server, place->path) == 0;
-}
-
 static void
 check_residue (Worker *worker, FrameRun *run, Result *result)
 {
-  Place place = { worker, run->path };
   gint64 ended_ms = wait_now_ms ();
-  if (!wait_until (is_clean, &place, SETTLE_MS) && run->fault->len == 0)
+  if (!holds_within (count_ephemerals (worker->raw, run->path) == 0
+                         && four_letter_watches_below (worker->sweep->server, run->path) == 0,
+                     SETTLE_MS)
+      && run->fault->len == 0)
     {
       g_string_printf (run->fault, "left are %d nodes and %d watches",
                        count_ephemerals (worker->raw, run->path),

@@ -75,13 +75,6 @@ restart_with (ZkServer *server, const char *bounds)
   assert_true (zk_server_wait_serving (server, LONG_MS));
 }
 
-static CuratorClient *
-connect_for (const char *address, gint64 session_ms)
-{
-  CuratorClient *client = client_connect_for (address, session_ms);
-  return client;
-}
-
 #define BOUNDS(least, most) "minSessionTimeout=" least "\nmaxSessionTimeout=" most "\n"
 
 typedef struct
@@ -107,8 +100,8 @@ shorten_once (ZkServer *server)
 {
   restart_with (server, BOUNDS ("1000", "20000"));
   Proxy *proxy = proxy_new (zk_server_address (server));
-  g_autoptr (CuratorClient) client = connect_for (proxy_address (proxy), 20000);
-  g_autoptr (CuratorClient) rival = connect_for (zk_server_address (server), 20000);
+  g_autoptr (CuratorClient) client = client_connect_for (proxy_address (proxy), 20000);
+  g_autoptr (CuratorClient) rival = client_connect_for (zk_server_address (server), 20000);
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/shortened");
   g_autoptr (CuratorLock) other = mutex_new (rival, "/shortened");
@@ -169,8 +162,8 @@ TEST (test_shorter_timeout_is_not_heard)
   assert_non_null (server);
   restart_with (server, BOUNDS ("1000", "20000"));
   Proxy *proxy = proxy_new (zk_server_address (server));
-  g_autoptr (CuratorClient) client = connect_for (proxy_address (proxy), 20000);
-  g_autoptr (CuratorClient) rival = connect_for (zk_server_address (server), 20000);
+  g_autoptr (CuratorClient) client = client_connect_for (proxy_address (proxy), 20000);
+  g_autoptr (CuratorClient) rival = client_connect_for (zk_server_address (server), 20000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/unheard");
   g_autoptr (CuratorLock) other = mutex_new (rival, "/unheard");
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
@@ -196,7 +189,7 @@ TEST (test_timeout_is_lengthened)
   ZkServer *server = zk_server_start (1000, NULL);
   assert_non_null (server);
   restart_with (server, BOUNDS ("1000", "15000"));
-  g_autoptr (CuratorClient) client = connect_for (zk_server_address (server), 30000);
+  g_autoptr (CuratorClient) client = client_connect_for (zk_server_address (server), 30000);
   g_autoptr (StateLog) log = state_log_new (client);
   assert_int_equal (curator_client_get_session_timeout_ms (client), 15000);
   restart_with (server, BOUNDS ("30000", "30000"));
@@ -236,8 +229,8 @@ delete_at_a_moment (Fixture *fixture, int i)
 TEST (test_node_is_taken_by_another)
 {
   gint64 worst_ms = 0;
-  g_autoptr (CuratorClient) client = connect_for (fixture_proxy (fixture), HOLD_MS);
-  g_autoptr (CuratorClient) rival = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), HOLD_MS);
+  g_autoptr (CuratorClient) rival = client_connect_for (fixture_server (fixture), HOLD_MS);
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, FIXED, NULL);
   g_autoptr (CuratorLock) other = curator_fixed_node_lock_new (rival, FIXED, NULL);
   for (int i = 0; i < N_MOMENTS; i++)
@@ -289,7 +282,7 @@ replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
 
 TEST (test_node_is_replaced_under_a_waiter)
 {
-  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), HOLD_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/watched");
   g_autoptr (CuratorLock) other = mutex_new (client, "/model/watched");
   for (int i = 0; i < 5; i++)
@@ -349,7 +342,7 @@ count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 static void
 hold_unreadable (Fixture *fixture, int n_others)
 {
-  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), HOLD_MS);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), HOLD_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/unreadable");
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
   g_autoptr (GPtrArray) others =
@@ -429,7 +422,7 @@ stop_us (int seconds)
 
 TEST (test_no_entry_after_a_pause)
 {
-  g_autoptr (CuratorClient) client = connect_for (fixture_server (fixture), PAUSED_MS);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), PAUSED_MS);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/paused");
   g_autoptr (GError) error = NULL;
   gint64 before_ms = wait_now_ms ();

@@ -15,14 +15,6 @@ plant (Fixture *fixture, const char *path, const char *name)
                     0);
 }
 
-/* No test is about the end of a session. */
-static CuratorClient *
-connect_slowly (Fixture *fixture)
-{
-  CuratorClient *client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
-  return client;
-}
-
 static GPtrArray *
 look (CuratorClient *client, GPtrArray *previous)
 {
@@ -49,7 +41,7 @@ assert_lock (GPtrArray *all, GPtrArray *previous, guint i, const char *path, gui
 
 TEST (only_changes_are_read)
 {
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   plant (fixture, "/all/mutex", "lock-");
   plant (fixture, "/all/deep/rw", "__WRIT__");
   plant (fixture, "/all/sem/leases", "lease-");
@@ -81,7 +73,7 @@ TEST (one_request_for_each_path)
 {
   FourLetterPackets before;
   FourLetterPackets after;
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   raw_zk_make_path (fixture->raw, "/crowd/lock");
   assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
   g_autoptr (GPtrArray) first =
@@ -180,8 +172,8 @@ summary_of (GPtrArray *all)
  * many come between two looks. */
 TEST (quiet_paths_are_watched)
 {
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
-  g_autoptr (CuratorClient) other = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
+  g_autoptr (CuratorClient) other = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   raw_zk_delete_tree (fixture->raw, "/all");
@@ -216,7 +208,7 @@ TEST (quiet_paths_are_watched)
  * meanwhile. */
 TEST (a_server_restarts)
 {
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (GError) error = NULL;
 
   raw_zk_delete_tree (fixture->raw, "/all");
@@ -243,7 +235,7 @@ TEST (a_server_restarts)
 
 TEST (the_age_grows)
 {
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   plant (fixture, "/aging", "lock-");
   g_autoptr (GPtrArray) all =
       curator_client_inspect_all (client, "/aging", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
@@ -262,7 +254,7 @@ TEST (only_the_ownerless_is_deleted)
   const char *persistent = "/reap/" UUID "lock-0000000000";
   const char *live = "/reap/" UUID "lock-0000000001";
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = connect_slowly (fixture);
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   raw_zk_make_path (fixture->raw, "/reap");
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);

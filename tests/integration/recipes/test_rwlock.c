@@ -2,7 +2,6 @@
 #include "integration/taking.h"
 #include "support/held_lease.h"
 
-#include <poll.h>
 #include <string.h>
 
 #define PATH "/rw/lock"
@@ -292,55 +291,6 @@ TEST (test_reentrance_of_both_sides)
   assert_no_residue (fixture, PATH, 3000);
 }
 
-static void
-count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
-{
-  if (state == CURATOR_LEASE_RELEASED)
-    g_atomic_int_inc ((int *) user_data);
-}
-
-static void *
-release_it (void *lease)
-{
-  return GINT_TO_POINTER (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-}
-
-/* Leases of either side: released on another thread, with listeners, data and a token. */
-TEST (test_leases)
-{
-  g_autoptr (GError) error = NULL;
-  char payload[] = "payload";
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, payload, 7, &error);
-  assert_ok (rw_lock != NULL, &error);
-  *payload = 'x'; /* testSetNodeData: it was copied */
-  CuratorLock *sides[] = { curator_rw_lock_get_write_lock (rw_lock),
-                           curator_rw_lock_get_read_lock (rw_lock) };
-  guint64 token = 0;
-  for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
-    {
-      int told = 0;
-      g_autoptr (CuratorLease) lease = lease_of (sides[i]);
-      assert_true (curator_lease_get_fencing_token (lease) > token);
-      token = curator_lease_get_fencing_token (lease);
-      g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
-      assert_ok (data != NULL, &error);
-      assert_int_equal (g_bytes_get_size (data), 7);
-      assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
-      curator_lease_add_listener (lease, count_released, &told, NULL);
-      struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
-      assert_int_equal (poll (&pfd, 1, 0), 0);
-      pthread_t thread;
-      void *released = NULL;
-      pthread_create (&thread, NULL, release_it, lease);
-      pthread_join (thread, &released);
-      assert_non_null (released);
-      assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-      assert_counter (&told, 1, LONG_MS);
-    }
-  assert_no_residue (fixture, PATH, 3000);
-}
-
 /* These names are what tells the nodes of both sides apart. */
 TEST (test_names_of_sides_in_a_path)
 {
@@ -450,6 +400,27 @@ TEST (test_p23_session_ends_before_the_downgrade)
 }
 
 /* --- Curator's own tests, by their names: TestInterProcessReadWriteLock, TestLockACLs --------- */
+
+/* testSetNodeData: it is copied, for either side. */
+TEST (test_set_node_data)
+{
+  g_autoptr (GError) error = NULL;
+  char payload[] = "payload";
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, PATH, payload, 7, &error);
+  assert_ok (rw_lock != NULL, &error);
+  *payload = 'x';
+  CuratorLock *sides[] = { curator_rw_lock_get_write_lock (rw_lock),
+                           curator_rw_lock_get_read_lock (rw_lock) };
+  for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
+    {
+      g_autoptr (CuratorLease) lease = lease_of (sides[i]);
+      g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
+      assert_ok (data != NULL, &error);
+      assert_int_equal (g_bytes_get_size (data), 7);
+      assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
+    }
+}
 
 /* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
 TEST (test_get_participant_nodes)

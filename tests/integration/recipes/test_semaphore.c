@@ -1,7 +1,6 @@
 /* Semaphores: the limit, the order, all or nothing, resizing while running, and leases. */
 #include "integration/taking.h"
 
-#include <poll.h>
 #include <string.h>
 
 #define LEASES "/leases"
@@ -171,33 +170,6 @@ TEST (test_layout)
   assert_all_gone (fixture, "/semaphore/layout");
 }
 
-TEST (test_order_of_arrival)
-{
-  enum
-  {
-    N = 6
-  };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/order", 1);
-  Taking *takings[N];
-  takings[0] = taking_of (semaphore, 1);
-  for (int i = 1; i < N; i++)
-    {
-      takings[i] = taking_start (semaphore, 1, LONG_MS, NULL);
-      assert_children (fixture, "/semaphore/order/locks", i, LONG_MS);
-    }
-  for (int i = 0; i < N; i++)
-    {
-      taking_assert_granted (takings[i]);
-      for (int later = i + 1; later < N; later++)
-        assert_false (taking_has_returned (takings[later]));
-      taking_give_back (takings[i]);
-    }
-  for (int i = 0; i < N; i++)
-    taking_free (takings[i]);
-  assert_all_gone (fixture, "/semaphore/order");
-}
-
 /* Java keeps the turn for one lease only, so that two callers that want 2 of 2 can take one
  * each. */
 TEST (test_two_of_two_never_deadlock)
@@ -269,52 +241,6 @@ TEST (test_more_than_there_are)
   assert_ok (nodes != NULL, &error);
   assert_int_equal (g_strv_length (nodes), 0);
   assert_false (raw_zk_exists (fixture->raw, "/semaphore/bad"));
-}
-
-static void
-count_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
-{
-  if (state == CURATOR_LEASE_RELEASED)
-    g_atomic_int_inc ((int *) user_data);
-}
-
-static void *
-release_it (void *lease)
-{
-  return GINT_TO_POINTER (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-}
-
-/* A lease outlives its semaphore, any thread may release it, and all its listeners are called. */
-TEST (test_leases_belong_to_no_thread)
-{
-  g_autoptr (GError) error = NULL;
-  int told = 0;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  CuratorSemaphore *semaphore = semaphore_new (client, "/semaphore/lease", 2);
-  g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 2, LONG_MS, NULL, &error);
-  assert_ok (leases != NULL, &error);
-  curator_semaphore_unref (semaphore);
-  CuratorLease *first = g_ptr_array_index (leases, 0);
-  CuratorLease *second = g_ptr_array_index (leases, 1);
-  assert_true (curator_lease_get_fencing_token (first) < curator_lease_get_fencing_token (second));
-  assert_int_equal (curator_lease_get_session_id (first), curator_client_get_session_id (client));
-  assert_true (curator_lease_get_remaining_ms (first) > 0);
-  curator_lease_add_listener (first, count_state, &told, NULL);
-  struct pollfd pfd = { .fd = curator_lease_get_fd (first), .events = POLLIN };
-  assert_int_equal (poll (&pfd, 1, 0), 0);
-  pthread_t thread;
-  void *released = NULL;
-  pthread_create (&thread, NULL, release_it, first);
-  pthread_join (thread, &released);
-  assert_non_null (released);
-  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_counter (&told, 1, LONG_MS);
-  assert_int_equal (curator_lease_get_state (first), CURATOR_LEASE_RELEASED);
-  assert_ok (curator_lease_release (first, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
-  assert_int_equal (curator_lease_get_state (second), CURATOR_LEASE_HELD);
-  assert_children (fixture, "/semaphore/lease/leases", 1, 3000);
-  g_clear_pointer (&leases, g_ptr_array_unref);
-  assert_all_gone (fixture, "/semaphore/lease");
 }
 
 /* The delete of the turn is lost after the lease was granted: Java leaks the lease then. */

@@ -1,8 +1,7 @@
 /* The semaphore mutex: exclusive, not re-entrant, released by any thread. */
-#include "integration/taking.h"
+#include "integration/fixture.h"
 #include "support/held_lease.h"
 
-#include <poll.h>
 #include <string.h>
 
 #define PATH   "/semmutex/lock"
@@ -101,38 +100,6 @@ TEST (test_not_reentrant_and_released_by_any_thread)
   assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_gone (fixture);
-}
-
-/* The session expires: the hold is lost and must be released before the next acquire. */
-TEST (test_expiry)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) theirs = semaphore_mutex_new (direct, PATH);
-  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, PATH);
-  assert_acquired (lock);
-  struct pollfd pfd = { .fd = curator_lease_get_fd (held_lease (lock)), .events = POLLIN };
-  assert_int_equal (poll (&pfd, 1, 0), 0);
-  g_autoptr (Taking) next = taking_start_lock (theirs, LONG_MS, NULL);
-  assert_children (fixture, LEASES, 2, LONG_MS);
-  fixture_expire (fixture);
-  taking_assert_granted (next);
-  assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  assert_not_acquired (lock, 100, CURATOR_ERROR_LOCK_LOST);
-  assert_released (lock);
-  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  g_autoptr (Contender) again = contender_start (lock, LONG_MS, NULL);
-  assert_children (fixture, LEASES, 2, LONG_MS);
-  taking_give_back (next);
-  contender_assert_granted (again);
-  contender_join (again);
-  assert_all_gone (fixture);
-  curator_client_close (client);
 }
 
 /* TestInterProcessSemaphoreMutex: testLocker, testWithNamespace */

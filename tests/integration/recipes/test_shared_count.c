@@ -28,24 +28,10 @@ set_count (CuratorSharedCount *count, gint32 value)
   assert_ok (curator_shared_count_set (count, value, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
-typedef struct
-{
-  CuratorSharedCount *count;
-  gint32 value;
-} Wanted;
-
-static gboolean
-has_value (gpointer data)
-{
-  Wanted *wanted = data;
-  return curator_shared_count_get (wanted->count) == wanted->value;
-}
-
 static void
 assert_value (CuratorSharedCount *count, gint32 value)
 {
-  Wanted wanted = { count, value };
-  if (!wait_until (has_value, &wanted, LONG_MS))
+  if (!holds_within (curator_shared_count_get (count) == value, LONG_MS))
     fail_msg ("the count is %d, not %d", curator_shared_count_get (count), value);
 }
 

@@ -42,32 +42,11 @@ changed (const char *text, const char *what, const char *by)
   return g_strdup_printf ("%.*s%s%s", (int) (at - text), text, by, at + strlen (what));
 }
 
-static CuratorLease *
-lease_new (CuratorLock *lock)
-{
-  CuratorLease *lease = lease_of (lock);
-  return lease;
-}
-
-typedef struct
-{
-  CuratorClient *client;
-  const char *line;
-} Wanted;
-
-static gboolean
-has_line (gpointer data)
-{
-  Wanted *wanted = data;
-  g_autofree char *text = metrics (wanted->client);
-  return strstr (text, wanted->line) != NULL;
-}
-
 static gboolean
 wait_for_line (CuratorClient *client, const char *line)
 {
-  Wanted wanted = { client, line };
-  return wait_until (has_line, &wanted, LONG_MS);
+  g_autofree char *text = NULL;
+  return holds_within ((g_free (text), strstr (text = metrics (client), line) != NULL), LONG_MS);
 }
 
 static void
@@ -81,11 +60,11 @@ work (Fixture *fixture, CuratorClient *client)
   g_autoptr (CuratorLock) other = mutex_new (client, "/metrics/deleted");
   for (int i = 0; i < ROUNDS; i++)
     {
-      g_autoptr (CuratorLease) lease = lease_new (lock);
+      g_autoptr (CuratorLease) lease = lease_of (lock);
       wait_ms (i);
       assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
     }
-  g_autoptr (CuratorLease) deleted = lease_new (other);
+  g_autoptr (CuratorLease) deleted = lease_of (other);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (deleted)), ZOK);
   assert_true (wait_for_line (client, "curator_lost_holds_total{reason=\"deleted\"} 1\n"));
 }
@@ -98,7 +77,7 @@ TEST (test_workload)
   g_autoptr (CuratorLock) behind = mutex_new (client, "/metrics/queue");
 
   work (fixture, client);
-  g_autoptr (CuratorLease) lease = lease_new (lock);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   assert_not_acquired (behind, 0, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Contender) waiter = contender_start (behind, LONG_MS, NULL);
   assert_true (wait_for_line (client, "curator_waiters 1\n"));
@@ -146,8 +125,8 @@ TEST (test_faults_are_found)
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/a");
   g_autoptr (CuratorLock) other = mutex_new (client, "/metrics/b");
-  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = lease_new (lock);
-  G_GNUC_UNUSED g_autoptr (CuratorLease) second = lease_new (other);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = lease_of (lock);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) second = lease_of (other);
   g_autofree char *text = metrics (client);
 
   assert_true (is_accepted (text, "curator_holds=2", NULL));
@@ -170,7 +149,7 @@ TEST (test_phases)
   assert_non_null (strstr (latent, "{curator_connection_state=\"SUSPENDED\"} 1\n"));
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/phases");
-  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = lease_new (lock);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = lease_of (lock);
   curator_client_close (client);
   g_autofree char *closed = metrics (client);
   assert_true (is_accepted (closed, "curator_lost_holds_total{reason=closed}=1", "curator_holds=0",

@@ -6,53 +6,6 @@
 
 #include <poll.h>
 
-typedef struct
-{
-  Fixture *fixture;
-  const char *path;
-  gint64 old_session;
-} NewNode;
-
-/* Two nodes, neither of the expired session. */
-static gboolean
-waits_in_new_session (gpointer data)
-{
-  NewNode *wanted = data;
-  g_auto (GStrv) names = raw_zk_children (wanted->fixture->raw, wanted->path);
-  if (names == NULL || g_strv_length (names) != 2)
-    return FALSE;
-  for (char **name = names; *name != NULL; name++)
-    {
-      g_autofree char *path = g_strconcat (wanted->path, "/", *name, NULL);
-      gint64 owner = raw_zk_owner (wanted->fixture->raw, path);
-      if (owner == wanted->old_session || owner <= 0)
-        return FALSE;
-    }
-  return TRUE;
-}
-
-TEST (test_p12_waiter_goes_back_to_the_queue)
-{
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) theirs = mutex_new (direct, "/expiry/wait");
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/wait");
-  g_autoptr (Contender) holder = contender_of (theirs);
-  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
-  assert_children (fixture, "/expiry/wait", 2, LONG_MS);
-
-  NewNode wanted = { fixture, "/expiry/wait", 0 };
-  wanted.old_session = fixture_expire (fixture);
-  assert_true (wait_until (waits_in_new_session, &wanted, LONG_MS));
-  assert_false (contender_has_returned (waiter));
-  contender_join (holder);
-  contender_assert_granted (waiter);
-  assert_int_not_equal (waiter->session, wanted.old_session);
-  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
-  contender_join (waiter);
-  assert_no_residue (fixture, "/expiry/wait", 3000);
-}
-
 /* The k-th request after the wake-up, the proof for the grant, reaches an expired session: the
  * proxy holds it back while the session expires. */
 static void
@@ -146,23 +99,11 @@ TEST (test_p27_new_session_unannounced)
   curator_client_close (client);
 }
 
-static gboolean
-is_lost (gpointer data)
-{
-  return curator_lease_get_state (data) == CURATOR_LEASE_LOST;
-}
-
 static void
 count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
   if (state == CURATOR_LEASE_LOST)
     g_atomic_int_inc ((int *) user_data);
-}
-
-static gboolean
-is_positive (gpointer data)
-{
-  return g_atomic_int_get ((int *) data) > 0;
 }
 
 /* Notifications to a holder, and the release that it owes before it may acquire again. */
@@ -184,9 +125,9 @@ TEST (test_p23_holder_is_notified)
 
   fixture_expire (fixture);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_true (is_lost (lease));
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-  assert_true (wait_until (is_positive, &told, LONG_MS));
+  assert_soon (g_atomic_int_get (&told) > 0);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_true (held_lease (lock) == lease);
@@ -220,7 +161,8 @@ sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *er
   Sleeper *sleeper = user_data;
   curator_lease_add_listener (lease, count_lost, &sleeper->told, NULL);
   g_atomic_int_set (&sleeper->asleep, 1);
-  g_atomic_int_set (&sleeper->told_in_time, wait_until (is_positive, &sleeper->told, 30000));
+  g_atomic_int_set (&sleeper->told_in_time,
+                    holds_within (g_atomic_int_get (&sleeper->told) > 0, 30000));
   curator_lease_unref (lease);
   g_atomic_int_set (&sleeper->done, 1);
 }
@@ -239,11 +181,11 @@ TEST (test_p14_callback_sleeps_through_the_loss)
   int lost = 0;
   curator_client_add_state_listener (client, count_lost_state, &lost, NULL);
   curator_lock_acquire_then (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
-  assert_true (wait_until (is_positive, &sleeper.asleep, LONG_MS));
+  assert_soon (g_atomic_int_get (&sleeper.asleep) > 0);
 
   fixture_expire (fixture);
-  assert_true (wait_until (is_positive, &lost, LONG_MS));
-  assert_true (wait_until (is_positive, &sleeper.done, 60000));
+  assert_soon (g_atomic_int_get (&lost) > 0);
+  assert_soon (g_atomic_int_get (&sleeper.done) > 0);
   assert_true (g_atomic_int_get (&sleeper.told_in_time));
   assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
 }
@@ -276,7 +218,8 @@ TEST (test_lost_by_own_clock)
 
   zk_server_freeze (fixture->server);
   gint64 frozen_ms = wait_now_ms ();
-  assert_true (wait_until (is_lost, lease, (int) timeout + 1000));
+  assert_true (
+      holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, timeout + 1000));
   gint64 took = wait_now_ms () - frozen_ms;
   /* lease.h: no holder believes for longer than its session lives. */
   assert_promised_ms (took, timeout - 1, frozen_ms);
@@ -292,39 +235,6 @@ TEST (test_lost_by_own_clock)
   assert_acquired (lock);
   assert_released (lock);
   curator_client_close (client);
-}
-
-/* A short outage: the session and the hold survive, and no listener receives LOST. */
-TEST (test_short_outage_loses_nothing)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/short");
-  gint64 session = curator_client_get_session_id (client);
-  assert_acquired (lock);
-  for (int i = 1; i <= 3; i++)
-    {
-      proxy_cut (fixture->proxy);
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i, LONG_MS));
-    }
-  assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
-  assert_true (curator_lock_is_owned_by_current_thread (lock));
-  assert_released (lock);
-  assert_no_residue (fixture, "/expiry/short", 3000);
-  curator_client_close (client);
-}
-
-/* Another client deletes the holder's node. */
-TEST (test_p24_node_deleted_by_another)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/deleted");
-  assert_acquired (lock);
-  CuratorLease *lease = held_lease (lock);
-  assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
-  assert_true (wait_until (is_lost, lease, LONG_MS));
-  assert_released (lock);
 }
 
 /* Another client deletes a waiter's node: the waiter queues again. */

@@ -1,6 +1,9 @@
 /* An outage is never reported as contention or the reverse, and no call waits longer than it may: a
- * table of all operations that wait against every reason why they do. */
-#include "integration/fixture.h"
+ * table of all operations that wait against every reason why they do. The same operations of
+ * clients that a server does not serve are told so, once. */
+#include "core/client-record.h"
+#include "core/monitor.h"
+#include "integration/taking.h"
 #include "support/net.h"
 
 #include <string.h>
@@ -36,8 +39,7 @@ holder_connect (Fixture *fixture)
   CuratorClient *client = client_new (fixture_server (fixture));
   curator_client_set_session_timeout (client, LONG_SESSION_MS);
   curator_client_set_connection_timeout (client, LONG_MS);
-  start (client);
-  assert_true (curator_client_block_until_connected (client, LONG_MS, NULL, NULL));
+  client_start (client);
   return client;
 }
 
@@ -73,101 +75,15 @@ way_lease (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **err
   return lease != NULL;
 }
 
-/* Errors on their way to another thread. Not GLib's queue: ThreadSanitizer does not see its
- * mutex. */
-typedef struct
-{
-  pthread_mutex_t mutex;
-  pthread_cond_t added;
-  GPtrArray *errors; /* the oldest first */
-} Mailbox;
-
-static void
-mailbox_init (Mailbox *box)
-{
-  pthread_mutex_init (&box->mutex, NULL);
-  pthread_cond_init (&box->added, NULL);
-  box->errors = g_ptr_array_new_with_free_func ((GDestroyNotify) g_error_free);
-}
-
-/* Nobody posts any more. */
-static void
-mailbox_clear (Mailbox *box)
-{
-  g_ptr_array_unref (box->errors);
-  pthread_cond_destroy (&box->added);
-  pthread_mutex_destroy (&box->mutex);
-}
-
-static void
-mailbox_post (Mailbox *box, GError *error)
-{
-  pthread_mutex_lock (&box->mutex);
-  g_ptr_array_add (box->errors, error);
-  pthread_cond_signal (&box->added);
-  pthread_mutex_unlock (&box->mutex);
-}
-
-/* NULL if none comes for LONG_MS. */
-static GError *
-mailbox_take (Mailbox *box)
-{
-  struct timespec until;
-  int failed = 0;
-
-  clock_gettime (CLOCK_REALTIME, &until);
-  until.tv_sec += LONG_MS / 1000;
-  pthread_mutex_lock (&box->mutex);
-  while (box->errors->len == 0 && failed == 0)
-    failed = pthread_cond_timedwait (&box->added, &box->mutex, &until);
-  GError *error = box->errors->len > 0 ? g_ptr_array_steal_index (box->errors, 0) : NULL;
-  pthread_mutex_unlock (&box->mutex);
-  return error;
-}
-
-static void
-post_answer (Mailbox *box, const GError *error)
-{
-  mailbox_post (box, error != NULL ? g_error_copy (error)
-                                   : g_error_new_literal (G_IO_ERROR, 0, "granted"));
-}
-
-/* The end of a call that does not wait itself. */
-static gboolean
-wait_for_answer (Mailbox *box, GError **error)
-{
-  GError *answer;
-
-  do
-    {
-      answer = mailbox_take (box);
-    }
-  while (answer == NULL);
-  mailbox_clear (box);
-  if (g_error_matches (answer, G_IO_ERROR, 0))
-    {
-      g_error_free (answer);
-      return TRUE;
-    }
-  g_propagate_error (error, answer);
-  return FALSE;
-}
-
-static void
-on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer box)
-{
-  g_clear_pointer (&lease, curator_lease_unref);
-  post_answer (box, error);
-}
-
 static gboolean
 way_then (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  Mailbox box;
-
-  mailbox_init (&box);
-  curator_lock_acquire_then (lock, ms, cancellable, on_acquired, &box);
-  return wait_for_answer (&box, error);
+  g_autoptr (Taking) taking = taking_start_lock (lock, ms, cancellable);
+  while (!taking_wait (taking, LONG_MS))
+    ;
+  if (taking->error != NULL)
+    g_propagate_error (error, g_steal_pointer (&taking->error));
+  return taking->leases != NULL;
 }
 
 typedef gboolean (*Way) (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error);
@@ -199,27 +115,25 @@ free_strings (char **strings)
 }
 
 static gboolean
-call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+call_semaphore (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  return free_strings (curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
+  g_autoptr (CuratorLease) lease =
+      curator_semaphore_acquire (world->semaphore, ms, cancellable, error);
+  return lease != NULL;
 }
 
-static void
-on_nodes (CuratorLock *lock, char **nodes, const GError *error, gpointer box)
+/* It may be started already. */
+static gboolean
+call_latch (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  g_assert ((nodes != NULL) == (error == NULL));
-  g_strfreev (nodes);
-  post_answer (box, error);
+  G_GNUC_UNUSED const gboolean is_first = curator_leader_latch_start (world->latch, NULL);
+  return curator_leader_latch_await (world->latch, ms, cancellable, error);
 }
 
 static gboolean
-call_participants_then (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
 {
-  Mailbox box;
-
-  mailbox_init (&box);
-  curator_lock_get_participant_nodes_then (world->lock, ms, cancellable, on_nodes, &box);
-  return wait_for_answer (&box, error);
+  return free_strings (curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
 }
 
 static gboolean
@@ -271,25 +185,6 @@ call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error
   g_autoptr (CuratorInspection) inspection =
       curator_client_inspect (world->client, "/outage/mutex", ms, cancellable, error);
   return inspection != NULL;
-}
-
-static void
-on_inspected (CuratorClient *client, CuratorInspection *inspection, const GError *error,
-              gpointer box)
-{
-  g_assert ((inspection != NULL) == (error == NULL));
-  g_clear_pointer (&inspection, curator_inspection_unref);
-  post_answer (box, error);
-}
-
-static gboolean
-call_inspect_then (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  Mailbox box;
-
-  mailbox_init (&box);
-  curator_client_inspect_then (world->client, "/outage/mutex", ms, cancellable, on_inspected, &box);
-  return wait_for_answer (&box, error);
 }
 
 static gboolean
@@ -344,22 +239,30 @@ call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **
   return leader != NULL || *error == NULL;
 }
 
+/* What a call needs, besides a client. */
+typedef enum
+{
+  NOTHING,
+  A_LOCK, /* which it waits for */
+  A_SERVER
+} Need;
+
 static const struct
 {
   const char *name;
   Waiting call;
-  gboolean needs_server;
+  Need needs;
 } calls[] = {
+  { "a semaphore", call_semaphore, A_LOCK },
+  { "a latch", call_latch, A_LOCK },
   { "participants", call_participants },
-  { "participants, async", call_participants_then },
   { "participants of a semaphore", call_semaphore_participants },
-  { "data of a lease", call_lease_data, TRUE },
+  { "data of a lease", call_lease_data, A_SERVER },
   { "revoke", call_revoke },
   { "start of a count", call_count_start },
-  { "set of a count", call_count_set, TRUE },
-  { "try_set of a count", call_count_try_set, TRUE },
+  { "set of a count", call_count_set, A_SERVER },
+  { "try_set of a count", call_count_try_set, A_SERVER },
   { "inspect", call_inspect },
-  { "inspect, async", call_inspect_then },
   { "find_locks", call_find_locks },
   { "inspect_all", call_inspect_all },
   { "participants of a selector", call_selector_participants },
@@ -442,7 +345,7 @@ add_calls (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
     {
       const Cell cell = { .world = world, .name = calls[c].name, .call = calls[c].call, .ms = ms };
       /* A lease and a started count need a server first. */
-      if (world->lease != NULL || !calls[c].needs_server)
+      if (calls[c].needs == NOTHING || (calls[c].needs == A_SERVER && world->lease != NULL))
         add_cell (cells, &cell, cancelled);
     }
 }
@@ -513,10 +416,11 @@ never_lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *
 {
 }
 
+/* Takes the client. */
 static void
-world_open (World *world, const char *address)
+world_open (World *world, CuratorClient *client)
 {
-  world->client = impatient_client (address);
+  world->client = client;
   world->lock = curator_mutex_new (world->client, "/outage/bounded", NULL);
   world->semaphore = curator_semaphore_new (world->client, "/outage/bounded-semaphore", 2, NULL);
   world->count = curator_shared_count_new (world->client, "/outage/count", 1, NULL);
@@ -530,7 +434,7 @@ static void
 world_connect (World *world, const char *address)
 {
   g_autoptr (GError) error = NULL;
-  world_open (world, address);
+  world_open (world, impatient_client (address));
   assert_ok (curator_client_block_until_connected (world->client, LONG_MS, NULL, &error), &error);
   assert_ok (curator_shared_count_start (world->count, LONG_MS, NULL, &error), &error);
   world->lease = lease_of (world->lock);
@@ -549,26 +453,18 @@ world_close (World *world)
   curator_client_unref (world->client);
 }
 
-typedef struct
-{
-  CuratorClient *client;
-  const char *text;
-} Cause;
-
 static gboolean
-has_cause (gpointer data)
+has_cause (CuratorClient *client, const char *text)
 {
-  const Cause *cause = data;
-  g_autoptr (GError) error = curator_client_dup_connection_error (cause->client);
-  return error != NULL && strstr (error->message, cause->text) != NULL;
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  return error != NULL && strstr (error->message, text) != NULL;
 }
 
 /* The error of the client has this code and cause, and then so have the operations'. */
 static void
 check_cause (World *world, CuratorConnectError code, const Column *column)
 {
-  Cause cause = { world->client, column->cause };
-  assert_true (wait_until (has_cause, &cause, LONG_MS));
+  assert_soon (has_cause (world->client, column->cause));
   g_autoptr (GError) error = curator_client_dup_connection_error (world->client);
   assert_error (&error, CURATOR_CONNECT_ERROR, (int) code);
   check_outage (world, column);
@@ -578,7 +474,7 @@ static void
 check_unreachable (const char *address, CuratorConnectError code, const Column *column)
 {
   World world = { 0 };
-  world_open (&world, address);
+  world_open (&world, impatient_client (address));
   check_cause (&world, code, column);
   world_close (&world);
 }
@@ -600,9 +496,8 @@ TEST (test_refused_at_every_spelling)
     {
       g_autofree char *address = g_strdup_printf ("%s:1", hosts[i]);
       g_autoptr (CuratorClient) client = impatient_client (address);
-      Cause cause = { client, ":1: Connection refused" };
       start (client);
-      assert_true (wait_until (has_cause, &cause, LONG_MS));
+      assert_soon (has_cause (client, ":1: Connection refused"));
       g_autoptr (GError) error = curator_client_dup_connection_error (client);
       assert_error (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
       curator_client_close (client);
@@ -637,30 +532,25 @@ TEST (test_silent)
   close (fd);
 }
 
-typedef struct
+typedef struct FakeServer
 {
+  void (*serve) (struct FakeServer *server, int fd); /* a connection, which is closed then */
   int listener;
+  char *address;
   gint stop; /* atomic */
+  GThread *thread;
 } FakeServer;
 
-/* A server without a quorum closes each connection when the client asks for a session. */
 static gpointer
-run_without_quorum (gpointer data)
+run_fake (gpointer data)
 {
   FakeServer *server = data;
   while (!g_atomic_int_get (&server->stop))
     {
-      guint8 size[4];
-      guint8 request[256];
       const int fd = accept (server->listener, NULL, NULL);
       if (fd >= 0)
         {
-          /* A connection with unread bytes would be reset instead. */
-          if (net_read (fd, size, sizeof size, LONG_MS) == sizeof size)
-            {
-              const gsize length = (gsize) net_get_int32 (size);
-              (void) !net_read (fd, request, MIN (length, sizeof request), LONG_MS);
-            }
+          server->serve (server, fd);
           close (fd);
         }
       wait_ms (5);
@@ -668,21 +558,55 @@ run_without_quorum (gpointer data)
   return NULL;
 }
 
+static void
+fake_start (FakeServer *server)
+{
+  server->listener = listen_on (&server->address);
+  server->thread = g_thread_new ("fake server", run_fake, server);
+}
+
+static void
+fake_tell_stop (FakeServer *server)
+{
+  g_atomic_int_set (&server->stop, TRUE);
+}
+
+/* Its clients are closed. */
+static void
+fake_stop (FakeServer *server)
+{
+  shutdown (server->listener, SHUT_RDWR);
+  g_thread_join (server->thread);
+  close (server->listener);
+  g_free (server->address);
+}
+
+/* A server without a quorum closes each connection when the client asks for a session. One with
+ * unread bytes would be reset instead. */
+static void
+read_request (FakeServer *server, int fd)
+{
+  guint8 size[4];
+  guint8 request[256];
+  if (net_read (fd, size, sizeof size, LONG_MS) == sizeof size)
+    {
+      const gsize length = (gsize) net_get_int32 (size);
+      (void) !net_read (fd, request, MIN (length, sizeof request), LONG_MS);
+    }
+}
+
 TEST (test_no_quorum)
 {
-  g_autofree char *address = NULL;
-  FakeServer server = { .listener = listen_on (&address) };
-  GThread *thread = g_thread_new ("no quorum", run_without_quorum, &server);
+  FakeServer server = { .serve = read_request };
+  fake_start (&server);
   const Column column = { "no quorum", CURATOR_ERROR_CONNECTION_LOST,
                           ": the server closed the connection)" };
   World world = { 0 };
-  world_open (&world, address);
+  world_open (&world, impatient_client (server.address));
   check_cause (&world, CURATOR_CONNECT_ERROR_CONNECT, &column);
-  g_atomic_int_set (&server.stop, TRUE);
+  fake_tell_stop (&server);
   world_close (&world);
-  shutdown (server.listener, SHUT_RDWR);
-  g_thread_join (thread);
-  close (server.listener);
+  fake_stop (&server);
 }
 
 /* Connections that break, or fall silent, while there is a session. */
@@ -750,9 +674,7 @@ cut_while_waiting (Fixture *fixture, gboolean behind, char **message)
 {
   g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/cut");
-  g_autoptr (GError) error = NULL;
   client_start (client);
-  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   if (!behind)
     proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
   Contender *waiter = contender_start (lock, behind ? CONTENTION_MS : CALL_MS, NULL);
@@ -773,11 +695,9 @@ TEST (test_unknown_contention)
 {
   g_autoptr (CuratorClient) holder = holder_connect (fixture);
   g_autoptr (CuratorLock) lock = mutex_new (holder, "/outage/cut");
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  g_autoptr (CuratorLease) lease G_GNUC_UNUSED = lease_of (lock);
   g_autofree char *seen = NULL;
   g_autofree char *unseen = NULL;
-  assert_ok (lease != NULL, &error);
   assert_int_equal (cut_while_waiting (fixture, TRUE, &seen), CURATOR_ERROR_TIMED_OUT);
   assert_non_null (strstr (seen, "/outage/cut: not granted within "));
   assert_int_equal (cut_while_waiting (fixture, FALSE, &unseen), CURATOR_ERROR_NO_ANSWER);
@@ -814,43 +734,27 @@ TEST (test_late_connection)
   assert_curator_error (&error, CURATOR_ERROR_NO_ANSWER);
 }
 
-/* As the listener got them. */
 static void
-on_connection_error (CuratorClient *client, const GError *error, gpointer box)
+on_connection_error (CuratorClient *client, const GError *error, gpointer n_refused)
 {
-  mailbox_post (box, g_error_copy (error));
-}
-
-/* Takes errors until one has the text. */
-static void
-wait_for_cause (Mailbox *box, const char *text)
-{
-  for (;;)
-    {
-      g_autoptr (GError) error = mailbox_take (box);
-      assert_non_null (error);
-      if (strstr (error->message, text) != NULL)
-        {
-          assert_error (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
-          return;
-        }
-    }
+  if (g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT)
+      && strstr (error->message, "Connection refused") != NULL)
+    g_atomic_int_inc ((gint *) n_refused);
 }
 
 TEST (test_error_listener)
 {
-  Mailbox box;
+  gint n_refused = 0;
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = impatient_client (fixture_proxy (fixture));
   g_autoptr (GError) latent = curator_client_dup_connection_error (client);
   assert_curator_error (&latent, CURATOR_ERROR_NOT_STARTED);
-  mailbox_init (&box);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   const guint id =
-      curator_client_add_connection_error_listener (client, on_connection_error, &box, NULL);
+      curator_client_add_connection_error_listener (client, on_connection_error, &n_refused, NULL);
   assert_int_not_equal (id, 0);
   start (client);
-  wait_for_cause (&box, "Connection refused");
+  assert_soon (g_atomic_int_get (&n_refused) > 0);
   g_autoptr (GError) refused = curator_client_dup_connection_error (client);
   assert_non_null (strstr (refused->message, fixture_proxy (fixture)));
   assert_error (&refused, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
@@ -860,12 +764,12 @@ TEST (test_error_listener)
   assert_null (curator_client_dup_connection_error (client));
 
   /* A second outage is told again, also with the same cause. */
+  const gint n_before = g_atomic_int_get (&n_refused);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  wait_for_cause (&box, "Connection refused");
+  assert_soon (g_atomic_int_get (&n_refused) > n_before);
   curator_client_remove_connection_error_listener (client, id);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   curator_client_close (client);
-  mailbox_clear (&box);
   g_autoptr (GError) closed = curator_client_dup_connection_error (client);
   assert_curator_error (&closed, CURATOR_ERROR_CLOSED);
 }
@@ -942,29 +846,11 @@ serve (FakeServer *server, int fd)
     }
 }
 
-static gpointer
-run_old_server (gpointer data)
-{
-  FakeServer *server = data;
-  while (!g_atomic_int_get (&server->stop))
-    {
-      const int fd = accept (server->listener, NULL, NULL);
-      if (fd >= 0)
-        {
-          serve (server, fd);
-          close (fd);
-        }
-      wait_ms (5);
-    }
-  return NULL;
-}
-
 TEST (test_server_of_3_4)
 {
-  g_autofree char *address = NULL;
-  FakeServer server = { .listener = listen_on (&address) };
-  GThread *thread = g_thread_new ("old server", run_old_server, &server);
-  g_autoptr (CuratorClient) client = client_new (address);
+  FakeServer server = { .serve = serve };
+  fake_start (&server);
+  g_autoptr (CuratorClient) client = client_new (server.address);
   g_autoptr (GError) error = NULL;
   start (client);
   for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
@@ -974,11 +860,209 @@ TEST (test_server_of_3_4)
       assert_non_null (strstr (error->message, "3.5"));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
     }
-  g_atomic_int_set (&server.stop, TRUE);
+  fake_tell_stop (&server);
   curator_client_close (client);
-  shutdown (server.listener, SHUT_RDWR);
-  g_thread_join (thread);
-  close (server.listener);
+  fake_stop (&server);
+}
+
+/* --- clients that a server does not serve ----------------------------------------------------- */
+
+#define PROVIDER                                                                                   \
+  "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
+#define ENFORCED "-Dzookeeper.enforce.auth.enabled=true"
+
+/* The settings of servers. */
+static const struct
+{
+  const char *name;
+  const char *options[4];
+  gboolean takes_digest;
+} servers[] = {
+  { "enforce.auth.schemes=sasl",
+    { ENFORCED, PROVIDER, "-Dzookeeper.enforce.auth.schemes=sasl" },
+    FALSE },
+  { "enforce.auth.schemes=digest", { ENFORCED, "-Dzookeeper.enforce.auth.schemes=digest" }, TRUE },
+  { "sessionRequireClientSASLAuth",
+    { "-Dzookeeper.sessionRequireClientSASLAuth=true", PROVIDER },
+    FALSE },
+};
+
+/* All operations, by a number: first the acquires. */
+#define N_QUESTIONS (G_N_ELEMENTS (recipes) + G_N_ELEMENTS (calls))
+
+static const char *
+name_of (gsize question)
+{
+  return question < G_N_ELEMENTS (recipes) ? recipes[question].name
+                                           : calls[question - G_N_ELEMENTS (recipes)].name;
+}
+
+static gboolean
+can_ask (gsize question)
+{
+  return question < G_N_ELEMENTS (recipes)
+         || calls[question - G_N_ELEMENTS (recipes)].needs != A_SERVER;
+}
+
+static gboolean
+ask (World *world, gsize question, GError **error)
+{
+  if (question >= G_N_ELEMENTS (recipes))
+    return calls[question - G_N_ELEMENTS (recipes)].call (world, LONG_MS, NULL, error);
+  g_autoptr (CuratorLock) lock = recipes[question].create (world->client, recipes[question].path);
+  return way_lease (lock, LONG_MS, NULL, error);
+}
+
+typedef struct
+{
+  World *world;
+  gsize question;
+  GThread *thread;
+  gboolean succeeded;
+  GError *error;
+} Caller;
+
+static gpointer
+run_caller (gpointer data)
+{
+  Caller *caller = data;
+  caller->succeeded = ask (caller->world, caller->question, &caller->error);
+  return NULL;
+}
+
+/* libzookeeper may have connected again before its handle is closed. */
+static gboolean
+has_no_handle (CuratorClient *client)
+{
+  curator_client_lock (client);
+  const gboolean has_none = client->sessions_open == 0;
+  curator_client_unlock (client);
+  return has_none;
+}
+
+static gboolean
+is_told (const GError *error, Proxy *proxy)
+{
+  return g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED)
+         && strstr (error->message, proxy_address (proxy)) != NULL
+         && strstr (error->message, "requires clients to authenticate") != NULL
+         && strstr (error->message, "enforce.auth.schemes") != NULL;
+}
+
+/* The server's side is seen by the proxy: it has no connection any more, and gets none. */
+static void
+check_refused (Proxy *proxy, gsize question)
+{
+  g_autoptr (GError) first = NULL;
+  World world = { 0 };
+
+  world_open (&world, client_new (proxy_address (proxy)));
+  assert_true (curator_client_block_until_connected (world.client, LONG_MS, NULL, NULL));
+  assert_false (ask (&world, question, &first));
+  if (!is_told (first, proxy))
+    print_error ("%s: %s\n", name_of (question), first->message);
+  assert_true (is_told (first, proxy));
+  assert_soon (has_no_handle (world.client));
+  const int accepted = proxy_accepted (proxy);
+  for (gsize i = 0; i < N_QUESTIONS; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      if (!can_ask (i))
+        continue;
+      assert_false (ask (&world, i, &error));
+      assert_true (is_told (error, proxy));
+    }
+  g_autoptr (GError) error = curator_client_dup_connection_error (world.client);
+  assert_true (is_told (error, proxy));
+  assert_int_equal (proxy_accepted (proxy), accepted);
+  world_close (&world);
+}
+
+static void
+check_digest (Proxy *proxy, gboolean is_taken)
+{
+  g_autoptr (CuratorClient) client = client_new (proxy_address (proxy));
+  g_autoptr (GError) error = NULL;
+
+  curator_client_add_auth (client, "digest", "joe:apple", 9);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/auth/digest");
+  assert_int_equal (way_lease (lock, LONG_MS, NULL, &error), is_taken);
+  assert_int_equal (error != NULL && is_told (error, proxy), !is_taken);
+  curator_client_close (client);
+}
+
+TEST (test_every_first_question)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++)
+    {
+      ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, servers[i].options);
+      assert_non_null (server);
+      Proxy *proxy = proxy_new (zk_server_address (server));
+      print_message ("%s\n", servers[i].name);
+      for (gsize question = 0; question < N_QUESTIONS; question++)
+        {
+          if (can_ask (question))
+            check_refused (proxy, question);
+        }
+      check_digest (proxy, servers[i].takes_digest);
+      proxy_free (proxy);
+      zk_server_stop (server);
+    }
+}
+
+/* Credentials of a scheme that the server does not know: the handle fails, and every call and
+ * listener gets the error. */
+TEST (test_p5_refused_credentials)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  assert_ok (curator_client_start (client, &error), &error);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/auth/refused");
+  g_autoptr (Contender) contender = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_false (contender->acquired);
+  assert_curator_error (&contender->error, CURATOR_ERROR_AUTH_FAILED);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_AUTH_FAILED);
+  assert_false (curator_client_block_until_connected (client, 1000, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+  assert_no_residue (fixture, "/auth/refused", LONG_MS);
+}
+
+/* The requests of every kind of call are under way when the server refuses. No call takes that for
+ * an answer about a node, and none says that a lock is free. */
+TEST (test_refused_under_way)
+{
+  Caller callers[N_QUESTIONS] = { 0 };
+  World world = { 0 };
+  g_autoptr (GError) error = NULL;
+  CuratorClient *client = client_new (fixture_proxy (fixture));
+
+  curator_client_add_auth (client, "nosuchscheme", "x", 1);
+  proxy_arm (fixture->proxy, PROXY_AUTH, 1, 1, PROXY_HOLD_REQUEST);
+  world_open (&world, client);
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  for (gsize i = 0; i < N_QUESTIONS; i++)
+    {
+      callers[i] = (Caller){ .world = &world, .question = i };
+      callers[i].thread = can_ask (i) ? g_thread_new ("ask", run_caller, &callers[i]) : NULL;
+    }
+  wait_ms (200);
+  proxy_let_go (fixture->proxy);
+  for (gsize i = 0; i < N_QUESTIONS; i++)
+    {
+      if (callers[i].thread == NULL)
+        continue;
+      g_thread_join (callers[i].thread);
+      if (callers[i].succeeded)
+        fail_msg ("%s succeeds", name_of (i));
+      print_message ("%s: %s\n", name_of (i), callers[i].error->message);
+      assert_curator_error (&callers[i].error, CURATOR_ERROR_AUTH_FAILED);
+    }
+  proxy_disarm (fixture->proxy);
+  world_close (&world);
+  assert_no_residue (fixture, "/outage/mutex", LONG_MS);
 }
 
 SUITE ("outage", fixture_start_slow, fixture_stop)

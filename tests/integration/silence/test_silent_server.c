@@ -53,12 +53,6 @@ holder_end (Holder *holder)
   state_log_free (holder->log);
 }
 
-static gboolean
-is_held (void *data)
-{
-  return curator_lease_get_state (data) == CURATOR_LEASE_HELD;
-}
-
 /* All of them are connected again, and a quorum has confirmed that they still hold. */
 static void
 assert_survived (Holder *holders, int n, int times)
@@ -68,7 +62,7 @@ assert_survived (Holder *holders, int n, int times)
       assert_true (state_log_wait (holders[i].log, CURATOR_CONNECTION_STATE_RECONNECTED, times,
                                    MAX_SESSION_MS));
       assert_int_equal (state_log_count (holders[i].log, CURATOR_CONNECTION_STATE_LOST), 0);
-      assert_true (wait_until (is_held, holders[i].lease, LONG_MS));
+      assert_soon (curator_lease_get_state (holders[i].lease) == CURATOR_LEASE_HELD);
     }
 }
 
@@ -87,12 +81,6 @@ connect_to (const char *address)
   return fd;
 }
 
-static gboolean
-all_are_silent (void *proxy)
-{
-  return proxy_silent_left (proxy) == 0;
-}
-
 /* Connections of the program's to the same server, as silent as ours. */
 static void
 look_alike_start (Fixture *fixture, int *fds)
@@ -100,7 +88,7 @@ look_alike_start (Fixture *fixture, int *fds)
   proxy_silence (fixture->proxy, N_LOOK_ALIKE);
   for (int i = 0; i < N_LOOK_ALIKE; i++)
     fds[i] = connect_to (fixture_proxy (fixture));
-  assert_true (wait_until (all_are_silent, fixture->proxy, LONG_MS));
+  assert_soon (proxy_silent_left (fixture->proxy) == 0);
 }
 
 static void

@@ -118,7 +118,7 @@ queue_up (CuratorLock *lock, int i)
 }
 
 static gboolean
-is_parked (gpointer data)
+is_parked (void)
 {
   pthread_mutex_lock (&crowd.mutex);
   const gboolean yes = crowd.parked != NULL;
@@ -136,10 +136,10 @@ go_on (void)
 }
 
 static gboolean
-are_told (gpointer n)
+are_told (int n)
 {
   pthread_mutex_lock (&crowd.mutex);
-  const gboolean yes = crowd.n_told >= *(int *) n;
+  const gboolean yes = crowd.n_told >= n;
   pthread_mutex_unlock (&crowd.mutex);
   return yes;
 }
@@ -149,7 +149,7 @@ are_told (gpointer n)
 static void
 check_crowd (int n, int least_granted)
 {
-  if (!wait_until (are_told, &n, PATIENCE_MS))
+  if (!holds_within (are_told (n), PATIENCE_MS))
     {
       fail_msg ("%d of %d callbacks were called, %d of them with a grant", crowd.n_told, n,
                 crowd.n_granted);
@@ -211,17 +211,12 @@ settle (CuratorClient *client)
   assert_int_equal (g_strv_length (names), 0);
 }
 
-static gboolean
-is_heap_back (gpointer before)
-{
-  return heap_in_use () < *(gsize *) before + SLACK_BYTES;
-}
-
 /* Threads of a closed client may still be exiting. */
 static void
 assert_heap_back (gsize before)
 {
-  G_GNUC_UNUSED const gboolean back = wait_until (is_heap_back, &before, IS_SANITIZED ? 0 : 10000);
+  G_GNUC_UNUSED const gboolean back =
+      holds_within (heap_in_use () < before + SLACK_BYTES, IS_SANITIZED ? 0 : 10000);
   print_message ("heap afterwards: %+zd bytes\n", (gssize) heap_in_use () - (gssize) before);
 #if !IS_SANITIZED
   assert_true (back);
@@ -242,10 +237,11 @@ wait_and_pass (Fixture *fixture, CuratorClient *client, const char *path)
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   settle (client);
   const gsize waiting = heap_in_use ();
-  const gint64 session = curator_client_get_session_id (client);
   /* The first in line watches the doorkeeper; the others have a node of their own session in
    * front. */
-  assert_int_equal (four_letter_watches_of_session (fixture_server (fixture), session), 1);
+  assert_int_equal (four_letter_watches_of_session (fixture_server (fixture),
+                                                    curator_client_get_session_id (client)),
+                    1);
   const gint64 begun = wait_now_ms ();
   doorkeeper_open (&keeper);
   check_crowd (N_WAITERS, N_WAITERS);
@@ -309,7 +305,7 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
     queue_up (lock, i);
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   doorkeeper_open (&keeper);
-  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  assert_true (holds_within (is_parked (), PATIENCE_MS));
   mishap->strike (fixture, client);
   check_crowd (N_WAITERS, mishap->least_granted);
   assert_int_equal (curator_client_get_session_id (client) == session, mishap->keeps_session);
@@ -376,8 +372,7 @@ cancel_many (Fixture *fixture, CuratorClient *client)
   print_message ("seed %u\n", seed);
   for (int i = 0; i < N_CANCELLED; i++)
     g_cancellable_cancel (pick (rand)->cancellable);
-  int n_told = N_WAITERS / 2 + N_CANCELLED;
-  assert_true (wait_until (are_told, &n_told, PATIENCE_MS));
+  assert_true (holds_within (are_told (N_WAITERS / 2 + N_CANCELLED), PATIENCE_MS));
   pthread_mutex_lock (&crowd.mutex);
   assert_int_equal (crowd.n_cancelled, N_CANCELLED);
   pthread_mutex_unlock (&crowd.mutex);
@@ -422,7 +417,7 @@ TEST (test_two_in_turns)
       assert_in_range (n, N_IN_TURNS, 2 * N_IN_TURNS);
     }
   doorkeeper_open (&keeper);
-  assert_true (wait_until (is_parked, NULL, PATIENCE_MS));
+  assert_true (holds_within (is_parked (), PATIENCE_MS));
   proxy_cut (fixture->proxy);
   go_on ();
   check_crowd (2 * N_IN_TURNS, 2 * N_IN_TURNS);
@@ -446,44 +441,10 @@ begin_again_without_slices (char **argv)
     }
 }
 
-typedef struct
+static int
+n_watched (Fixture *fixture, gint64 session)
 {
-  Fixture *fixture;
-  gint64 session;
-  int n;
-} Watched;
-
-static gboolean
-are_watched (gpointer data)
-{
-  const Watched *watched = data;
-  return four_letter_watches_of_session (fixture_server (watched->fixture), watched->session)
-         >= watched->n;
-}
-
-static gboolean
-is_unwatched (gpointer data)
-{
-  const Watched *watched = data;
-  return four_letter_watches_of_session (fixture_server (watched->fixture), watched->session) == 0;
-}
-
-typedef struct
-{
-  Fixture *fixture;
-  const char *path;
-  int n;
-} Refused;
-
-/* As many foreign nodes as waiters, and the nodes of the waiters whose callbacks were not
- * called. */
-static gboolean
-are_refused_told (gpointer data)
-{
-  const Refused *refused = data;
-  const int n_nodes = raw_zk_count_children (refused->fixture->raw, refused->path);
-  int n_told = 2 * refused->n - n_nodes;
-  return are_told (&n_told);
+  return four_letter_watches_of_session (fixture_server (fixture), session);
 }
 
 static void
@@ -522,11 +483,10 @@ TEST (test_p16_more_than_can_be_watched)
   assert_int_equal (raw_zk_make_path (fixture->raw, path->str), ZOK);
   g_autoptr (CuratorClient) client = connect_patient (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, path->str);
-  Watched watched = { fixture, curator_client_get_session_id (client), 0 };
-  int n_told = 1;
+  const gint64 session = curator_client_get_session_id (client);
   crowd_init (-1);
   int n = 0;
-  for (; n < N_WAITERS && !are_told (&n_told); n++)
+  for (; n < N_WAITERS && !are_told (1); n++)
     {
       assert_int_equal (raw_zk_create (fixture->raw, stranger, "", ZOO_EPHEMERAL_SEQUENTIAL, NULL),
                         ZOK);
@@ -536,23 +496,23 @@ TEST (test_p16_more_than_can_be_watched)
   /* The last create, its list, and the delete for the waiter refused after that. */
   settle (client);
   settle (client);
-  Refused refused = { fixture, path->str, n };
-  assert_true (wait_until (are_refused_told, &refused, PATIENCE_MS));
+  /* As many foreign nodes as waiters, and the nodes of those whose callbacks were not called. */
+  assert_true (holds_within (are_told (2 * n - raw_zk_count_children (fixture->raw, path->str)),
+                             PATIENCE_MS));
   const int n_waiting = n - crowd.n_told;
   assert_int_equal (crowd.n_refused, crowd.n_told);
   assert_in_range (n_waiting, LEAST_WAITERS, N_WAITERS - 1);
   print_message ("%d waiters of one session watch %d paths\n", n_waiting,
-                 four_letter_watches_of_session (fixture_server (fixture), watched.session));
+                 n_watched (fixture, session));
 
-  watched.n = n_waiting;
-  assert_true (are_watched (&watched));
+  assert_true (n_watched (fixture, session) >= n_waiting);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  assert_true (wait_until (is_unwatched, &watched, PATIENCE_MS));
+  assert_true (holds_within (n_watched (fixture, session) == 0, PATIENCE_MS));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_true (wait_until (are_watched, &watched, PATIENCE_MS));
+  assert_true (holds_within (n_watched (fixture, session) >= n_waiting, PATIENCE_MS));
   delete_foreign (fixture, path->str);
   check_crowd (n, n_waiting);
-  assert_true (curator_client_get_session_id (client) == watched.session);
+  assert_true (curator_client_get_session_id (client) == session);
   assert_no_residue (fixture, path->str, PATIENCE_MS);
   curator_client_close (client);
 }

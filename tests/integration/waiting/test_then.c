@@ -172,9 +172,9 @@ silence (Scene *scene)
 }
 
 static gboolean
-was_told (gpointer told)
+was_told (Told *told)
 {
-  return g_atomic_int_get (&((Told *) told)->times) > 0;
+  return g_atomic_int_get (&told->times) > 0;
 }
 
 /* Makes the call, which returns at once. A failed test is over before it is told. */
@@ -196,7 +196,7 @@ assert_told (Scene *scene, Told *told, GQuark domain, int code)
 {
   while (scene->context != NULL && !was_told (told))
     g_main_context_iteration (scene->context, TRUE);
-  assert_true (wait_until (was_told, told, LONG_MS));
+  assert_soon (was_told (told));
   assert_int_equal (pthread_equal (told->thread, pthread_self ()) != 0, scene->context != NULL);
   assert_int_equal (told->has_result, domain == 0);
   if (domain != 0)
@@ -260,7 +260,7 @@ TEST (test_not_started)
   g_autoptr (CuratorClient) latent = client_new (fixture_server (fixture));
 
   curator_client_block_until_connected_then (latent, LONG_MS, NULL, on_connected, &told);
-  assert_true (wait_until (was_told, &told, LONG_MS));
+  assert_soon (was_told (&told));
   assert_curator_error (&told.error, CURATOR_ERROR_NOT_STARTED);
 }
 
@@ -298,7 +298,7 @@ TEST (test_silent_server)
     {
       const gint64 start = wait_now_ms ();
       Told *told = begin (&scene, i, BOUND_MS, NULL);
-      assert_true (wait_until (was_told, told, LONG_MS));
+      assert_soon (was_told (told));
       const gint64 took = wait_now_ms () - start;
       assert_true (took >= BOUND_MS - 1);
       /* types.h: milliseconds for the whole call. */
@@ -336,9 +336,4 @@ TEST (test_closed_meanwhile)
     assert_told (&scene, told[i], CURATOR_ERROR, CURATOR_ERROR_CLOSED);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("then", fixture_start_calm, fixture_stop);
-}
+PROMPT_SUITE ("then", fixture_start_calm, fixture_stop)

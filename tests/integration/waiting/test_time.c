@@ -55,19 +55,6 @@ TEST (test_p17_held_by_another)
   assert_no_residue (fixture, "/time/held", 3000);
 }
 
-/* Cancelled before the call: no node, no wait. */
-TEST (test_p17_cancelled_before)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/before");
-  g_cancellable_cancel (cancellable);
-  assert_false (curator_lock_acquire (lock, LONG_MS, cancellable, &error));
-  assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  assert_no_residue (fixture, "/time/before", 3000);
-}
-
 TEST (test_p17_server_frozen)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
@@ -132,9 +119,4 @@ TEST (test_retries_used_up)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
 }
 
-int
-main (void)
-{
-  metronome_start ();
-  return suite_run ("time", fixture_start, fixture_stop);
-}
+PROMPT_SUITE ("time", fixture_start, fixture_stop)

@@ -142,18 +142,11 @@ count_threads (void)
   return n;
 }
 
-static gboolean
-has_wanted_threads (gpointer wanted)
-{
-  return count_threads () == *(const guint *) wanted;
-}
-
 /* Those that look a name up end with the answer. */
 static void
 assert_threads (guint before, guint more)
 {
-  guint wanted = before + more;
-  if (!wait_until (has_wanted_threads, &wanted, PATIENCE_MS))
+  if (!holds_within (count_threads () == before + more, PATIENCE_MS))
     fail_msg ("%u threads more, not %u", count_threads () - before, more);
 }
 
