@@ -88,27 +88,31 @@ allocated_bytes (void)
   return bytes;
 }
 
-static void
-on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer latch)
+enum
 {
-  if (lease == NULL)
-    peer_die ("a waiter", error);
-  curator_lease_unref (lease);
-  latch_down (latch);
+  GRANTED,
+  RELEASED,
+  N_LATCHES
+};
+
+static void
+on_released (CuratorLease *lease, const GError *error, gpointer data)
+{
+  Latch *latches = data;
+  if (error != NULL)
+    peer_die ("a release", error);
+  latch_down (&latches[RELEASED]);
 }
 
-/* The server answers the requests of one session in order, so this list is answered after the
- * deletes. */
 static void
-await_empty (CuratorLock *lock)
+on_turn (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
-  gboolean empty = FALSE;
-  while (!empty)
-    {
-      g_auto (GStrv) nodes =
-          curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      empty = nodes != NULL && *nodes == NULL;
-    }
+  Latch *latches = data;
+  if (lease == NULL)
+    peer_die ("a waiter", error);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, on_released, latches);
+  curator_lease_unref (lease);
+  latch_down (&latches[GRANTED]);
 }
 
 /* The baseline without a lock: the same number of creates and deletes. */
@@ -128,8 +132,8 @@ drain_bare (const Request *request)
 
 /* waiters server= observe= path= n= [recipe=bare]: ready once n nodes queue; ok bytes= resident=
  * (at "go", for each waiter) granted_ns= ns= (from the release of the holder, which has a session
- * of its own, until the last of n has had the lock, and until the server has confirmed that the
- * queue is empty) */
+ * of its own, until the last of n has had the lock, and until the server has confirmed all
+ * releases) */
 void
 verb_waiters (const Request *request)
 {
@@ -142,16 +146,17 @@ verb_waiters (const Request *request)
   const int n = (int) request_number (request, "n");
   Recipe holder;
   Recipe waiter;
-  Latch latch;
-  recipe_init (&holder, "mutex", peer_session (request, "server", 1), path, TRUE);
-  recipe_init (&waiter, "mutex", peer_session (request, "server", 0), path, TRUE);
-  latch_init (&latch, n);
+  Latch latches[N_LATCHES];
+  recipe_init (&holder, "mutex", peer_session (request, "server", 1), path, FALSE);
+  recipe_init (&waiter, "mutex", peer_session (request, "server", 0), path, FALSE);
+  for (int i = 0; i < N_LATCHES; i++)
+    latch_init (&latches[i], n);
   recipe_acquire (&holder);
 
   const gint64 resident = resident_bytes ();
   const gint64 allocated = allocated_bytes ();
   for (int i = 0; i < n; i++)
-    curator_lock_acquire_then (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, &latch);
+    curator_lock_acquire_then (waiter.lock, CURATOR_WAIT_FOREVER, NULL, on_turn, latches);
   peer_await_queue (request, "mutex", n + 1);
   peer_ready_steady ("n=%d", n);
   const gint64 bytes = (allocated_bytes () - allocated) / n;
@@ -159,9 +164,9 @@ verb_waiters (const Request *request)
 
   const gint64 began = peer_now_ns ();
   recipe_release (&holder);
-  latch_finish (&latch);
+  latch_finish (&latches[GRANTED]);
   const gint64 granted = peer_now_ns () - began;
-  await_empty (waiter.lock);
+  latch_finish (&latches[RELEASED]);
   peer_reply ("ops=%d ns=%" G_GINT64_FORMAT " granted_ns=%" G_GINT64_FORMAT
               " bytes=%" G_GINT64_FORMAT " resident=%" G_GINT64_FORMAT,
               n, peer_now_ns () - began, granted, bytes, pages);
@@ -177,13 +182,14 @@ typedef struct
   Latch *latch;
 } Chain;
 
+static void on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data);
+
 static void
-on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+on_link_released (CuratorLease *lease, const GError *error, gpointer data)
 {
   Chain *chain = data;
-  if (lease == NULL)
-    peer_die ("a chain", error);
-  curator_lease_unref (lease);
+  if (error != NULL)
+    peer_die ("a release", error);
   if (g_atomic_int_get (chain->stop))
     {
       latch_down (chain->latch);
@@ -191,6 +197,15 @@ on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer d
     }
   (*chain->ops)++;
   curator_lock_acquire_then (chain->lock, CURATOR_WAIT_FOREVER, NULL, on_link, chain);
+}
+
+static void
+on_link (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  if (lease == NULL)
+    peer_die ("a chain", error);
+  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, on_link_released, data);
+  curator_lease_unref (lease);
 }
 
 /* paths server= path= n= ms=: ok ops= ns=. One session; on each of n paths acquire, release, again.
