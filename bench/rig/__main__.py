@@ -167,7 +167,7 @@ def write_report(rows, results, options, load):
                 print("\n".join(report.plain(headings, lines)) + "\n")
         if options.publish and chosen:
             drawn = plots.draw(chosen, results, options.publish / "reports" / "plots") if file == report.PAGE else []
-            lines = report.document(tables, chosen, results, options.command, load, drawn)
+            lines = report.document(file, tables, chosen, results, options.command, load, drawn)
             report.replace_measured(options.publish / file, list(lines), part)
     drawn = plots.draw(rows, results, options.output)
     say(f"figures.csv, latency.csv and {len(drawn)} plots are in {options.output}")

@@ -243,10 +243,10 @@ PARTS = {"trips": [(PAGE, (TRIP_HEADINGS, trip_rows), (TARGET_HEADINGS, target_r
          "fleet": [(OPERATIONS, (FLEET_HEADINGS, fleet_rows))], "ensemble": [(OPERATIONS, (ENSEMBLE_HEADINGS, ensemble_rows))]}
 
 
-def document(tables, rows, results, command, load, plots):
+def document(file, tables, rows, results, command, load, plots):
     """What stands between the marks of a part, from its rows. load: before the run."""
     yield f"Measured by `{command}` on {date.today().isoformat()}:"
-    yield from machine(load)
+    yield from machine(load) if file != SUMMARY else ()
     if load > BUSY_LOAD:
         yield "The machine was busy with other work: times and rates say something only as ratios, and only roughly."
     if results.failures:
