@@ -68,12 +68,12 @@ public:
   template <class F>
   [[nodiscard]] leader_selector (const curator::client &client, const std::string &path, F &&lead)
       : handle (detail::entrust (std::forward<F> (lead), [&] (gpointer kept, GDestroyNotify free) {
-          const CuratorTakeLeadershipFunc run = [] (CuratorLeaderSelector *, CuratorLease *held,
-                                                    GCancellable *cancellable, gpointer data) {
+          const CuratorTakeLeadershipFunc hear = [] (CuratorLeaderSelector *, CuratorLease *held,
+                                                     GCancellable *cancellable, gpointer data) {
             const lease leadership (curator_lease_ref (held));
             detail::tell<std::decay_t<F>> (data, leadership, cancellable);
           };
-          return detail::create (curator_leader_selector_new, client, path, run, kept, free);
+          return detail::create (curator_leader_selector_new, client, path, hear, kept, free);
         }))
   {
   }
