@@ -1,6 +1,6 @@
 /* A client that is closed without waiting: its end is told once, when curator_client_close() would
- * return, and not inside the call. With ADOPTED, test_close_then_adopted, the same holds for clients
- * on a handle of the program's, which goes on. */
+ * return, and not inside the call. With ADOPTED (test_close_then_adopted) the client is one on a
+ * handle of the program's, which goes on. */
 #define THREADED 1 /* declares the synchronous calls */
 #include "integration/program.h"
 #include "support/metronome.h"
