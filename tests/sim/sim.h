@@ -33,14 +33,14 @@ typedef enum
   SIM_FAULT_EXPIRE,     /* the server ends the session */
   SIM_FAULT_PAUSE,      /* the client's process stops for a while (SIGSTOP) */
   SIM_FAULT_SUSPEND,    /* its machine is suspended for a while: CLOCK_MONOTONIC stops as well */
-  SIM_FAULT_STOP,       /* it is a paused guest: all its clocks stop, but that on the wall is then set right */
-  SIM_FAULT_STALL,      /* ZooKeeper's delivery thread does not get the CPU for a while */
-  SIM_FAULT_CUT,        /* a server is cut off from the quorum: it still serves reads and pings */
-  SIM_FAULT_LIAR,       /* the same for a deposed leader: sync succeeds there, too */
-  SIM_FAULT_LAG,        /* a server falls behind for a while */
-  SIM_FAULT_FREEZE,     /* the leader is paused: no transaction commits, and it resumes late */
-  SIM_FAULT_REAP,       /* the container reaper runs */
-  SIM_FAULT_CRASH,      /* the client's process dies */
+  SIM_FAULT_STOP, /* it is a paused guest: all its clocks stop, but that on the wall is then set right */
+  SIM_FAULT_STALL,  /* ZooKeeper's delivery thread does not get the CPU for a while */
+  SIM_FAULT_CUT,    /* a server is cut off from the quorum: it still serves reads and pings */
+  SIM_FAULT_LIAR,   /* the same for a deposed leader: sync succeeds there, too */
+  SIM_FAULT_LAG,    /* a server falls behind for a while */
+  SIM_FAULT_FREEZE, /* the leader is paused: no transaction commits, and it resumes late */
+  SIM_FAULT_REAP,   /* the container reaper runs */
+  SIM_FAULT_CRASH,  /* the client's process dies */
   SIM_N_FAULTS
 } SimFault;
 
@@ -82,6 +82,7 @@ void sim_config_calm (SimConfig *config);
 SimWorld *sim_world_new (guint32 seed, const SimConfig *config);
 /* Every actor must be done and every handle closed, or the world fails. */
 void sim_world_free (SimWorld *world);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimWorld, sim_world_free)
 
 SimConfig *sim_world_config (SimWorld *world);
 GRand *sim_world_rand (SimWorld *world);
@@ -105,8 +106,16 @@ void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
 guint64 sim_world_trace_hash (SimWorld *world);
 guint64 sim_world_steps (SimWorld *world);
 
-/* Moves the library's warnings, which tests provoke, to the trace. SIM_TRACE shows them. */
-void sim_swallow_warnings (void);
+/* First in main: the library's warnings, which tests provoke, are shown with SIM_TRACE only; the two
+ * below; SIM_TEST=test_x runs one test. */
+void sim_prepare (const char *program);
+/* The main function, if it has nothing else to do; with support/suite.h. */
+#define SIM_SUITE(name)                                                                            \
+  int main (void)                                                                                  \
+  {                                                                                                \
+    sim_prepare (name);                                                                            \
+    return suite_run ((name), NULL, NULL);                                                         \
+  }
 /* A crash prints the seed and the trace of the newest world. */
 void sim_report_crashes (void);
 /* Pins the test to one CPU, which makes passing the baton several times faster, and lowers its
@@ -150,7 +159,6 @@ typedef void (*SimActorFunc) (gpointer data);
 /* process may be NULL: the actor then belongs to no process and is never paused. */
 SimActor *sim_actor_new (SimWorld *world, SimProcess *process, const char *name, SimActorFunc func,
                          gpointer data);
-gboolean sim_actor_is_done (SimActor *actor);
 /* Called by the running actor. */
 void sim_sleep_ms (SimWorld *world, gint64 ms);
 void sim_sleep_us (SimWorld *world, gint64 us);
@@ -215,10 +223,8 @@ void sim_process_prefer_server (SimProcess *process, int server);
 gboolean sim_world_put (SimWorld *world, const char *path, const char *data, int mode);
 gboolean sim_world_delete (SimWorld *world, const char *path);
 gboolean sim_world_exists (SimWorld *world, const char *path);
-char *sim_world_get (SimWorld *world, const char *path);
 /* Names, sorted; NULL-terminated; empty if there is no such node. */
 char **sim_world_children (SimWorld *world, const char *path);
-gint64 sim_world_owner (SimWorld *world, const char *path);
 /* The zxid that created the node; 0 if there is none. */
 gint64 sim_world_czxid (SimWorld *world, const char *path);
 /* The next sequence number under this node. */

@@ -125,12 +125,6 @@ sim_actor_free (SimActor *actor)
   g_free (actor);
 }
 
-gboolean
-sim_actor_is_done (SimActor *actor)
-{
-  return actor->state == SIM_ACTOR_DONE;
-}
-
 void
 sim_actor_switch_to (SimActor *actor)
 {

@@ -316,12 +316,6 @@ sim_check_released (SimCheck *check, guint id)
 }
 
 guint
-sim_check_n_grants (SimCheck *check)
-{
-  return check->n_grants;
-}
-
-guint
 sim_check_n_holders (SimCheck *check)
 {
   guint n = 0;

@@ -42,7 +42,6 @@ void sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
 /* From now on the holder has to know. */
 void sim_check_expect_known (SimCheck *check, guint64 token);
 void sim_check_released (SimCheck *check, guint belief);
-guint sim_check_n_grants (SimCheck *check);
 /* Beliefs that have not ended. */
 guint sim_check_n_holders (SimCheck *check);
 

@@ -409,16 +409,6 @@ sim_world_exists (SimWorld *world, const char *path)
   return sim_tree_lookup (world->tree, path) != NULL;
 }
 
-char *
-sim_world_get (SimWorld *world, const char *path)
-{
-  SimNode *node = sim_tree_lookup (world->tree, path);
-
-  if (node == NULL || node->data == NULL)
-    return NULL;
-  return g_strndup (g_bytes_get_data (node->data, NULL), g_bytes_get_size (node->data));
-}
-
 char **
 sim_world_children (SimWorld *world, const char *path)
 {
@@ -430,14 +420,6 @@ sim_world_children (SimWorld *world, const char *path)
   g_ptr_array_sort (names, compare_paths);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
-}
-
-gint64
-sim_world_owner (SimWorld *world, const char *path)
-{
-  SimNode *node = sim_tree_lookup (world->tree, path);
-
-  return node == NULL ? -1 : node->owner;
 }
 
 gint64

@@ -1,13 +1,14 @@
 #include "sim_machine.h"
 
 #include "core/client-record.h"
+#include "support/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+void
+good_world_free (SimWorld **world)
+{
+  assert_false (sim_world_failed (*world));
+  sim_world_free (*world);
+}
 
 Machine *
 machine_new_latent (SimWorld *world, const char *name, CuratorRetryPolicy *policy)

@@ -12,6 +12,10 @@
 
 #define MACHINE_TIMEOUT_MS 6000 /* of the session */
 
+/* Freed at the end of the block; nothing may have failed in it. */
+#define GOOD_WORLD __attribute__ ((cleanup (good_world_free))) SimWorld *
+void good_world_free (SimWorld **world);
+
 typedef struct
 {
   SimWorld *world;
@@ -30,6 +34,7 @@ Machine *machine_new_latent (SimWorld *world, const char *name, CuratorRetryPoli
 Machine *machine_new (SimWorld *world, const char *name);
 /* Closes the client. */
 void machine_free (Machine *machine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Machine, machine_free)
 
 void machine_begin_acquire (Machine *machine);
 /* A free lock, within a second. */

@@ -4,12 +4,7 @@
 
 #include "sim.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "support/suite.h"
 
 #define TIMEOUT_MS 6000
 
@@ -40,11 +35,13 @@ typedef struct
 
 Call *call_new (Peer *peer, char name);
 void call_free (Call *call);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Call, call_free)
 void expect_log (Peer *peer, const char *expected);
 void settle (Peer *peer);
 void peer_open (Peer *peer);
 Peer *peer_new (SimWorld *world, const char *name);
 void peer_free (Peer *peer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Peer, peer_free)
 SimWorld *world_new (guint32 seed, int n_servers);
 Call *start_create (Peer *peer, char name, const char *path, int mode);
 Call *start_read (Peer *peer, char name, SimOp op, const char *path, gboolean watch);

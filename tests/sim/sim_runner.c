@@ -1,15 +1,10 @@
 /* A recipe under seeded schedules: many short histories, each with one profile of faults. */
 #include "sim_runner.h"
+#include "support/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* About how many acquires a schedule has. */
 #define N_ACQUIRES 12
@@ -237,8 +232,7 @@ run_profile (const char *name, Profile profile)
 }
 
 /* A failure must be replayable by its seed. */
-static void
-test_same_seed_same_schedule (void **state)
+TEST (test_same_seed_same_schedule)
 {
   for (guint32 seed = 0; seed < 5 * N_PROFILES; seed++)
     {
@@ -251,94 +245,28 @@ test_same_seed_same_schedule (void **state)
     }
 }
 
-static void
-test_calm (void **state)
-{
-  run_profile ("calm", PROFILE_CALM);
-}
+#define PROFILE_TEST(name, profile)                                                                \
+  static void test_##name (void **state)                                                           \
+  {                                                                                                \
+    run_profile (#name, profile);                                                                  \
+  }                                                                                                \
+  SUITE_ADD (test_##name, test_##name, NULL)
 
-static void
-test_cuts (void **state)
-{
-  run_profile ("cuts", PROFILE_CUTS);
-}
-
-static void
-test_network (void **state)
-{
-  run_profile ("network", PROFILE_NETWORK);
-}
-
-static void
-test_expiry (void **state)
-{
-  run_profile ("expiry", PROFILE_EXPIRY);
-}
-
-static void
-test_processes (void **state)
-{
-  run_profile ("processes", PROFILE_PROCESSES);
-}
-
-static void
-test_servers (void **state)
-{
-  run_profile ("servers", PROFILE_SERVERS);
-}
-
-static void
-test_closing (void **state)
-{
-  run_profile ("closing", PROFILE_CLOSING);
-}
-
-static void
-test_leases (void **state)
-{
-  run_profile ("leases", PROFILE_LEASES);
-}
-
-static void
-test_all (void **state)
-{
-  run_profile ("all", PROFILE_ALL);
-}
-
-static void
-test_changes (void **state)
-{
-  run_profile ("changes", PROFILE_CHANGES);
-}
-
-void
-sim_runner_prepare (void)
-{
-  sim_swallow_warnings ();
-  sim_pin_to_one_cpu ();
-  sim_report_crashes ();
-}
+PROFILE_TEST (calm, PROFILE_CALM)
+PROFILE_TEST (cuts, PROFILE_CUTS)
+PROFILE_TEST (network, PROFILE_NETWORK)
+PROFILE_TEST (expiry, PROFILE_EXPIRY)
+PROFILE_TEST (processes, PROFILE_PROCESSES)
+PROFILE_TEST (servers, PROFILE_SERVERS)
+PROFILE_TEST (closing, PROFILE_CLOSING)
+PROFILE_TEST (leases, PROFILE_LEASES)
+PROFILE_TEST (all, PROFILE_ALL)
+PROFILE_TEST (changes, PROFILE_CHANGES)
 
 int
-sim_runner_main (const SimRecipe *recipe)
+sim_runner_main (const SimRecipe *recipe, const char *program)
 {
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_same_seed_same_schedule),
-    cmocka_unit_test (test_calm),
-    cmocka_unit_test (test_cuts),
-    cmocka_unit_test (test_network),
-    cmocka_unit_test (test_expiry),
-    cmocka_unit_test (test_processes),
-    cmocka_unit_test (test_servers),
-    cmocka_unit_test (test_closing),
-    cmocka_unit_test (test_leases),
-    cmocka_unit_test (test_all),
-    cmocka_unit_test (test_changes),
-  };
-
   the_recipe = recipe;
-  sim_runner_prepare ();
-  if (g_getenv ("SIM_TEST") != NULL)
-    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  sim_prepare (program);
+  return suite_run (program, NULL, NULL);
 }

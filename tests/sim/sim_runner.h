@@ -11,10 +11,7 @@
 #include "sim_contest.h"
 
 /* The main function of a test of one recipe. */
-int sim_runner_main (const SimRecipe *recipe);
-
-/* Called first in main: silences the log, pins to one CPU, and reports crashes. */
-void sim_runner_prepare (void);
+int sim_runner_main (const SimRecipe *recipe, const char *program);
 /* FALSE if the checker has found something. */
 gboolean sim_run_schedule (const SimRecipe *recipe, guint32 seed);
 

@@ -4,13 +4,6 @@
 #include "core/client-record.h"
 #include "retry/retry_policy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #define FEW_SEEDS       20
 #define LONG_SESSION_MS 30000
 
@@ -63,12 +56,27 @@ clear_away (Scene *scene)
   g_string_free (scene->order, TRUE);
 }
 
+typedef struct
+{
+  Scene *scene;
+  SceneMachine *machine;
+  SceneRole role;
+} Cast;
+
+static void
+play_role (gpointer data)
+{
+  const Cast *cast = data;
+  cast->role (cast->scene, cast->machine);
+}
+
 static gboolean
 play_once (const ScenePlay *play, guint32 seed)
 {
   const gint64 session_ms = play->session_ms > 0 ? play->session_ms : LONG_SESSION_MS;
   SimConfig config;
   Scene scene = { 0 };
+  Cast cast[SCENE_MACHINES];
 
   sim_config_calm (&config);
   config.tick_ms = MIN (config.tick_ms, session_ms / 2);
@@ -77,7 +85,10 @@ play_once (const ScenePlay *play, guint32 seed)
   for (int i = 0; i < SCENE_MACHINES; i++)
     machine_open (&scene, i, play, session_ms);
   for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++)
-    sim_actor_new (scene.world, scene.machines[i].process, "role", play->roles[i], &scene);
+    {
+      cast[i] = (Cast){ &scene, &scene.machines[i], play->roles[i] };
+      sim_actor_new (scene.world, scene.machines[i].process, "role", play_role, &cast[i]);
+    }
   sim_world_run (scene.world);
   if (play->check != NULL)
     play->check (&scene);
@@ -94,6 +105,14 @@ scene_play (const ScenePlay *play)
     assert_true (play_once (play, seed));
 }
 
+CuratorLease *
+scene_hold (Scene *scene, CuratorLock *lock)
+{
+  CuratorLease *lease = curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, NULL);
+  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  return lease;
+}
+
 gboolean
 scene_has_error (GError **error, CuratorError code)
 {
@@ -107,25 +126,6 @@ scene_n_children (Scene *scene, const char *path)
 {
   g_auto (GStrv) children = sim_world_children (scene->world, path);
   return g_strv_length (children);
-}
-
-static GLogWriterOutput
-swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
-             ? g_log_writer_default (level, fields, n_fields, data)
-             : G_LOG_WRITER_HANDLED;
-}
-
-void
-scene_prepare (const char *program)
-{
-  g_set_prgname (program);
-  g_log_set_writer_func (swallow, NULL, NULL);
-  sim_pin_to_one_cpu ();
-  sim_report_crashes ();
-  if (g_getenv ("SIM_TEST") != NULL)
-    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
 }
 
 void

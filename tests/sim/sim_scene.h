@@ -35,16 +35,21 @@ typedef struct
   GString *order;
 } Scene;
 
+/* On an actor's thread of its machine. */
+typedef void (*SceneRole) (Scene *scene, SceneMachine *me);
+
 typedef struct
 {
-  SimActorFunc roles[SCENE_MACHINES]; /* of each machine; NULL: none */
-  void (*check) (Scene *scene);       /* called when all roles have returned; may be NULL */
-  gint64 session_ms;                  /* 0: the default, long */
-  gint64 heartbeat_ms;                /* 0: the client's default, like the next */
-  gint64 server_tick_ms;              /* that the client assumes */
-  guint n_seeds;                      /* 0: the default, a few */
+  SceneRole roles[SCENE_MACHINES]; /* of each machine; NULL: none */
+  void (*check) (Scene *scene);    /* called when all roles have returned; may be NULL */
+  gint64 session_ms;               /* 0: the default, long */
+  gint64 heartbeat_ms;             /* 0: the client's default, like the next */
+  gint64 server_tick_ms;           /* that the client assumes */
+  guint n_seeds;                   /* 0: the default, a few */
 } ScenePlay;
 
+/* A hold, however long that takes. */
+CuratorLease *scene_hold (Scene *scene, CuratorLock *lock);
 /* A check: no watches are left. */
 void scene_expect_no_watches (Scene *scene);
 /* Asserts that nothing failed under any seed. */
@@ -57,8 +62,6 @@ void scene_play (const ScenePlay *play);
     scene_play (&play);                                                                            \
   }                                                                                                \
   SUITE_ADD (name, name, NULL)
-/* For main: silences the log; SIM_TEST=test_x runs one scene. */
-void scene_prepare (const char *program);
 
 gboolean scene_has_error (GError **error, CuratorError code);
 guint scene_n_children (Scene *scene, const char *path);

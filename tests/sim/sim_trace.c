@@ -4,6 +4,7 @@
  * seed have the same trace even where UUIDs come from the system.
  */
 #include "sim-private.h"
+#include "support/suite.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -167,8 +168,8 @@ sim_fault_name (SimFault fault)
 {
   static const char *const names[SIM_N_FAULTS] = {
     "drop",   "quiet drop", "duplicate event", "silence", "deafness", "outage",
-    "expiry", "pause",      "suspend",         "stop",    "stall",   "cut",      "liar",
-    "lag",    "freeze",     "reaper",          "crash"
+    "expiry", "pause",      "suspend",         "stop",    "stall",    "cut",
+    "liar",   "lag",        "freeze",          "reaper",  "crash"
   };
 
   return names[fault];
@@ -189,14 +190,18 @@ sim_type_name (int type)
 static GLogWriterOutput
 swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  (void) data;
   if (g_getenv ("SIM_TRACE") == NULL && (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING)
     return G_LOG_WRITER_HANDLED;
   return g_log_writer_default (level, fields, n_fields, NULL);
 }
 
 void
-sim_swallow_warnings (void)
+sim_prepare (const char *program)
 {
+  g_set_prgname (program);
   g_log_set_writer_func (swallow, NULL, NULL);
+  sim_pin_to_one_cpu ();
+  sim_report_crashes ();
+  if (g_getenv ("SIM_TEST") != NULL)
+    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
 }

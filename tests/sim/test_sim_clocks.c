@@ -4,13 +4,6 @@
  */
 #include "sim_scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #define SESSION_MS 40000
 /* The time that is left is rounded down. */
 #define ROUNDING_MS 2
@@ -47,10 +40,8 @@ acquire (Scene *scene, Notices *notices)
 /* A pause within what is left is taken from it, to the millisecond; a longer one ends the hold.
  * Until the wall clock is right nobody can know. */
 static void
-hold_over_a_pause (gpointer data)
+hold_over_a_pause (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   GRand *rand = sim_world_rand (scene->world);
   const gint64 paused_ms = g_rand_int_range (rand, 1000, SESSION_MS);
   const gint64 late_ms = g_rand_boolean (rand) ? 0 : g_rand_int_range (rand, 1, 3000);
@@ -78,10 +69,8 @@ SCENE_TEST (test_pause_with_all_clocks, .roles = { hold_over_a_pause }, .session
 
 /* While all is well, a step that leaves something makes the hold suspect until the next proof. */
 static void
-hold_over_a_step (gpointer data)
+hold_over_a_step (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   const gint64 step_ms = g_rand_int_range (sim_world_rand (scene->world), -SESSION_MS, SESSION_MS);
   Notices notices = { 0 };
   g_autoptr (CuratorLease) lease = acquire (scene, &notices);
@@ -105,15 +94,14 @@ SCENE_TEST (test_steps_of_the_wall_clock, .roles = { hold_over_a_step }, .sessio
             .n_seeds = 200)
 
 static void
-hold_over_a_slew (gpointer data)
+hold_over_a_slew (Scene *scene, SceneMachine *me)
 {
   static const gint64 gains_ppm[] = { 500, -500, 20000, -20000 };
-  Scene *scene = data;
   GRand *rand = sim_world_rand (scene->world);
   Notices notices = { 0 };
   g_autoptr (CuratorLease) lease = acquire (scene, &notices);
 
-  sim_process_slew_wall_clock (scene->machines[0].process,
+  sim_process_slew_wall_clock (me->process,
                                gains_ppm[g_rand_int_range (rand, 0, G_N_ELEMENTS (gains_ppm))]);
   sim_sleep_ms (scene->world, 20 * SESSION_MS);
   EXPECT (scene, notices.n_suspects == 0 && notices.n_losses == 0);
@@ -123,9 +111,4 @@ hold_over_a_slew (gpointer data)
 SCENE_TEST (test_slews_of_the_wall_clock, .roles = { hold_over_a_slew }, .session_ms = SESSION_MS,
             .n_seeds = 20)
 
-int
-main (void)
-{
-  scene_prepare ("test_sim_clocks");
-  return suite_run ("sim clocks", NULL, NULL);
-}
+SIM_SUITE ("test_sim_clocks")

@@ -6,22 +6,12 @@
 
 #include <curator/lock_internals.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 static void
-hold_and_wait_until_over (gpointer data)
+hold_and_wait_until_over (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLease) lease =
-      curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene->over);
 }
@@ -55,17 +45,15 @@ long_lock (Scene *scene, int machine, int i)
 
 /* The holder may not watch all its nodes, either, but still holds them. */
 static void
-hold_long_paths (gpointer data)
+hold_long_paths (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   g_autoptr (GPtrArray) leases =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
 
   for (int i = 0; i < N_LONG_PATHS; i++)
     {
       g_autoptr (CuratorLock) lock = long_lock (scene, 0, i);
-      CuratorLease *lease = curator_lock_acquire_lease (lock, -1, NULL, NULL);
-      EXPECT (scene, lease != NULL);
+      CuratorLease *lease = scene_hold (scene, lock);
       g_ptr_array_add (leases, lease);
     }
   sim_sleep_ms (scene->world, 1000);
@@ -76,10 +64,8 @@ hold_long_paths (gpointer data)
 }
 
 static void
-wait_for_long_paths (gpointer data)
+wait_for_long_paths (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-
   AWAIT (scene, scene->held);
   for (int i = 0; i < N_LONG_PATHS; i++)
     {
@@ -97,9 +83,8 @@ SCENE_TEST (test_watch_limit, .roles = { hold_long_paths, wait_for_long_paths },
 
 /* More requests than may be in flight: the rest is queued. */
 static void
-acquire_very_many (gpointer data)
+acquire_many (Scene *scene, SceneMachine *me, gboolean expire)
 {
-  Scene *scene = data;
   enum
   {
     N = 2500
@@ -108,30 +93,25 @@ acquire_very_many (gpointer data)
   for (int i = 0; i < N; i++)
     {
       g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
-      g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, path, NULL);
+      g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, path, NULL);
       curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
     }
+  if (expire)
+    sim_world_strike (scene->world, SIM_FAULT_EXPIRE, me->process, 0);
   AWAIT (scene, scene->n_holders == N);
 }
 
-/* The same when the session ends in the middle. */
 static void
-acquire_very_many_and_expire (gpointer data)
+acquire_very_many (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  enum
-  {
-    N = 2500
-  };
+  acquire_many (scene, me, FALSE);
+}
 
-  for (int i = 0; i < N; i++)
-    {
-      g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
-      g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, path, NULL);
-      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
-    }
-  sim_world_strike (scene->world, SIM_FAULT_EXPIRE, scene->machines[0].process, 0);
-  AWAIT (scene, scene->n_holders == N);
+/* The session ends in the middle. */
+static void
+acquire_very_many_and_expire (Scene *scene, SceneMachine *me)
+{
+  acquire_many (scene, me, TRUE);
 }
 
 TEST (test_more_than_may_be_under_way)
@@ -145,10 +125,8 @@ TEST (test_more_than_may_be_under_way)
 /* --- servers without containers --------------------------------------------------------------- */
 
 static void
-make_parents_without_containers (gpointer data)
+make_parents_without_containers (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/other/path", NULL);
 
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 2, ZUNIMPLEMENTED, SIM_BEFORE_EFFECT);
@@ -211,10 +189,8 @@ static const CuratorLockDriverFuncs any_change = { .gets_the_lock = decide_witho
 /* A sequential name without a GUID: given up in the queue, and while the outcome of the create is
  * unknown. */
 static void
-give_up_plain_node (gpointer data)
+give_up_plain_node (Scene *scene, SceneMachine *b)
 {
-  Scene *scene = data;
-  SceneMachine *b = &scene->machines[1];
   g_autoptr (CuratorLock) lock = lock_with (scene, 1, &plain);
   g_autoptr (GError) error = NULL;
 
@@ -238,9 +214,8 @@ SCENE_TEST (test_plain_node_given_up, .roles = { hold_and_wait_until_over, give_
 
 /* Two waiters on one client that re-evaluate at every change: the second shares the watch. */
 static void
-hear_of_every_change (gpointer data)
+hear_of_every_change (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   g_autoptr (CuratorLock) lock = lock_with (scene, 1, &any_change);
 
   AWAIT (scene, scene->held);
@@ -259,14 +234,10 @@ SCENE_TEST (test_several_for_every_change,
 
 /* A node that outlives sessions is held until the client is closed, and stays. */
 static void
-hold_lasting_node (gpointer data)
+hold_lasting_node (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorLock) lock = lock_with (scene, 0, &lasting);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, lock);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == G_MAXINT64);
   sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
   sim_sleep_ms (scene->world, 5000);
@@ -290,16 +261,12 @@ note_revocation (CuratorLock *lock, gpointer data)
 /* The request arrives before the holder watches its own node; a reader behind it had already set
  * that watch. */
 static void
-be_asked_early (gpointer data)
+be_asked_early (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (a->client, SCENE_PATH, NULL, 0, NULL);
   CuratorLock *write_lock = curator_rw_lock_get_write_lock (rw_lock);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (write_lock, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, write_lock);
   curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
   sim_sleep_ms (scene->world, 50);
   EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease),
@@ -324,6 +291,6 @@ main (void)
 {
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
-  scene_prepare ("test_sim_corners");
+  sim_prepare ("test_sim_corners");
   return suite_run ("sim corners", NULL, NULL);
 }

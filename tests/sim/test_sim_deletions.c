@@ -5,13 +5,7 @@
 #include "sim_scene.h"
 
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define QUOTA_EXCEEDED (-125) /* libzookeeper has no name for it */
 
@@ -45,14 +39,10 @@ is_readable (CuratorLease *lease)
 
 /* A node that is held so briefly is checked by the heartbeat before it is watched. */
 static void
-lose_node_at_once (gpointer data)
+lose_node_at_once (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   g_autoptr (GBytes) data_of_node =
       curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, data_of_node != NULL);
@@ -81,11 +71,9 @@ SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .sessio
 
 /* The descriptor of a lost hold is readable from the start. */
 static void
-ask_late_for_descriptor (gpointer data)
+ask_late_for_descriptor (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLease) lease =
-      curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, is_readable (lease));
@@ -96,22 +84,19 @@ SCENE_TEST (test_late_descriptor, .roles = { ask_late_for_descriptor })
 
 /* A waiter whose node was deleted queues again. */
 static void
-wait_in_spite_of_deletion (gpointer data)
+wait_in_spite_of_deletion (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   g_autoptr (CuratorLease) lease = NULL;
 
   AWAIT (scene, scene->held);
   scene->waited = TRUE;
-  lease = curator_lock_acquire_lease (scene->machines[1].mutex, -1, NULL, NULL);
+  lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
   EXPECT (scene, lease != NULL);
 }
 
 static void
-delete_waiting_node (gpointer data)
+delete_waiting_node (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
 
   scene->held = TRUE;
@@ -143,14 +128,10 @@ carry_out_late (Scene *scene, const char *name)
 }
 
 static void
-release_behind_late_create (gpointer data)
+release_behind_late_create (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_BEFORE_EFFECT);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   carry_out_late (scene, curator_lease_get_node_name (lease));
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
@@ -168,14 +149,10 @@ note_any_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gp
 }
 
 static void
-hold_beside_a_deleted_node (gpointer data)
+hold_beside_a_deleted_node (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/sim/other", NULL);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (other, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, other);
   sim_world_script (scene->world, a->process, SIM_OP_CHILDREN, 0, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
   curator_lock_acquire_then (a->mutex, -1, NULL, note_any_answer, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 1);
@@ -192,12 +169,11 @@ SCENE_TEST (test_late_notice_of_a_deletion, .roles = { hold_beside_a_deleted_nod
 /* --- nodes that may be listed, but not read --------------------------------------------------- */
 
 static void
-take_turns (Scene *scene, int i)
+take_turns (Scene *scene, SceneMachine *me)
 {
   for (int round = 0; round < 10; round++)
     {
-      g_autoptr (CuratorLease) lease =
-          curator_lock_acquire_lease (scene->machines[i].mutex, -1, NULL, NULL);
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
 
       EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
       scene->n_holders--;
@@ -206,35 +182,25 @@ take_turns (Scene *scene, int i)
 }
 
 static void
-take_turns_as_a (gpointer data)
+take_turns_unread (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   sim_world_script (scene->world, NULL, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
-  take_turns (data, 0);
+  take_turns (scene, me);
 }
 
-static void
-take_turns_as_b (gpointer data)
-{
-  take_turns (data, 1);
-}
-
-SCENE_TEST (test_watched_by_exists, .roles = { take_turns_as_a, take_turns_as_b },
+SCENE_TEST (test_watched_by_exists, .roles = { take_turns_unread, take_turns },
             .check = scene_expect_no_watches)
 
 /* Given up while the node is being searched for again, and while its delete is in flight. */
 static void
-hold_about_as_long (gpointer data)
+hold_about_as_long (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   GRand *rand = sim_world_rand (scene->world);
 
   sim_world_config (scene->world)->latency_max_us = 100 * 1000;
   for (int round = 0; round < 50; round++)
     {
-      g_autoptr (CuratorLease) lease =
-          curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
-      EXPECT (scene, lease != NULL);
+      g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
       sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
       sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1].process, G_USEC_PER_SEC);
     }
@@ -242,17 +208,15 @@ hold_about_as_long (gpointer data)
 }
 
 static void
-give_up_about_then (gpointer data)
+give_up_about_then (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   GRand *rand = sim_world_rand (scene->world);
 
-  sim_world_script (scene->world, scene->machines[1].process, SIM_OP_GET, 0, ZNOAUTH,
-                    SIM_BEFORE_EFFECT);
+  sim_world_script (scene->world, me->process, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
   while (!scene->over)
     {
-      g_autoptr (CuratorLease) lease G_GNUC_UNUSED = curator_lock_acquire_lease (
-          scene->machines[1].mutex, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
+      g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
+          curator_lock_acquire_lease (me->mutex, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
       sim_sleep_ms (scene->world, 10);
     }
 }
@@ -261,15 +225,11 @@ SCENE_TEST (test_given_up_while_read_again, .roles = { hold_about_as_long, give_
             .check = scene_expect_no_watches, .session_ms = 2000)
 
 static void
-be_refused (gpointer data)
+be_refused (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) node = curator_fixed_node_lock_new (a->client, SCENE_PATH "/fixed", NULL);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (node, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, node);
   g_auto (GStrv) before =
       curator_lock_get_participant_nodes (node, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, g_strv_length (before) == 1 && strcmp (*before, SCENE_PATH "/fixed") == 0);
@@ -296,10 +256,8 @@ be_refused (gpointer data)
 
 /* The server has created nothing: no search follows, and the message names the cause. */
 static void
-exceed_the_quota (gpointer data)
+exceed_the_quota (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 0, QUOTA_EXCEEDED, SIM_BEFORE_EFFECT);
   EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
@@ -316,6 +274,6 @@ main (void)
 {
   /* Formats the debug messages as well. */
   g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
-  scene_prepare ("test_sim_deletions");
+  sim_prepare ("test_sim_deletions");
   return suite_run ("sim deletions", NULL, NULL);
 }

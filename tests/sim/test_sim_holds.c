@@ -2,23 +2,9 @@
  * read, a pause before an entry, heartbeats that are short against the ticks. */
 #include "sim_scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #define SESSION_MS 40000
-
-static CuratorLease *
-acquire (Scene *scene, CuratorLock *lock)
-{
-  CuratorLease *lease = curator_lock_acquire_lease (lock, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
-  return lease;
-}
 
 static void
 append_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -44,13 +30,11 @@ note_loss (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 
 /* Without a connection it sleeps for a part of what the hold has left, or for longer. */
 static void
-sleep_while_holding (gpointer data)
+sleep_while_holding (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   const gint64 at_us = g_rand_int_range (sim_world_rand (scene->world), 0, 30) * 1000000;
   Notice notice = { scene->world, 0 };
-  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
 
   curator_lease_add_listener (lease, note_loss, &notice, NULL);
   sim_sleep_ms (scene->world, 2000);
@@ -74,10 +58,8 @@ SCENE_TEST (test_lost_on_time_after_a_sleep, .roles = { sleep_while_holding },
 /* --- a pause before an entry ------------------------------------------------------------------ */
 
 static void
-enter_after_a_pause (gpointer data)
+enter_after_a_pause (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) states = g_string_new (NULL);
   const SimFault fault =
@@ -104,13 +86,11 @@ SCENE_TEST (test_no_entry_after_a_pause, .roles = { enter_after_a_pause }, .sess
 
 /* The session expires during the pause, and its end deletes the node. Nobody else did. */
 static void
-hold_over_a_long_pause (gpointer data)
+hold_over_a_long_pause (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   const gint64 beyond_ms = g_rand_int_range (sim_world_rand (scene->world), 1000, SESSION_MS);
   guint64 counters[CURATOR_COUNTER_LOST_CLOSED + 1];
-  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
 
   /* The hold watches its node by now. */
   sim_sleep_ms (scene->world, 2000);
@@ -166,16 +146,14 @@ extend_often (Scene *scene, CuratorLease *lease)
 
 /* Holds another lock, too, which goes on. */
 static void
-hang_while_holding (gpointer data)
+hang_while_holding (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, "/sim/other", NULL);
-  g_autoptr (CuratorLease) other = acquire (scene, lock);
+  g_autoptr (CuratorLease) other = scene_hold (scene, lock);
 
   hang = (Hang){ .notice.world = scene->world };
   curator_lock_set_max_hold (a->mutex, MAX_HOLD_MS);
-  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   hang.ends_us = sim_world_now_us (scene->world) + MAX_HOLD_MS * 1000 - NOTIFIED_MS * 1000;
   curator_lease_add_listener (lease, note_loss, &hang.notice, NULL);
   scene->held = TRUE;
@@ -188,12 +166,10 @@ hang_while_holding (gpointer data)
 }
 
 static void
-be_granted_next (gpointer data)
+be_granted_next (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-
   AWAIT (scene, scene->held);
-  CuratorLease *lease = acquire (scene, scene->machines[1].mutex);
+  CuratorLease *lease = scene_hold (scene, me->mutex);
   const gint64 now = sim_world_now_us (scene->world);
   EXPECT (scene, hang.notice.lost_us >= hang.ends_us);
   EXPECT (scene, now >= hang.notice.lost_us + GUARD_MS * 1000);
@@ -210,20 +186,18 @@ SCENE_TEST (test_maximum_of_a_hold, .roles = { hang_while_holding, be_granted_ne
 #define N_OTHERS 3
 
 static void
-hold_unreadable (gpointer data)
+hold_unreadable (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   const int n_others = g_rand_int_range (sim_world_rand (scene->world), 0, N_OTHERS + 1);
   CuratorLease *others[N_OTHERS];
-  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   const char *path = curator_lease_get_node_path (lease);
 
   for (int i = 0; i < n_others; i++)
     {
       g_autofree char *other = g_strdup_printf ("/sim/other%d", i);
       g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
-      others[i] = acquire (scene, lock);
+      others[i] = scene_hold (scene, lock);
     }
   sim_world_set_unreadable (scene->world, path, g_rand_boolean (sim_world_rand (scene->world)));
   for (int ms = 0; ms < 3 * SESSION_MS; ms += 100)
@@ -246,10 +220,9 @@ hold_unreadable (gpointer data)
 
 /* Who waits behind it is told of its end, or asks until there is none. */
 static void
-hold_unseen (gpointer data)
+hold_unseen (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  CuratorLease *lease = acquire (scene, scene->machines[0].mutex);
+  CuratorLease *lease = scene_hold (scene, me->mutex);
 
   sim_world_set_unreadable (scene->world, curator_lease_get_node_path (lease),
                             g_rand_boolean (sim_world_rand (scene->world)));
@@ -262,11 +235,10 @@ hold_unseen (gpointer data)
 }
 
 static void
-wait_behind_it (gpointer data)
+wait_behind_it (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   AWAIT (scene, scene->held);
-  g_autoptr (CuratorLease) lease = acquire (scene, scene->machines[1].mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
   assert_non_null (lease);
   EXPECT (scene, scene->over);
 }
@@ -293,11 +265,9 @@ read_busily (gpointer data)
 }
 
 static void
-hold_busily (gpointer data)
+hold_busily (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  g_autoptr (CuratorLease) lease = acquire (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
 
   for (int i = 0; i < 4; i++)
     sim_actor_new (scene->world, a->process, "reader", read_busily, scene);
@@ -329,9 +299,4 @@ TEST (test_short_heartbeats)
     }
 }
 
-int
-main (void)
-{
-  scene_prepare ("test_sim_holds");
-  return suite_run ("sim holds", NULL, NULL);
-}
+SIM_SUITE ("test_sim_holds")

@@ -5,13 +5,7 @@
 #include "sim_machine.h"
 #include "support/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PATH        "/lock"
 #define TIMEOUT_MS  MACHINE_TIMEOUT_MS
@@ -35,9 +29,9 @@ typedef CuratorLock *(*NewLock) (CuratorClient *client, const char *path, GError
 static void
 expect_grant_without_event (guint32 seed, NewLock new_lock, SimLoss where)
 {
-  SimWorld *world = world_new (seed);
-  Machine *holder = machine_new (world, "A");
-  Machine *waiter = machine_new (world, "B");
+  GOOD_WORLD world = world_new (seed);
+  g_autoptr (Machine) holder = machine_new (world, "A");
+  g_autoptr (Machine) waiter = machine_new (world, "B");
 
   holder->lock = new_lock (holder->client, PATH, NULL);
   waiter->lock = new_lock (waiter->client, PATH, NULL);
@@ -53,10 +47,6 @@ expect_grant_without_event (guint32 seed, NewLock new_lock, SimLoss where)
   sim_world_run_for (world, TIMEOUT_MS * 3 / 2);
   assert_non_null (waiter->lease);
   assert_int_equal (sim_process_server_watches (waiter->process), 1); /* of its own node */
-  machine_free (waiter);
-  machine_free (holder);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
 }
 
 TEST (test_p11_lost_event)
@@ -89,18 +79,14 @@ static gboolean
 take_after_a_pause (guint32 seed, gint64 paused_ms)
 {
   SimConfig config;
-  SimWorld *world;
-  Machine *a;
-  Machine *b;
-  gboolean lost;
 
   sim_config_calm (&config);
   config.n_servers = 3;
   config.tick_ms = 2000;
   config.eager = TRUE;
-  world = sim_world_new (seed, &config);
-  a = machine_new (world, "A");
-  b = machine_new (world, "B");
+  GOOD_WORLD world = sim_world_new (seed, &config);
+  g_autoptr (Machine) a = machine_new (world, "A");
+  g_autoptr (Machine) b = machine_new (world, "B");
   a->lock = curator_mutex_new (a->client, PATH, NULL);
   b->lock = curator_mutex_new (b->client, PATH, NULL);
   sim_process_prefer_server (a->process, 1);
@@ -123,12 +109,8 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
       sim_world_run_for (world, 10);
       assert_false (b->lease != NULL && believes (a));
     }
-  lost = !believes (a);
+  gboolean lost = !believes (a);
   sim_world_heal (world);
-  machine_free (b);
-  machine_free (a);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
   return lost;
 }
 
@@ -190,17 +172,16 @@ sleep_long (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
 static void
 lose_session_under_sleeper (guint32 seed, SimFault fault)
 {
-  SimWorld *world = world_new (seed);
-  Machine *machine = machine_new (world, "A");
+  GOOD_WORLD world = world_new (seed);
+  g_autoptr (Machine) machine = machine_new (world, "A");
   Sleeper sleeper = { .machine = machine, .states = g_string_new (NULL) };
-  gint64 struck_at;
 
   machine->lock = curator_mutex_new (machine->client, PATH, NULL);
   curator_client_add_state_listener (machine->client, note_connection, &sleeper, NULL);
   curator_lock_acquire_then (machine->lock, CURATOR_WAIT_FOREVER, NULL, sleep_long, &sleeper);
   sim_world_run_for (world, 1000 + seed * 50);
   assert_true (sleeper.asleep);
-  struck_at = sim_world_now_us (world);
+  gint64 struck_at = sim_world_now_us (world);
   sim_world_strike (world, fault, machine->process, SLEEP_MS * 1000);
   sim_world_run_for (world, 2 * TIMEOUT_MS);
   assert_false (sleeper.awake);
@@ -212,10 +193,7 @@ lose_session_under_sleeper (guint32 seed, SimFault fault)
                            : "SUSPECT LOST ");
   sim_world_run_for (world, SLEEP_MS);
   assert_true (sleeper.awake);
-  machine_free (machine);
   g_string_free (sleeper.states, TRUE);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
 }
 
 TEST (test_p14_callback_sleeps)
@@ -235,19 +213,14 @@ static gboolean
 wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
 {
   SimConfig config;
-  SimWorld *world;
-  Machine *holder;
-  Machine *waiter;
-  guint n_before;
-  gboolean granted;
 
   sim_config_calm (&config);
   config.n_servers = 3;
   config.tick_ms = 2000;
   config.eager = TRUE;
-  world = sim_world_new (seed, &config);
-  holder = machine_new (world, "A");
-  waiter = machine_new (world, "B");
+  GOOD_WORLD world = sim_world_new (seed, &config);
+  g_autoptr (Machine) holder = machine_new (world, "A");
+  g_autoptr (Machine) waiter = machine_new (world, "B");
   holder->lock = curator_mutex_new (holder->client, PATH, NULL);
   waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
   sim_process_prefer_server (waiter->process, 1);
@@ -259,7 +232,7 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
   machine_begin_acquire (waiter);
   sim_world_run_for (world, 10000 + (gint64) seed * 13);
 
-  n_before = machine_n_transactions (waiter);
+  guint n_before = machine_n_transactions (waiter);
   sim_world_strike (world, SIM_FAULT_SUSPEND, waiter->process, asleep_ms * 1000);
   g_clear_pointer (&holder->lease, curator_lease_unref);
   sim_world_run_for (world, 500);
@@ -267,7 +240,7 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
     sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
   for (gint64 ms = 0; ms < asleep_ms + 2 * TIMEOUT_MS && !waiter->answered; ms++)
     sim_world_run_for (world, 1);
-  granted = waiter->answered;
+  gboolean granted = waiter->answered;
   if (granted)
     {
       assert_non_null (waiter->lease);
@@ -276,10 +249,6 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
       assert_true (machine_n_transactions (waiter) > n_before);
     }
   sim_world_heal (world);
-  machine_free (waiter);
-  machine_free (holder);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
   return granted;
 }
 
@@ -329,8 +298,8 @@ typedef struct
 static void
 expect_setting (const Setting *setting)
 {
-  SimWorld *world = world_new (0);
-  Machine *machine = machine_new_latent (world, "A", NULL);
+  GOOD_WORLD world = world_new (0);
+  g_autoptr (Machine) machine = machine_new_latent (world, "A", NULL);
   guint n_before;
   gint64 remaining;
 
@@ -357,9 +326,6 @@ expect_setting (const Setting *setting)
                        setting->n_beats - 1, setting->n_beats + 1);
       assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_HELD);
     }
-  machine_free (machine);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
 }
 
 TEST (test_tick_and_heartbeat)

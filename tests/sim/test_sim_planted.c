@@ -17,8 +17,7 @@ main (int argc, char **argv)
   const char *seed = g_getenv ("SIM_SEED");
   g_autofree char *program = g_path_get_basename (argv[0]);
 
-  g_set_prgname (program);
-  sim_runner_prepare ();
+  sim_prepare (program);
   if (seed != NULL)
     return sim_run_schedule (&SIM_RECIPE, (guint32) strtoul (seed, NULL, 10)) ? 0 : 1;
   for (guint32 i = 0; i < MOST_SCHEDULES; i++)

@@ -6,24 +6,14 @@
 
 #include "core/client-record.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* --- a lost connection makes a hold suspect --------------------------------------------------- */
 
 static void
-hold_over_an_outage (gpointer data)
+hold_over_an_outage (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
@@ -38,23 +28,16 @@ SCENE_TEST (test_suspended_makes_suspect, .roles = { hold_over_an_outage })
 /* --- an abandoned attempt leaves no watch ----------------------------------------------------- */
 
 static void
-hold_until_over (gpointer data)
+hold_until_over (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene->over);
 }
 
 static void
-give_up_often (gpointer data)
+give_up_often (Scene *scene, SceneMachine *b)
 {
-  Scene *scene = data;
-  SceneMachine *b = &scene->machines[1];
-
   AWAIT (scene, scene->held);
   for (int i = 0; i < 5; i++)
     {
@@ -86,11 +69,10 @@ take_turn (Scene *scene, int i)
 }
 
 static void
-hold_until_both_wait (gpointer data)
+hold_until_both_wait (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
-      curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
+      curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
 
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
@@ -99,17 +81,15 @@ hold_until_both_wait (gpointer data)
 }
 
 static void
-wait_first (gpointer data)
+wait_first (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   AWAIT (scene, scene->held);
   take_turn (scene, 1);
 }
 
 static void
-wait_second (gpointer data)
+wait_second (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   AWAIT (scene, scene->held && scene_n_children (scene, SCENE_PATH) == 2);
   scene->waited = TRUE;
   take_turn (scene, 2);
@@ -127,13 +107,12 @@ SCENE_TEST (test_waiters_keep_their_place,
 /* --- at the end of the counter: refused, never two holders ------------------------------------ */
 
 static void
-take_until_refused (Scene *scene, int i)
+take_until_refused (Scene *scene, SceneMachine *me)
 {
   for (int round = 0; round < 10; round++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease =
-          curator_lock_acquire_lease (scene->machines[i].mutex, -1, NULL, &error);
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, &error);
 
       if (lease == NULL)
         {
@@ -149,28 +128,20 @@ take_until_refused (Scene *scene, int i)
 }
 
 static void
-reach_the_end_as_a (gpointer data)
+reach_the_end_first (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  EXPECT (scene, curator_lock_acquire (scene->machines[0].mutex, -1, NULL, NULL));
-  EXPECT (scene, curator_lock_release (scene->machines[0].mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (me->mutex, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_release (me->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
   scene->held = TRUE;
-  take_until_refused (scene, 0);
+  take_until_refused (scene, me);
 }
 
 static void
-reach_the_end_as_b (gpointer data)
+reach_the_end (Scene *scene, SceneMachine *me)
 {
-  AWAIT ((Scene *) data, ((Scene *) data)->held);
-  take_until_refused (data, 1);
-}
-
-static void
-reach_the_end_as_c (gpointer data)
-{
-  AWAIT ((Scene *) data, ((Scene *) data)->held);
-  take_until_refused (data, 2);
+  AWAIT (scene, scene->held);
+  take_until_refused (scene, me);
 }
 
 static void
@@ -179,8 +150,7 @@ expect_refusals (Scene *scene)
   EXPECT (scene, scene->n_refused > 0);
 }
 
-SCENE_TEST (test_end_of_the_counter,
-            .roles = { reach_the_end_as_a, reach_the_end_as_b, reach_the_end_as_c },
+SCENE_TEST (test_end_of_the_counter, .roles = { reach_the_end_first, reach_the_end, reach_the_end },
             .check = expect_refusals)
 
 /* --- foreign children are ignored ------------------------------------------------------------- */
@@ -198,10 +168,8 @@ put_foreign_children (Scene *scene, const char *path)
 }
 
 static void
-acquire_among_foreign (gpointer data)
+acquire_among_foreign (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new (a->client, SCENE_PATH "/s", 2, NULL);
 
@@ -226,10 +194,8 @@ SCENE_TEST (test_foreign_children, .roles = { acquire_among_foreign })
 /* --- raising the limit admits the next waiter at once ----------------------------------------- */
 
 static void
-share_a_count (gpointer data)
+share_a_count (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, SCENE_PATH "/n", 1, NULL);
 
@@ -248,10 +214,8 @@ share_a_count (gpointer data)
 }
 
 static void
-wait_for_a_larger_count (gpointer data)
+wait_for_a_larger_count (Scene *scene, SceneMachine *b)
 {
-  Scene *scene = data;
-  SceneMachine *b = &scene->machines[1];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (b->client, SCENE_PATH "/n", 1, NULL);
 
@@ -283,10 +247,9 @@ on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *
 }
 
 static void
-acquire_with_callback (gpointer data)
+acquire_with_callback (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  curator_lock_acquire_then (scene->machines[0].mutex, -1, NULL, on_acquired_take_another, scene);
+  curator_lock_acquire_then (me->mutex, -1, NULL, on_acquired_take_another, scene);
   AWAIT (scene, scene->over);
 }
 
@@ -295,10 +258,8 @@ SCENE_TEST (test_callbacks_may_block, .roles = { acquire_with_callback })
 /* --- a release that cannot be confirmed still ends the hold ----------------------------------- */
 
 static void
-release_in_an_outage (gpointer data)
+release_in_an_outage (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (GError) error = NULL;
 
   EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
@@ -389,13 +350,12 @@ let_go (Bounded *bounded)
 
 /* The servers take what is sent and answer nothing, until they go on. */
 static void
-release_from_a_stopped_server (gpointer data)
+release_from_a_stopped_server (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   Bounded bounded = { .scene = scene };
   hold_everything (&bounded);
 
-  const gint64 session = curator_client_get_session_id (scene->machines[0].client);
+  const gint64 session = curator_client_get_session_id (me->client);
   sim_world_strike (scene->world, SIM_FAULT_FREEZE, NULL, STOPPED_S * G_USEC_PER_SEC);
   const gint64 asked_us = sim_world_now_us (scene->world);
   curator_lease_release_then (bounded.by_callback, CURATOR_WAIT_DEFAULT, NULL, on_bounded_release,
@@ -414,7 +374,7 @@ release_from_a_stopped_server (gpointer data)
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0
                     && scene_n_children (scene, SCENE_PATH "-other") == 0
                     && scene_n_children (scene, PERMITS_PATH "/leases") == 0);
-  EXPECT (scene, curator_client_get_session_id (scene->machines[0].client) == session);
+  EXPECT (scene, curator_client_get_session_id (me->client) == session);
   let_go (&bounded);
 }
 
@@ -434,13 +394,9 @@ on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, g
 }
 
 static void
-expire_while_waiting (gpointer data)
+expire_while_waiting (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
-  g_autoptr (CuratorLease) first = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  EXPECT (scene, first != NULL);
+  g_autoptr (CuratorLease) first = scene_hold (scene, a->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
   curator_lock_acquire_then (a->mutex, -1, NULL, on_second_grant, scene);
@@ -454,10 +410,8 @@ expire_while_waiting (gpointer data)
 }
 
 static void
-stand_between (gpointer data)
+stand_between (Scene *scene, SceneMachine *b)
 {
-  Scene *scene = data;
-  SceneMachine *b = &scene->machines[1];
   g_autoptr (GError) error = NULL;
 
   AWAIT (scene, scene->held);
@@ -470,8 +424,7 @@ stand_between (gpointer data)
 static void
 hold_alone (Scene *scene, CuratorLock *mutex)
 {
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, mutex);
   scene->n_holders++;
   sim_sleep_ms (scene->world, 1000);
   EXPECT (scene, !scene->over);
@@ -480,11 +433,8 @@ hold_alone (Scene *scene, CuratorLock *mutex)
 }
 
 static void
-hold_after_the_end (gpointer data)
+hold_after_the_end (Scene *scene, SceneMachine *c)
 {
-  Scene *scene = data;
-  SceneMachine *c = &scene->machines[2];
-
   AWAIT (scene, scene->n_refused == 1);
   hold_alone (scene, c->mutex);
 }
@@ -506,10 +456,9 @@ nested_lock (SceneMachine *machine)
 }
 
 static void
-hold_the_waited_one (gpointer data)
+hold_the_waited_one (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) lock = curator_mutex_new (scene->machines[0].client, WAITED_PATH, NULL);
+  g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, WAITED_PATH, NULL);
 
   EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
   scene->held = TRUE;
@@ -524,10 +473,9 @@ hold_the_waited_one (gpointer data)
 
 /* Both ways of holding take turns under the seeds. */
 static void
-acquire_both (gpointer data)
+acquire_both (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) both = nested_lock (&scene->machines[1]);
+  g_autoptr (CuratorLock) both = nested_lock (me);
 
   AWAIT (scene, scene->held);
   if (g_rand_boolean (sim_world_rand (scene->world)))
@@ -549,10 +497,8 @@ SCENE_TEST (test_member_lost_while_waiting, .roles = { hold_the_waited_one, acqu
 /* --- a shared count that a server refuses to let us follow is followed a little later --------- */
 
 static void
-follow_after_a_refusal (gpointer data)
+follow_after_a_refusal (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, "/sim/count", 1, NULL);
 
@@ -587,10 +533,8 @@ never_told (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
  * two reads is refused; the answer to the other lets it wait again. A timer that goes on then would
  * send one more list. Where the refusal comes last, the timer sends a list and the watch. */
 static void
-refuse_one_of_two_lists (gpointer data)
+refuse_one_of_two_lists (Scene *scene, SceneMachine *a)
 {
-  Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
   g_autoptr (CuratorSharedCount) count =
       curator_shared_count_new (a->client, "/sim/count", 1, NULL);
   EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
@@ -626,9 +570,4 @@ TEST (test_timer_ends_with_its_state)
   assert_true (n_stopped > 0);
 }
 
-int
-main (void)
-{
-  scene_prepare ("test_sim_promises");
-  return suite_run ("sim promises", NULL, NULL);
-}
+SIM_SUITE ("test_sim_promises")

@@ -7,13 +7,6 @@
 #include "core/dispatch.h"
 #include "sim_scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #define MOST_OF_ACQUIRE 8
 #define MOST_OF_RELEASE 4
 #define TIMEOUT_MS      10000
@@ -110,11 +103,10 @@ warm_up (Scene *scene)
 }
 
 static void
-acquire_and_release (gpointer data)
+acquire_and_release (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   warm_up (scene);
-  expect_few_readings (scene, scene->machines[0].mutex);
+  expect_few_readings (scene, me->mutex);
 }
 
 TEST (test_free_lock)
@@ -124,10 +116,8 @@ TEST (test_free_lock)
 
 /* The session holds something else, which its heartbeat proves. */
 static void
-acquire_another (gpointer data)
+acquire_another (Scene *scene, SceneMachine *machine)
 {
-  Scene *scene = data;
-  SceneMachine *machine = &scene->machines[0];
   g_autoptr (CuratorLock) other = curator_mutex_new (machine->client, OTHER_PATH, NULL);
 
   EXPECT (scene, curator_lock_acquire (other, CURATOR_WAIT_FOREVER, NULL, NULL));
@@ -144,15 +134,13 @@ TEST (test_second_lock)
 /* No timer is set any more: those of the heartbeat and of the deadline come on top, each of two
  * clocks. */
 static void
-acquire_after_a_while (gpointer data)
+acquire_after_a_while (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
   warm_up (scene);
   sim_sleep_ms (scene->world, 45000);
-  EXPECT (scene, readings_of_acquire (scene, scene->machines[0].mutex, CURATOR_WAIT_FOREVER)
-                     <= MOST_OF_ACQUIRE - 1 + 6);
-  EXPECT (scene, readings_of_release (scene, scene->machines[0].mutex, CURATOR_WAIT_DEFAULT)
-                     <= MOST_OF_RELEASE);
+  EXPECT (scene,
+          readings_of_acquire (scene, me->mutex, CURATOR_WAIT_FOREVER) <= MOST_OF_ACQUIRE - 1 + 6);
+  EXPECT (scene, readings_of_release (scene, me->mutex, CURATOR_WAIT_DEFAULT) <= MOST_OF_RELEASE);
 }
 
 TEST (test_idle_session)
@@ -160,9 +148,4 @@ TEST (test_idle_session)
   scene_play (&(ScenePlay){ .roles = { acquire_after_a_while } });
 }
 
-int
-main (void)
-{
-  scene_prepare ("test_sim_readings");
-  return suite_run ("sim readings", NULL, NULL);
-}
+SIM_SUITE ("test_sim_readings")

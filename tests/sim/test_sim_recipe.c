@@ -4,6 +4,5 @@
 int
 main (void)
 {
-  g_set_prgname (SIM_PROGRAM);
-  return sim_runner_main (&SIM_RECIPE);
+  return sim_runner_main (&SIM_RECIPE, SIM_PROGRAM);
 }

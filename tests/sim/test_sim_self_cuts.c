@@ -8,29 +8,22 @@ TEST (test_cut_delivers_event_then_failures_in_order)
 {
   for (guint32 seed = 0; seed < 200; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *one = start_create (a, '1', "/one", ZOO_PERSISTENT);
-      Call *two = start_create (a, '2', "/two", ZOO_PERSISTENT);
-      Call *three;
-      char *down;
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Call) one = start_create (a, '1', "/one", ZOO_PERSISTENT);
+      g_autoptr (Call) two = start_create (a, '2', "/two", ZOO_PERSISTENT);
 
       sim_world_run_for (world, 1);
       sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
-      three = start_read (a, '3', SIM_OP_EXISTS, "/", FALSE);
+      g_autoptr (Call) three = start_read (a, '3', SIM_OP_EXISTS, "/", FALSE);
       settle (a);
       assert_true (one->done && two->done && three->done);
-      down = strstr (a->log->str, "DOWN ");
+      char *down = strstr (a->log->str, "DOWN ");
       assert_non_null (down);
       assert_ptr_equal (strstr (down, "UP 3:0"), strstr (a->log->str, "UP"));
       assert_true (strstr (a->log->str, "1:") < strstr (a->log->str, "2:"));
       assert_true (one->rc == ZOK || one->rc == ZCONNECTIONLOSS || one->rc == ZOPERATIONTIMEOUT);
       assert_true ((one->rc == ZOK) == (strstr (a->log->str, "1:") < down));
-      call_free (one);
-      call_free (two);
-      call_free (three);
-      peer_free (a);
-      sim_world_free (world);
     }
 }
 
@@ -41,9 +34,9 @@ TEST (test_effect_after_the_cut)
 
   for (guint32 seed = 0; seed < 300; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Call) call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
 
       sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
       sim_world_run_for (world, 0);
@@ -55,9 +48,6 @@ TEST (test_effect_after_the_cut)
           late += sim_world_exists (world, "/c") ? 1 : 0;
           never += sim_world_exists (world, "/c") ? 0 : 1;
         }
-      call_free (call);
-      peer_free (a);
-      sim_world_free (world);
     }
   assert_true (late > 10);
   assert_true (never > 10);
@@ -65,10 +55,8 @@ TEST (test_effect_after_the_cut)
 
 TEST (test_scripts)
 {
-  SimWorld *world = world_new (7, 3);
-  Peer *a = peer_new (world, "A");
-  Call *call;
-  int rc;
+  g_autoptr (SimWorld) world = world_new (7, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_world_script (world, NULL, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_BEFORE_EFFECT);
   sim_world_script (world, a->process, SIM_OP_CREATE, 2, ZOPERATIONTIMEOUT, SIM_AFTER_EFFECT);
@@ -85,8 +73,8 @@ TEST (test_scripts)
   sim_world_put (world, "/a", "", ZOO_PERSISTENT);
   assert_int_equal (finish (start_remove (a, 'r', "/a")), ZSESSIONMOVED);
   assert_true (sim_world_exists (world, "/a"));
-  call = call_new (a, 'r');
-  rc = a->ops->remove (a->ops, a->handle, "/a", -1, &call->ticket);
+  Call *call = call_new (a, 'r');
+  int rc = a->ops->remove (a->ops, a->handle, "/a", -1, &call->ticket);
   assert_int_equal (rc, ZMARSHALLINGERROR);
   call_free (call);
   assert_int_equal (sim_world_n_requests (world, NULL, SIM_OP_REMOVE), 3);
@@ -95,58 +83,48 @@ TEST (test_scripts)
   settle (a);
   assert_false (sim_world_exists (world, "/e"));
   assert_non_null (strstr (a->log->str, "EXPIRED "));
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_silence)
 {
   for (guint32 seed = 0; seed < 50; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *call;
-      gint64 before;
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
 
       assert_int_equal (finish (start_create (a, 'a', "/e", ZOO_EPHEMERAL)), ZOK);
       g_string_truncate (a->log, 0);
-      before = sim_world_now_us (world);
+      gint64 before = sim_world_now_us (world);
       sim_world_strike (world, SIM_FAULT_SILENT, a->process, 30 * G_USEC_PER_SEC);
-      call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
+      g_autoptr (Call) call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
       sim_world_run_for (world, TIMEOUT_MS / 3 - 1);
       expect_log (a, "");
       sim_world_run_for (world, TIMEOUT_MS / 3 + 1);
       assert_true (g_str_has_prefix (a->log->str, "DOWN b:-7 "));
       assert_false (sim_world_exists (world, "/b"));
       assert_true (sim_world_now_us (world) - before < TIMEOUT_MS * 1000);
-      call_free (call);
-      peer_free (a);
-      sim_world_free (world);
     }
 }
 
 TEST (test_deafness_heals)
 {
-  SimWorld *world = world_new (8, 3);
-  Peer *a = peer_new (world, "A");
-  Call *call;
+  g_autoptr (SimWorld) world = world_new (8, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_world_strike (world, SIM_FAULT_DEAF, a->process, 1500 * 1000);
-  call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
+  Call *call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
   sim_world_run_for (world, 1000);
   assert_true (sim_world_exists (world, "/b"));
   assert_false (call->done);
   sim_world_run_for (world, 1000);
   assert_int_equal (finish (call), ZOK);
   expect_log (a, "b:0 ");
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_quiet_cut_and_duplicate)
 {
-  SimWorld *world = world_new (9, 3);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (9, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_world_strike (world, SIM_FAULT_DUPLICATE, a->process, 0);
   settle (a);
@@ -154,13 +132,6 @@ TEST (test_quiet_cut_and_duplicate)
   sim_world_strike (world, SIM_FAULT_DROP_QUIET, a->process, 0);
   settle (a);
   expect_log (a, "UP ");
-  peer_free (a);
-  sim_world_free (world);
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self cuts", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_cuts")

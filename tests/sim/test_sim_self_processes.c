@@ -6,8 +6,8 @@
 
 TEST (test_clocks)
 {
-  SimWorld *world = world_new (15, 3);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (15, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
   gint64 monotonic = a->ops->monotonic_us (a->ops);
   gint64 boottime = a->ops->boottime_us (a->ops);
 
@@ -18,17 +18,15 @@ TEST (test_clocks)
   sim_world_run_for (world, 3000);
   assert_true (a->ops->monotonic_us (a->ops) - monotonic == 4 * G_USEC_PER_SEC);
   assert_true (a->ops->boottime_us (a->ops) - boottime == 6 * G_USEC_PER_SEC);
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_paused_and_dead_processes_expire)
 {
   for (guint32 seed = 0; seed < 20; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Peer *b = peer_new (world, "B");
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Peer) b = peer_new (world, "B");
 
       assert_int_equal (finish (start_create (a, 'c', "/a", ZOO_EPHEMERAL)), ZOK);
       assert_int_equal (finish (start_create (b, 'c', "/b", ZOO_EPHEMERAL)), ZOK);
@@ -47,9 +45,6 @@ TEST (test_paused_and_dead_processes_expire)
       sim_world_heal (world);
       settle (b);
       expect_log (b, "DOWN ");
-      peer_free (a);
-      peer_free (b);
-      sim_world_free (world);
     }
 }
 
@@ -99,7 +94,7 @@ TEST (test_actors_wait_and_wake)
 {
   for (guint32 seed = 0; seed < 50; seed++)
     {
-      SimWorld *world = world_new (seed, 1);
+      g_autoptr (SimWorld) world = world_new (seed, 1);
       Shared shared = { .world = world,
                         .mutex = PTHREAD_MUTEX_INITIALIZER,
                         .cond = PTHREAD_COND_INITIALIZER };
@@ -114,7 +109,6 @@ TEST (test_actors_wait_and_wake)
       assert_true (sim_world_now_us (world) - before >= 1500 * 1000);
       assert_true (sim_world_now_us (world) - before < 1501 * 1000);
       g_string_free (shared.log, TRUE);
-      sim_world_free (world);
     }
 }
 
@@ -172,10 +166,8 @@ static guint64
 run_stormy (guint32 seed)
 {
   SimConfig config;
-  SimWorld *world;
   Peer *peers[3];
   Worker workers[3];
-  guint64 hash;
 
   sim_config_calm (&config);
   config.fault_every_us = 2 * G_USEC_PER_SEC;
@@ -183,7 +175,7 @@ run_stormy (guint32 seed)
   config.p_connect_fails = 0.1;
   for (int i = 0; i < SIM_N_FAULTS; i++)
     config.weights[i] = 1;
-  world = sim_world_new (seed, &config);
+  SimWorld *world = sim_world_new (seed, &config);
   sim_world_put (world, "/w", "", ZOO_CONTAINER);
   for (int i = 0; i < 3; i++)
     {
@@ -208,7 +200,7 @@ run_stormy (guint32 seed)
       g_string_free (peers[i]->log, TRUE);
       g_free (peers[i]);
     }
-  hash = sim_world_trace_hash (world);
+  guint64 hash = sim_world_trace_hash (world);
   sim_world_free (world);
   return hash;
 }
@@ -228,9 +220,4 @@ TEST (test_same_seed_same_schedule)
     }
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self processes", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_processes")

@@ -6,34 +6,27 @@ TEST (test_create_and_list_in_one_go)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *create;
-      Call *list;
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
 
       sim_world_put (world, "/l", "", ZOO_CONTAINER);
       assert_int_equal (finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE)), ZOK);
       g_string_truncate (a->log, 0);
-      create = start_create (a, 'c', "/l/n-", ZOO_EPHEMERAL_SEQUENTIAL);
-      list = start_read (a, 'l', SIM_OP_CHILDREN, "/l", FALSE);
+      g_autoptr (Call) create = start_create (a, 'c', "/l/n-", ZOO_EPHEMERAL_SEQUENTIAL);
+      g_autoptr (Call) list = start_read (a, 'l', SIM_OP_CHILDREN, "/l", FALSE);
       settle (a);
       expect_log (a, "c:0 l:0 ");
       assert_string_equal (create->path, "/l/n-0000000000");
       assert_true (create->stat.ephemeralOwner == a->session);
       assert_string_equal (list->children[0], "n-0000000000");
       assert_null (list->children[1]);
-      call_free (create);
-      call_free (list);
-      peer_free (a);
-      sim_world_free (world);
     }
 }
 
 TEST (test_modes_and_errors)
 {
-  SimWorld *world = world_new (1, 1);
+  g_autoptr (SimWorld) world = world_new (1, 1);
   Peer *a = peer_new (world, "A");
-  Call *call;
 
   assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZOK);
   assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZNODEEXISTS);
@@ -47,7 +40,7 @@ TEST (test_modes_and_errors)
   assert_int_equal (finish (start_remove (a, 'r', "/p/s-0000000001")), ZOK);
   assert_int_equal (finish (start_remove (a, 'r', "/p/s-0000000001")), ZNONODE);
 
-  call = start_read (a, 'g', SIM_OP_EXISTS, "/p", FALSE);
+  Call *call = start_read (a, 'g', SIM_OP_EXISTS, "/p", FALSE);
   settle (a);
   assert_int_equal (call->stat.cversion, 3);
   assert_int_equal (call->stat.numChildren, 1);
@@ -71,30 +64,25 @@ TEST (test_modes_and_errors)
   peer_free (a);
   sim_world_run_for (world, 100);
   assert_false (sim_world_exists (world, "/p/e"));
-  sim_world_free (world);
 }
 
 TEST (test_multi_of_checks)
 {
-  SimWorld *world = world_new (2, 3);
-  Peer *a = peer_new (world, "A");
-  Call *call;
+  g_autoptr (SimWorld) world = world_new (2, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   assert_int_equal (finish (start_create (a, 'a', "/a", ZOO_EPHEMERAL)), ZOK);
   assert_int_equal (finish (start_check (a, 'k', "/a", NULL)), ZOK);
-  call = start_check (a, 'k', "/a", "/b");
+  g_autoptr (Call) call = start_check (a, 'k', "/a", "/b");
   settle (a);
   assert_int_equal (call->rc, ZNONODE);
   assert_int_equal (call->failed_index, 1);
-  call_free (call);
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_reaper_resets_the_counter)
 {
-  SimWorld *world = world_new (3, 2);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (3, 2);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   assert_int_equal (finish (start_create (a, 'a', "/p", ZOO_CONTAINER)), ZOK);
   sim_world_strike (world, SIM_FAULT_REAP, NULL, 0);
@@ -114,13 +102,6 @@ TEST (test_reaper_resets_the_counter)
   assert_int_equal (finish (start_create (a, 'a', "/p/n", ZOO_EPHEMERAL_SEQUENTIAL)), ZNODEEXISTS);
   assert_int_equal (finish (start_create (a, 'a', "/p/m", ZOO_EPHEMERAL_SEQUENTIAL)), ZOK);
   assert_true (sim_world_exists (world, "/p/m2147483647"));
-  peer_free (a);
-  sim_world_free (world);
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self requests", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_requests")

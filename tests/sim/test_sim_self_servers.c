@@ -6,9 +6,8 @@
 
 TEST (test_lagging_server)
 {
-  SimWorld *world = world_new (12, 3);
-  Peer *a = peer_new (world, "A");
-  Call *sync;
+  g_autoptr (SimWorld) world = world_new (12, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_process_prefer_server (a->process, 1);
   sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
@@ -17,20 +16,18 @@ TEST (test_lagging_server)
   sim_world_strike (world, SIM_FAULT_LAG, a->process, 2 * G_USEC_PER_SEC);
   sim_world_put (world, "/n", "", ZOO_PERSISTENT);
   assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/n", FALSE)), ZNONODE);
-  sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
+  Call *sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
   sim_world_run_for (world, 1000);
   assert_false (sync->done);
   assert_int_equal (finish (sync), ZOK);
   assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/n", FALSE)), ZOK);
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_never_back_in_time)
 {
-  SimWorld *world = world_new (13, 2);
-  Peer *a = peer_new (world, "A");
-  Peer *b = peer_new (world, "B");
+  g_autoptr (SimWorld) world = world_new (13, 2);
+  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) b = peer_new (world, "B");
 
   sim_process_prefer_server (a->process, 0);
   sim_process_prefer_server (b->process, 1);
@@ -45,16 +42,13 @@ TEST (test_never_back_in_time)
   sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
   settle (a);
   assert_int_equal (sim_process_server (a->process), 0);
-  peer_free (a);
-  peer_free (b);
-  sim_world_free (world);
 }
 
 static void
 expect_two_believers (SimFault fault, int sync_rc)
 {
-  SimWorld *world = world_new (14, 3);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (14, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
   Call *check;
   Call *sync;
 
@@ -79,8 +73,6 @@ expect_two_believers (SimFault fault, int sync_rc)
       call_free (sync);
       assert_non_null (strstr (a->log->str, "EXPIRED"));
     }
-  peer_free (a);
-  sim_world_free (world);
 }
 
 /* A server without a quorum still shows a node whose session has expired; only a check fails. */
@@ -90,9 +82,4 @@ TEST (test_server_without_quorum)
   expect_two_believers (SIM_FAULT_LIAR, ZOK);
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self servers", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_servers")

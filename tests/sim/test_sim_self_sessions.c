@@ -6,11 +6,9 @@
 
 TEST (test_expiry)
 {
-  SimWorld *world = world_new (4, 3);
-  Peer *a = peer_new (world, "A");
-  Call *call;
+  g_autoptr (SimWorld) world = world_new (4, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
   int timeout_ms;
-  int rc;
 
   a->ops->session_id (a->ops, a->handle, &timeout_ms);
   assert_int_equal (timeout_ms, TIMEOUT_MS);
@@ -31,12 +29,9 @@ TEST (test_expiry)
   sim_world_run_for (world, 8000);
   expect_log (a, "EXPIRED ");
 
-  call = call_new (a, 'z');
-  rc = a->ops->remove (a->ops, a->handle, "/p", -1, &call->ticket);
+  g_autoptr (Call) call = call_new (a, 'z');
+  int rc = a->ops->remove (a->ops, a->handle, "/p", -1, &call->ticket);
   assert_int_equal (rc, ZINVALIDSTATE);
-  call_free (call);
-  peer_free (a);
-  sim_world_free (world);
 }
 
 TEST (test_expiry_fails_queued_requests)
@@ -45,11 +40,9 @@ TEST (test_expiry_fails_queued_requests)
 
   for (guint32 seed = 0; seed < 60; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *queued;
-      Call *late;
-      int rc;
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Call) queued = NULL;
+      g_autoptr (Peer) a = peer_new (world, "A");
 
       sim_world_strike (world, SIM_FAULT_EXPIRE, a->process, 0);
       while (!strstr (a->log->str, "DOWN"))
@@ -65,14 +58,9 @@ TEST (test_expiry_fails_queued_requests)
         n_lost++;
       if (queued != NULL && queued->done)
         assert_int_equal (queued->rc, ZSESSIONEXPIRED);
-      late = call_new (a, 'x');
-      rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
+      g_autoptr (Call) late = call_new (a, 'x');
+      int rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
       assert_int_equal (rc, ZINVALIDSTATE);
-      call_free (late);
-      peer_free (a);
-      if (queued != NULL)
-        call_free (queued);
-      sim_world_free (world);
     }
   /* Some completions never arrive. */
   assert_true (n_lost > 0 && n_lost < 60);
@@ -80,13 +68,13 @@ TEST (test_expiry_fails_queued_requests)
 
 TEST (test_close_ends_the_session)
 {
-  SimWorld *world = world_new (5, 3);
-  Peer *a = peer_new (world, "A");
-  Peer *b = peer_new (world, "B");
+  g_autoptr (SimWorld) world = world_new (5, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) b = peer_new (world, "B");
 
   assert_int_equal (finish (start_create (a, 'a', "/a", ZOO_EPHEMERAL)), ZOK);
   assert_int_equal (finish (start_create (b, 'b', "/b", ZOO_EPHEMERAL)), ZOK);
-  peer_free (a);
+  g_clear_pointer (&a, peer_free);
   settle (b);
   assert_false (sim_world_exists (world, "/a"));
 
@@ -98,8 +86,6 @@ TEST (test_close_ends_the_session)
   assert_true (sim_world_exists (world, "/b"));
   sim_world_run_for (world, 10000);
   assert_false (sim_world_exists (world, "/b"));
-  peer_free (b);
-  sim_world_free (world);
 }
 
 TEST (test_close_loses_completions)
@@ -109,9 +95,9 @@ TEST (test_close_loses_completions)
 
   for (guint32 seed = 0; seed < 200; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Call *call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Call) call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
 
       a->ops->close (a->ops, a->handle);
       a->handle = NULL;
@@ -122,9 +108,6 @@ TEST (test_close_loses_completions)
         }
       sim_world_run_for (world, 1000);
       n_executed += sim_world_exists (world, "/c") ? 1 : 0;
-      call_free (call);
-      peer_free (a);
-      sim_world_free (world);
     }
   assert_true (n_done > 20 && n_done < 180);
   assert_true (n_executed > 20);
@@ -132,21 +115,14 @@ TEST (test_close_loses_completions)
 
 TEST (test_bad_auth)
 {
-  SimWorld *world = world_new (6, 3);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (6, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   a->ops->close (a->ops, a->handle);
   peer_open (a);
   a->ops->add_auth (a->ops, a->handle, "nonsense", "x", 1);
   settle (a);
   expect_log (a, "AUTH ");
-  peer_free (a);
-  sim_world_free (world);
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self sessions", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_sessions")

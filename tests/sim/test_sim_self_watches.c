@@ -8,11 +8,9 @@ TEST (test_watch_event_precedes_the_new_state)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
-      Peer *a = peer_new (world, "A");
-      Peer *b = peer_new (world, "B");
-      char *deleted;
-      char *list;
+      g_autoptr (SimWorld) world = world_new (seed, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Peer) b = peer_new (world, "B");
 
       finish (start_create (a, 'c', "/n", ZOO_PERSISTENT));
       finish (start_read (b, 's', SIM_OP_SYNC, "/", FALSE));
@@ -25,14 +23,11 @@ TEST (test_watch_event_precedes_the_new_state)
 
           assert_true (rc == ZOK || rc == ZNONODE);
         }
-      deleted = strstr (b->log->str, "deleted/n ");
-      list = strstr (b->log->str, "e:-101 ");
+      char *deleted = strstr (b->log->str, "deleted/n ");
+      char *list = strstr (b->log->str, "e:-101 ");
       assert_non_null (deleted);
       assert_non_null (list);
       assert_true (deleted < list);
-      peer_free (a);
-      peer_free (b);
-      sim_world_free (world);
     }
 }
 
@@ -74,9 +69,8 @@ TEST (test_watches_over_a_reconnect)
   for (guint i = 0; i < G_N_ELEMENTS (table) * 20; i++)
     {
       const Away *row = &table[i % G_N_ELEMENTS (table)];
-      SimWorld *world = world_new (i, 3);
-      Peer *a = peer_new (world, "A");
-      guint expected_watches;
+      g_autoptr (SimWorld) world = world_new (i, 3);
+      g_autoptr (Peer) a = peer_new (world, "A");
 
       sim_world_put (world, "/w", "", ZOO_PERSISTENT);
       if (row->there_before)
@@ -91,19 +85,17 @@ TEST (test_watches_over_a_reconnect)
       g_string_truncate (a->log, 0);
       while_away (world, row->what);
       sim_world_run_for (world, 6000);
-      expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
+      guint expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
       expect_log (a, row->expected);
       assert_int_equal (sim_process_server_watches (a->process), expected_watches);
       assert_int_equal (sim_process_client_watches (a->process), expected_watches);
-      peer_free (a);
-      sim_world_free (world);
     }
 }
 
 TEST (test_watch_in_flight_is_not_set)
 {
-  SimWorld *world = world_new (10, 3);
-  Peer *a = peer_new (world, "A");
+  g_autoptr (SimWorld) world = world_new (10, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_world_put (world, "/n", "", ZOO_PERSISTENT);
   finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
@@ -114,8 +106,6 @@ TEST (test_watch_in_flight_is_not_set)
   settle (a);
   assert_null (strstr (a->log->str, "deleted"));
   assert_int_equal (sim_process_server_watches (a->process), 0);
-  peer_free (a);
-  sim_world_free (world);
 }
 
 static int
@@ -134,16 +124,15 @@ unwatch (Peer *peer, const char *path, ZooWatcherType type)
 
 TEST (test_removing_watches)
 {
-  SimWorld *world = world_new (11, 3);
-  Peer *a = peer_new (world, "A");
-  Call *call;
+  g_autoptr (SimWorld) world = world_new (11, 3);
+  g_autoptr (Peer) a = peer_new (world, "A");
 
   sim_world_put (world, "/n", "", ZOO_PERSISTENT);
   finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
 
   /* Not while the answer that sets the watch is in flight. */
-  call = start_read (a, 'g', SIM_OP_GET, "/n", TRUE);
+  Call *call = start_read (a, 'g', SIM_OP_GET, "/n", TRUE);
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
   finish (call);
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_CHILD), ZNOWATCHER);
@@ -155,13 +144,6 @@ TEST (test_removing_watches)
   sim_world_delete (world, "/n");
   settle (a);
   expect_log (a, "");
-  peer_free (a);
-  sim_world_free (world);
 }
 
-int
-main (void)
-{
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim self watches", NULL, NULL);
-}
+SIM_SUITE ("test_sim_self_watches")

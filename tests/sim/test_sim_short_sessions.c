@@ -159,11 +159,4 @@ TEST (test_other_servers_end_the_pause)
     }
 }
 
-int
-main (void)
-{
-  sim_swallow_warnings ();
-  sim_report_crashes ();
-  sim_pin_to_one_cpu ();
-  return suite_run ("short sessions", NULL, NULL);
-}
+SIM_SUITE ("test_sim_short_sessions")

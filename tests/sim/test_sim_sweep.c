@@ -10,14 +10,8 @@
 
 #include "core/zk_error.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 typedef struct
 {
@@ -88,24 +82,22 @@ run_case (const SimRecipe *recipe, const Code *code, SimOp op, guint nth, SimWhe
                             .any_error = TRUE,
                             .may_leave = TRUE };
   SimConfig config;
-  SimWorld *world;
-  SimContest *contest;
   g_autofree char *label =
       g_strdup_printf ("%s number %u %s %s", sim_op_name (op), nth,
                        when == SIM_AT_SUBMIT       ? "at the call returns"
                        : when == SIM_BEFORE_EFFECT ? "fails without effect with"
                                                    : "takes effect and fails with",
                        code->name);
-  gboolean good;
 
   sim_config_calm (&config);
   config.time_limit_us = G_GINT64_CONSTANT (300) * G_USEC_PER_SEC;
-  world = sim_world_new ((guint32) (code->rc * -100 + (int) op * 10 + (int) nth), &config);
+  SimWorld *world =
+      sim_world_new ((guint32) (code->rc * -100 + (int) op * 10 + (int) nth), &config);
   sim_world_set_label (world, label);
-  contest = sim_contest_new (world, &rules, recipe);
+  SimContest *contest = sim_contest_new (world, &rules, recipe);
   sim_world_script (world, ((SimMember *) contest->members->pdata[0])->process, op, nth, code->rc,
                     when);
-  good = sim_contest_run (contest);
+  gboolean good = sim_contest_run (contest);
 
   sim_contest_free (contest);
   sim_world_free (world);
@@ -118,7 +110,6 @@ sweep_recipe (const SimRecipe *recipe, const SimOp *ops, gsize n_ops, SimWhen wh
   guint n = 0;
   guint n_bad = 0;
 
-  sim_report_crashes ();
   for (guint c = 0; c < G_N_ELEMENTS (codes); c++)
     {
       for (guint o = 0; o < n_ops; o++)
@@ -168,11 +159,4 @@ TEST (test_multi_lock)
     sweep_recipe (&sim_recipe_multilock, ops, G_N_ELEMENTS (ops), whens[i]);
 }
 
-int
-main (void)
-{
-  g_set_prgname ("test_sim_sweep");
-  sim_swallow_warnings ();
-  sim_pin_to_one_cpu ();
-  return suite_run ("sim sweep", NULL, NULL);
-}
+SIM_SUITE ("test_sim_sweep")

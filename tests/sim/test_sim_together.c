@@ -2,13 +2,7 @@
  * meet, and what each answer that is missing leads to. */
 #include "sim_scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define N_PATHS    4
 #define MANY_SEEDS 300
@@ -74,22 +68,10 @@ try_once (Scene *scene, SceneMachine *machine)
 }
 
 static void
-try_first (gpointer data)
+try_first (Scene *scene, SceneMachine *me)
 {
-  make_parents (data);
-  try_once (data, &((Scene *) data)->machines[0]);
-}
-
-static void
-try_second (gpointer data)
-{
-  try_once (data, &((Scene *) data)->machines[1]);
-}
-
-static void
-try_third (gpointer data)
-{
-  try_once (data, &((Scene *) data)->machines[2]);
+  make_parents (scene);
+  try_once (scene, me);
 }
 
 static void
@@ -99,16 +81,15 @@ expect_one_holder (Scene *scene)
 }
 
 /* With the recipe the first to create a node of the first member has nobody in front of any. */
-SCENE_TEST (test_one_try_wins, .roles = { try_first, try_second, try_third },
+SCENE_TEST (test_one_try_wins, .roles = { try_first, try_once, try_once },
             .check = expect_one_holder, .n_seeds = MANY_SEEDS)
 
 /* --- at rest ---------------------------------------------------------------------------------- */
 
 static void
-hold_the_third (gpointer data)
+hold_the_third (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
+  g_autoptr (CuratorLock) third = mutex_of (me, 2);
 
   make_parents (scene);
   EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
@@ -120,10 +101,8 @@ hold_the_third (gpointer data)
 }
 
 static void
-wait_for_the_third (gpointer data)
+wait_for_the_third (Scene *scene, SceneMachine *machine)
 {
-  Scene *scene = data;
-  SceneMachine *machine = &scene->machines[1];
   g_autoptr (CuratorLock) multi = multi_lock_of (machine);
 
   connect_first (machine);
@@ -146,10 +125,9 @@ SCENE_TEST (test_waiting_keeps_a_prefix, .roles = { hold_the_third, wait_for_the
 /* --- a member of another client in between ---------------------------------------------------- */
 
 static void
-hold_the_middle (gpointer data)
+hold_the_middle (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) middle = mutex_of (&scene->machines[0], 1);
+  g_autoptr (CuratorLock) middle = mutex_of (me, 1);
 
   make_parents (scene);
   EXPECT (scene, curator_lock_acquire (middle, -1, NULL, NULL));
@@ -161,17 +139,16 @@ hold_the_middle (gpointer data)
 }
 
 static void
-acquire_across (gpointer data)
+acquire_across (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) first = mutex_of (&scene->machines[1], 0);
+  g_autoptr (CuratorLock) first = mutex_of (me, 0);
   g_autoptr (CuratorLock) theirs = mutex_of (&scene->machines[2], 1);
-  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[1], 2);
-  g_autoptr (CuratorLock) fourth = mutex_of (&scene->machines[1], 3);
+  g_autoptr (CuratorLock) third = mutex_of (me, 2);
+  g_autoptr (CuratorLock) fourth = mutex_of (me, 3);
   CuratorLock *const members[] = { first, theirs, third, fourth };
   g_autoptr (CuratorLock) multi = curator_multi_lock_new (members, G_N_ELEMENTS (members));
 
-  connect_first (&scene->machines[1]);
+  connect_first (me);
   connect_first (&scene->machines[2]);
   AWAIT (scene, scene->held);
   EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
@@ -185,10 +162,8 @@ SCENE_TEST (test_nothing_behind_another_client, .roles = { hold_the_middle, acqu
 /* --- members that are held already ------------------------------------------------------------ */
 
 static void
-enter_twice (gpointer data)
+enter_twice (Scene *scene, SceneMachine *machine)
 {
-  Scene *scene = data;
-  SceneMachine *machine = &scene->machines[0];
   g_autoptr (CuratorLock) first = mutex_of (machine, 0);
   g_autoptr (CuratorLock) second = mutex_of (machine, 1);
   g_autoptr (CuratorLock) third = mutex_of (machine, 2);
@@ -217,10 +192,9 @@ SCENE_TEST (test_held_members_are_counted, .roles = { enter_twice })
 
 /* The thread's level of a member behind the one that is waited for is given back. */
 static void
-hold_the_third_for_long (gpointer data)
+hold_the_third_for_long (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
+  g_autoptr (CuratorLock) third = mutex_of (me, 2);
 
   make_parents (scene);
   EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
@@ -230,10 +204,8 @@ hold_the_third_for_long (gpointer data)
 }
 
 static void
-time_out_with_a_held_one_behind (gpointer data)
+time_out_with_a_held_one_behind (Scene *scene, SceneMachine *machine)
 {
-  Scene *scene = data;
-  SceneMachine *machine = &scene->machines[1];
   g_autoptr (CuratorLock) fourth = mutex_of (machine, 3);
   g_autoptr (CuratorLock) third = mutex_of (machine, 2);
   CuratorLock *const members[] = { third, fourth };
@@ -260,10 +232,8 @@ SCENE_TEST (test_held_member_behind_is_given_back,
 
 /* Four creates that are refused, four parents, and four creates again. */
 static void
-acquire_without_parents (gpointer data)
+acquire_without_parents (Scene *scene, SceneMachine *machine)
 {
-  Scene *scene = data;
-  SceneMachine *machine = &scene->machines[0];
   g_autoptr (CuratorLock) multi = multi_lock_of (machine);
 
   sim_world_put (scene->world, "/t", "", 0);
@@ -280,10 +250,9 @@ SCENE_TEST (test_missing_parents, .roles = { acquire_without_parents })
 /* --- a delete that is refused ----------------------------------------------------------------- */
 
 static void
-release_with_one_refused (gpointer data)
+release_with_one_refused (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) multi = multi_lock_of (&scene->machines[0]);
+  g_autoptr (CuratorLock) multi = multi_lock_of (me);
   g_autoptr (GError) error = NULL;
 
   make_parents (scene);
@@ -306,12 +275,11 @@ SCENE_TEST (test_one_delete_refused, .roles = { release_with_one_refused })
 static int n_in_between; /* schedules in which it died then */
 
 static void
-die_in_between (gpointer data)
+die_in_between (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) multi = multi_lock_of (&scene->machines[1]);
+  g_autoptr (CuratorLock) multi = multi_lock_of (me);
 
-  connect_first (&scene->machines[1]);
+  connect_first (me);
   AWAIT (scene, scene->held);
   scene->waited = TRUE;
   G_GNUC_UNUSED const gboolean acquired = curator_lock_acquire (multi, -1, NULL, NULL);
@@ -319,11 +287,10 @@ die_in_between (gpointer data)
 
 /* The dead client's nodes stand on all members until its session ends, and no longer. */
 static void
-outlive_it (gpointer data)
+outlive_it (Scene *scene, SceneMachine *me)
 {
-  Scene *scene = data;
-  g_autoptr (CuratorLock) third = mutex_of (&scene->machines[0], 2);
-  g_autoptr (CuratorLock) fourth = mutex_of (&scene->machines[0], 3);
+  g_autoptr (CuratorLock) third = mutex_of (me, 2);
+  g_autoptr (CuratorLock) fourth = mutex_of (me, 3);
 
   make_parents (scene);
   EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
@@ -349,9 +316,4 @@ TEST (test_death_in_between)
   assert_in_range (n_in_between, 50, 100);
 }
 
-int
-main (void)
-{
-  scene_prepare ("test_sim_together");
-  return suite_run ("sim together", NULL, NULL);
-}
+SIM_SUITE ("test_sim_together")

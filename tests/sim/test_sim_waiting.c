@@ -9,13 +9,7 @@
 
 #include <curator/lock_internals.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define PATH        "/lock"
 #define OTHER       "/other"
@@ -34,13 +28,6 @@ world_new (guint32 seed, int n_servers)
   config.step_limit = 100 * 1000 * 1000;
   config.time_limit_us = G_TIME_SPAN_DAY;
   return sim_world_new (seed, &config);
-}
-
-static void
-world_free (SimWorld *world)
-{
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
 }
 
 static Machine *
@@ -116,7 +103,7 @@ queue_new (SimWorld *world, guint n)
 
 TEST (test_rates)
 {
-  SimWorld *world = world_new (1, 3);
+  GOOD_WORLD world = world_new (1, 3);
   g_autoptr (GPtrArray) machines = queue_new (world, N_SESSIONS);
   guint checks[N_SESSIONS];
   guint reads[N_SESSIONS];
@@ -162,8 +149,6 @@ TEST (test_rates)
       assert_true (next->good_for_ms > TIMEOUT_MS / 5);
       assert_int_equal (n_confirmations (next), 0);
     }
-  g_ptr_array_set_size (machines, 0);
-  world_free (world);
 }
 
 /* --- an election ------------------------------------------------------------------------------ */
@@ -187,7 +172,7 @@ n_transactions_of_all (SimWorld *world)
 TEST (test_election)
 {
   const guint n_sessions = n_electors ();
-  SimWorld *world = world_new (2, 3);
+  GOOD_WORLD world = world_new (2, 3);
   g_autoptr (GPtrArray) machines = queue_new (world, n_sessions);
 
   sim_world_run_for (world, 2 * TIMEOUT_MS);
@@ -219,8 +204,6 @@ TEST (test_election)
   /* One of each, and what the holder and the next send; no tenth has three times its share. */
   assert_true (n - n_before <= n_sessions + 12);
   assert_true (most <= 3 * n_sessions / 10);
-  g_ptr_array_set_size (machines, 0);
-  world_free (world);
 }
 
 /* --- more than a thousand waiting nodes of one session ---------------------------------------- */
@@ -273,10 +256,10 @@ static void
 find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
                     CuratorLock *(*new_waiting) (CuratorClient *client))
 {
-  SimWorld *world = world_new (3, 3);
-  Machine *holder = machine_new (world, "A");
-  Machine *next = machine_new (world, "B");
-  Machine *waiter = machine_new (world, "C");
+  GOOD_WORLD world = world_new (3, 3);
+  g_autoptr (Machine) holder = machine_new (world, "A");
+  g_autoptr (Machine) next = machine_new (world, "B");
+  g_autoptr (Machine) waiter = machine_new (world, "C");
   gint64 longest = 0;
 
   holder->lock = new_held (holder->client);
@@ -308,10 +291,6 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
   print_message ("a deleted one of %d nodes was created again after %" G_GINT64_FORMAT
                  " ms at most; the session timeout is %d ms\n",
                  N_NODES, longest, TIMEOUT_MS);
-  machine_free (waiter);
-  machine_free (next);
-  machine_free (holder);
-  world_free (world);
 }
 
 TEST (test_deleted_nodes_are_found)
@@ -325,10 +304,10 @@ TEST (test_heartbeats_go_on)
 {
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
-      SimWorld *world = world_new (seed, 3);
+      GOOD_WORLD world = world_new (seed, 3);
       g_autoptr (GPtrArray) front = queue_new (world, 2);
       g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      Machine *waiter = machine_at (world, "W");
+      g_autoptr (Machine) waiter = machine_at (world, "W");
 
       sim_world_run_for (world, 100);
       curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired,
@@ -347,9 +326,6 @@ TEST (test_heartbeats_go_on)
       delete_node (world, 3);
       sim_world_run_for (world, 2 * TIMEOUT_MS);
       assert_int_equal (n_children (world, PATH), 3);
-      machine_free (waiter);
-      g_ptr_array_set_size (front, 0);
-      world_free (world);
     }
 }
 
@@ -390,8 +366,9 @@ three_free (Three *three)
   machine_free (three->third);
   machine_free (three->second);
   machine_free (three->holder);
-  world_free (three->world);
+  good_world_free (&three->world);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Three, three_free)
 
 /* The third's machine is stopped meanwhile, so that it finds all of it at once. */
 static void
@@ -438,7 +415,7 @@ expect_true_hold (Three *three)
 static void
 vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
 {
-  Three three = three_new (seed);
+  g_auto (Three) three = three_new (seed);
 
   machine_begin_acquire (three.third);
   sim_world_run_for (three.world, TIMEOUT_MS / 10 * tenths);
@@ -449,7 +426,6 @@ vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
   expect_true_hold (&three);
   if (!cut)
     assert_non_null (three.third->lease);
-  three_free (&three);
 }
 
 /* The same on a machine that runs: one that wakes reconnects, which may cost it an answer. No
@@ -457,7 +433,7 @@ vanish_with_an_old_proof (guint32 seed, int tenths, gboolean cut)
 static void
 vanish_and_be_confirmed_once (guint32 seed)
 {
-  Three three = three_new (seed);
+  g_auto (Three) three = three_new (seed);
   SimProcess *process = three.third->process;
 
   machine_begin_acquire (three.third);
@@ -470,7 +446,6 @@ vanish_and_be_confirmed_once (guint32 seed)
   assert_true (three.third->existed);
   assert_int_equal (n_confirmations (three.third), 1);
   assert_int_equal (sim_world_n_requests (three.world, process, SIM_OP_CHILDREN), n_lists + 1);
-  three_free (&three);
 }
 
 TEST (test_old_proof)
@@ -494,7 +469,7 @@ TEST (test_dead_session)
       for (gint64 asleep_ms = TIMEOUT_MS / 4; asleep_ms < TIMEOUT_MS * 2;
            asleep_ms += TIMEOUT_MS / 4)
         {
-          Three three = three_new (seed);
+          g_auto (Three) three = three_new (seed);
           machine_begin_acquire (three.third);
           sim_world_run_for (three.world, 1000 + (gint64) seed * 513);
           sim_world_strike (three.world, SIM_FAULT_PAUSE, three.third->process, asleep_ms * 1000);
@@ -502,7 +477,6 @@ TEST (test_dead_session)
           both_vanish (&three, asleep_ms);
           await_answer (&three, 3 * TIMEOUT_MS);
           expect_true_hold (&three);
-          three_free (&three);
         }
     }
 }
@@ -511,7 +485,7 @@ TEST (test_dead_session)
 static void
 vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean lag)
 {
-  Three three = three_new (seed);
+  g_auto (Three) three = three_new (seed);
   g_autoptr (CuratorLock) other = curator_mutex_new (three.third->client, OTHER, NULL);
   g_autoptr (CuratorLease) held = NULL;
 
@@ -528,9 +502,6 @@ vanish_with_its_node (guint32 seed, int tenths, gboolean holds_another, gboolean
   all_vanish (&three, lag);
   await_answer (&three, TIMEOUT_MS / 2);
   expect_true_hold (&three);
-  g_clear_pointer (&held, curator_lease_unref);
-  g_clear_pointer (&other, curator_lock_unref);
-  three_free (&three);
 }
 
 TEST (test_node_gone)
@@ -573,8 +544,8 @@ lock_with (Machine *machine,
 static void
 vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
 {
-  Three three = three_new (seed);
-  Machine *other = machine_new (three.world, "D");
+  g_auto (Three) three = three_new (seed);
+  g_autoptr (Machine) other = machine_new (three.world, "D");
 
   other->lock = lock_with (other, describe_third);
   g_clear_pointer (&three.third->lock, curator_lock_unref);
@@ -586,8 +557,6 @@ vanish_and_be_replaced (guint32 seed, int tenths, gboolean lag)
   await_answer (&three, TIMEOUT_MS / 2);
   assert_non_null (other->lease);
   expect_true_hold (&three);
-  machine_free (other);
-  three_free (&three);
 }
 
 TEST (test_node_replaced)
@@ -609,8 +578,8 @@ TEST (test_slow_confirmation)
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
       g_autoptr (CuratorRetryPolicy) never = curator_retry_policy_new_n_times (0, 0);
-      Three three = three_new (seed);
-      Machine *waiter = machine_new_latent (three.world, "D", never);
+      g_auto (Three) three = three_new (seed);
+      g_autoptr (Machine) waiter = machine_new_latent (three.world, "D", never);
 
       waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
       assert_true (curator_client_start (waiter->client, NULL));
@@ -627,19 +596,7 @@ TEST (test_slow_confirmation)
       assert_non_null (waiter->lease);
       assert_true (waiter->existed && waiter->good_for_ms > 0);
       assert_true (n_confirmations (waiter) > 1);
-      machine_free (waiter);
-      three_free (&three);
     }
 }
 
-int
-main (void)
-{
-  g_set_prgname ("test_sim_waiting");
-  if (g_getenv ("SIM_TEST") != NULL)
-    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
-  sim_swallow_warnings ();
-  sim_pin_to_one_cpu ();
-  sim_report_crashes ();
-  return suite_run ("sim waiting", NULL, NULL);
-}
+SIM_SUITE ("test_sim_waiting")

@@ -1,6 +1,6 @@
 /* Tests that register themselves, for a program with all its tests in one file. They run in their
  * order in the file. A header with a fixture defines that parameter of each test, and what runs
- * before it. */
+ * before and after it. */
 #ifndef CURATOR_TEST_SUITE_H
 #define CURATOR_TEST_SUITE_H
 
@@ -17,17 +17,22 @@
 #define SUITE_FIXTURE void *no_fixture
 #define SUITE_SETUP   NULL
 #endif
+#ifndef SUITE_TEARDOWN
+#define SUITE_TEARDOWN NULL
+#endif
 
 static struct CMUnitTest suite_tests[64] G_GNUC_UNUSED;
 static gsize n_suite_tests G_GNUC_UNUSED;
 
 static inline void
-suite_add (const char *name, CMUnitTestFunction test, CMFixtureFunction setup)
+suite_add (const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
+           CMFixtureFunction teardown)
 {
   g_assert (n_suite_tests < G_N_ELEMENTS (suite_tests));
   suite_tests[n_suite_tests].name = name;
   suite_tests[n_suite_tests].test_func = test;
-  suite_tests[n_suite_tests++].setup_func = setup;
+  suite_tests[n_suite_tests].setup_func = setup;
+  suite_tests[n_suite_tests++].teardown_func = teardown;
 }
 
 static inline int
@@ -40,7 +45,7 @@ suite_run (const char *name, CMFixtureFunction start, CMFixtureFunction stop)
 #define SUITE_ADD(test, function, setup)                                                           \
   __attribute__ ((constructor)) static void test##_add (void)                                      \
   {                                                                                                \
-    suite_add (#test, (function), (setup));                                                        \
+    suite_add (#test, (function), (setup), SUITE_TEARDOWN);                                        \
   }
 
 #ifdef __cplusplus
