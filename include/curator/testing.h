@@ -146,6 +146,14 @@ void curator_test_proxy_free (CuratorTestProxy *proxy);
 G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError **error);
 
+/** How late this machine was since then: a thread that sleeps in steps of 5 ms adds up by how much
+ *  they were longer. A test that asserts a bound in time allows for that, and does not fail because
+ *  the machine was busy. The first call starts the thread, and knows of nothing before it. In a
+ *  child after fork() always 0. No Java counterpart.
+ *  @param since_us  g_get_monotonic_time() of then
+ *  @return microseconds */
+gint64 curator_test_get_machine_delay_us (gint64 since_us);
+
 /* What g_autoptr() calls. */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorTestServer, curator_test_server_free)
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorTestCluster, curator_test_cluster_free)

@@ -170,6 +170,15 @@ public:
     test_detail::call (curator_test_expire_session, native_handle (), session_id);
   }
 };
+
+/** How late this machine was since then: curator_test_get_machine_delay_us(). */
+inline std::chrono::microseconds
+test_machine_delay (std::chrono::steady_clock::time_point since)
+{
+  const auto then =
+      std::chrono::duration_cast<std::chrono::microseconds> (since.time_since_epoch ());
+  return std::chrono::microseconds (curator_test_get_machine_delay_us (then.count ()));
+}
 }
 
 #endif

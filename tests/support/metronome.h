@@ -1,15 +1,8 @@
-/* How late this machine is: a thread that sleeps in small steps notes by how much each was too
- * long. A bound in milliseconds is asserted together with that. */
+/* A bound in milliseconds is asserted together with how late the machine was. */
 #ifndef CURATOR_TEST_METRONOME_H
 #define CURATOR_TEST_METRONOME_H
 
-#include <glib.h>
-
-/* Once a program, in its main (); it runs until the end. */
-void metronome_start (void);
-/* The longest, and the sum of the delays of the steps that ended since then (CLOCK_MONOTONIC). */
-gint64 metronome_worst_stall_us (gint64 since_us);
-gint64 metronome_stalled_us (gint64 since_us);
+#include "support/lateness.h"
 
 /* How long the threads of a process waited for a processor, together, since they began; of one that
  * has ended and was not waited for, its first thread. */

@@ -6,6 +6,7 @@
 
 #include <curator/testing.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,7 +79,7 @@ TEST (proxy_obeys)
       curator_test_proxy_new (curator_test_server_get_connect_string (server), &error);
   assert_non_null (proxy);
   assert_false (curator_test_expire_session (proxy, 0, NULL));
-  RawZk *raw = open_by (curator_test_proxy_get_connect_string (proxy));
+  g_autoptr (RawZk) raw = open_by (curator_test_proxy_get_connect_string (proxy));
 
   curator_test_proxy_delay (proxy, 200, 0);
   const gint64 before = wait_now_ms ();
@@ -95,7 +96,6 @@ TEST (proxy_obeys)
   assert_false (raw_zk_is_expired (raw));
   curator_test_proxy_restore (proxy);
   assert_true (wait_until (is_expired, raw, 60000));
-  raw_zk_close (raw);
 }
 
 TEST (cluster_survives_its_leader)
@@ -142,7 +142,7 @@ TEST (child_of_fork_ends)
   assert_non_null (server);
   g_autoptr (CuratorTestProxy) proxy =
       curator_test_proxy_new (curator_test_server_get_connect_string (server), NULL);
-  RawZk *raw = open_by (curator_test_proxy_get_connect_string (proxy));
+  g_autoptr (RawZk) raw = open_by (curator_test_proxy_get_connect_string (proxy));
   const pid_t child = fork ();
   if (child == 0)
     {
@@ -154,7 +154,6 @@ TEST (child_of_fork_ends)
   assert_int_equal (status, 0);
   assert_true (raw_zk_is_connected (raw));
   assert_false (raw_zk_exists (raw, "/none"));
-  raw_zk_close (raw);
 }
 
 TEST (missing_is_one_sentence)
@@ -177,6 +176,26 @@ TEST (missing_is_one_sentence)
     g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", jars, TRUE);
   else
     g_unsetenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH");
+}
+
+/* As a busy machine stops it, for longer than that. */
+TEST (delay_of_the_machine_is_seen)
+{
+  const gint64 since_us = g_get_monotonic_time ();
+  assert_in_range (curator_test_get_machine_delay_us (since_us), 0, 60 * G_USEC_PER_SEC);
+  const pid_t self = getpid ();
+  const pid_t child = fork ();
+  if (child == 0)
+    {
+      kill (self, SIGSTOP);
+      wait_ms (300);
+      kill (self, SIGCONT);
+      _exit (curator_test_get_machine_delay_us (since_us) == 0 ? 0 : 1);
+    }
+  int status = -1;
+  assert_int_equal (waitpid (child, &status, 0), child);
+  assert_int_equal (status, 0);
+  assert_in_range (curator_test_get_machine_delay_us (since_us), 200 * 1000, 60 * G_USEC_PER_SEC);
 }
 
 SUITE ("testing", NULL, NULL)
