@@ -28,23 +28,17 @@ undo_lease (CuratorLease *lease)
   return held != NULL;
 }
 
-static gboolean
-call_block (Stage *stage, GError **error)
-{
-  return curator_client_block_until_connected (stage->client, stage->time_ms, NULL, error);
-}
+/* A row that is one expression of the stage and the error. */
+#define CALL(name, expression)                                                                     \
+  static gboolean call_##name (Stage *stage, GError **error)                                       \
+  {                                                                                                \
+    return (expression);                                                                           \
+  }
 
-static gboolean
-call_acquire_once (Stage *stage, GError **error)
-{
-  return undo_hold (stage->lock, curator_lock_acquire (stage->lock, 0, NULL, error));
-}
-
-static gboolean
-call_acquire (Stage *stage, GError **error)
-{
-  return undo_hold (stage->lock, curator_lock_acquire (stage->lock, stage->time_ms, NULL, error));
-}
+CALL (block, curator_client_block_until_connected (stage->client, stage->time_ms, NULL, error))
+CALL (acquire_once, undo_hold (stage->lock, curator_lock_acquire (stage->lock, 0, NULL, error)))
+CALL (acquire,
+      undo_hold (stage->lock, curator_lock_acquire (stage->lock, stage->time_ms, NULL, error)))
 
 static gpointer
 cancel_later (gpointer cancellable)
@@ -67,23 +61,11 @@ call_acquire_forever (Stage *stage, GError **error)
   return undo_hold (stage->lock, is_held);
 }
 
-static gboolean
-call_acquire_again (Stage *stage, GError **error)
-{
-  return undo_hold (stage->held, curator_lock_acquire (stage->held, 0, NULL, error));
-}
-
-static gboolean
-call_acquire_lease (Stage *stage, GError **error)
-{
-  return undo_lease (curator_lock_acquire_lease (stage->lock, stage->time_ms, NULL, error));
-}
-
-static gboolean
-call_semaphore (Stage *stage, GError **error)
-{
-  return undo_lease (curator_semaphore_acquire (stage->semaphore, stage->time_ms, NULL, error));
-}
+CALL (acquire_again, undo_hold (stage->held, curator_lock_acquire (stage->held, 0, NULL, error)))
+CALL (acquire_lease,
+      undo_lease (curator_lock_acquire_lease (stage->lock, stage->time_ms, NULL, error)))
+CALL (semaphore,
+      undo_lease (curator_semaphore_acquire (stage->semaphore, stage->time_ms, NULL, error)))
 
 static gboolean
 call_get_data (Stage *stage, GError **error)
@@ -99,17 +81,8 @@ release_ms (const Stage *stage)
   return stage->answers ? UNDO_MS : stage->time_ms;
 }
 
-static gboolean
-call_release (Stage *stage, GError **error)
-{
-  return curator_lock_release (stage->held, release_ms (stage), NULL, error);
-}
-
-static gboolean
-call_lease_release (Stage *stage, GError **error)
-{
-  return curator_lease_release (stage->lease, release_ms (stage), NULL, error);
-}
+CALL (release, curator_lock_release (stage->held, release_ms (stage), NULL, error))
+CALL (lease_release, curator_lease_release (stage->lease, release_ms (stage), NULL, error))
 
 static gboolean
 call_nodes (Stage *stage, GError **error)
@@ -127,47 +100,13 @@ call_inspect (Stage *stage, GError **error)
   return inspection != NULL;
 }
 
-static gboolean
-call_count_start (Stage *stage, GError **error)
-{
-  return curator_shared_count_start (stage->new_count, stage->time_ms, NULL, error);
-}
-
-static gboolean
-call_count_set (Stage *stage, GError **error)
-{
-  return curator_shared_count_set (stage->count, 1, stage->time_ms, NULL, error);
-}
-
-static gboolean
-call_latch_start (Stage *stage, GError **error)
-{
-  return curator_leader_latch_start (stage->latch, error);
-}
-
-static gboolean
-call_latch_await (Stage *stage, GError **error)
-{
-  return curator_leader_latch_await (stage->latch, stage->time_ms, NULL, error);
-}
-
-static gboolean
-call_selector_start (Stage *stage, GError **error)
-{
-  return curator_leader_selector_start (stage->selector, error);
-}
-
-static gboolean
-call_selector_await (Stage *stage, GError **error)
-{
-  return curator_leader_selector_await (stage->selector, stage->time_ms, NULL, error);
-}
-
-static gboolean
-call_update_servers (Stage *stage, GError **error)
-{
-  return curator_client_update_servers (stage->client, stage->servers, error);
-}
+CALL (count_start, curator_shared_count_start (stage->new_count, stage->time_ms, NULL, error))
+CALL (count_set, curator_shared_count_set (stage->count, 1, stage->time_ms, NULL, error))
+CALL (latch_start, curator_leader_latch_start (stage->latch, error))
+CALL (latch_await, curator_leader_latch_await (stage->latch, stage->time_ms, NULL, error))
+CALL (selector_start, curator_leader_selector_start (stage->selector, error))
+CALL (selector_await, curator_leader_selector_await (stage->selector, stage->time_ms, NULL, error))
+CALL (update_servers, curator_client_update_servers (stage->client, stage->servers, error))
 
 static gboolean
 call_connection_error (Stage *stage, GError **error)
@@ -178,11 +117,7 @@ call_connection_error (Stage *stage, GError **error)
   return cause == NULL;
 }
 
-static gboolean
-call_start (Stage *stage, GError **error)
-{
-  return curator_client_start (stage->client, error);
-}
+CALL (start, curator_client_start (stage->client, error))
 
 /* What ends holds, and what starts a client, is last. */
 const TableRow table_rows[] = {

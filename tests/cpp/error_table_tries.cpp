@@ -32,57 +32,25 @@ time_of (const Stage *stage)
 }
 }
 
-gboolean
-cpp_try_lock (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::lockable lock (curator_lock_ref (stage->lock));
-    return std::unique_lock (lock, std::try_to_lock).owns_lock ();
-  });
-}
+#define TRY(name, object, result)                                                                  \
+  gboolean name (Stage *stage, GError **error)                                                     \
+  {                                                                                                \
+    return attempt (error, [stage] {                                                               \
+      object;                                                                                      \
+      return result;                                                                               \
+    });                                                                                            \
+  }
 
-gboolean
-cpp_try_lock_for (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::lockable lock (curator_lock_ref (stage->lock));
-    return std::unique_lock (lock, time_of (stage)).owns_lock ();
-  });
-}
-
+TRY (cpp_try_lock, curator::lockable lock (curator_lock_ref (stage->lock)),
+     std::unique_lock (lock, std::try_to_lock).owns_lock ())
+TRY (cpp_try_lock_for, curator::lockable lock (curator_lock_ref (stage->lock)),
+     std::unique_lock (lock, time_of (stage)).owns_lock ())
 /* Of the lock that this thread holds, or has lost. */
-gboolean
-cpp_try_lock_held (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::lockable lock (curator_lock_ref (stage->held));
-    return std::unique_lock (lock, std::try_to_lock).owns_lock ();
-  });
-}
-
-gboolean
-cpp_try_acquire_for (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::semaphore semaphore (curator_semaphore_ref (stage->semaphore));
-    return semaphore.try_acquire_for (time_of (stage)).has_value ();
-  });
-}
-
-gboolean
-cpp_try_await_for (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::leader_latch latch (curator_leader_latch_ref (stage->latch));
-    return latch.try_await_for (time_of (stage));
-  });
-}
-
-gboolean
-cpp_block_until_connected (Stage *stage, GError **error)
-{
-  return attempt (error, [stage] {
-    curator::client client (curator_client_ref (stage->client));
-    return client.block_until_connected (time_of (stage));
-  });
-}
+TRY (cpp_try_lock_held, curator::lockable lock (curator_lock_ref (stage->held)),
+     std::unique_lock (lock, std::try_to_lock).owns_lock ())
+TRY (cpp_try_acquire_for, curator::semaphore semaphore (curator_semaphore_ref (stage->semaphore)),
+     semaphore.try_acquire_for (time_of (stage)).has_value ())
+TRY (cpp_try_await_for, curator::leader_latch latch (curator_leader_latch_ref (stage->latch)),
+     latch.try_await_for (time_of (stage)))
+TRY (cpp_block_until_connected, curator::client client (curator_client_ref (stage->client)),
+     client.block_until_connected (time_of (stage)))

@@ -1,16 +1,6 @@
 /* coroutine.hpp against a real server: what each call gives, where it resumes, and a coroutine that
  * is destroyed while it waits. C++20, with each installed compiler. */
-#include <curator/curator.hpp>
-
-#include <gio/gio.h>
-#include <pthread.h>
-
-#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
-#define SUITE_SETUP   fixture_heal
-extern "C"
-{
-#include "integration/fixture.h"
-}
+#include "cpp/fixture.hpp"
 
 #include <condition_variable>
 #include <coroutine>
@@ -22,8 +12,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
-
 /* A coroutine that begins at once; join () throws what it threw. */
 class task
 {
@@ -99,15 +87,6 @@ private:
   std::condition_variable changed_;
   std::vector<std::function<void ()>> posted_;
 };
-
-curator::client
-connect (Fixture *fixture, const curator::client_options &options = {})
-{
-  curator::client client (fixture_server (fixture), options);
-  client.start ();
-  assert_true (client.block_until_connected (LONG));
-  return client;
-}
 
 /* The CuratorError code that a call ends with; 0 if it succeeds. */
 template <class Call>

@@ -1,15 +1,7 @@
 /* Functions of a C++ program that end their thread, or throw: what they own is destroyed, the
  * process lives, and the library goes on as it does for C. Built as C++17 and C++20, with each
  * installed compiler. */
-#include <curator/curator.hpp>
-
-#include <gio/gio.h>
-#include <pthread.h>
-
-extern "C"
-{
-#include "integration/fixture.h"
-}
+#include "cpp/fixture.hpp"
 
 #include "cpp/criticals.hpp"
 
@@ -22,7 +14,6 @@ using namespace std::chrono_literals;
 
 namespace
 {
-constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
 constexpr int TIMES = 3;
 
 enum class end
@@ -98,15 +89,6 @@ await_messages (const criticals &seen, end how, int n)
   while (seen.count () < expected && std::chrono::steady_clock::now () < until)
     std::this_thread::sleep_for (1ms);
   assert_int_equal (seen.count (), expected);
-}
-
-curator::client
-connect (Fixture *fixture)
-{
-  curator::client client (fixture_server (fixture), {});
-  client.start ();
-  assert_true (client.block_until_connected (LONG));
-  return client;
 }
 
 /* Leads again and again: each leadership has a thread of its own. */

@@ -1,18 +1,9 @@
 /* curator.hpp with every time point and duration at its ends, in every unit: what overflows is seen
  * here, and by UndefinedBehaviorSanitizer. Built as C++17 and C++20. */
-#include <curator/curator.hpp>
-
+/* Before a macro of cmocka that it clashes with. */
 #include <filesystem>
 
-#include <gio/gio.h>
-#include <pthread.h>
-
-#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
-#define SUITE_SETUP   fixture_heal
-extern "C"
-{
-#include "integration/fixture.h"
-}
+#include "cpp/fixture.hpp"
 
 #include <cmath>
 #include <functional>
@@ -24,8 +15,6 @@ namespace
 {
 using std::chrono::duration;
 using std::chrono::time_point;
-
-constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
 
 /* Calls test with a null pointer to each unit: those of the standard, and strange ones. */
 template <class Test>
@@ -47,22 +36,6 @@ for_each_unit (Test &&test)
 }
 
 constexpr int SUCCESS = -1;
-
-template <class Call>
-int
-code_of (Call &&call)
-{
-  try
-    {
-      call ();
-    }
-  catch (const curator::error &thrown)
-    {
-      assert_true (thrown.domain () == CURATOR_ERROR);
-      return thrown.code ();
-    }
-  return SUCCESS;
-}
 
 /* A clock of a program's own, which counts its units from the start of the steady clock plus an
  * offset. */
@@ -121,15 +94,6 @@ is_far (const Point &point)
   using seconds = duration<double>;
   return seconds (point.time_since_epoch ())
          > seconds (Point::clock::now ().time_since_epoch ()) + seconds (3600);
-}
-
-curator::client
-connect (Fixture *fixture)
-{
-  curator::client client (fixture_server (fixture), {});
-  client.start ();
-  assert_true (client.block_until_connected (LONG));
-  return client;
 }
 
 bool

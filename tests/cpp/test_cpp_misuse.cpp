@@ -1,16 +1,6 @@
 /* Every operation of every class of curator.hpp on empty, moved-from and closed objects, and texts
  * with a NUL. check_operations compares the names in these tables with the header. */
-#include <curator/curator.hpp>
-
-#include <gio/gio.h>
-#include <pthread.h>
-
-#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
-#define SUITE_SETUP   fixture_heal
-extern "C"
-{
-#include "integration/fixture.h"
-}
+#include "cpp/fixture.hpp"
 
 #include "cpp/criticals.hpp"
 
@@ -418,17 +408,6 @@ check_closed (const operations<Handle> &all, Handle &handle)
       expect (one.name, "a closed object", one.when_closed,
               outcome_of ([&] { one.call (handle); }));
     }
-}
-
-curator::client
-connect (Fixture *fixture)
-{
-  curator::client_options options;
-  options.session_timeout = 30s;
-  curator::client client (fixture_server (fixture), options);
-  client.start ();
-  assert_true (client.block_until_connected (std::chrono::milliseconds (LONG_MS)));
-  return client;
 }
 
 TEST (test_clients_and_leases)

@@ -4,14 +4,10 @@
 
 #include <gio/gio.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#define SUITE_FIXTURE [[maybe_unused]] void *no_fixture
 extern "C"
 {
-#include <cmocka.h>
+#include "support/suite.h"
 }
 
 #include <thread>
@@ -51,9 +47,10 @@ is_connected (const curator::client &client)
          || state == curator::connection_state::reconnected;
 }
 
-void
-test_server_comes_back (void **)
+TEST (test_server_comes_back)
 {
+  const auto began = std::chrono::steady_clock::now ();
+  assert_true (curator::test_machine_delay (began) < LONG);
   curator::test_server server;
   const curator::client client = connect (server.connect_string ());
   server.kill ();
@@ -71,8 +68,7 @@ test_server_comes_back (void **)
   assert_true (becomes ([&] { return is_connected (client); }));
 }
 
-void
-test_proxy_obeys (void **)
+TEST (test_proxy_obeys)
 {
   curator::test_server server;
   curator::test_proxy proxy (server.connect_string ());
@@ -114,8 +110,7 @@ fails (Call &&call, bool is_missing)
     }
 }
 
-void
-test_failures_are_thrown (void **)
+TEST (test_failures_are_thrown)
 {
   const char *const jars = "CURATOR_TEST_ZOOKEEPER_CLASSPATH";
   const std::unique_ptr<char, void (*) (gpointer)> old (g_strdup (g_getenv (jars)), g_free);
@@ -128,8 +123,7 @@ test_failures_are_thrown (void **)
   assert_true (fails ([&] { proxy.expire_session (); }, false));
 }
 
-void
-test_cluster_survives_its_leader (void **)
+TEST (test_cluster_survives_its_leader)
 {
   curator::test_cluster cluster;
   const int leader = cluster.leader ().value ();
@@ -146,14 +140,4 @@ test_cluster_survives_its_leader (void **)
 }
 }
 
-int
-main ()
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (test_failures_are_thrown),
-    cmocka_unit_test (test_server_comes_back),
-    cmocka_unit_test (test_proxy_obeys),
-    cmocka_unit_test (test_cluster_survives_its_leader),
-  };
-  return cmocka_run_group_tests_name ("cpp_testing", tests, nullptr, nullptr);
-}
+SUITE ("cpp_testing", nullptr, nullptr)

@@ -1,19 +1,10 @@
 /* A program that is compiled with -fno-exceptions and -fno-rtti, against a real server: it
  * acquires, tries, fails, leads and releases. Built as C++17 and C++20. */
-#include <curator/curator.hpp>
+#include "cpp/fixture.hpp"
 
-#include <gio/gio.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define SUITE_FIXTURE [[maybe_unused]] Fixture *fixture
-#define SUITE_SETUP   fixture_heal
-extern "C"
-{
-#include "integration/fixture.h"
-}
 
 #include <condition_variable>
 #include <csignal>
@@ -27,8 +18,6 @@ extern "C"
 namespace
 {
 using namespace std::chrono_literals;
-
-constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
 
 template <class Result>
 bool

@@ -1,51 +1,15 @@
 /* The mistakes of tests/unit/mistakes.c that no compiler can find: each is right when it runs. The
  * server is stopped, so that whatever waits for an answer waits for long. */
-#include <curator/curator.hpp>
+#include "cpp/fixture.hpp"
 
 extern "C"
 {
-#include "integration/fixture.h"
 #include "support/metronome.h"
 }
 
 #include <atomic>
 
 using namespace std::chrono_literals;
-
-namespace
-{
-constexpr auto LONG = std::chrono::milliseconds (LONG_MS);
-
-/* How long a call waits that was not told how long. */
-curator::client
-connect (Fixture *fixture, std::chrono::milliseconds by_default = LONG)
-{
-  curator::client_options options;
-  options.session_timeout = std::chrono::milliseconds (SESSION_MS);
-  options.connection_timeout = by_default;
-  curator::client client (fixture_server (fixture), options);
-  client.start ();
-  assert_true (client.block_until_connected (LONG));
-  return client;
-}
-
-/* What it throws. */
-template <class F>
-CuratorError
-code_of (F &&call)
-{
-  try
-    {
-      call ();
-    }
-  catch (const curator::error &error)
-    {
-      return CuratorError (error.code ());
-    }
-  fail_msg ("nothing was thrown");
-  return CURATOR_ERROR_INVALID_ARGUMENT;
-}
-}
 
 /* 4: a program computes how much time is left, and passes it on. */
 TEST (test_release_without_time)
@@ -117,7 +81,10 @@ TEST (test_release_in_a_loop)
  * observer's session may not outlive it. */
 TEST (test_tries_in_an_outage)
 {
-  curator::client client = connect (fixture, 500ms);
+  curator::client_options options;
+  options.session_timeout = std::chrono::milliseconds (SESSION_MS);
+  options.connection_timeout = 500ms; /* how long a call waits that was not told how long */
+  curator::client client = connect (fixture, options);
   curator::mutex lock (client, "/mistakes/try");
   zk_server_freeze (fixture->server);
   while (client.state () == curator::connection_state::connected)
