@@ -146,7 +146,7 @@ try_all_messages (const Case *c)
   static const gint64 sessions[] = { 0, SESSION, -1, G_MININT64 };
   static const gint32 timeouts[] = { 0, -1, 1, TIMEOUT_MS, G_MAXINT32, G_MININT32 };
   static const gint32 lengths[] = { -1, 0, 3, 64, 65532, 65536, G_MAXINT32, G_MININT32 };
-  GByteArray *script = g_byte_array_new ();
+  g_autoptr (GByteArray) script = g_byte_array_new ();
 
   /* lab_send_…() write here; lab_open() makes a script of its own for each case. */
   for (gsize i = 0; i < G_N_ELEMENTS (sessions); i++)
@@ -180,7 +180,6 @@ try_all_messages (const Case *c)
       net_put_int64 (lab.script, 0);
       vary_script (c);
     }
-  g_byte_array_unref (script);
 }
 
 TEST (test_every_message_in_every_state)

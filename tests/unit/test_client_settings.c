@@ -549,9 +549,7 @@ swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer
 {
   if ((level & G_LOG_LEVEL_CRITICAL) != 0)
     n_criticals++;
-  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
-             ? g_log_writer_default (level, fields, n_fields, data)
-             : G_LOG_WRITER_HANDLED;
+  return unit_swallow_warnings (level, fields, n_fields, data);
 }
 
 int

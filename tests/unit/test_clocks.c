@@ -91,17 +91,9 @@ TEST (test_timeout_over_a_step)
   curator_client_close (client);
 }
 
-static GLogWriterOutput
-swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
-             ? g_log_writer_default (level, fields, n_fields, data)
-             : G_LOG_WRITER_HANDLED;
-}
-
 int
 main (void)
 {
-  g_log_set_writer_func (swallow, NULL, NULL);
+  g_log_set_writer_func (unit_swallow_warnings, NULL, NULL);
   return suite_run ("clocks", NULL, NULL);
 }

@@ -230,17 +230,9 @@ TEST (test_end_is_final_before_the_deadline)
   curator_lock_internals_unref (internals);
 }
 
-static GLogWriterOutput
-swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
-             ? g_log_writer_default (level, fields, n_fields, data)
-             : G_LOG_WRITER_HANDLED;
-}
-
 int
 main (void)
 {
-  g_log_set_writer_func (swallow, NULL, NULL);
+  g_log_set_writer_func (unit_swallow_warnings, NULL, NULL);
   return suite_run ("finality", NULL, NULL);
 }

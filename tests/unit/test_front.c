@@ -3,6 +3,9 @@
  *
  * CURATOR_TEST_SEED=n repeats the random orders.
  */
+#define SUITE_FIXTURE  void *no_fixture
+#define SUITE_SETUP    set_up
+#define SUITE_TEARDOWN tear_down
 #include "lock/front.h"
 
 #include "base/path.h"
@@ -235,8 +238,7 @@ wait_for (CuratorFrontView view)
 
 /* --- far, the parent, a neighbour ------------------------------------------------------------- */
 
-static void
-test_far (void **state)
+TEST (test_far)
 {
   wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
   expect ("+b +a");
@@ -254,8 +256,7 @@ test_far (void **state)
 
 /* The second node is probably the next first one: its watch stays, and is not removed in
  * between. */
-static void
-test_watches_are_kept (void **state)
+TEST (test_watches_are_kept)
 {
   wait_for ((CuratorFrontView){ .first = "c", .second = "b" });
   expect ("+c +b");
@@ -271,8 +272,7 @@ test_watches_are_kept (void **state)
   expect ("+base -b");
 }
 
-static void
-test_further_watch_fails (void **state)
+TEST (test_further_watch_fails)
 {
   wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
   broken ("a");
@@ -284,8 +284,7 @@ test_further_watch_fails (void **state)
   expect ("");
 }
 
-static void
-test_parent (void **state)
+TEST (test_parent)
 {
   char *data[] = { (char *) "x", (char *) "y" };
   const struct String_vector children = { .count = 2, .data = data };
@@ -302,8 +301,7 @@ test_parent (void **state)
   expect ("LIST");
 }
 
-static void
-test_neighbour (void **state)
+TEST (test_neighbour)
 {
   curator_front_wait_for_neighbour (&front);
   assert_int_equal (front.state, CURATOR_FRONT_NEIGHBOUR);
@@ -311,8 +309,7 @@ test_neighbour (void **state)
   expect ("+b");
 }
 
-static void
-test_first_watch_fails (void **state)
+TEST (test_first_watch_fails)
 {
   wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
   broken ("b");
@@ -324,8 +321,7 @@ test_first_watch_fails (void **state)
 }
 
 /* Nothing fails without the second watch. */
-static void
-test_second_watch_is_refused (void **state)
+TEST (test_second_watch_is_refused)
 {
   world.n_refused = world.n_allowed = 1;
   wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
@@ -336,8 +332,7 @@ test_second_watch_is_refused (void **state)
 
 /* --- the last one ----------------------------------------------------------------------------- */
 
-static void
-test_last (void **state)
+TEST (test_last)
 {
   wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
   armed ("a");
@@ -346,8 +341,7 @@ test_last (void **state)
 }
 
 /* The end of a node of our session grants nothing. */
-static void
-test_last_is_ours (void **state)
+TEST (test_last_is_ours)
 {
   world.own = "a";
   wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
@@ -430,8 +424,7 @@ step (Queue *queue, GRand *rand, GPtrArray *ended)
 
 /* Whatever ends in whatever order, and however late its watch tells: never clear while a node is
  * left, and clear at last. */
-static void
-test_any_order (void **state)
+TEST (test_any_order)
 {
   g_autoptr (GRand) rand = unit_rand_new ("test_any_order");
 
@@ -456,22 +449,4 @@ test_any_order (void **state)
     }
 }
 
-#define front_test(function) cmocka_unit_test_setup_teardown (function, set_up, tear_down)
-
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    front_test (test_far),
-    front_test (test_watches_are_kept),
-    front_test (test_further_watch_fails),
-    front_test (test_parent),
-    front_test (test_neighbour),
-    front_test (test_first_watch_fails),
-    front_test (test_second_watch_is_refused),
-    front_test (test_last),
-    front_test (test_last_is_ours),
-    front_test (test_any_order),
-  };
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("front", NULL, NULL)

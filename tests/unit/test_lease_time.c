@@ -91,7 +91,7 @@ machine_new (GRand *rand)
  * what CLOCK_BOOTTIME says has passed at any time. */
 TEST (test_pauses_count)
 {
-  GRand *rand = unit_rand_new ("test_pauses_count");
+  g_autoptr (GRand) rand = unit_rand_new ("test_pauses_count");
   for (int c = 0; c < N_CASES; c++)
     {
       Machine machine = machine_new (rand);
@@ -122,13 +122,12 @@ TEST (test_pauses_count)
             }
         }
     }
-  g_rand_free (rand);
 }
 
 /* A step back gives nothing back and hides nothing that follows; every step is noticed. */
 TEST (test_steps_back)
 {
-  GRand *rand = unit_rand_new ("test_steps_back");
+  g_autoptr (GRand) rand = unit_rand_new ("test_steps_back");
   for (int c = 0; c < N_CASES; c++)
     {
       Machine machine = machine_new (rand);
@@ -149,14 +148,13 @@ TEST (test_steps_back)
                        || curator_lease_time_stepped (&machine.time) > from_us);
         }
     }
-  g_rand_free (rand);
 }
 
 /* A slew is no jump, however seldom and in whatever state anybody looks. */
 TEST (test_slews)
 {
   static const double gains[] = { 0, 0.0005, -0.0005, 0.02, -0.02 };
-  GRand *rand = unit_rand_new ("test_slews");
+  g_autoptr (GRand) rand = unit_rand_new ("test_slews");
   for (int c = 0; c < N_CASES; c++)
     {
       Machine machine = machine_new (rand);
@@ -175,7 +173,6 @@ TEST (test_slews)
       assert_int_equal (curator_lease_time_stepped (&machine.time), stepped_us);
       assert_true (seen_us <= passed_us * (1 + MAX (machine.gain, 0)) + N_LOOKS * 2000.0 + 100000);
     }
-  g_rand_free (rand);
 }
 
 SUITE ("lease time", NULL, NULL)

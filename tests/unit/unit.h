@@ -15,4 +15,13 @@ unit_rand_new (const char *test)
   return g_rand_new_with_seed (seed);
 }
 
+/* In main: warnings that a test provokes are not shown. */
+static inline GLogWriterOutput
+unit_swallow_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  return (level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING
+             ? g_log_writer_default (level, fields, n_fields, data)
+             : G_LOG_WRITER_HANDLED;
+}
+
 #endif
