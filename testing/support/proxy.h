@@ -67,6 +67,7 @@ Proxy *proxy_new_raw (const char *server, const char *host);
  * it back, and the other one often uses it. The proxy replaces that address by this one. */
 void proxy_set_call_back (Proxy *proxy, const char *address);
 void proxy_free (Proxy *proxy); /* cuts every connection; NULL is allowed */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Proxy, proxy_free)
 const char *proxy_address (Proxy *proxy);
 
 void proxy_set_mode (Proxy *proxy, ProxyMode mode);

@@ -49,6 +49,7 @@ ZkServer *zk_server_start_as (const ZkServerSetup *setup);
 
 /* Kills the server, removes its data and frees it. NULL is allowed. */
 void zk_server_stop (ZkServer *server);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (ZkServer, zk_server_stop)
 
 const char *zk_server_address (ZkServer *server);        /* "host:port" */
 const char *zk_server_secure_address (ZkServer *server); /* NULL: no TLS */
@@ -96,6 +97,7 @@ ZkEnsemble *zk_ensemble_start_as (const ZkEnsembleSetup *setup);
 ZkLinks *zk_ensemble_links (ZkEnsemble *ensemble);
 
 void zk_ensemble_stop (ZkEnsemble *ensemble);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (ZkEnsemble, zk_ensemble_stop)
 ZkServer *zk_ensemble_server (ZkEnsemble *ensemble, int i);
 const char *zk_ensemble_connect_string (ZkEnsemble *ensemble);
 /* The server that reports itself as the leader, or -1. */

@@ -15,8 +15,8 @@ typedef enum
   HOST_DROPS,  /* no answer to a SYN */
   HOST_SILENT, /* accepts, and says nothing */
   HOST_CLOSES, /* accepts, then closes */
-  HOST_LATE,   /* what the server says to the client's last words, the request for a session, comes late */
-  HOST_HALF    /* the server's first words are cut in the middle, and nothing follows */
+  HOST_LATE, /* what the server says to the client's last words, the request for a session, comes late */
+  HOST_HALF /* the server's first words are cut in the middle, and nothing follows */
 } HostWay;
 
 typedef struct _Hosts Hosts;
@@ -25,6 +25,7 @@ typedef struct _Hosts Hosts;
  * session. */
 Hosts *hosts_new (const char *server, guint n, gboolean is_tls);
 void hosts_free (Hosts *hosts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Hosts, hosts_free)
 /* "a.b.c.d:port"; all have the same port. */
 const char *hosts_address (Hosts *hosts, guint i);
 /* A host that serves goes away for good; ends its connections. */

@@ -14,6 +14,7 @@ typedef struct _RawZk RawZk;
 
 RawZk *raw_zk_open (const char *address); /* waits up to 10 s; NULL if it cannot connect */
 void raw_zk_close (RawZk *raw);           /* NULL is allowed */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (RawZk, raw_zk_close)
 gint64 raw_zk_session (RawZk *raw);
 gboolean raw_zk_is_connected (RawZk *raw);
 gboolean raw_zk_is_expired (RawZk *raw);

@@ -78,6 +78,7 @@ typedef struct _Recorder Recorder;
 /* The log of one thread; directory: shared by all logs of a history. */
 Recorder *recorder_open (const char *directory, int process, int thread, gsize capacity);
 void recorder_close (Recorder *recorder);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Recorder, recorder_close)
 /* Fills in time (unless set), process, thread and serial number. */
 void recorder_add (Recorder *recorder, RecordEvent event);
 

@@ -15,7 +15,9 @@
 
 #ifndef SUITE_FIXTURE
 #define SUITE_FIXTURE void *no_fixture
-#define SUITE_SETUP   NULL
+#endif
+#ifndef SUITE_SETUP
+#define SUITE_SETUP NULL
 #endif
 #ifndef SUITE_TEARDOWN
 #define SUITE_TEARDOWN NULL

@@ -1,6 +1,5 @@
 /* The links between the members of an ensemble: a cut affects both ports, and heals. */
 #define SUITE_FIXTURE ZkEnsemble *ensemble
-#define SUITE_SETUP   NULL
 #include "raw_zk.h"
 #include "support/four_letter.h"
 #include "support/suite.h"
@@ -55,10 +54,9 @@ new_leader (ZkEnsemble *ensemble, int old)
 static void
 assert_writable (ZkEnsemble *ensemble, int member, const char *path)
 {
-  RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, member)));
+  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, member)));
   assert_non_null (raw);
   assert_int_equal (raw_zk_make_path (raw, path), ZOK);
-  raw_zk_close (raw);
 }
 
 TEST (test_silence_and_refusal)

@@ -18,7 +18,6 @@ typedef struct
 } Fixture;
 
 #define SUITE_FIXTURE Fixture *fixture
-#define SUITE_SETUP   NULL
 #include "support/suite.h"
 
 /* One asynchronous request: rc stays 1 until it has completed. */
@@ -106,7 +105,7 @@ create (zhandle_t *handle, const char *path, Answer *answer)
 
 TEST (test_passes_and_counts)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answers[3] = { ANSWER_INIT, ANSWER_INIT, ANSWER_INIT };
   create (handle, "/pass1", &answers[0]);
@@ -127,12 +126,11 @@ TEST (test_passes_and_counts)
   assert_memory_equal (password, zoo_client_id (handle)->passwd, 16);
   assert_int_equal (proxy_connections (proxy), 1);
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 TEST (test_cut_before)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer first = ANSWER_INIT, second = ANSWER_INIT;
   proxy_arm (proxy, PROXY_CREATE, 2, 1, PROXY_CUT_BEFORE);
@@ -144,13 +142,12 @@ TEST (test_cut_before)
   assert_false (raw_zk_exists (fixture->observer, "/before2"));
   assert_true (wait_until (is_connected, handle, 30000));
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 /* The server executes the request and the reply is lost; twice in a row, then the call succeeds. */
 TEST (test_cut_before_reply)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   proxy_arm (proxy, PROXY_CREATE, 1, 2, PROXY_CUT_BEFORE_REPLY);
   for (int i = 1; i <= 3; i++)
@@ -164,12 +161,11 @@ TEST (test_cut_before_reply)
     }
   assert_int_equal (proxy_fired (proxy), 2);
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 TEST (test_cut_after_reply)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answer = ANSWER_INIT;
   proxy_arm (proxy, PROXY_CREATE, 1, 1, PROXY_CUT_AFTER_REPLY);
@@ -184,12 +180,11 @@ TEST (test_cut_after_reply)
   wait_answer (&again);
   assert_true (proxy_accepted (proxy) > accepted);
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 TEST (test_holes)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   static const struct
   {
@@ -211,13 +206,12 @@ TEST (test_holes)
       assert_int_equal (wait_answer (&answer), ZOK);
     }
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 /* A connection that its client abandoned inside a hole delivers nothing afterwards. */
 TEST (test_hole_forgets_abandoned)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer answer = ANSWER_INIT;
   proxy_set_mode (proxy, PROXY_HOLE);
@@ -228,12 +222,11 @@ TEST (test_hole_forgets_abandoned)
   assert_true (wait_until (is_connected, handle, 30000));
   assert_false (raw_zk_exists (fixture->observer, "/abandoned"));
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 TEST (test_rule_makes_hole)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   static const struct
   {
@@ -262,12 +255,11 @@ TEST (test_rule_makes_hole)
       assert_int_equal (proxy_fired (proxy), 1);
     }
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 TEST (test_refuse_cut_delay)
 {
-  Proxy *proxy = proxy_new (zk_server_address (fixture->server));
+  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   Answer refused = ANSWER_INIT, slow = ANSWER_INIT;
   proxy_set_mode (proxy, PROXY_REFUSE);
@@ -287,7 +279,6 @@ TEST (test_refuse_cut_delay)
   assert_int_equal (wait_answer (&slow), ZOK);
   assert_true (wait_now_ms () - before >= 250);
   zookeeper_close (handle);
-  proxy_free (proxy);
 }
 
 static int

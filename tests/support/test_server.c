@@ -36,22 +36,20 @@ TEST (test_data_survives_restart)
 TEST (test_empty_containers_are_deleted)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
-  RawZk *raw = raw_zk_open (zk_server_address (server));
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
+  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (server));
   assert_int_equal (raw_zk_create (raw, "/box", "", ZOO_CONTAINER, NULL), ZOK);
   assert_int_equal (raw_zk_create (raw, "/box/a", "", ZOO_PERSISTENT, NULL), ZOK);
   assert_int_equal (raw_zk_delete (raw, "/box/a"), ZOK);
   assert_true (raw_zk_wait_gone (raw, "/box", 5000));
-  raw_zk_close (raw);
-  zk_server_stop (server);
 }
 
 /* An ephemeral node, its session, a watch and packets, read by four-letter words. */
 TEST (test_four_letter_words)
 {
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
-  RawZk *raw = raw_zk_open (address);
+  g_autoptr (RawZk) raw = raw_zk_open (address);
   g_autofree char *created = NULL;
   assert_int_equal (raw_zk_make_path (raw, "/q"), ZOK);
   assert_int_equal (raw_zk_create (raw, "/q/n-", "x", ZOO_EPHEMERAL_SEQUENTIAL, &created), ZOK);
@@ -81,16 +79,14 @@ TEST (test_four_letter_words)
   assert_int_equal (four_letter_watches_below (address, "/n"), 0);
   assert_int_equal (four_letter_watches_of_session (address, session), 1);
   assert_int_equal (four_letter_watches_of_session (address, session + 1), 0);
-  raw_zk_close (raw);
-  zk_server_stop (server);
 }
 
 /* Names that a foreign client can create: libzookeeper refuses some, the server others. */
 TEST (test_strange_names)
 {
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
-  RawZk *raw = raw_zk_open (address);
+  g_autoptr (RawZk) raw = raw_zk_open (address);
   assert_int_equal (raw_zk_make_path (raw, "/q"), ZOK);
   assert_int_equal (raw_zk_create (raw, "/q/a\x01", "", ZOO_PERSISTENT, NULL), ZBADARGUMENTS);
   assert_int_equal (raw_zk_create_unchecked (address, "/q/a\x01", 5), ZBADARGUMENTS);
@@ -100,13 +96,11 @@ TEST (test_strange_names)
   int rc = raw_zk_create_unchecked (address, "/q/\xff\xfe", 5);
   assert_true (rc == ZBADARGUMENTS || rc == ZOK);
   print_message ("a name that is not UTF-8: %s\n", zerror (rc));
-  raw_zk_close (raw);
-  zk_server_stop (server);
 }
 
 TEST (test_ensemble_fails_over)
 {
-  ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
   int leader = zk_ensemble_leader (ensemble);
   assert_true (leader >= 0);
@@ -119,7 +113,6 @@ TEST (test_ensemble_fails_over)
   raw_zk_close (raw);
   assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, leader)));
   assert_true (zk_server_wait_serving (zk_ensemble_server (ensemble, leader), 20000));
-  zk_ensemble_stop (ensemble);
 }
 
 typedef struct
@@ -137,14 +130,14 @@ is_not_listed (gpointer data)
 
 TEST (test_expire_through_proxy)
 {
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   const char *address = zk_server_address (server);
-  Proxy *proxy = proxy_new (address);
+  g_autoptr (Proxy) proxy = proxy_new (address);
   assert_non_null (proxy);
-  RawZk *observer = raw_zk_open (address);
+  g_autoptr (RawZk) observer = raw_zk_open (address);
   for (int i = 0; i < 5; i++)
     {
-      RawZk *victim = raw_zk_open (proxy_address (proxy));
+      g_autoptr (RawZk) victim = raw_zk_open (proxy_address (proxy));
       gint64 session = 0;
       g_autofree char *path = g_strdup_printf ("/victim%d", i);
       assert_non_null (victim);
@@ -156,11 +149,7 @@ TEST (test_expire_through_proxy)
        * expire, though not into being. It leaves that list after its timeout. */
       Listed listed = { address, session };
       assert_true (wait_until (is_not_listed, &listed, 60000));
-      raw_zk_close (victim);
     }
-  raw_zk_close (observer);
-  proxy_free (proxy);
-  zk_server_stop (server);
 }
 
 static char *said;
