@@ -174,7 +174,7 @@ import_java (const Run *run, int process, GArray *events)
 static void
 print_outputs (const Run *run)
 {
-  GDir *dir = g_dir_open (run->directory, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (run->directory, 0, NULL);
   const char *name;
   while ((name = g_dir_read_name (dir)) != NULL)
     {
@@ -184,7 +184,6 @@ print_outputs (const Run *run)
       if (g_str_has_suffix (name, ".out") && g_file_get_contents (path, &text, &length, NULL))
         g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
     }
-  g_dir_close (dir);
 }
 
 GArray *

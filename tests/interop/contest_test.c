@@ -24,12 +24,31 @@ assert_good_history (const GArray *events)
   assert_int_equal (checker_print (violations), 0);
 }
 
+GArray *
+contest_three (ZkServer *server, const char *path, const char *c_recipe, const char *java_recipe,
+               int threads, int acquisitions, int hold_ms, int limit)
+{
+  const ContestProcess processes[] = { { c_recipe, FALSE, threads, acquisitions },
+                                       { c_recipe, FALSE, threads, acquisitions },
+                                       { java_recipe, TRUE, threads, acquisitions },
+                                       { NULL, FALSE, 0, 0 } };
+  const ContestPlan plan = { .connect_string = zk_server_address (server),
+                             .path = path,
+                             .processes = processes,
+                             .hold_ms = hold_ms,
+                             .limit = limit };
+  GArray *events = contest_run (&plan, 90000);
+  assert_non_null (events);
+  assert_good_history (events);
+  assert_int_equal (contest_grants (events, 0), 3 * threads * acquisitions);
+  return events;
+}
+
 void
 assert_none_below (ZkServer *server, const char *path)
 {
-  RawZk *raw = raw_zk_open (zk_server_address (server));
+  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (server));
   assert_true (raw_zk_count_children (raw, path) <= 0);
-  raw_zk_close (raw);
 }
 
 void

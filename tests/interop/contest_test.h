@@ -7,7 +7,6 @@
 
 #ifndef SUITE_FIXTURE
 #define SUITE_FIXTURE ZkServer *server
-#define SUITE_SETUP   NULL
 #endif
 #include "support/suite.h"
 
@@ -15,6 +14,10 @@
 int contest_server_start (void **state);
 int contest_server_stop (void **state);
 
+/* Two processes in C, one in Java; each of their threads got so many, in a good history. */
+GArray *contest_three (ZkServer *server, const char *path, const char *c_recipe,
+                       const char *java_recipe, int threads, int acquisitions, int hold_ms,
+                       int limit);
 /* No violation, and every node was deleted within a second of its release. */
 void assert_good_history (const GArray *events);
 /* No node below path, seen by an observer. */

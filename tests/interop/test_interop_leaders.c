@@ -10,7 +10,6 @@
  * sets how many changes of leader each election has, with random kills and cuts;
  * CURATOR_LEADER_SEED the seed. */
 #define SUITE_FIXTURE Servers *servers
-#define SUITE_SETUP   NULL
 #include "support/proxy.h"
 #include "support/raw_zk.h"
 #include "support/suite.h"

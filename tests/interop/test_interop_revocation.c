@@ -1,6 +1,5 @@
 /* Revocation between the languages: C requests it of a holder in Java, Java of holders in C. */
 #define SUITE_FIXTURE Fixture *fixture
-#define SUITE_SETUP   NULL
 #include "support/held_lease.h"
 #include "support/process.h"
 #include "support/raw_zk.h"

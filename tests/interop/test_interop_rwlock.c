@@ -4,18 +4,7 @@
 
 TEST (test_readers_and_writers)
 {
-  const ContestProcess processes[] = {
-    { "rw", FALSE, 6, 70 }, { "rw", FALSE, 6, 70 }, { "rw", TRUE, 6, 70 }, { NULL, FALSE, 0, 0 }
-  };
-  const ContestPlan plan = { .connect_string = zk_server_address (server),
-                             .path = "/interop/rw",
-                             .processes = processes,
-                             .hold_ms = 2,
-                             .limit = 1 };
-  g_autoptr (GArray) events = contest_run (&plan, 90000);
-  assert_non_null (events);
-  assert_good_history (events);
-  assert_int_equal (contest_grants (events, 0), 1260);
+  g_autoptr (GArray) events = contest_three (server, "/interop/rw", "rw", "rw", 6, 70, 2, 1);
   const int readers = contest_peak (events, RECORD_READ, 0, G_MAXINT64);
   print_message ("at most %d readers and %d writer at a time\n", readers,
                  contest_peak (events, RECORD_WRITE, 0, G_MAXINT64));
