@@ -683,7 +683,7 @@ main (int argc, char **argv)
       return 2;
     }
   signal (SIGPIPE, SIG_IGN);
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (server == NULL)
     return 2;
   Probe *probes[G_N_ELEMENTS (PROBES)];
@@ -709,6 +709,5 @@ main (int argc, char **argv)
       all_right &= seen == NULL;
       probe_free (probes[i]);
     }
-  zk_server_stop (server);
   return strict && !all_right ? 1 : 0;
 }

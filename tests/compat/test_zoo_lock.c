@@ -35,18 +35,12 @@ on_change (int rc, void *data)
     pthread_exit (NULL);
 }
 
-static gboolean
-is_connected (gpointer data)
-{
-  return zoo_state (data) == ZOO_CONNECTED_STATE;
-}
-
 static zhandle_t *
 open_handle (const char *address)
 {
   zhandle_t *zh = zookeeper_init (address, on_event, SESSION_MS, NULL, NULL, 0);
   assert_non_null (zh);
-  assert_true (wait_until (is_connected, zh, LONG_MS));
+  assert_soon (zoo_state (zh) == ZOO_CONNECTED_STATE);
   return zh;
 }
 
@@ -68,6 +62,7 @@ party_free (Party *party)
   zookeeper_close (party->zh); /* zkr_lock_close_handle () */
   g_free (party);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Party, party_free)
 
 static gboolean
 is_owner (gpointer data)
@@ -76,22 +71,10 @@ is_owner (gpointer data)
   return zkr_lock_isowner (&party->mutex);
 }
 
-static gboolean
-is_no_owner (gpointer data)
-{
-  return !is_owner (data);
-}
-
-static gboolean
-was_told (gpointer data)
-{
-  return g_atomic_int_get ((gint *) data) > 0;
-}
-
 TEST (test_turns)
 {
-  Party *first = party_new (fixture_server (fixture));
-  Party *second = party_new (fixture_server (fixture));
+  g_autoptr (Party) first = party_new (fixture_server (fixture));
+  g_autoptr (Party) second = party_new (fixture_server (fixture));
   assert_string_equal (zkr_lock_getpath (&first->mutex), PATH);
   assert_false (zkr_lock_isowner (&first->mutex));
   assert_int_equal (zkr_lock_unlock (&first->mutex), ZSYSTEMERROR);
@@ -113,7 +96,7 @@ TEST (test_turns)
   assert_int_equal (zkr_lock_unlock (&copy), ZOK);
   assert_false (zkr_lock_isowner (&first->mutex));
   assert_null (first->mutex.id);
-  assert_true (wait_until (was_told, &second->n_acquired, LONG_MS));
+  assert_soon (g_atomic_int_get (&second->n_acquired) > 0);
   assert_true (zkr_lock_isowner (&second->mutex));
   assert_int_equal (zkr_lock_lock_isowner (&second->mutex), 1);
   assert_int_equal (zkr_lock_unlock (&second->mutex), ZOK);
@@ -122,15 +105,13 @@ TEST (test_turns)
   assert_int_equal (second->n_acquired, 1);
   assert_int_equal (second->n_released, 1);
   assert_children (fixture, PATH, 0, LONG_MS);
-  party_free (first);
-  party_free (second);
 }
 
 /* The mutex ends in each state: held, waiting, initialized again. */
 TEST (test_ends)
 {
-  Party *first = party_new (fixture_server (fixture));
-  Party *second = party_new (fixture_server (fixture));
+  g_autoptr (Party) first = party_new (fixture_server (fixture));
+  g_autoptr (Party) second = party_new (fixture_server (fixture));
   Party *third = party_new (fixture_server (fixture));
   zkr_lock_lock (&first->mutex);
   zkr_lock_lock (&second->mutex);
@@ -149,52 +130,47 @@ TEST (test_ends)
   zkr_lock_destroy (&third->mutex);
   g_free (third);
   assert_int_equal (second->n_acquired, 0);
-  party_free (first);
-  party_free (second);
 }
 
 TEST (test_loss_is_told)
 {
-  Party *party = party_new (fixture_proxy (fixture));
+  g_autoptr (Party) party = party_new (fixture_proxy (fixture));
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
   assert_true (zkr_lock_isowner (&party->mutex));
   fixture_expire (fixture);
-  assert_true (wait_until (is_no_owner, party, LONG_MS));
-  assert_true (wait_until (was_told, &party->n_released, LONG_MS));
+  assert_soon (!is_owner (party));
+  assert_soon (g_atomic_int_get (&party->n_released) > 0);
   assert_int_equal (zkr_lock_lock (&party->mutex), ZSESSIONEXPIRED);
   assert_int_equal (zkr_lock_unlock (&party->mutex), ZOK);
   assert_int_equal (zkr_lock_unlock (&party->mutex), ZSYSTEMERROR);
   assert_int_equal (party->n_released, 1);
-  party_free (party);
 }
 
 TEST (test_release_in_the_completion)
 {
-  Party *party = party_new (fixture_server (fixture));
+  g_autoptr (Party) party = party_new (fixture_server (fixture));
   party->releases = TRUE;
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
-  assert_true (wait_until (was_told, &party->n_released, LONG_MS));
+  assert_soon (g_atomic_int_get (&party->n_released) > 0);
   assert_int_equal (party->n_acquired, 1);
   assert_children (fixture, PATH, 0, LONG_MS);
-  party_free (party);
 }
 
 /* A completion that ends its thread keeps nobody waiting, and the next one comes. */
 TEST (test_completion_ends_its_thread)
 {
-  Party *party = party_new (fixture_server (fixture));
+  g_autoptr (Party) party = party_new (fixture_server (fixture));
   party->ends = TRUE;
   assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
-  assert_true (wait_until (was_told, &party->n_acquired, LONG_MS));
+  assert_soon (g_atomic_int_get (&party->n_acquired) > 0);
   assert_int_equal (zkr_lock_unlock (&party->mutex), ZOK);
   assert_int_equal (party->n_released, 1);
   assert_children (fixture, PATH, 0, LONG_MS);
-  party_free (party);
 }
 
 TEST (test_arguments)
 {
-  Party *party = party_new (fixture_server (fixture));
+  g_autoptr (Party) party = party_new (fixture_server (fixture));
   zkr_lock_mutex_t mutex;
   assert_int_equal (zkr_lock_init (&mutex, NULL, (char *) PATH, NULL), ZBADARGUMENTS);
   assert_int_equal (zkr_lock_init (&mutex, party->zh, (char *) "relative", NULL), ZBADARGUMENTS);
@@ -209,7 +185,6 @@ TEST (test_arguments)
   zkr_lock_setcallback (&mutex, on_change);
   assert_true (zkr_lock_getcallback (&mutex) == on_change);
   zkr_lock_destroy (&mutex);
-  party_free (party);
 }
 
 int

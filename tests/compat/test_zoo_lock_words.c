@@ -146,18 +146,12 @@ number_from (const char *name, guint otherwise)
   return text != NULL ? (guint) strtoul (text, NULL, 10) : otherwise;
 }
 
-static gboolean
-is_connected (gpointer data)
-{
-  return zoo_state (data) == ZOO_CONNECTED_STATE;
-}
-
 static zhandle_t *
 open_handle (const char *address)
 {
   zhandle_t *zh = zookeeper_init (address, on_event, SESSION_MS, NULL, NULL, 0);
   assert_non_null (zh);
-  assert_true (wait_until (is_connected, zh, LONG_MS));
+  assert_soon (zoo_state (zh) == ZOO_CONNECTED_STATE);
   return zh;
 }
 
@@ -182,24 +176,13 @@ party_free (Party *party)
   pthread_mutex_destroy (&party->guard);
   g_free (party);
 }
-
-static gboolean
-is_above_zero (gpointer data)
-{
-  return g_atomic_int_get ((gint *) data) > 0;
-}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Party, party_free)
 
 static gboolean
 is_owner (gpointer data)
 {
   Party *party = data;
   return zkr_lock_isowner (&party->mutex);
-}
-
-static gboolean
-is_no_owner (gpointer data)
-{
-  return !is_owner (data);
 }
 
 /* --- a completion that blocks ----------------------------------------------------------------- */
@@ -255,8 +238,8 @@ TEST (test_a_loss_is_the_last_word)
   assert_heard (parties[0], "0");
   assert_int_equal (zkr_lock_lock (&parties[1]->mutex), ZOK);
   fixture_expire (fixture);
-  assert_true (wait_until (is_no_owner, parties[0], LONG_MS));
-  assert_true (wait_until (is_no_owner, parties[1], LONG_MS));
+  assert_soon (!is_owner (parties[0]));
+  assert_soon (!is_owner (parties[1]));
   assert_heard (parties[1], "01");
   assert_int_equal (zkr_lock_unlock (&parties[1]->mutex), ZOK);
   assert_heard (parties[1], "01");
@@ -276,7 +259,7 @@ lock_untold (Party *party)
   g_atomic_int_set (&n_kept, 0);
   g_atomic_pointer_set (&has_no_turn, party->mutex.curator);
   assert_int_equal (zkr_lock_lock_isowner (&party->mutex), 1);
-  assert_true (wait_until (is_above_zero, &n_kept, LONG_MS));
+  assert_soon (g_atomic_int_get (&n_kept) > 0);
   assert_heard (party, "");
 }
 
@@ -299,7 +282,7 @@ TEST (test_no_lost_lock_is_told_as_acquired)
   Party *party = party_new (zh, "/words/late");
   lock_untold (party);
   fixture_expire (fixture);
-  assert_true (wait_until (is_no_owner, party, LONG_MS));
+  assert_soon (!is_owner (party));
   g_atomic_pointer_set (&has_no_turn, NULL);
   assert_heard (party, "1");
   assert_int_equal (zkr_lock_unlock (&party->mutex), ZOK);
@@ -366,7 +349,7 @@ TEST (test_the_word_comes_before_the_release)
 TEST (test_close_is_told)
 {
   zhandle_t *zh = open_handle (fixture_server (fixture));
-  Party *party = party_new (zh, "/words/closed");
+  g_autoptr (Party) party = party_new (zh, "/words/closed");
   lock_untold (party);
   zookeeper_close (zh);
   assert_int_equal (party->n_heard, 2);
@@ -375,7 +358,6 @@ TEST (test_close_is_told)
   assert_int_equal (zkr_lock_unlock (&party->mutex), ZOK);
   assert_int_equal (zkr_lock_lock (&party->mutex), ZCLOSING);
   assert_heard (party, "01");
-  party_free (party);
 }
 
 /* --- rounds ----------------------------------------------------------------------------------- */
