@@ -116,12 +116,6 @@ chaos_third_robbed (ChaosThird *third)
   return robbed;
 }
 
-gint64
-chaos_third_session (ChaosThird *third)
-{
-  return third->raw != NULL ? raw_zk_session (third->raw) : 0;
-}
-
 static gboolean
 chance (ChaosThird *third, int percent)
 {

@@ -32,6 +32,5 @@ gboolean chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms);
 /* How many of its nodes others have deleted long after the node was theirs; since the last call. */
 guint chaos_third_robbed (ChaosThird *third);
 /* Its session, for a look at what is left; NULL if there is none. */
-gint64 chaos_third_session (ChaosThird *third);
 
 #endif

@@ -31,14 +31,13 @@ void
 control_duel_start (Lab *lab, ControlDuel *duel, const char *holder_at, const char *waiter_at)
 {
   g_autofree char *path = g_strdup_printf ("/faults/%u", duel->lock);
-  RawZk *raw = raw_zk_open (waiter_at);
+  g_autoptr (RawZk) raw = raw_zk_open (waiter_at);
   assert_non_null (raw);
   duel->holder = control_start (lab, holder_at, duel->lock);
   if (control_wait (duel->holder, "GRANTED", LAB_PATIENCE_MS) == 0)
     fail_msg ("Java Curator was not granted its lock");
   duel->waiter = lab_start_holder (lab, waiter_at, duel->lock);
   assert_true (raw_zk_wait_children (raw, path, 2, LAB_PATIENCE_MS));
-  raw_zk_close (raw);
 }
 
 double

@@ -249,10 +249,9 @@ static void
 wait_for_queue (const Duel *duel, int n)
 {
   g_autofree char *path = g_strdup_printf ("/faults/%u", duel->lock);
-  RawZk *raw = raw_zk_open (duel->waiter_at);
+  g_autoptr (RawZk) raw = raw_zk_open (duel->waiter_at);
   assert_non_null (raw);
   assert_true (raw_zk_wait_children (raw, path, n, LAB_PATIENCE_MS));
-  raw_zk_close (raw);
 }
 
 static void

@@ -3,7 +3,6 @@
  * is stopped, but the first check after it resumes reports the loss. A write without a check is
  * refused by a resource that compares tokens, and corrupts one that does not. */
 #define SUITE_FIXTURE ZkServer *server
-#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"

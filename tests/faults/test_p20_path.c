@@ -1,7 +1,6 @@
 /* P20: the path between a holder and its server goes silent, in both directions or one, or becomes
  * slow. The holder's own clock reports the loss before the server grants the lock to another. */
 #define SUITE_FIXTURE ZkServer *server
-#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/proxy.h"
 #include "support/waiting.h"

@@ -2,7 +2,6 @@
  * DIGEST-MD5, is cut off or stopped. The channel's threads and buffers are between the client and
  * the server, but its clock reports the loss before the server grants the lock to another. */
 #define SUITE_FIXTURE ZkServer *server
-#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "support/waiting.h"
 

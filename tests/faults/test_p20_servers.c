@@ -2,7 +2,6 @@
  * Some faults cost a hold and some do not; a holder always knows of a loss before another is
  * granted the lock. */
 #define SUITE_FIXTURE Scene *scene
-#define SUITE_SETUP   NULL
 #include "ensemble.h"
 #include "support/waiting.h"
 

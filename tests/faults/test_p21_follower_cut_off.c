@@ -7,7 +7,7 @@
 static void
 run_cut_off (int sync_limit, gboolean with_control)
 {
-  ZkEnsemble *ensemble = lab_start_ensemble (sync_limit);
+  g_autoptr (ZkEnsemble) ensemble = lab_start_ensemble (sync_limit);
   assert_non_null (ensemble);
   Lab *lab = lab_new (with_control ? "test_p21_follower_cut_off" : "test_p21_follower_gives_up");
   const int leader = lab_wait_leader (ensemble);
@@ -35,7 +35,6 @@ run_cut_off (int sync_limit, gboolean with_control)
       assert_true (overlap_ms > 0);
     }
   lab_finish (lab);
-  zk_ensemble_stop (ensemble);
 }
 
 TEST (test_p21_follower_cut_off)

@@ -3,7 +3,6 @@
  * over before the new leader expires its session. Java Curator, in the same run at the same server,
  * is the control. */
 #define SUITE_FIXTURE ZkEnsemble *ensemble
-#define SUITE_SETUP   NULL
 #include "ensemble.h"
 
 /* No lock can be granted until the followers have a leader. On a busy machine the old leader may

@@ -6,7 +6,6 @@
  * connected to.
  */
 #define SUITE_FIXTURE Ensemble *ensemble
-#define SUITE_SETUP   NULL
 #include "lab.h"
 #include "security.h"
 
@@ -120,12 +119,11 @@ try_reconfig (gpointer data)
 static void
 reconfigure (Ensemble *ensemble, const char *joining, const char *leaving)
 {
-  RawZk *raw = raw_zk_open (zk_server_address (ensemble->members[0].server));
+  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (ensemble->members[0].server));
   assert_non_null (raw);
   Reconfig reconfig = { raw, joining, leaving, ZOK };
   if (!wait_until (try_reconfig, &reconfig, PATIENCE))
     fail_msg ("reconfig: %s", zerror (reconfig.rc));
-  raw_zk_close (raw);
 }
 
 /* --- the holders ------------------------------------------------------------------------------ */

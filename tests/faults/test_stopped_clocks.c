@@ -8,7 +8,6 @@
  * of the guest is silent: an answer would tell it sooner.
  */
 #define SUITE_FIXTURE ZkServer *server
-#define SUITE_SETUP   NULL
 #include "machine_sleep.h"
 #include "support/metronome.h"
 #include "support/proxy.h"
@@ -290,7 +289,7 @@ static struct
 static gpointer
 observe_server (gpointer data)
 {
-  RawZk *raw = raw_zk_open (zk_server_address (observer.server));
+  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (observer.server));
   g_assert_nonnull (raw);
   raw_zk_create (raw, "/observer", "", ZOO_EPHEMERAL, NULL);
   while (!__atomic_load_n (&observer.ends, __ATOMIC_SEQ_CST))
@@ -301,7 +300,6 @@ observe_server (gpointer data)
         set_number (&observer.late_us, wait_now_ns () / 1000);
       wait_ms (50);
     }
-  raw_zk_close (raw);
   return NULL;
 }
 
