@@ -107,42 +107,85 @@ cli_start (const char *program, ...)
   return cli_start_strv ((char *const *) argv->pdata);
 }
 
-Cli *
-cli_zkflock (const char *address, ...)
+static Cli *
+start_zkflock (const char *address, va_list words)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  va_list words;
 
   g_ptr_array_add (argv, (gpointer) ZKFLOCK);
   g_ptr_array_add (argv, (gpointer) "-Z");
   g_ptr_array_add (argv, (gpointer) address);
-  va_start (words, address);
   add_words (argv, words);
-  va_end (words);
   return cli_start_strv ((char *const *) argv->pdata);
+}
+
+Cli *
+cli_zkflock (const char *address, ...)
+{
+  va_list words;
+  va_start (words, address);
+  Cli *cli = start_zkflock (address, words);
+  va_end (words);
+  return cli;
+}
+
+Cli *
+cli_hold (Fixture *fixture, ...)
+{
+  va_list words;
+  va_start (words, fixture);
+  Cli *cli = start_zkflock (fixture_server (fixture), words);
+  va_end (words);
+  assert_true (cli_wait_lines (cli->out, "", 1, CLI_MS));
+  return cli;
+}
+
+void
+cli_ends (Cli *cli, int exit_code, const char *text)
+{
+  const int code = cli_wait (cli, CLI_MS);
+  g_autofree char *err = cli_stderr (cli);
+  const gboolean is_told =
+      text == NULL || (*text != '\0' ? strstr (err, text) != NULL : *err == '\0');
+  if (code != exit_code || !is_told)
+    {
+      fail_msg ("exit code %d, not %d with \"%s\"; stderr: %s", code, exit_code,
+                text != NULL ? text : "", err);
+    }
+}
+
+void
+cli_shows (const char *text, const char *format, ...)
+{
+  va_list values;
+  va_start (values, format);
+  g_autofree char *part = g_strdup_vprintf (format, values);
+  va_end (values);
+  if (strstr (text, part) == NULL)
+    fail_msg ("no \"%s\" in:\n%s", part, text);
 }
 
 char *
 cli_run (Fixture *fixture, int exit_code, ...)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   va_list words;
-
-  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
-  g_ptr_array_add (argv, (gpointer) "-Z");
-  g_ptr_array_add (argv, (gpointer) fixture_server (fixture));
   va_start (words, exit_code);
-  add_words (argv, words);
+  g_autoptr (Cli) cli = start_zkflock (fixture_server (fixture), words);
   va_end (words);
-  g_autoptr (Cli) cli = cli_start_strv ((char *const *) argv->pdata);
-  const int code = cli_wait (cli, CLI_MS);
-  if (code != exit_code)
-    {
-      g_autofree char *err = cli_stderr (cli);
-      print_error ("exit code %d, not %d; stderr: %s\n", code, exit_code, err);
-    }
-  assert_int_equal (code, exit_code);
+  cli_ends (cli, exit_code, NULL);
   return cli_stdout (cli);
+}
+
+void
+cli_run_shows (Fixture *fixture, int exit_code, const char *text, ...)
+{
+  va_list words;
+  va_start (words, text);
+  g_autoptr (Cli) cli = start_zkflock (fixture_server (fixture), words);
+  va_end (words);
+  cli_ends (cli, exit_code, NULL);
+  g_autofree char *out = cli_stdout (cli);
+  cli_shows (out, "%s", text);
 }
 
 void

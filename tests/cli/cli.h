@@ -38,11 +38,20 @@ char *cli_stderr (Cli *cli);
 void cli_free (Cli *cli);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Cli, cli_free)
 
+/* Waits for its end with that exit code, and that text in what it wrote to stderr; "": it wrote
+ * nothing there; NULL: anything. */
+void cli_ends (Cli *cli, int exit_code, const char *text);
+/* That is somewhere in the text. */
+void cli_shows (const char *text, const char *format, ...) G_GNUC_PRINTF (2, 3);
 /* Runs zkflock on that server to its end, which must be that exit code; the result (for
  * g_free()) is what it wrote to stdout. */
 char *cli_run (Fixture *fixture, int exit_code, ...) G_GNUC_NULL_TERMINATED;
+/* The same; the text is in it. */
+void cli_run_shows (Fixture *fixture, int exit_code, const char *text, ...) G_GNUC_NULL_TERMINATED;
 /* zkflock -Z server ... */
 Cli *cli_zkflock (const char *address, ...) G_GNUC_NULL_TERMINATED;
+/* The same without a command, when it holds. */
+Cli *cli_hold (Fixture *fixture, ...) G_GNUC_NULL_TERMINATED;
 
 /* From now on the test is the parent of what zkflock leaves behind. */
 void cli_adopt_orphans (void);

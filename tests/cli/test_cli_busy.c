@@ -75,13 +75,6 @@ has_one_thread (const Busy *busy)
   return n > 1;
 }
 
-/* It has asked for the queue, and for both lists of the look. */
-static gboolean
-is_looking (gpointer proxy)
-{
-  return proxy_count (proxy, PROXY_GET_CHILDREN) >= 3;
-}
-
 /* Both lists of the look, which goes on. */
 static gboolean
 is_answered (gpointer proxy)
@@ -125,7 +118,8 @@ TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
   };
   busy.cli = cli_start_with_stderr ((char *const *) argv, busy.err[1]);
   const gint64 started_ms = wait_now_ms ();
-  assert_true (wait_until (is_looking, fixture->proxy, CLI_MS));
+  /* It has asked for the queue, and for both lists of the look. */
+  assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN) >= 3);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (wait_until (is_writing, &busy, CLI_MS));
 

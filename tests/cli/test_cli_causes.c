@@ -1,7 +1,6 @@
 /* All reasons why there is no connection, side by side: each is told apart from the others, by
  * verbs that look and by a lock, and no command runs. */
 #define SUITE_FIXTURE World *world
-#define SUITE_SETUP   NULL
 #include "cli.h"
 
 #include "support/hosts.h"
@@ -519,7 +518,7 @@ TEST (a_payload_that_the_server_does_not_take)
   static const char *const options[] = { "-Djute.maxbuffer=1024", NULL };
   static const char *const cause = "at a payload of 2000 bytes: is its jute.maxbuffer less?";
   static const char *const words[] = { "-n", "--wait=600", "-s", "--revocable" };
-  ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
+  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
   g_autofree char *data = g_strnfill (2000, 'x');
   g_autoptr (GError) error = NULL;
   assert_non_null (server);
@@ -544,7 +543,6 @@ TEST (a_payload_that_the_server_does_not_take)
   assert_non_null (strstr (error->message, cause));
   assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
   curator_client_close (client);
-  zk_server_stop (server);
 }
 
 #if HAS_TLS

@@ -47,15 +47,6 @@ run (const char *first, ...)
   return cli_start_strv ((char *const *) argv->pdata);
 }
 
-static void
-assert_ends (Cli *cli, int code, const char *text)
-{
-  const int ended = cli_wait (cli, CLI_MS);
-  g_autofree char *err = cli_stderr (cli);
-  if (ended != code || strstr (err, text) == NULL)
-    fail_msg ("%d, not %d with \"%s\":\n%s", ended, code, text, err);
-}
-
 static int
 clean (void **state)
 {
@@ -71,7 +62,7 @@ clean (void **state)
 TEST (a_missing_list_of_servers_is_named)
 {
   g_autoptr (Cli) cli = run ("--session-timeout", "1", "/config/none", "true", NULL);
-  assert_ends (cli, 69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached");
+  cli_ends (cli, 69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached");
 }
 
 TEST (the_label_comes_from_a_file)
@@ -95,18 +86,18 @@ TEST (the_servers_come_from_a_file)
       write_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (fixture));
   g_setenv ("ZKFLOCK_CONFIG", named, TRUE);
   g_autoptr (Cli) by_name = run ("/config", CLI_COMMAND, "exit", "3", NULL);
-  assert_ends (by_name, 3, "");
+  cli_ends (by_name, 3, NULL);
   g_unsetenv ("ZKFLOCK_CONFIG");
 
   g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
   g_autoptr (Cli) by_folder = run ("/config", CLI_COMMAND, "exit", "4", NULL);
-  assert_ends (by_folder, 4, "");
+  cli_ends (by_folder, 4, NULL);
   g_unsetenv ("XDG_CONFIG_HOME");
 
   g_free (write_config (".config/zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
   g_autoptr (Cli) by_home = run ("/config", CLI_COMMAND, "exit", "5", NULL);
-  assert_ends (by_home, 5, "");
+  cli_ends (by_home, 5, NULL);
 }
 
 /* Options, then ZKFLOCK_OPTIONS, then the variables, then the file. */
@@ -118,20 +109,20 @@ TEST (what_is_nearer_counts)
   g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
 
   g_autoptr (Cli) alone = run ("/nearer", "true", NULL);
-  assert_ends (alone, 69, NOWHERE);
+  cli_ends (alone, 69, NOWHERE);
   g_autoptr (Cli) option = run ("-Z", server, "/nearer", "true", NULL);
-  assert_ends (option, 0, "");
+  cli_ends (option, 0, NULL);
   g_setenv ("ZKFLOCK_HOSTS", server, TRUE);
   g_autoptr (Cli) variable = run ("/nearer", "true", NULL);
-  assert_ends (variable, 0, "");
+  cli_ends (variable, 0, NULL);
   g_setenv ("ZKFLOCK_OPTIONS", "-Z localhost:2", TRUE);
   g_autoptr (Cli) options = run ("/nearer", "true", NULL);
-  assert_ends (options, 69, "localhost:2");
+  cli_ends (options, 69, "localhost:2");
   /* The file of another set-up is not read at all. */
   g_setenv ("ZKFLOCK_CONFIG", "", TRUE);
   g_unsetenv ("ZKFLOCK_OPTIONS");
   g_autoptr (Cli) empty = run ("/nearer", "true", NULL);
-  assert_ends (empty, 0, "");
+  cli_ends (empty, 0, NULL);
 }
 
 TEST (the_file_of_the_user_comes_before_that_of_the_system)
@@ -146,12 +137,12 @@ TEST (the_file_of_the_user_comes_before_that_of_the_system)
       "shift; exec \"$@\"' sh \"$@\"";
   g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
                                       ZKFLOCK, "/system", CLI_COMMAND, "exit", "3", NULL);
-  assert_ends (system, 3, "");
+  cli_ends (system, 3, NULL);
   g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=localhost:3\n"));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
   g_autoptr (Cli) user = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
                                     ZKFLOCK, "/system", "true", NULL);
-  assert_ends (user, 69, "localhost:3");
+  cli_ends (user, 69, "localhost:3");
 }
 
 TEST (mistakes_name_file_line_and_key)
@@ -177,16 +168,16 @@ TEST (mistakes_name_file_line_and_key)
       g_autofree char *file = write_config ("mistake", "%s", rows[i].text);
       g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
       g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
-      assert_ends (cli, 64, rows[i].says);
+      cli_ends (cli, 64, rows[i].says);
     }
   g_autofree char *file = write_config ("mistake", "[zkflock]\nnonsense=1\n");
   g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
   g_autoptr (Cli) version = run ("--version", NULL);
-  assert_ends (version, 0, "");
+  cli_ends (version, 0, NULL);
   g_autofree char *absent = g_build_filename (folder, "absent", NULL);
   g_setenv ("ZKFLOCK_CONFIG", absent, TRUE);
   g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
-  assert_ends (cli, 77, "No such file");
+  cli_ends (cli, 77, "No such file");
 }
 
 /* Whoever names another file by mistake may have named a secret. */
@@ -215,7 +206,7 @@ TEST (no_line_of_another_file_is_shown)
       g_autofree char *file = write_config ("secret", "%sopensesame%s", parts[0], parts[1]);
       g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
       g_autoptr (Cli) cli = run ("who", "/secret", NULL);
-      assert_ends (cli, 64, "secret, line ");
+      cli_ends (cli, 64, "secret, line ");
       g_autofree char *err = cli_stderr (cli);
       assert_null (strstr (err, "opensesame"));
     }
@@ -235,20 +226,20 @@ TEST (a_file_that_others_can_write_is_refused)
     {
       assert_int_equal (chmod (file, modes[i]), 0);
       g_autoptr (Cli) cli = run ("/open", "true", NULL);
-      assert_ends (cli, 77, "other users can write it");
+      cli_ends (cli, 77, "other users can write it");
     }
   assert_int_equal (chmod (file, 0600), 0);
   g_autoptr (Cli) closed = run ("/open", "true", NULL);
-  assert_ends (closed, 77, "SASL password file /nowhere"); /* so the file was used */
+  cli_ends (closed, 77, "SASL password file /nowhere"); /* so the file was used */
   if (geteuid () == 0)
     {
       assert_int_equal (chown (file, 4321, 4321), 0);
       g_autoptr (Cli) foreign = run ("/open", "true", NULL);
-      assert_ends (foreign, 77, "it belongs to another user");
+      cli_ends (foreign, 77, "it belongs to another user");
     }
   g_setenv ("ZKFLOCK_CONFIG", "/dev/null", TRUE);
   g_autoptr (Cli) device = run ("/open", "true", NULL);
-  assert_ends (device, 77, "not a regular file");
+  cli_ends (device, 77, "not a regular file");
 }
 
 /* The example, with every line in force. */

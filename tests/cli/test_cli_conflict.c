@@ -90,9 +90,7 @@ start_rival (Fixture *fixture, const Mode *mode, const char *path, const char *s
 static void
 assert_conflict (Cli *rival, int code, const char *mark)
 {
-  assert_int_equal (cli_wait (rival, CLI_MS), code);
-  g_autofree char *err = cli_stderr (rival);
-  assert_string_equal (err, "");
+  cli_ends (rival, code, "");
   g_auto (GStrv) lines = cli_lines (mark);
   assert_int_equal (g_strv_length (lines), 0);
 }

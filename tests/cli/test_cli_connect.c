@@ -160,7 +160,7 @@ TEST (a_silent_server_is_named)
 /* As a balancer without a back end. */
 TEST (a_try_ends_at_once_when_all_close)
 {
-  Hosts *hosts = hosts_new (fixture_server (fixture), 3, FALSE);
+  g_autoptr (Hosts) hosts = hosts_new (fixture_server (fixture), 3, FALSE);
   g_autofree char *two =
       g_strdup_printf ("%s,%s", hosts_address (hosts, 1), hosts_address (hosts, 2));
 
@@ -178,7 +178,6 @@ TEST (a_try_ends_at_once_when_all_close)
   assert_cause (one, hosts_address (hosts, 0), "closes the connection without an answer");
   assert_int_equal (cli_wait (both, CLI_MS), 69);
   assert_int_equal (cli_wait (waits, 0), -1);
-  hosts_free (hosts);
 }
 
 /* A server that answers words with a byte again and again, and no end, and closes other

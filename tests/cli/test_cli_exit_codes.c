@@ -91,11 +91,7 @@ assert_waits_in_vain (Fixture *fixture, int code, const char *path, const char *
 TEST (conflict_and_time_out)
 {
   const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) holder =
-      cli_zkflock (server, "/busy", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/busy", NULL);
   assert_run (1, NULL, server, "-n", "/busy", CLI_COMMAND, "exit", "0");
   assert_run (1, NULL, server, "-w", "0", "/busy", CLI_COMMAND, "exit", "0");
   assert_run (9, NULL, server, "-n", "-E", "9", "/busy", CLI_COMMAND, "exit", "0");
@@ -107,11 +103,7 @@ TEST (conflict_and_time_out)
 TEST (conflict_without_a_control_group)
 {
   const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) holder =
-      cli_zkflock (server, "/plain", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/plain", NULL);
   g_autoptr (Cli) other =
       cli_start ("/bin/sh", "-c",
                  "exec 3>&- 4>&- 5>&- 6>&- 7>&-\n"
@@ -126,11 +118,7 @@ TEST (conflict_without_a_control_group)
 TEST (names_of_flock)
 {
   const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) holder =
-      cli_zkflock (server, "-e", "/flock", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "-e", "/flock", NULL);
   assert_run (9, NULL, server, "-s", "--nb", "-E", "9", "/flock", CLI_COMMAND, "exit", "0");
   assert_run (9, NULL, server, "-s", "-n", "-o", "--close", "-E", "9", "/flock", CLI_COMMAND,
               "exit", "0");
@@ -141,11 +129,7 @@ TEST (names_of_flock)
 TEST (options_of_the_environment)
 {
   const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) holder =
-      cli_zkflock (server, "/environment", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/environment", NULL);
   g_setenv ("ZKFLOCK_OPTIONS", "-n -E 8 --label 'two words'", TRUE);
   assert_run (8, NULL, server, "/environment", CLI_COMMAND, "exit", "0");
   assert_run (9, NULL, server, "-E", "9", "/environment", CLI_COMMAND, "exit", "0");
@@ -238,12 +222,10 @@ TEST (not_executable_and_not_found)
 TEST (told_to_stop)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
-  const char *server = fixture_server (fixture);
 
   for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
     {
-      g_autoptr (Cli) holder = cli_zkflock (server, "/told", NULL);
-      assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+      g_autoptr (Cli) holder = cli_hold (fixture, "/told", NULL);
       kill (holder->pid, signals[i]);
       assert_int_equal (cli_wait (holder, CLI_MS), 128 + signals[i]);
       check_stderr (holder, NULL);

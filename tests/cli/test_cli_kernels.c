@@ -173,12 +173,6 @@ run_judge (Run *run, World *world)
   cli_free (run->cli);
 }
 
-static gboolean
-nobody_is_left (gpointer data)
-{
-  return cli_count_children () == ((World *) data)->n_children;
-}
-
 static void
 runs_judge (World *world, Run *runs, guint n)
 {
@@ -186,7 +180,7 @@ runs_judge (World *world, Run *runs, guint n)
     run_tell_to_stop (&runs[i]);
   for (guint i = 0; i < n; i++)
     run_judge (&runs[i], world);
-  assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  assert_soon (cli_count_children () == world->n_children);
 }
 
 static void
@@ -207,8 +201,7 @@ world_open (Fixture *fixture)
 
   world.nobody = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
   cli_adopt_orphans ();
-  world.holder = cli_zkflock (fixture_server (fixture), BUSY, NULL);
-  assert_true (cli_wait_lines (world.holder->out, "", 1, CLI_MS));
+  world.holder = cli_hold (fixture, BUSY, NULL);
   world.n_children = cli_count_children ();
   return world;
 }

@@ -79,49 +79,43 @@ meet (Fixture *fixture, const Mode *held, const Mode *rival, const char *path)
   g_unlink (mark);
 }
 
-static void
-every_kind_refuses_to_run_beside_every_other (void **state)
+TEST (every_kind_refuses_to_run_beside_every_other)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       g_autofree char *path = g_strdup_printf ("/beside/%s", modes[i].name);
-      g_autoptr (Cli) holder = start_holder (*state, &modes[i], FALSE, path);
+      g_autoptr (Cli) holder = start_holder (fixture, &modes[i], FALSE, path);
       for (gsize k = 0; k < G_N_ELEMENTS (modes); k++)
-        meet (*state, &modes[i], &modes[k], path);
+        meet (fixture, &modes[i], &modes[k], path);
       assert_int_equal (cli_wait (holder, 0), -1);
     }
 }
 
 /* The folders of a semaphore stay when nobody uses it any more. */
-static void
-one_kind_may_follow_another (void **state)
+TEST (one_kind_may_follow_another)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (modes) - 1; i++) /* the last one is plain, too */
     {
       g_autofree char *mark = cli_new_file ();
-      g_autoptr (Cli) cli = start (*state, &modes[i], FALSE, "/follow", "turn", mark);
-      assert_int_equal (cli_wait (cli, CLI_MS), 0);
-      g_autofree char *err = cli_stderr (cli);
-      assert_string_equal (err, "");
+      g_autoptr (Cli) cli = start (fixture, &modes[i], FALSE, "/follow", "turn", mark);
+      cli_ends (cli, 0, "");
       g_unlink (mark);
     }
 }
 
 /* It would wait for its own kind, perhaps for hours, and then be refused. */
-static void
-a_waiter_is_refused_at_once (void **state)
+TEST (a_waiter_is_refused_at_once)
 {
   g_autofree char *mark = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (*state, &modes[0], FALSE, "/waits");
-  G_GNUC_UNUSED g_autoptr (Cli) writer = start_holder (*state, &modes[2], TRUE, "/waits");
-  g_autoptr (Cli) waiter = start (*state, &modes[2], FALSE, "/waits", "turn", mark);
+  G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (fixture, &modes[0], FALSE, "/waits");
+  G_GNUC_UNUSED g_autoptr (Cli) writer = start_holder (fixture, &modes[2], TRUE, "/waits");
+  g_autoptr (Cli) waiter = start (fixture, &modes[2], FALSE, "/waits", "turn", mark);
 
   assert_refused (waiter, mark, "a mutex", "a read-write lock");
 }
 
 /* The second of two paths, and a kind that zkflock does not have. */
-static void
-kinds_of_other_programs (void **state)
+TEST (kinds_of_other_programs)
 {
   static const struct
   {
@@ -132,8 +126,6 @@ kinds_of_other_programs (void **state)
     { "0d5cc5eed2914df38b535a6d1d2b2c11__lock__0000000007", "a lock of kazoo" },
     { "0d5cc5eed2914df38b535a6d1d2b2c11__rlock__0000000007", "a lock of kazoo" },
   };
-  Fixture *fixture = *state;
-
   for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
     {
       g_autofree char *path = g_strdup_printf ("/programs%d", (int) i);
@@ -150,8 +142,7 @@ kinds_of_other_programs (void **state)
 }
 
 /* Whoever looks sees both kinds, whichever came first. */
-static void
-views_show_both_kinds (void **state)
+TEST (views_show_both_kinds)
 {
   static const char *const others[] = { NULL, "a read-write lock", "a read-write lock",
                                         "a semaphore" };
@@ -159,39 +150,31 @@ views_show_both_kinds (void **state)
   for (gsize i = 1; i < G_N_ELEMENTS (others); i++)
     {
       g_autofree char *path = g_strdup_printf ("/both/%d", (int) i);
-      G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (*state, &modes[0], FALSE, path);
-      G_GNUC_UNUSED g_autoptr (Cli) other = start_holder (*state, &modes[i], TRUE, path);
+      G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (fixture, &modes[0], FALSE, path);
+      G_GNUC_UNUSED g_autoptr (Cli) other = start_holder (fixture, &modes[i], TRUE, path);
       g_autofree char *wanted =
           g_strdup_printf ("also used as %s, which the lock above does not exclude", others[i]);
-      g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
+      g_autofree char *who = cli_run (fixture, 0, "who", path, NULL);
       assert_non_null (strstr (who, wanted));
-      g_autofree char *tree = cli_run (*state, 0, "tree", path, NULL);
+      g_autofree char *tree = cli_run (fixture, 0, "tree", path, NULL);
       assert_non_null (strstr (tree, wanted));
-      g_autofree char *doctor = cli_run (*state, 1, "doctor", path, NULL);
-      assert_non_null (strstr (doctor, wanted));
-      g_autofree char *in_top =
-          g_strdup_printf ("%s: also used as %s: they do not exclude each other", path, others[i]);
-      g_autofree char *top = cli_run (*state, 0, "top", "--iterations", "1", path, NULL);
-      assert_non_null (strstr (top, in_top));
-      g_autofree char *in_json =
-          g_strdup_printf ("\"kinds_not_excluded\":[\"%s\"]", i < 3 ? "read-write" : "semaphore");
+      cli_run_shows (fixture, 1, wanted, "doctor", path, NULL);
+      g_autofree char *top = cli_run (fixture, 0, "top", "--iterations", "1", path, NULL);
+      cli_shows (top, "%s: also used as %s: they do not exclude each other", path, others[i]);
       static const char *const verbs[] = { "who", "tree", "top" };
       for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
         {
           g_autofree char *json =
-              k == 2 ? cli_run (*state, 0, verbs[k], "--json", "--iterations", "1", path, NULL)
-                     : cli_run (*state, 0, verbs[k], "--json", path, NULL);
-          assert_non_null (strstr (json, in_json));
+              k == 2 ? cli_run (fixture, 0, verbs[k], "--json", "--iterations", "1", path, NULL)
+                     : cli_run (fixture, 0, verbs[k], "--json", path, NULL);
+          cli_shows (json, "\"kinds_not_excluded\":[\"%s\"]", i < 3 ? "read-write" : "semaphore");
         }
     }
 }
 
 /* Sequential nodes of an application are nobody's lock. */
-static void
-nodes_of_an_application_do_not_matter (void **state)
+TEST (nodes_of_an_application_do_not_matter)
 {
-  Fixture *fixture = *state;
-
   raw_zk_create (fixture->raw, "/application", "", 0, NULL);
   raw_zk_create (fixture->raw, "/application/order-0000000001", "", 0, NULL);
   raw_zk_create (fixture->raw, "/application/short", "", 0, NULL);
@@ -203,21 +186,18 @@ static void
 assert_told (Cli *cli, int theirs, int ours)
 {
   g_autofree char *err = cli_stderr (cli);
-  g_autofree char *counts =
-      g_strdup_printf ("with a count of %d, and this command with %d: ", theirs, ours);
 
   if (theirs == ours)
     {
       assert_string_equal (err, "");
       return;
     }
-  assert_non_null (strstr (err, counts));
+  cli_shows (err, "with a count of %d, and this command with %d: ", theirs, ours);
   assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
 }
 
 /* Each count meets each: beside a holder, and refused by it. */
-static void
-another_count_is_told (void **state)
+TEST (another_count_is_told)
 {
   static const char *const leases[] = { NULL, "--leases=1", "--leases=2", "--leases=3" };
 
@@ -230,57 +210,51 @@ another_count_is_told (void **state)
           g_autofree char *path = g_strdup_printf ("/counts/%d-%d", theirs, ours);
           g_autofree char *mark = cli_new_file ();
           g_autofree char *summary = g_strdup_printf ("semaphore of %d, 1 holds, 0 wait", theirs);
-          G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (*state, &held, FALSE, path);
-          g_autoptr (Cli) cli = start (*state, &rival, FALSE, path, "turn", mark);
+          G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (fixture, &held, FALSE, path);
+          g_autoptr (Cli) cli = start (fixture, &rival, FALSE, path, "turn", mark);
           assert_int_equal (cli_wait (cli, CLI_MS), ours > 1 ? 0 : 1);
           assert_told (cli, theirs, ours);
-          g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
-          assert_non_null (strstr (who, summary));
+          cli_run_shows (fixture, 0, summary, "who", path, NULL);
           g_unlink (mark);
         }
     }
 }
 
-static void
-views_show_counts (void **state)
+TEST (views_show_counts)
 {
   static const Mode two = { "two", "a semaphore", { "--leases=2" } };
   static const Mode three = { "three", "a semaphore", { "--leases=3" } };
   static const Mode one = { "one", "a semaphore", { "--leases=1" } };
   const char *path = "/counts/mixed";
   g_autofree char *mark = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) first = start_holder (*state, &two, FALSE, path);
-  g_free (cli_run (*state, 0, "doctor", "--session-timeout", "10", path, NULL));
-  g_autoptr (Cli) second = start_holder (*state, &three, FALSE, path);
-  g_autoptr (Cli) waiter = start (*state, &one, FALSE, path, "turn", mark);
+  G_GNUC_UNUSED g_autoptr (Cli) first = start_holder (fixture, &two, FALSE, path);
+  g_free (cli_run (fixture, 0, "doctor", "--session-timeout", "10", path, NULL));
+  g_autoptr (Cli) second = start_holder (fixture, &three, FALSE, path);
+  g_autoptr (Cli) waiter = start (fixture, &one, FALSE, path, "turn", mark);
 
   assert_true (cli_wait_text (second->err, "with a count of 2, and this command with 3", CLI_MS));
   assert_true (cli_wait_text (waiter->err, "with a count of 3, and this command with 1", CLI_MS));
   assert_int_equal (cli_wait (waiter, 0), -1);
-  g_autofree char *who = cli_run (*state, 0, "who", path, NULL);
+  g_autofree char *who = cli_run (fixture, 0, "who", path, NULL);
   assert_non_null (strstr (who, "semaphore of 1 to 3, 2 hold, 1 waits"));
-  g_autofree char *json = cli_run (*state, 0, "who", "--json", path, NULL);
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", path, NULL);
   for (int i = 1; i <= 3; i++)
     {
-      g_autofree char *field = g_strdup_printf ("\"count\":%d", i);
-      g_autofree char *cell = g_strdup_printf (" -N %d ", i);
-      assert_non_null (strstr (json, field));
-      assert_non_null (strstr (who, cell));
+      cli_shows (json, "\"count\":%d", i);
+      cli_shows (who, " -N %d ", i);
     }
-  g_autofree char *doctor = cli_run (*state, 1, "doctor", "--session-timeout", "10", path, NULL);
+  g_autofree char *doctor = cli_run (fixture, 1, "doctor", "--session-timeout", "10", path, NULL);
   assert_non_null (
       strstr (doctor, "came with counts from 1 to 3: as many hold it as the greatest"));
   assert_non_null (strstr (doctor, "give all the same -N"));
 }
 
 /* Java, the library and older versions write none; a mutex has none, whatever its label says. */
-static void
-who_shows_no_count_has_none (void **state)
+TEST (who_shows_no_count_has_none)
 {
   static const char *const labels[] = {
     "", "10.0.0.1", "old@host:12", "-N 3", "me -N 3x", "me -N "
   };
-  Fixture *fixture = *state;
   const char *server = fixture_server (fixture);
   g_autofree char *longest = g_strnfill (4096, 'x');
 
@@ -294,32 +268,14 @@ who_shows_no_count_has_none (void **state)
       assert_int_equal (
           raw_zk_create (fixture->raw, node, labels[i], ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
       g_autoptr (Cli) cli = cli_zkflock (server, "-n", "-N", "2", path, "true", NULL);
-      assert_int_equal (cli_wait (cli, CLI_MS), 0);
-      g_autofree char *err = cli_stderr (cli);
-      assert_string_equal (err, "");
+      cli_ends (cli, 0, "");
       g_autofree char *json = cli_run (fixture, 0, "who", "--json", path, NULL);
       assert_null (strstr (json, "\"count\""));
     }
-  g_autoptr (Cli) mutex = cli_zkflock (server, "--label", "me -N 2", "/counts/mutex", NULL);
-  assert_true (cli_wait_lines (mutex->out, "", 1, CLI_MS));
-  g_autofree char *who = cli_run (fixture, 0, "who", "/counts/mutex", NULL);
-  assert_non_null (strstr (who, "mutex, 1 holds"));
+  G_GNUC_UNUSED g_autoptr (Cli) mutex =
+      cli_hold (fixture, "--label", "me -N 2", "/counts/mutex", NULL);
+  cli_run_shows (fixture, 0, "mutex, 1 holds", "who", "/counts/mutex", NULL);
   g_free (cli_run (fixture, 0, "--label", longest, "-N", "2", "/counts/long", "true", NULL));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = {
-    cmocka_unit_test (every_kind_refuses_to_run_beside_every_other),
-    cmocka_unit_test (one_kind_may_follow_another),
-    cmocka_unit_test (a_waiter_is_refused_at_once),
-    cmocka_unit_test (kinds_of_other_programs),
-    cmocka_unit_test (views_show_both_kinds),
-    cmocka_unit_test (nodes_of_an_application_do_not_matter),
-    cmocka_unit_test (another_count_is_told),
-    cmocka_unit_test (views_show_counts),
-    cmocka_unit_test (who_shows_no_count_has_none),
-  };
-  return cmocka_run_group_tests (tests, fixture_start, fixture_stop);
-}
+SUITE ("kinds", fixture_start, fixture_stop)

@@ -69,12 +69,6 @@ TEST (term_comes_before_the_maximum)
   assert_null (strstr (err, "unless the server answers"));
 }
 
-static gboolean
-has_looked (gpointer proxy)
-{
-  return proxy_count (proxy, PROXY_GET_CHILDREN) >= 3;
-}
-
 /* The lock is granted, but whether the path is used otherwise is not answered: nothing has started
  * when the time is over. */
 static void
@@ -95,13 +89,12 @@ the_time_counts_before_the_start (void **state)
     {
       LOG log = cli_new_file ();
       g_autofree char *path = g_strdup_printf ("/late/%d", (int) i);
-      g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), path, NULL);
-      assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+      g_autoptr (Cli) holder = cli_hold (fixture, path, NULL);
       proxy_reset_counts (fixture->proxy);
       g_autoptr (Cli) waiter =
           cli_zkflock (fixture_proxy (fixture), "--session-timeout", "20", rows[i].option, path,
                        CLI_COMMAND, "turn", log, "0", NULL);
-      assert_true (wait_until (has_looked, fixture->proxy, CLI_MS));
+      assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN) >= 3);
       proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REQUEST);
       cli_close_stdin (holder);
       const int code = cli_wait (waiter, CLI_MS);
@@ -139,8 +132,7 @@ TEST (a_maximum_without_a_command)
 {
   g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "1", "/bare", NULL);
 
-  assert_int_equal (cli_wait (holder, CLI_MS), 75);
-  assert_says (holder, "held for its maximum of 1 s");
+  cli_ends (holder, 75, "held for its maximum of 1 s");
   g_free (cli_run (fixture, 0, "-n", "/bare", "true", NULL));
 }
 

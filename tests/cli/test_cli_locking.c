@@ -52,24 +52,15 @@ TEST (three_at_a_time)
 
 TEST (readers_and_writer_exclude_each_other)
 {
-  const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) reader =
-      cli_zkflock (server, "-s", "/rw", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) reader = cli_hold (fixture, "-s", "/rw", NULL);
   g_free (cli_run (fixture, 1, "-n", "-x", "/rw", CLI_COMMAND, "exit", "0", NULL));
   g_free (cli_run (fixture, 0, "-n", "-s", "/rw", CLI_COMMAND, "exit", "0", NULL));
 }
 
 TEST (several_paths_are_one_lock)
 {
-  const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_zkflock (server, "--multi", "/m/a", "--multi", "/m/c",
-                                                      "/m/b", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_hold (fixture, "--multi", "/m/a", "--multi", "/m/c", "/m/b", NULL);
   g_free (cli_run (fixture, 1, "-n", "/m/a", CLI_COMMAND, "exit", "0", NULL));
   g_free (cli_run (fixture, 1, "-n", "/m/b", CLI_COMMAND, "exit", "0", NULL));
   g_free (cli_run (fixture, 1, "-n", "/m/c", CLI_COMMAND, "exit", "0", NULL));
@@ -86,10 +77,7 @@ TEST (two_hundred_run_once_each)
 TEST (p37_gives_up_the_place_at_once)
 {
   const char *server = fixture_server (fixture);
-  LOG log = cli_new_file ();
-  g_autoptr (Cli) holder = cli_zkflock (server, "/queue", CLI_COMMAND, "beat", log, NULL);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "/queue", NULL);
   g_autoptr (Cli) waiter = cli_zkflock (server, "/queue", CLI_COMMAND, "exit", "0", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/queue", 2, CLI_MS));
   kill (waiter->pid, SIGTERM);
@@ -177,9 +165,7 @@ TEST (java_blocks_zkflock)
 
 TEST (zkflock_blocks_java)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/javb", NULL);
-
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "/javb", NULL);
   g_autoptr (Cli) java = java_worker (fixture, "/javb", "1", "0");
   assert_true (cli_wait_lines (java->out, "QUEUED", 1, CLI_MS));
   assert_true (raw_zk_wait_children (fixture->raw, "/javb", 2, CLI_MS));

@@ -24,8 +24,7 @@ TEST (a_hold_without_input_says_so)
 {
   g_autoptr (Cli) cli = hold_with_input (fixture, "exec \"$0\" \"$@\" /input </dev/null");
 
-  assert_int_equal (cli_wait (cli, CLI_MS), 0);
-  assert_says (cli, "standard input is at its end");
+  cli_ends (cli, 0, "standard input is at its end");
   assert_says (cli, "--hold");
 }
 
@@ -34,9 +33,7 @@ TEST (a_pipe_that_ends_is_no_mistake)
 {
   g_autoptr (Cli) cli = hold_with_input (fixture, "true | \"$0\" \"$@\" /input");
 
-  assert_int_equal (cli_wait (cli, CLI_MS), 0);
-  g_autofree char *err = cli_stderr (cli);
-  assert_string_equal (err, "");
+  cli_ends (cli, 0, "");
 }
 
 TEST (hold_until_a_signal)
@@ -61,9 +58,7 @@ TEST (a_user_without_a_name)
       ZKFLOCK, "-Z", fixture_server (fixture), "/nameless", ZKFLOCK, "-Z", fixture_server (fixture),
       "who", "/nameless", NULL);
 
-  assert_int_equal (cli_wait (cli, CLI_MS), 0);
-  g_autofree char *err = cli_stderr (cli);
-  assert_string_equal (err, "");
+  cli_ends (cli, 0, "");
   g_autofree char *out = cli_stdout (cli);
   assert_non_null (strstr (out, "54321@"));
 }
@@ -71,8 +66,7 @@ TEST (a_user_without_a_name)
 /* The servers are gone for longer than a moment, and come back. */
 TEST (a_waiter_tells_of_lost_servers)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/gone", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "/gone", NULL);
   g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "/gone", "true", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/gone", 2, CLI_MS));
 
@@ -102,8 +96,7 @@ TEST (options_of_locking_are_no_views)
           options[i][1] != NULL
               ? cli_zkflock (server, "who", options[i][0], options[i][1], "/views", NULL)
               : cli_zkflock (server, "who", options[i][0], "/views", NULL);
-      assert_int_equal (cli_wait (after, CLI_MS), 64);
-      assert_says (after, "applies to locking only");
+      cli_ends (after, 64, "applies to locking only");
     }
   g_autoptr (Cli) before = cli_zkflock (fixture_server (fixture), "-n", "tree", NULL);
   assert_int_equal (cli_wait (before, CLI_MS), 64);
@@ -179,11 +172,9 @@ TEST (verbose_is_in_order)
 TEST (forbidden_characters_have_names)
 {
   g_autoptr (Cli) emoji = cli_zkflock (fixture_server (fixture), "/\xf0\x9f\x98\x80", "true", NULL);
-  assert_int_equal (cli_wait (emoji, CLI_MS), 64);
-  assert_says (emoji, "such as an emoji");
+  cli_ends (emoji, 64, "such as an emoji");
   g_autoptr (Cli) tab = cli_zkflock (fixture_server (fixture), "/a\tb", "true", NULL);
-  assert_int_equal (cli_wait (tab, CLI_MS), 64);
-  assert_says (tab, "a control character");
+  cli_ends (tab, 64, "a control character");
 }
 
 SUITE ("manners", fixture_start, fixture_stop)

@@ -108,10 +108,7 @@ TEST (place_then_readiness)
 {
   g_autoptr (Manager) manager = manager_new (FALSE);
   LOG log = cli_new_file ();
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "--label", "first@host", "/notify", NULL);
-
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "--label", "first@host", "/notify", NULL);
   g_autoptr (Cli) service = start_service (fixture, manager, NULL, "/notify", log);
   assert_told (manager, "STATUS=connecting");
   assert_told (manager, "STATUS=waiting: 1 of 1, held by first@host");

@@ -107,9 +107,7 @@ TEST (p37_while_connecting)
 TEST (p37_while_waiting)
 {
   LOG log = cli_new_file ();
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/waiting", NULL);
-
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "/waiting", NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
     {
       g_autoptr (Cli) waiter =

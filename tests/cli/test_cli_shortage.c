@@ -326,12 +326,6 @@ cell_judge (Cell *cell, World *world)
 }
 
 static gboolean
-nobody_is_left (gpointer data)
-{
-  return cli_count_children () == ((World *) data)->n_children;
-}
-
-static gboolean
 removes_folders (gpointer data)
 {
   GPtrArray *folders = data;
@@ -356,7 +350,7 @@ judge_all (World *world)
   for (world->n_judged = 0; world->n_judged < world->n; world->n_judged++)
     cell_judge (&world->cells[world->n_judged], world);
   world->n = 0;
-  assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  assert_soon (cli_count_children () == world->n_children);
   for (guint i = 0; i < world->pids->len; i++)
     assert_false (has_left_a_folder (g_array_index (world->pids, pid_t, i)));
   g_array_set_size (world->pids, 0);
@@ -550,7 +544,7 @@ refuse_nth (World *world, const char *call, int nth)
     }
   if (raw_zk_exists (world->fixture->raw, path))
     assert_true (raw_zk_wait_children (world->fixture->raw, path, 0, CLI_MS));
-  assert_true (wait_until (nobody_is_left, world, CLI_MS));
+  assert_soon (cli_count_children () == world->n_children);
   g_unlink (log);
   return is_refused;
 }

@@ -89,9 +89,8 @@ TEST (events_in_order)
 TEST (a_conflict_is_told_from_the_command)
 {
   LOG status = cli_new_file ();
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "--label", "night \"shift\"", "/told", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_hold (fixture, "--label", "night \"shift\"", "/told", NULL);
   g_autoptr (Cli) rival = start_with_status (fixture, status, "-n", "/told", "true", NULL);
 
   assert_int_equal (cli_wait (rival, CLI_MS), 1);
@@ -212,9 +211,7 @@ TEST (a_reader_that_does_not_read)
 TEST (wait_until_free)
 {
   g_free (cli_run (fixture, 0, "wait", "/free", NULL));
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "--label", "me", "-N", "2", "/free", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "--label", "me", "-N", "2", "/free", NULL);
   g_autoptr (Cli) look = cli_zkflock (fixture_server (fixture), "wait", "-n", "/free", NULL);
   assert_int_equal (cli_wait (look, CLI_MS), 1);
   assert_true (cli_wait_text (look->err, "/free: still held by me", 0));
@@ -295,9 +292,8 @@ TEST (messages_go_to_syslog)
     }
   const int fd = listen_for_syslog (name);
   assert_true (fd >= 0);
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "--label", "the day shift", "/log", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_hold (fixture, "--label", "the day shift", "/log", NULL);
   g_autoptr (Cli) quiet =
       cli_start ("/bin/sh", "-c", script, "sh", folder, ZKFLOCK, "-Z", fixture_server (fixture),
                  "--syslog", "-n", "/log", "true", NULL);
@@ -344,16 +340,13 @@ append_status (GString *all, const char *file)
 static void
 append_views (Fixture *fixture, GString *all)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/fields/one", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/fields/one", NULL);
   G_GNUC_UNUSED g_autoptr (Cli) waiter =
       cli_zkflock (fixture_server (fixture), "/fields/one", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/fields/one", 2, CLI_MS));
   assert_int_equal (raw_zk_create (fixture->raw, "/fields/one/x__lock__0000000009", "", 0, NULL),
                     0);
-  g_autoptr (Cli) semaphore =
-      cli_zkflock (fixture_server (fixture), "-N", "2", "/fields/three", NULL);
-  assert_true (cli_wait_lines (semaphore->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) semaphore = cli_hold (fixture, "-N", "2", "/fields/three", NULL);
   g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/fields/one", NULL);
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/fields", NULL);
   g_autofree char *top =

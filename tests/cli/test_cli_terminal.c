@@ -31,8 +31,7 @@ top_start (Fixture *fixture, const char *path)
 static Cli *
 holder_start (Fixture *fixture, const char *label, const char *path)
 {
-  Cli *holder = cli_zkflock (fixture_server (fixture), "--label", label, path, NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  Cli *holder = cli_hold (fixture, "--label", label, path, NULL);
   return holder;
 }
 

@@ -185,9 +185,7 @@ TEST (narrow_terminals)
 /* The address and the session are those of the process that holds. */
 TEST (details_show_the_address)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "/known/one", NULL);
-
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  g_autoptr (Cli) holder = cli_hold (fixture, "/known/one", NULL);
   g_auto (GStrv) nodes = raw_zk_children (fixture->raw, "/known/one");
   g_autofree char *node = g_strconcat ("/known/one/", nodes[0], NULL);
   const gint64 session = raw_zk_owner (fixture->raw, node);

@@ -47,8 +47,7 @@ static Queue
 queue_on (Fixture *fixture, const char *path)
 {
   Queue queue;
-  queue.holder = cli_zkflock (fixture_server (fixture), "--label", "first@host", path, NULL);
-  assert_true (cli_wait_lines (queue.holder->out, "", 1, CLI_MS));
+  queue.holder = cli_hold (fixture, "--label", "first@host", path, NULL);
   queue.waiter = cli_zkflock (fixture_server (fixture), "--label", EVIL, path, NULL);
   assert_true (raw_zk_wait_children (fixture->raw, path, 2, CLI_MS));
   return queue;
@@ -73,9 +72,7 @@ TEST (nothing_that_a_terminal_obeys)
       "x", (char **) (const char *[]){ controls[0], controls[1], controls[2], controls[3],
                                        controls[4], controls[5], controls[6], controls[7],
                                        controls[8], controls[9], controls[10], NULL });
-  g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "--label", label, "/controls", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "--label", label, "/controls", NULL);
   g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/controls", NULL);
   g_autoptr (Cli) refused =
       cli_zkflock (fixture_server (fixture), "-n", "--verbose", "/controls", "true", NULL);
@@ -117,16 +114,14 @@ TEST (who_tells_the_queue)
  * locale. */
 TEST (arguments_in_any_locale)
 {
-  const char *server = fixture_server (fixture);
   g_autofree char *before = g_strdup (g_getenv ("LC_ALL"));
 
   g_setenv ("LC_ALL", "C", TRUE);
-  g_autoptr (Cli) holder =
-      cli_zkflock (server, "--label", "J\xc3\xb6rg", "--multi", "/locale/zw\xc3\xb6lf",
-                   "/locale/gr\xc3\xb6\xc3\x9f"
-                   "e",
-                   NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_hold (fixture, "--label", "J\xc3\xb6rg", "--multi", "/locale/zw\xc3\xb6lf",
+                "/locale/gr\xc3\xb6\xc3\x9f"
+                "e",
+                NULL);
   if (before != NULL)
     g_setenv ("LC_ALL", before, TRUE);
   else
@@ -143,17 +138,14 @@ TEST (arguments_in_any_locale)
 TEST (who_of_semaphore_and_read_write_lock)
 {
   const char *server = fixture_server (fixture);
-  g_autoptr (Cli) one = cli_zkflock (server, "-N", "2", "/sem", NULL);
-  assert_true (cli_wait_lines (one->out, "", 1, CLI_MS));
-  g_autoptr (Cli) two = cli_zkflock (server, "-N", "2", "/sem", NULL);
-  assert_true (cli_wait_lines (two->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) one = cli_hold (fixture, "-N", "2", "/sem", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) two = cli_hold (fixture, "-N", "2", "/sem", NULL);
   G_GNUC_UNUSED g_autoptr (Cli) three = cli_zkflock (server, "-N", "2", "/sem", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/sem/leases", 3, CLI_MS));
   g_autofree char *sem = cli_run (fixture, 0, "who", "--json", "/sem", NULL);
   assert_json (sem, "d['kind'], d['holders'], d['waiting']", "semaphore 2 1");
 
-  g_autoptr (Cli) reader = cli_zkflock (server, "-s", "/rw", NULL);
-  assert_true (cli_wait_lines (reader->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) reader = cli_hold (fixture, "-s", "/rw", NULL);
   G_GNUC_UNUSED g_autoptr (Cli) writer = cli_zkflock (server, "-x", "/rw", NULL);
   assert_true (raw_zk_wait_children (fixture->raw, "/rw", 2, CLI_MS));
   G_GNUC_UNUSED g_autoptr (Cli) late = cli_zkflock (server, "-s", "/rw", NULL);
@@ -166,8 +158,7 @@ TEST (who_of_semaphore_and_read_write_lock)
 TEST (tree_and_top_find_all)
 {
   Queue queue = queue_on (fixture, "/wood/deep/lock");
-  g_autoptr (Cli) lease = cli_zkflock (fixture_server (fixture), "-N", "1", "/wood/sem", NULL);
-  assert_true (cli_wait_lines (lease->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) lease = cli_hold (fixture, "-N", "1", "/wood/sem", NULL);
   g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/wood", NULL);
   g_autofree char *text = cli_run (fixture, 0, "tree", "/wood", NULL);
   g_autofree char *paths = cli_run (fixture, 0, "tree", "--paths", "/wood", NULL);
@@ -231,9 +222,8 @@ TEST (leader_latches_are_known)
   g_autofree char *tree = cli_run (fixture, 0, "tree", "/election", NULL);
   assert_non_null (strstr (tree, "latch"));
   assert_non_null (strstr (tree, "node-a"));
-  g_autofree char *top =
-      cli_run (fixture, 0, "top", "--iterations", "1", "--interval", "0.2", "/election", NULL);
-  assert_non_null (strstr (top, "node-a"));
+  cli_run_shows (fixture, 0, "node-a", "top", "--iterations", "1", "--interval", "0.2", "/election",
+                 NULL);
   g_autofree char *paths = cli_run (fixture, 0, "tree", "--paths", "/election", NULL);
   assert_string_equal (paths, "/election/leaders\n");
   g_autofree char *findings = doctor_says (fixture, 0, "/election/leaders", "10");
@@ -319,16 +309,13 @@ assert_in_gzip (Fixture *fixture, const char *path)
 /* The label and the request are written in gzip, and shown and understood all the same. */
 TEST (compression_of_labels_and_requests)
 {
-  const char *server = fixture_server (fixture);
-  g_autoptr (Cli) holder =
-      cli_zkflock (server, "--compression", "--label", "packed", "/gzip/label", NULL);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
+      cli_hold (fixture, "--compression", "--label", "packed", "/gzip/label", NULL);
   assert_in_gzip (fixture, "/gzip/label");
   g_autofree char *json = cli_run (fixture, 0, "who", "--json", "/gzip/label", NULL);
   assert_json (json, "d['participants'][0]['label']", "packed");
 
-  g_autoptr (Cli) asked = cli_zkflock (server, "--compression", "--revocable", "/gzip/asked", NULL);
-  assert_true (cli_wait_lines (asked->out, "", 1, CLI_MS));
+  g_autoptr (Cli) asked = cli_hold (fixture, "--compression", "--revocable", "/gzip/asked", NULL);
   assert_in_gzip (fixture, "/gzip/asked");
   g_free (cli_run (fixture, 0, "revoke", "--compression", "/gzip/asked", NULL));
   assert_int_equal (cli_wait (asked, CLI_MS), 0);
