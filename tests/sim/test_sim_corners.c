@@ -11,7 +11,7 @@
 static void
 hold_and_wait_until_over (Scene *scene, SceneMachine *me)
 {
-  g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene->over);
 }

@@ -200,7 +200,7 @@ hold_about_as_long (Scene *scene, SceneMachine *me)
   sim_world_config (scene->world)->latency_max_us = 100 * 1000;
   for (int round = 0; round < 50; round++)
     {
-      g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
+      G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
       sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
       sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1].process, G_USEC_PER_SEC);
     }

@@ -30,7 +30,7 @@ SCENE_TEST (test_suspended_makes_suspect, .roles = { hold_over_an_outage })
 static void
 hold_until_over (Scene *scene, SceneMachine *a)
 {
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene->over);
 }
@@ -396,7 +396,7 @@ on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, g
 static void
 expire_while_waiting (Scene *scene, SceneMachine *a)
 {
-  g_autoptr (CuratorLease) first = scene_hold (scene, a->mutex);
+  G_GNUC_UNUSED g_autoptr (CuratorLease) first = scene_hold (scene, a->mutex);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
   curator_lock_acquire_then (a->mutex, -1, NULL, on_second_grant, scene);

@@ -96,7 +96,7 @@ TEST (test_silence)
       g_string_truncate (a->log, 0);
       gint64 before = sim_world_now_us (world);
       sim_world_strike (world, SIM_FAULT_SILENT, a->process, 30 * G_USEC_PER_SEC);
-      g_autoptr (Call) call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
+      G_GNUC_UNUSED g_autoptr (Call) call = start_create (a, 'b', "/b", ZOO_PERSISTENT);
       sim_world_run_for (world, TIMEOUT_MS / 3 - 1);
       expect_log (a, "");
       sim_world_run_for (world, TIMEOUT_MS / 3 + 1);

@@ -305,7 +305,7 @@ TEST (test_heartbeats_go_on)
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
       GOOD_WORLD world = world_new (seed, 3);
-      g_autoptr (GPtrArray) front = queue_new (world, 2);
+      G_GNUC_UNUSED g_autoptr (GPtrArray) front = queue_new (world, 2);
       g_autoptr (GCancellable) cancellable = g_cancellable_new ();
       g_autoptr (Machine) waiter = machine_at (world, "W");
 
