@@ -1,10 +1,14 @@
 /* Makes the calls of attack_headers and judges them; see attack.h. A crash names the call. */
 #include "attack.h"
 
+#include "base/fork_gate.h"
+#include "core/client-record.h"
+#include "core/monitor.h"
 #include "integration/crashes.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CALL_SECONDS 60 /* less than the limit of the test */
@@ -18,6 +22,7 @@ static struct
   gint n_criticals;  /* atomic */
   gint n_foreign;    /* atomic; criticals of other libraries */
   const char *other; /* what attack_other () gave last; "" */
+  guint gate_depth;  /* before the call */
 } now = { .other = "" };
 
 static struct
@@ -74,6 +79,14 @@ attack_complain (const char *what, const GError *error)
                now.n_foreign, error != NULL ? error->message : "none");
 }
 
+static guint
+gate_depth (void)
+{
+  const guint depth = curator_gate_suspend ();
+  curator_gate_resume (depth);
+  return depth;
+}
+
 void
 attack_begin (World *world, const char *function, const char *argument, const char *value)
 {
@@ -85,6 +98,7 @@ attack_begin (World *world, const char *function, const char *argument, const ch
   g_atomic_int_set (&now.n_foreign, 0);
   g_atomic_int_set (&answer.n, 0);
   attack_n_calls++;
+  now.gate_depth = gate_depth ();
   alarm (CALL_SECONDS);
   pthread_setcancelstate (attack_is_cancellable ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE,
                           NULL);
@@ -159,13 +173,10 @@ attack_answer (const GError *error, gboolean is_null)
 {
   answer.error = error != NULL ? g_error_copy (error) : NULL;
   answer.is_null = is_null;
+  /* A callback may fork again. */
+  if (now.world->state == STATE_FORKED && gate_depth () != now.gate_depth)
+    attack_complain ("called back inside the gate", error);
   g_atomic_int_inc (&answer.n);
-}
-
-static gboolean
-is_answered (gpointer data)
-{
-  return g_atomic_int_get (&answer.n) != 0;
 }
 
 void
@@ -175,7 +186,7 @@ attack_answered (World *world, Expectation expectation, guint64 codes, gboolean 
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
   if (g_atomic_int_get (&now.n_criticals) == 0)
     {
-      if (!wait_until (is_answered, NULL, LONG_MS))
+      if (!holds_within (g_atomic_int_get (&answer.n) != 0, LONG_MS))
         {
           attack_complain ("never answered", NULL);
           return;
@@ -451,6 +462,8 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
   curator_client_set_session_timeout (world->client, LONG_SESSION_MS);
   if (state != STATE_LATENT)
     client_start (world->client);
+  if (state == STATE_FORKED)
+    lead_and_inspect (world); /* the child ends no leadership */
   if (state != STATE_LIVE)
     {
       obtain_CuratorLease (world);
@@ -507,4 +520,30 @@ attack_all (World *world)
         }
     }
   return n_lacking;
+}
+
+CURATOR_NOT_ANALYSED void
+attack_in_child (World *world, gboolean hold_mutex)
+{
+  const gint64 session = curator_client_get_session_id (world->client);
+  if (hold_mutex)
+    curator_client_lock (world->client);
+  const pid_t pid = fork ();
+  if (pid == 0)
+    {
+      attack_n_failures = 0;
+      attack_all (world);
+      attack_world_free (world);
+      _exit (attack_n_failures == 0 ? 0 : 1);
+    }
+  if (hold_mutex)
+    curator_client_unlock (world->client);
+  int status = -1;
+  assert_true (pid > 0);
+  assert_int_equal (waitpid (pid, &status, 0), pid);
+  assert_true (WIFEXITED (status));
+  assert_int_equal (WEXITSTATUS (status), 0);
+  assert_int_equal (curator_client_get_session_id (world->client), session);
+  assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+  assert_true (curator_leader_latch_has_leadership (world->led));
 }

@@ -144,6 +144,9 @@ World *attack_world_new (Fixture *fixture, AttackState state, guint lock_kind);
 void attack_world_free (World *world);
 /* Makes all calls of the world's state. Returns how many lacked an object. */
 guint attack_all (World *world);
+/* The same in a child process, which may not lock the client's mutex: the parent can hold it. Fails
+ * if the child did, if it did not come to its end, or if the parent is affected. */
+void attack_in_child (World *world, gboolean hold_mutex);
 /* Each object of another kind, from the first on, in each place of an object. */
 void attack_with_others (World *world, guint first, guint n);
 gboolean attack_must_fail_later (void);

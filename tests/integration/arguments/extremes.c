@@ -379,7 +379,7 @@ hold (Stage *stage)
 {
   GError *error = NULL;
 
-  assert_ok (curator_lock_acquire (stage->lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (stage->lock);
   g_autoptr (CuratorLock) other = mutex_new (stage->client, extreme_path (stage));
   stage->held_lease = curator_lock_acquire_lease (other, LONG_MS, NULL, &error);
   assert_ok (stage->held_lease != NULL, &error);
