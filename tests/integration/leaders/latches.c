@@ -20,9 +20,8 @@ on_destroyed (gpointer user_data)
 }
 
 static gboolean
-is_destroyed (gpointer data)
+is_destroyed (Latch *latch)
 {
-  Latch *latch = data;
   pthread_mutex_lock (&latch->mutex);
   const gboolean destroyed = latch->destroyed;
   pthread_mutex_unlock (&latch->mutex);
@@ -134,7 +133,7 @@ latch_free (Latch *latch)
 {
   curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
   curator_leader_latch_unref (latch->latch);
-  assert_true (wait_until (is_destroyed, latch, LONG_MS));
+  assert_soon (is_destroyed (latch));
   g_string_free (latch->changes, TRUE);
   pthread_mutex_destroy (&latch->mutex);
   g_free (latch);

@@ -1,11 +1,13 @@
-/* Waiting for a selector or a latch to lead, a selector's lease for other threads, and listeners of
- * a latch that come late. */
+/* Waiting for a selector or a latch to lead, a selector's lease for other threads, listeners of a
+ * latch that come late; and a leader that is cut off: its cancellable is cancelled, and it no
+ * longer says that it leads, before the next candidate leads. */
 #include "latches.h"
 #include "leading.h"
 
 #include <string.h>
 
-#define PATH "/await/election"
+#define PATH              "/await/election"
+#define LONGER_SESSION_MS 10000
 
 /* Of either recipe. */
 typedef struct
@@ -15,10 +17,10 @@ typedef struct
 } Candidate;
 
 static Candidate
-candidate_new (CuratorClient *client, gboolean is_latch)
+candidate_new (CuratorClient *client, const char *path, gboolean is_latch)
 {
-  return (Candidate){ is_latch ? NULL : leading_new (client, PATH, NULL, NULL),
-                      is_latch ? latch_new (client, PATH, NULL) : NULL };
+  return (Candidate){ is_latch ? NULL : leading_new (client, path, NULL, NULL),
+                      is_latch ? latch_new (client, path, NULL) : NULL };
 }
 
 static void
@@ -111,10 +113,10 @@ await_in_vain (Fixture *fixture, gboolean is_latch)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  g_auto (Candidate) leader = candidate_new (client, is_latch);
+  g_auto (Candidate) leader = candidate_new (client, PATH, is_latch);
   candidate_start (&leader);
   assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
-  g_auto (Candidate) waiting = candidate_new (client, is_latch);
+  g_auto (Candidate) waiting = candidate_new (client, PATH, is_latch);
   assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED);
   candidate_start (&waiting);
   assert_soon (is_known_to_be_behind (&waiting));
@@ -124,7 +126,7 @@ await_in_vain (Fixture *fixture, gboolean is_latch)
   assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
                          CURATOR_ERROR, CURATOR_ERROR_CLOSED);
   assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-  g_auto (Candidate) last = candidate_new (other, is_latch);
+  g_auto (Candidate) last = candidate_new (other, PATH, is_latch);
   candidate_start (&last);
   assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other }, CURATOR_ERROR,
                          CURATOR_ERROR_CLOSED);
@@ -239,6 +241,128 @@ TEST (test_late_listeners)
     {
       assert_string_equal (heard[i]->str, wanted[i]);
       g_string_free (heard[i], TRUE);
+    }
+}
+
+/* --- a leader that is cut off ----------------------------------------------------------------- */
+
+typedef struct
+{
+  Candidate candidate;
+  GThread *thread;
+  gint64 when_ns; /* the end of the last look at which it led, or of the first one */
+} Watched;
+
+static gboolean
+candidate_leads (const Candidate *candidate)
+{
+  return candidate->latch != NULL
+             ? latch_leads (candidate->latch)
+             : curator_leader_selector_has_leadership (candidate->leading->selector);
+}
+
+static gpointer
+watch_the_end (gpointer data)
+{
+  Watched *watched = data;
+  while (candidate_leads (&watched->candidate))
+    {
+      watched->when_ns = wait_now_ns ();
+      g_usleep (500);
+    }
+  return NULL;
+}
+
+static gpointer
+watch_the_beginning (gpointer data)
+{
+  Watched *watched = data;
+  while (!candidate_leads (&watched->candidate))
+    g_usleep (200);
+  watched->when_ns = wait_now_ns ();
+  return NULL;
+}
+
+static void
+note_time (GCancellable *cancellable, gpointer when_ns)
+{
+  *(gint64 *) when_ns = wait_now_ns ();
+}
+
+static void
+print_margin (const char *what, gint64 cut_ns, gint64 end_ns, gint64 next_ns)
+{
+  print_message ("%-24s ended %+6d ms, next leader %+6d ms, margin %d ms\n", what,
+                 (int) ((end_ns - cut_ns) / 1000000), (int) ((next_ns - cut_ns) / 1000000),
+                 (int) ((next_ns - end_ns) / 1000000));
+  assert_true (end_ns > cut_ns);
+  assert_true (end_ns < next_ns);
+}
+
+static const struct
+{
+  const char *name;
+  gboolean is_latch;
+  gboolean until_lost;
+} elections[] = { { "selector", FALSE, FALSE },
+                  { "selector, until lost", FALSE, TRUE },
+                  { "latch", TRUE, FALSE },
+                  { "latch, until lost", TRUE, TRUE } };
+#define N_ELECTIONS G_N_ELEMENTS (elections)
+
+/* Both recipes by both rules at once: four elections, each with a leader that is cut off. */
+TEST (test_cut_off)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorClient) cut = client_connect_for (fixture_proxy (fixture), LONGER_SESSION_MS);
+  g_autoptr (CuratorClient) direct =
+      client_connect_for (fixture_server (fixture), LONGER_SESSION_MS);
+  Watched leaders[N_ELECTIONS] = { 0 };
+  Watched next[N_ELECTIONS] = { 0 };
+  gint64 cancelled_ns[N_ELECTIONS] = { 0 };
+
+  for (gsize i = 0; i < N_ELECTIONS; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/cut-off/%zu", i);
+      Candidate leader = candidate_new (cut, path, elections[i].is_latch);
+      leaders[i].candidate = leader;
+      next[i].candidate = candidate_new (direct, path, elections[i].is_latch);
+      if (elections[i].is_latch)
+        curator_leader_latch_set_until_lost (leader.latch->latch, elections[i].until_lost);
+      else
+        curator_leader_selector_set_until_lost (leader.leading->selector, elections[i].until_lost);
+      candidate_start (&leader);
+      assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
+      candidate_start (&next[i].candidate);
+      assert_children (fixture, path, 2, LONG_MS);
+      if (elections[i].is_latch)
+        continue;
+      leading_assert_entered (leader.leading, 1);
+      g_cancellable_connect (leading_cancellable (leader.leading), G_CALLBACK (note_time),
+                             &cancelled_ns[i], NULL);
+    }
+  const gint64 cut_ns = wait_now_ns ();
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  for (gsize i = 0; i < N_ELECTIONS; i++)
+    {
+      leaders[i].thread = g_thread_new ("end", watch_the_end, &leaders[i]);
+      next[i].thread = g_thread_new ("next", watch_the_beginning, &next[i]);
+    }
+  for (gsize i = 0; i < N_ELECTIONS; i++)
+    {
+      g_thread_join (leaders[i].thread);
+      g_thread_join (next[i].thread);
+      print_margin (elections[i].name, cut_ns, leaders[i].when_ns, next[i].when_ns);
+      if (elections[i].is_latch)
+        continue;
+      leading_assert_left (leaders[i].candidate.leading, 1);
+      print_margin ("its cancellable", cut_ns, cancelled_ns[i], next[i].when_ns);
+    }
+  proxy_set_mode (fixture->proxy, PROXY_PASS);
+  for (gsize i = 0; i < N_ELECTIONS; i++)
+    {
+      candidate_clear (&leaders[i].candidate);
+      candidate_clear (&next[i].candidate);
     }
 }
 
