@@ -254,20 +254,13 @@ usage_now (void)
   return (Usage){ count_entries ("/proc/self/task"), count_entries ("/proc/self/fd") };
 }
 
-static gboolean
-is_back (gpointer data)
-{
-  const Usage *before = data;
-  const Usage now = usage_now ();
-  return now.threads <= before->threads && now.fds <= before->fds;
-}
-
 static void
 assert_usage_is_back (Usage before)
 {
-  if (!wait_until (is_back, &before, LONG_MS))
+  Usage now;
+  if (!holds_within ((now = usage_now (), now.threads <= before.threads && now.fds <= before.fds),
+                     LONG_MS))
     {
-      const Usage now = usage_now ();
       fail_msg ("%d threads of %d and %d descriptors of %d are left", now.threads, before.threads,
                 now.fds, before.fds);
     }

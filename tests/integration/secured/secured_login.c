@@ -21,13 +21,11 @@ assert_logged_in (Secured *secured, CuratorClient *client, const char *path)
 {
   struct ACL entry = { ZOO_PERM_ALL, { (char *) "sasl", (char *) SASL_USER } };
   const struct ACL_vector acl = { 1, &entry };
-  g_autoptr (GError) error = NULL;
-
   raw_zk_make_path (secured->raw, path);
   assert_int_equal (raw_zk_set_acl (secured->raw, path, &acl), ZOK);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 void

@@ -25,10 +25,9 @@
 static void
 lock_once (CuratorClient *client, const char *path)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_acquired (lock);
+  assert_released (lock);
 }
 
 static char *
@@ -299,18 +298,16 @@ TEST (test_hold_survives_a_restart)
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (GError) error = NULL;
-
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/restart");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
   const gint64 session = curator_lease_get_session_id (lease);
   assert_true (zk_server_restart (secured->server));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
   curator_client_close (client);
   g_autofree char *states = state_log_to_string (log);
   assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
@@ -481,12 +478,11 @@ TEST (test_strangers_are_turned_away)
   g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorClient) client = secured_client (address, tls);
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (GError) error = NULL;
   guint8 answer;
 
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/strangers");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   g_autofree char *port = find_port (secured);
   assert_non_null (port);
   const int silent = net_connect (port, LONG_MS);
@@ -503,7 +499,7 @@ TEST (test_strangers_are_turned_away)
   close (silent);
   assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
 }
 
 /* What a stranger does with each connection. */
@@ -571,7 +567,6 @@ TEST (test_flood_of_another_user)
   g_autofree char *through = proxied (secured);
   g_autoptr (CuratorClient) client = secured_client (through, tls);
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (GError) error = NULL;
   int n = 0;
 
   if (geteuid () != 0)
@@ -579,7 +574,7 @@ TEST (test_flood_of_another_user)
   curator_client_set_session_timeout (client, FLOODED_MS);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/flood");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   const gint64 session = curator_client_get_session_id (client);
   g_autofree char *port = find_port (secured);
   for (Flood kind = 0; kind < N_FLOODS; kind++)
@@ -601,7 +596,7 @@ TEST (test_flood_of_another_user)
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
 }
 
 TEST (test_settings)

@@ -65,9 +65,9 @@ TEST (test_idle)
   /* A lock's first transaction proves that the leader was told what the second ping told a
    * server. */
   g_autoptr (CuratorLock) lock = mutex_new (client, "/idle");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   assert_true (evidence_of (client).known_us > first_us);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
 }
 
 SUITE ("secured_idle", secured_start_clear, secured_stop_clear)

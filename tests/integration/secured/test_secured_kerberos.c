@@ -72,21 +72,19 @@ TEST (test_tickets)
   const struct ACL_vector acl = { 1, &entry };
   g_autoptr (CuratorClient) client = kerberos_client (realm, REALM_SERVER_NAME);
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (GError) error = NULL;
-
   assert_true (realm_log_in (realm));
   client_start (client);
   raw_zk_make_path (realm->raw, "/kerberos");
   assert_int_equal (raw_zk_set_acl (realm->raw, "/kerberos", &acl), ZOK);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/kerberos");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
 
   /* Authenticated again, the session goes on. */
   const gint64 session = curator_client_get_session_id (client);
   assert_true (zk_server_restart (realm->server));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
 }
 
 TEST (test_no_ticket)

@@ -204,8 +204,7 @@ TEST (test_entropy_is_late)
   assert_curator_error (&error, CURATOR_ERROR_RESOURCES);
   g_atomic_int_set (&is_entropy_late, FALSE);
   assert_int_equal (g_atomic_int_get (&n_waits), 0);
-  assert_ok (curator_client_start (client, &error), &error);
-  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  client_start (client);
 }
 
 SUITE ("shortage points", fixture_start, fixture_stop)

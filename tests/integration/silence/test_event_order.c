@@ -38,9 +38,8 @@ on_event (int type, int state, const char *path, gpointer data)
 }
 
 static gboolean
-has_three (gpointer data)
+has_three (Watcher *watcher)
 {
-  Watcher *watcher = data;
   pthread_mutex_lock (&watcher->mutex);
   const gboolean has = watcher->n_events >= 3;
   pthread_mutex_unlock (&watcher->mutex);
@@ -60,7 +59,7 @@ TEST (test_a_loss_overtakes_nothing)
   assert_soon (g_atomic_int_get (&watcher.is_inside) != 0);
   assert_true (curator_zk_servers_set (NULL, handle, NULL, others, FALSE));
   proxy_cut (fixture->proxy);
-  assert_true (wait_until (has_three, &watcher, LONG_MS));
+  assert_soon (has_three (&watcher));
   curator_zk_real_close (handle);
   assert_string_equal (log->str, "connected left connecting connected ");
 }

@@ -184,10 +184,9 @@ typedef struct
 static void
 doorkeeper_shut (Doorkeeper *keeper, Fixture *fixture, const char *path)
 {
-  g_autoptr (GError) error = NULL;
   keeper->client = connect_patient (fixture_server (fixture));
   keeper->lock = mutex_new (keeper->client, path);
-  assert_ok (curator_lock_acquire (keeper->lock, PATIENCE_MS, NULL, &error), &error);
+  assert_acquired (keeper->lock);
 }
 
 static void
@@ -541,8 +540,7 @@ TEST (test_idle_locks)
   const gsize unused = heap_in_use ();
   for (int i = 0; i < N_USED; i++)
     {
-      g_autoptr (GError) error = NULL;
-      assert_ok (curator_lock_acquire (locks[i], PATIENCE_MS, NULL, &error), &error);
+      assert_acquired (locks[i]);
       assert_released (locks[i]);
     }
   const gssize more = ((gssize) heap_in_use () - (gssize) unused) / N_USED;

@@ -64,9 +64,8 @@ zxid (Fixture *fixture)
 }
 
 static gboolean
-all_wait (gpointer data)
+all_wait (const Session *sessions)
 {
-  const Session *sessions = data;
   for (guint i = 0; i < N_SESSIONS; i++)
     {
       g_autofree char *text = curator_client_format_metrics (sessions[i].client);
@@ -100,10 +99,10 @@ sessions_start (Session *sessions, Fixture *fixture)
       raw_zk_create (fixture->raw, PATH "/_c_front-lock-", "", ZOO_PERSISTENT_SEQUENTIAL, NULL),
       ZOK);
   session_wait (&sessions[0]);
-  assert_true (wait_until (all_wait, sessions, LONG_MS));
+  assert_soon (all_wait (sessions));
   for (guint i = 1; i < N_SESSIONS; i++)
     session_wait (&sessions[i]);
-  assert_true (wait_until (all_wait, sessions, LONG_MS));
+  assert_soon (all_wait (sessions));
 }
 
 /* Begun before the counting, and answered in it, or the other way round. */

@@ -65,9 +65,8 @@ look_at_thread (const char *task, Waits *waits)
 
 /* A mutex is waited for by a private futex, but not for long. */
 static gboolean
-all_wait_by_shared_ones (gpointer data)
+all_wait_by_shared_ones (Waits *waits)
 {
-  Waits *waits = data;
   g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
   const char *task;
 
@@ -113,7 +112,7 @@ TEST (test_by_shared_futexes)
   assert_acquired (held);
   for (int i = 0; i < N_CALLERS; i++)
     assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
-  if (!wait_until (all_wait_by_shared_ones, &waits, PATIENCE_MS))
+  if (!holds_within (all_wait_by_shared_ones (&waits), PATIENCE_MS))
     {
       fail_msg (
           "%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
