@@ -41,12 +41,6 @@ add_hold (Holder *holder, CuratorLease *lease)
 }
 
 static void
-unref_lock (gpointer lock)
-{
-  curator_lock_unref (lock);
-}
-
-static void
 hold_locks (Holder *holder, gint64 max_hold_ms)
 {
   static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
@@ -93,7 +87,7 @@ static Holder
 holder_new (const char *address)
 {
   return (Holder){ .client = client_connect (address),
-                   .locks = g_ptr_array_new_with_free_func (unref_lock),
+                   .locks = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref),
                    .holds = g_ptr_array_new () };
 }
 
@@ -115,7 +109,24 @@ holder_clear (Holder *holder)
   curator_client_unref (holder->client);
 }
 
-/* Each is lost, for that reason, and its listener had found the same. */
+/* The counter of holds that were lost for that reason. */
+static guint64
+n_lost (CuratorClient *client, CuratorLostReason reason)
+{
+  static const CuratorCounter counters[] = {
+    [CURATOR_LOST_REASON_SESSION] = CURATOR_COUNTER_LOST_SESSION,
+    [CURATOR_LOST_REASON_CLOCK] = CURATOR_COUNTER_LOST_CLOCK,
+    [CURATOR_LOST_REASON_DELETED] = CURATOR_COUNTER_LOST_DELETED,
+    [CURATOR_LOST_REASON_CLOSED] = CURATOR_COUNTER_LOST_CLOSED,
+    [CURATOR_LOST_REASON_MAX_HOLD] = CURATOR_COUNTER_LOST_MAX_HOLD,
+  };
+  guint64 values[CURATOR_COUNTER_LOST_MAX_HOLD + 1];
+  curator_client_get_counters (client, values, G_N_ELEMENTS (values));
+  return values[counters[reason]];
+}
+
+/* Each is lost, for that reason, and its listener had found the same. All are counted once; a
+ * multi-lock is two, of which one node is deleted. */
 static void
 assert_lost (Holder *holder, CuratorLostReason reason)
 {
@@ -128,6 +139,10 @@ assert_lost (Holder *holder, CuratorLostReason reason)
                   curator_lost_reason_to_string (curator_lease_get_lost_reason (hold->lease)));
       assert_soon (g_atomic_int_get (&hold->told) == (gint) reason);
     }
+  const guint n = holder->holds->len + (reason == CURATOR_LOST_REASON_DELETED ? 0 : 1);
+  for (CuratorLostReason any = CURATOR_LOST_REASON_SESSION; any <= CURATOR_LOST_REASON_MAX_HOLD;
+       any++)
+    assert_int_equal (n_lost (holder->client, any), any == reason ? n : 0);
 }
 
 static Holder
@@ -223,14 +238,6 @@ TEST (test_the_first_end_counts)
   holder_clear (&holder);
 }
 
-static gboolean
-has_lost_by_deletion (gpointer client)
-{
-  guint64 counters[CURATOR_COUNTER_LOST_DELETED + 1];
-  curator_client_get_counters (client, counters, G_N_ELEMENTS (counters));
-  return counters[CURATOR_COUNTER_LOST_DELETED] == 1;
-}
-
 /* A multi-lock of two clients is lost for the reason of the member that was lost first. */
 TEST (test_first_member)
 {
@@ -248,7 +255,7 @@ TEST (test_first_member)
       g_auto (GStrv) nodes = raw_zk_children (fixture->raw, "/members/stays");
       g_autofree char *node = g_strdup_printf ("/members/stays/%s", nodes[0]);
       assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-      assert_true (wait_until (has_lost_by_deletion, client, LONG_MS));
+      assert_soon (n_lost (client, CURATOR_LOST_REASON_DELETED) == 1);
       assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOSED);
     }
 }

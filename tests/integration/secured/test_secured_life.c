@@ -159,13 +159,12 @@ TEST (test_no_secret_remains)
   g_autoptr (CuratorClient) client = logged_in_client (secured);
 
   connect_patiently (client);
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/secrets");
-  assert_ok (curator_lock_acquire (lock, LONG_MS, NULL, &error), &error);
+  assert_acquired (lock);
   /* Kept for reconnects: the search does find what is there. */
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
     assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
-  assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  assert_released (lock);
   g_clear_pointer (&lock, curator_lock_unref);
   g_clear_pointer (&client, curator_client_unref);
   log_in_in_vain (secured);

@@ -46,26 +46,10 @@ sample (CuratorClient *client, const char *name)
   return g_ascii_strtoull (line + strlen (start), NULL, 10);
 }
 
-typedef struct
-{
-  CuratorClient *client;
-  Counters before;
-  CuratorCounter counter;
-  guint64 n;
-} Wanted;
-
-static gboolean
-is_counted (gpointer data)
-{
-  Wanted *wanted = data;
-  return added (wanted->client, &wanted->before, wanted->counter) >= wanted->n;
-}
-
 static gboolean
 wait_counted (CuratorClient *client, const Counters *before, CuratorCounter counter, guint64 n)
 {
-  Wanted wanted = { client, *before, counter, n };
-  return wait_until (is_counted, &wanted, LONG_MS);
+  return holds_within (added (client, before, counter) >= n, LONG_MS);
 }
 
 static CuratorLease *
@@ -205,64 +189,6 @@ TEST (test_heartbeats)
   curator_client_close (client);
 }
 
-typedef struct
-{
-  const char *path;
-  CuratorCounter reason;
-  void (*lose) (Fixture *fixture, CuratorClient *client, CuratorLease *lease);
-} Loss;
-
-static void
-lose_by_session (Fixture *fixture, CuratorClient *client, CuratorLease *lease)
-{
-  fixture_expire (fixture);
-}
-
-static void
-lose_by_clock (Fixture *fixture, CuratorClient *client, CuratorLease *lease)
-{
-  proxy_set_mode (fixture->proxy, PROXY_HOLE);
-}
-
-static void
-lose_by_deletion (Fixture *fixture, CuratorClient *client, CuratorLease *lease)
-{
-  assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease)), ZOK);
-}
-
-static void
-lose_by_close (Fixture *fixture, CuratorClient *client, CuratorLease *lease)
-{
-  curator_client_close (client);
-}
-
-TEST (test_losses)
-{
-  static const Loss losses[] = {
-    { "/stats/lost/session", CURATOR_COUNTER_LOST_SESSION, lose_by_session },
-    { "/stats/lost/clock", CURATOR_COUNTER_LOST_CLOCK, lose_by_clock },
-    { "/stats/lost/deleted", CURATOR_COUNTER_LOST_DELETED, lose_by_deletion },
-    { "/stats/lost/closed", CURATOR_COUNTER_LOST_CLOSED, lose_by_close },
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS (losses); i++)
-    {
-      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorLock) lock = mutex_new (client, losses[i].path);
-      const Counters before = counters (client);
-      g_autoptr (CuratorLease) lease = hold (lock);
-      losses[i].lose (fixture, client, lease);
-      assert_true (wait_counted (client, &before, losses[i].reason, 1));
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      curator_client_close (client);
-      for (int k = CURATOR_COUNTER_LOST_SESSION; k <= CURATOR_COUNTER_LOST_CLOSED; k++)
-        {
-          assert_int_equal (added (client, &before, (CuratorCounter) k),
-                            k == (int) losses[i].reason ? 1 : 0);
-        }
-      assert_int_equal (added (client, &before, CURATOR_COUNTER_RELEASES), 0);
-    }
-}
-
 /* One line for each event, without heartbeats: "GRANTED path". */
 typedef struct
 {
@@ -305,9 +231,8 @@ note_destroyed (gpointer user_data)
 }
 
 static gboolean
-has_four (gpointer data)
+has_four (Trace *trace)
 {
-  Trace *trace = data;
   pthread_mutex_lock (&trace->mutex);
   const gboolean yes = trace->n >= 4 && trace->heartbeats > 0;
   pthread_mutex_unlock (&trace->mutex);
@@ -335,7 +260,7 @@ TEST (test_trace)
   curator_lease_unref (lease);
   lease = hold (lock);
   g_autofree char *second = g_strdup (curator_lease_get_node_path (lease));
-  assert_true (wait_until (has_four, &trace, LONG_MS));
+  assert_soon (has_four (&trace));
   curator_client_close (client);
   curator_lease_unref (lease);
   curator_lock_unref (lock);
