@@ -77,19 +77,12 @@ restart_with (ZkServer *server, const char *bounds)
 
 #define BOUNDS(least, most) "minSessionTimeout=" least "\nmaxSessionTimeout=" most "\n"
 
-typedef struct
-{
-  ZkServer *server;
-  char *session; /* as the server prints it */
-} Shortening;
-
 /* By what the server tells of its connections. */
 static gboolean
-is_shortened (gpointer data)
+is_shortened (ZkServer *server, const char *session)
 {
-  const Shortening *shortening = data;
-  g_autofree char *text = four_letter (zk_server_address (shortening->server), "cons", 1000);
-  const char *line = text != NULL ? strstr (text, shortening->session) : NULL;
+  g_autofree char *text = four_letter (zk_server_address (server), "cons", 1000);
+  const char *line = text != NULL ? strstr (text, session) : NULL;
   const char *timeout = line != NULL ? strstr (line, ",to=") : NULL;
   return timeout != NULL && atoi (timeout + strlen (",to=")) == 15000;
 }
@@ -105,8 +98,7 @@ shorten_once (ZkServer *server)
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/shortened");
   g_autoptr (CuratorLock) other = mutex_new (rival, "/shortened");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-  assert_non_null (lease);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   const gint64 session = curator_client_get_session_id (client);
   assert_int_equal (curator_client_get_session_timeout_ms (client), 20000);
   g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
@@ -145,15 +137,14 @@ TEST (test_timeout_is_shortened)
 static void
 shorten_unheard (ZkServer *server, Proxy *proxy, CuratorClient *client)
 {
-  Shortening shortening = { server, g_strdup_printf ("sid=0x%" G_GINT64_MODIFIER "x,",
-                                                     curator_client_get_session_id (client)) };
+  g_autofree char *session =
+      g_strdup_printf ("sid=0x%" G_GINT64_MODIFIER "x,", curator_client_get_session_id (client));
   proxy_set_mode (proxy, PROXY_REFUSE);
   restart_with (server, BOUNDS ("1000", "15000"));
   proxy_set_mode (proxy, PROXY_HOLE_TO_CLIENT);
-  assert_true (wait_until (is_shortened, &shortening, LONG_MS));
+  assert_soon (is_shortened (server, session));
   proxy_set_mode (proxy, PROXY_DESERT);
   assert_int_equal (curator_client_get_session_timeout_ms (client), 20000);
-  g_free (shortening.session);
 }
 
 TEST (test_shorter_timeout_is_not_heard)
@@ -166,8 +157,7 @@ TEST (test_shorter_timeout_is_not_heard)
   g_autoptr (CuratorClient) rival = client_connect_for (zk_server_address (server), 20000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/unheard");
   g_autoptr (CuratorLock) other = mutex_new (rival, "/unheard");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-  assert_non_null (lease);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
   taking_assert_waits (next);
   Loss *loss = loss_await (lease);
@@ -196,8 +186,7 @@ TEST (test_timeout_is_lengthened)
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_equal (curator_client_get_session_timeout_ms (client), 15000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/lengthened");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-  assert_non_null (lease);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   for (int i = 0; i < 300; i++)
     {
       assert_true (curator_lease_get_remaining_ms (lease) < 15000);
@@ -235,8 +224,7 @@ TEST (test_node_is_taken_by_another)
   g_autoptr (CuratorLock) other = curator_fixed_node_lock_new (rival, FIXED, NULL);
   for (int i = 0; i < N_MOMENTS; i++)
     {
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-      assert_non_null (lease);
+      g_autoptr (CuratorLease) lease = lease_of (lock);
       g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
       Loss *loss = loss_await (lease);
       delete_at_a_moment (fixture, i);
@@ -261,8 +249,7 @@ TEST (test_node_is_taken_by_another)
 static void
 replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
 {
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-  assert_non_null (lease);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   const char *node = curator_lease_get_node_path (lease);
   char *left_out = NULL;
   assert_int_equal (raw_zk_create (fixture->raw, "/model/watched/x-lock-", NULL,
@@ -305,8 +292,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   client_start (client);
   const gint64 session = curator_client_get_session_id (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/states");
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
-  assert_non_null (lease);
+  g_autoptr (CuratorLease) lease = lease_of (lock);
   if (!holding)
     assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -354,8 +340,7 @@ hold_unreadable (Fixture *fixture, int n_others)
     {
       g_autofree char *path = g_strdup_printf ("/model/readable-%d", i);
       g_autoptr (CuratorLock) readable = mutex_new (client, path);
-      CuratorLease *other = curator_lock_acquire_lease (readable, LONG_MS, NULL, NULL);
-      assert_non_null (other);
+      CuratorLease *other = lease_of (readable);
       curator_lease_add_listener (other, count_state, &n_changes, NULL);
       g_ptr_array_add (others, other);
     }
