@@ -385,7 +385,10 @@ begin (F &&done, Function function, const Args &...args)
         (*kept) (take<T> (std::get<1> (all)), why ? &*why : nullptr);
     });
   };
-  function (for_c (args)..., hear, new std::decay_t<F> (std::forward<F> (done)));
+  /* C takes it over, unless an argument is refused before. */
+  auto kept = std::make_unique<std::decay_t<F>> (std::forward<F> (done));
+  function (for_c (args)..., hear, kept.get ());
+  (void) kept.release ();
 }
 }
 

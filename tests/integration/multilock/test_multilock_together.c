@@ -1,5 +1,5 @@
 /* Members of a multi-lock that are taken together, on a real server: refused, entered again, of
- * several clients, without parents, and killed in between. Cut off at every request: test_frames. */
+ * several clients, without parents, cut off at every request, and killed in between. */
 #include "integration/taking.h"
 #include "support/process.h"
 #include "support/scratch.h"
@@ -171,6 +171,75 @@ TEST (test_missing_parents)
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 2 * N_PATHS);
   assert_released (locks.whole);
   assert_nothing_left (fixture, &locks);
+}
+
+/* --- a connection cut at each request --------------------------------------------------------- */
+
+static void
+assert_all_belong_to (Fixture *fixture, const Locks *locks, CuratorClient *client)
+{
+  assert_each_has (fixture, locks, 1, 1, 1, 1);
+  for (int i = 0; i < N_PATHS; i++)
+    {
+      g_auto (GStrv) names = raw_zk_children (fixture->raw, locks->paths[i]);
+      g_autofree char *node = g_strconcat (locks->paths[i], "/", names[0], NULL);
+      assert_int_equal (raw_zk_owner (fixture->raw, node), curator_client_get_session_id (client));
+    }
+}
+
+/* At the k-th request of an acquire that waits for its third member, or of its release. FALSE if
+ * there are fewer. */
+static gboolean
+cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
+{
+  g_autofree char *base = g_strdup_printf ("/together/%d-%d", (int) action, k);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+  g_auto (Locks) theirs = { 0 };
+  g_auto (Locks) locks = { 0 };
+  locks_init (&theirs, direct, base);
+  locks_init (&locks, client, base);
+  make_parents (fixture, &locks);
+  g_autoptr (Taking) blocker = taking_of_lock (theirs.members[HELD]);
+
+  proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, action);
+  g_autoptr (Contender) contender = contender_start (locks.whole, LONG_MS, NULL);
+  assert_each_has (fixture, &locks, 1, 1, 2, 0);
+  assert_false (contender_has_returned (contender));
+  taking_give_back (blocker);
+  assert_true (contender_wait (contender, LONG_MS));
+  assert_ok (contender->acquired, &contender->error);
+  assert_all_belong_to (fixture, &locks, client);
+  contender_join (contender);
+  if (!contender->released)
+    assert_curator_error (&contender->release_error, CURATOR_ERROR_RELEASE_PENDING);
+  const gboolean fired = proxy_fired (fixture->proxy) > 0;
+  proxy_disarm (fixture->proxy);
+  assert_nothing_left (fixture, &locks);
+  return fired;
+}
+
+/* Creates and lists of all, the watch and the delete of the withdrawn one, its second create and
+ * list, and the transaction. */
+static void
+sweep (Fixture *fixture, ProxyAction action)
+{
+  const int least = 2 * N_PATHS + 5;
+  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
+  int k = 1;
+  while (k <= 2 * least && cut_at (fixture, direct, k, action))
+    k++;
+  print_message ("cut at each of %d requests\n", k - 1);
+  assert_in_range (k - 1, least, 2 * least - 1);
+}
+
+TEST (test_requests_lost)
+{
+  sweep (fixture, PROXY_CUT_BEFORE);
+}
+
+TEST (test_replies_lost)
+{
+  sweep (fixture, PROXY_CUT_BEFORE_REPLY);
 }
 
 /* --- death between the creates and the deletes ------------------------------------------------ */

@@ -320,38 +320,6 @@ run_multi_lock (FrameRun *run)
   require (run, give_back (taking));
 }
 
-#define N_TOGETHER 4
-
-/* Members that are taken at once, of which the peer holds the third: what stands behind it is
- * withdrawn. */
-static void
-run_together (FrameRun *run)
-{
-  g_autoptr (GPtrArray) members =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref);
-  for (int i = 0; i < N_TOGETHER; i++)
-    {
-      g_autofree char *name = g_strdup_printf ("lock-%d", i);
-      g_ptr_array_add (members, lock_at (run, run->client, curator_mutex_new, name));
-    }
-  g_autoptr (CuratorLock) theirs = lock_at (run, run->peer, curator_mutex_new, "lock-2");
-  g_autoptr (CuratorLock) all =
-      curator_multi_lock_new ((CuratorLock *const *) members->pdata, N_TOGETHER);
-  g_autoptr (Taking) blocker = taking_start_lock (theirs, LONG_MS, NULL);
-  require_ok (run, is_granted (run, blocker), blocker->error);
-  g_autoptr (Taking) taking = taking_start_lock (all, LONG_MS, NULL);
-  require (run, wait_children (run, "lock-2", 2) && wait_children (run, "lock-3", 0));
-  require (run, !taking_has_returned (taking));
-  require (run, give_back (blocker));
-  require_ok (run, is_granted (run, taking), taking->error);
-  for (int i = 0; i < N_TOGETHER; i++)
-    {
-      g_autofree char *name = g_strdup_printf ("lock-%d", i);
-      require (run, wait_children (run, name, 1));
-    }
-  require (run, give_back (taking));
-}
-
 static void
 count_request (CuratorLock *lock, gpointer user_data)
 {
@@ -551,7 +519,6 @@ const FrameScenario frame_scenarios[] = {
   { "write", run_write },
   { "downgrade", run_downgrade },
   { "multi-lock", run_multi_lock },
-  { "members taken together", run_together },
   { "revocation", run_revocation },
   { "shared count", run_shared_count },
   { "fixed node", run_fixed_node },
