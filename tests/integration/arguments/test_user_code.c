@@ -373,7 +373,8 @@ break_connection (Stage *stage)
 {
   g_autoptr (CuratorLease) lease = NULL;
 
-  proxy_arm (stage->proxy, PROXY_ANY_REQUEST, 1, 1, PROXY_CUT_BEFORE_REPLY);
+  /* Not a heartbeat's, which asks no policy. */
+  proxy_arm (stage->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
   lease = curator_lock_acquire_lease (stage->multi, LONG_MS, NULL, NULL);
   require (stage, lease != NULL);
   proxy_disarm (stage->proxy);
