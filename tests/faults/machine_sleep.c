@@ -81,15 +81,25 @@ ahead_ns (clockid_t clock)
     }
 }
 
+/* The C library's own function. Any thread looks it up; they find the same. */
+static void
+find (gpointer *symbol, const char *name, gpointer function)
+{
+  gpointer found = g_atomic_pointer_get (symbol);
+  if (found == NULL)
+    {
+      found = dlsym (RTLD_NEXT, name);
+      g_atomic_pointer_set (symbol, found);
+    }
+  memcpy (function, &found, sizeof found);
+}
+
 static SystemCall
 system_call (void)
 {
-  static SystemCall found;
-  if (found == NULL)
-    {
-      void *symbol = dlsym (RTLD_NEXT, "syscall");
-      memcpy (&found, &symbol, sizeof found);
-    }
+  static gpointer symbol;
+  SystemCall found;
+  find (&symbol, "syscall", &found);
   return found;
 }
 
@@ -158,13 +168,10 @@ poll (struct pollfd *fds, nfds_t n, int timeout_ms)
 REPLACES int
 pthread_cond_timedwait (pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
-  static TimedWait found;
+  static gpointer symbol;
+  TimedWait found;
   int rc;
-  if (found == NULL)
-    {
-      void *symbol = dlsym (RTLD_NEXT, "pthread_cond_timedwait");
-      memcpy (&found, &symbol, sizeof found);
-    }
+  find (&symbol, "pthread_cond_timedwait", &found);
   const gboolean lags = until->tv_sec < LONGEST_UPTIME_S;
   do
     {
