@@ -51,7 +51,7 @@ TEST (top_marks_old_data)
 
   assert_shows (terminal, "/old/one");
   zk_server_freeze (fixture->server);
-  const gboolean marked = terminal_wait_text (terminal, "no answer for 4 s", CLI_MS);
+  const gboolean marked = terminal_wait_text (terminal, "no answer for ", CLI_MS);
   zk_server_thaw (fixture->server);
   assert_true (marked);
   G_GNUC_UNUSED g_autoptr (Cli) other = holder_start (fixture, "another", "/old/two");
