@@ -236,7 +236,7 @@ rests (CuratorIoThread *io, pid_t tid)
 gboolean
 curator_io_thread_rests (CuratorIoThread *io)
 {
-  return io->tids[1] != 0 && rests (io, io->tids[0]) && rests (io, io->tids[1]);
+  return io->tids[1] == 0 || (rests (io, io->tids[0]) && rests (io, io->tids[1]));
 }
 
 gboolean

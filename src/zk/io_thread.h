@@ -26,7 +26,7 @@ gboolean curator_io_thread_look (CuratorIoThread *io, int *pipe, int *sock);
 /* The same, but waits up to patience_us for the thread to enter poll. */
 gboolean curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock);
 /* TRUE while each of the handle's two threads waits for the network or for a lock: in no look-up and
- * in no message. */
+ * in no message. Also if that is not shown here. */
 gboolean curator_io_thread_rests (CuratorIoThread *io);
 /* A duplicate of the socket, to be closed by the caller. -1 without a socket, and while the thread
  * is not in poll. */

@@ -65,7 +65,7 @@ all_rest (void)
 /* libzookeeper's threads format the local time of each message, twice under a lock of the C
  * library's that would stay locked in the child. So they begin none from here on, and who has begun
  * one ends it: tzset() waits for that lock. A connection that fails meanwhile is not noted: the
- * look-up that follows has ended when the threads rest. */
+ * look-up that follows has ended when the threads rest. Where nobody sees that, a pause has to do. */
 static void
 begin_fork (void)
 {
@@ -74,8 +74,12 @@ begin_fork (void)
   zoo_set_debug_level ((ZooLogLevel) 0);
   for (int i = 0; i < N_LOCKINGS; i++)
     {
-      for (int looks = 0; looks < MOST_LOOKS && !all_rest (); looks++)
-        g_usleep (PAUSE_US);
+      int looks = 0;
+      do
+        {
+          g_usleep (PAUSE_US);
+        }
+      while (++looks < MOST_LOOKS && !all_rest ());
       tzset ();
     }
 }
