@@ -406,7 +406,7 @@ def _scale_rows():
 
 
 NEAR_FLOOR = 0.91  # a tenth more time than libzookeeper alone
-MUTEX_NEAR, MUTEX_CPU_NEAR = 0.95, 0.93
+MUTEX_NEAR, MUTEX_CPU_NEAR = 0.97, 0.93
 MUTEX_SLICES, SLICES = 30, 10
 CROWD_SLICES = 3  # each a whole window
 
