@@ -15,8 +15,8 @@ typedef enum
   HOST_DROPS,  /* no answer to a SYN */
   HOST_SILENT, /* accepts, and says nothing */
   HOST_CLOSES, /* accepts, then closes */
-  HOST_LATE, /* what the server says to the client's last words, the request for a session, comes late */
-  HOST_HALF /* the server's first words are cut in the middle, and nothing follows */
+  HOST_LATE,   /* the server's answer to the request for a session comes late */
+  HOST_HALF    /* the server's first words are cut in the middle, and nothing follows */
 } HostWay;
 
 typedef struct _Hosts Hosts;
