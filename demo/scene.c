@@ -117,10 +117,8 @@ void
 scene_place_waiters (Scene *scene, const CuratorInspection *queue)
 {
   for (guint i = 0; i < scene->n_contenders; i++)
-    {
-      if (scene->contenders[i].state == CONTENDER_WAITS)
-        set_node (&scene->contenders[i], NULL, 0);
-    }
+    if (scene->contenders[i].state == CONTENDER_WAITS)
+      set_node (&scene->contenders[i], NULL, 0);
   for (guint i = 0; i < curator_inspection_get_n_participants (queue); i++)
     {
       const CuratorParticipant *node = curator_inspection_get_participant (queue, i);

@@ -49,9 +49,7 @@ write_fenced (CURL *curl, const char *url, guint64 token, const char *body)
       status = request (curl, url, NULL, NULL, answer);
       if ((status != 200 && status != 404)
           || (status == 200 && g_ascii_strtoull (answer->str, NULL, 10) > token))
-        {
-          return FALSE;
-        }
+        return FALSE;
       curl_easy_header (curl, "ETag", 0, CURLH_HEADER, -1, &etag);
       g_autofree char *condition = status == 404  ? g_strdup ("If-None-Match: *")
                                    : etag != NULL ? g_strconcat ("If-Match: ", etag->value, NULL)

@@ -55,10 +55,8 @@ decide (CuratorLockDriver *driver, const char *const *children, gsize n_children
   const Host *host = user_data;
 
   for (gsize i = 0; i < n_children && strcmp (children[i], ours) != 0; i++)
-    {
-      if (host->writes || is_writer (children[i]))
-        results->path_to_watch = children[i];
-    }
+    if (host->writes || is_writer (children[i]))
+      results->path_to_watch = children[i];
   results->gets_the_lock = results->path_to_watch == NULL;
 }
 

@@ -64,9 +64,7 @@ listen_on (GSocketService *service, guint16 port, GError **error)
   g_autoptr (GSocketAddress) bound = NULL;
   if (!g_socket_listener_add_address (G_SOCKET_LISTENER (service), wanted, G_SOCKET_TYPE_STREAM,
                                       G_SOCKET_PROTOCOL_TCP, NULL, &bound, error))
-    {
-      return 0;
-    }
+    return 0;
   return g_inet_socket_address_get_port (G_INET_SOCKET_ADDRESS (bound));
 }
 

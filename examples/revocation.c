@@ -34,9 +34,7 @@ main (int argc, char **argv)
   int asked = 0;
   if (lock == NULL || !curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error)
       || !curator_lock_acquire (lock, 10000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
 
   /* Usually another process sends the request. */
   g_auto (GStrv) nodes =

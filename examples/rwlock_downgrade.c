@@ -35,9 +35,7 @@ main (int argc, char **argv)
   /* The holder of the write lock acquires the read lock at once. An upgrade fails: UNSUPPORTED. */
   if (!curator_lock_acquire (reader, 10000, NULL, &error)
       || !curator_lock_release (writer, CURATOR_WAIT_DEFAULT, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   g_print ("reading, with others: write lock held: %s, read lock held: %s\n",
            curator_lock_is_owned_by_current_thread (writer) ? "yes" : "no",
            curator_lock_is_owned_by_current_thread (reader) ? "yes" : "no");

@@ -29,9 +29,7 @@ main (int argc, char **argv)
     return fail (error);
 
   if (curator_lock_acquire (lock, 300, NULL, &error))
-    {
-      return 1; /* two holders: cannot happen */
-    }
+    return 1; /* two holders: cannot happen */
   if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
     return fail (error);
   g_print ("busy: %s\n", error->message);

@@ -158,9 +158,7 @@ connect_to (BareSocket *bare, const char *server)
   setsockopt (bare->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (inet_pton (AF_INET, parts[0], &name.sin_addr) != 1
       || connect (bare->fd, (struct sockaddr *) &name, sizeof name) != 0)
-    {
-      peer_die (server, NULL);
-    }
+    peer_die (server, NULL);
 }
 
 BareSocket *

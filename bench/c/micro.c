@@ -75,10 +75,8 @@ static void
 validate_path (int calls)
 {
   for (int i = 0; i < calls; i++)
-    {
-      if (!curator_path_validate ("/services/billing/locks/nightly", NULL))
-        abort ();
-    }
+    if (!curator_path_validate ("/services/billing/locks/nightly", NULL))
+      abort ();
 }
 
 /* Finds the nodes in front of the 33rd of 64. */
@@ -92,10 +90,8 @@ predicate_64 (int calls)
   curator_queue_init (&queue, (const char *const *) names, 64, key, (gpointer) "lock-");
   const char *own = queue.names[32];
   for (int i = 0; i < calls; i++)
-    {
-      if (curator_judge (internals, 1, own, &queue).kind != VERDICT_WAIT)
-        abort ();
-    }
+    if (curator_judge (internals, 1, own, &queue).kind != VERDICT_WAIT)
+      abort ();
 }
 
 static void

@@ -7,9 +7,7 @@ expect_refusal (CuratorLock *lock)
   g_autoptr (GError) error = NULL;
   if (curator_lock_acquire (lock, 0, NULL, &error)
       || !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      peer_die ("a try should have been refused", error);
-    }
+    peer_die ("a try should have been refused", error);
 }
 
 /* try server= observe= path= ops= [own=1]: ok ops= ns= q=. Another session holds the mutex, by way

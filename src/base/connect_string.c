@@ -45,10 +45,8 @@ is_ipv6 (const char *text)
   if (*zone == '%' && (zone[1] == '\0' || strlen (zone) > 16))
     return FALSE;
   for (const char *c = *zone == '%' ? zone + 1 : zone; *c != '\0'; c++)
-    {
-      if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
-        return FALSE;
-    }
+    if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
+      return FALSE;
   return inet_pton (AF_INET6, without_zone, &address) == 1;
 }
 
@@ -56,10 +54,8 @@ static gboolean
 is_label (const char *label, gsize length)
 {
   for (gsize i = 0; i < length; i++)
-    {
-      if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
-        return FALSE;
-    }
+    if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
+      return FALSE;
   return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
 }
 
@@ -237,7 +233,8 @@ curator_connect_string_parse (const char *connect_string, GError **error)
     {
       if (has_servers (chroot))
         {
-          set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot", error);
+          set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot",
+                     error);
           return NULL;
         }
       if (!curator_path_validate (chroot, error))

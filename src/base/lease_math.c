@@ -113,9 +113,7 @@ curator_lease_note_answer (CuratorLeaseEvidence *evidence, const CuratorLeaseTer
   if (evidence->n_marks > 0
       && sent_us - evidence->marks[(evidence->n_marks - 1) % CURATOR_N_MARKS].sent_us
              < spacing_us (terms))
-    {
-      return;
-    }
+    return;
   const CuratorMark mark = { sent_us, now_us };
   evidence->marks[evidence->n_marks % CURATOR_N_MARKS] = mark;
   /* Stays at or above the size of the ring once it is full. */
@@ -143,10 +141,8 @@ curator_lease_note_proof (CuratorLeaseEvidence *evidence, const CuratorLeaseTerm
       loop variant CURATOR_N_MARKS - i;
   */
   for (unsigned i = 0; i < n_marks (evidence); i++)
-    {
-      if (evidence->marks[i].answered_us <= sent_us - telling_us (terms))
-        known_us = most (known_us, evidence->marks[i].sent_us);
-    }
+    if (evidence->marks[i].answered_us <= sent_us - telling_us (terms))
+      known_us = most (known_us, evidence->marks[i].sent_us);
   evidence->known_us = known_us;
   evidence->proof_us = sent_us;
   return true;
@@ -226,8 +222,7 @@ bool
 curator_lease_is_fresh (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms,
                         int64_t now_us)
 {
-  return !is_doubtful (evidence)
-         && now_us - evidence->proof_us <= curator_lease_newest_us (terms)
+  return !is_doubtful (evidence) && now_us - evidence->proof_us <= curator_lease_newest_us (terms)
          && curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms);
 }
 
@@ -243,10 +238,8 @@ curator_lease_until_told (const CuratorLeaseEvidence *evidence, const CuratorLea
       loop variant CURATOR_N_MARKS - i;
   */
   for (unsigned i = 0; i < n_marks (evidence); i++)
-    {
-      if (evidence->marks[i].sent_us > evidence->known_us)
-        first = least (first, evidence->marks[i].answered_us + telling_us (terms));
-    }
+    if (evidence->marks[i].sent_us > evidence->known_us)
+      first = least (first, evidence->marks[i].answered_us + telling_us (terms));
   return most (first - now_us, 0) + 1000;
 }
 

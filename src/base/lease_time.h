@@ -8,10 +8,10 @@
 /* What has been seen of the two clocks. Microseconds; points in time are of the clock of leases. */
 typedef struct
 {
-  _Atomic gint64 ahead_us;   /* of CLOCK_BOOTTIME; never falls */
-  _Atomic gint64 behind_us;  /* what CLOCK_REALTIME lacks to show the same; never falls */
+  _Atomic gint64 ahead_us;    /* of CLOCK_BOOTTIME; never falls */
+  _Atomic gint64 behind_us;   /* what CLOCK_REALTIME lacks to show the same; never falls */
   _Atomic gint64 compared_us; /* by CLOCK_BOOTTIME: when behind_us was brought up to date */
-  _Atomic gint64 stepped_us; /* when the clocks were last found to have jumped; 0: never */
+  _Atomic gint64 stepped_us;  /* when the clocks were last found to have jumped; 0: never */
 } CuratorLeaseTime;
 
 #define CURATOR_LEASE_TIME_INIT                                                                    \

@@ -116,8 +116,7 @@ ask (GPtrArray *addresses, const char *host, int flags)
   for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
     {
       /* A name may stand in several lines of /etc/hosts. */
-      const CuratorAddress address = 
-          curator_address_new (next->ai_addr, next->ai_addrlen);
+      const CuratorAddress address = curator_address_new (next->ai_addr, next->ai_addrlen);
       curator_address_add_once (addresses, &address);
     }
   if (found != NULL)

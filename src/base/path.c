@@ -34,10 +34,8 @@ fault_of_part (const char *part, gsize length)
   if (length <= 2 && strncmp (part, "..", length) == 0)
     return "one of its parts is relative (. or ..)";
   for (const char *c = part; c < part + length; c = g_utf8_next_char (c))
-    {
-      if (is_forbidden (g_utf8_get_char (c)))
-        return fault_of_character (g_utf8_get_char (c));
-    }
+    if (is_forbidden (g_utf8_get_char (c)))
+      return fault_of_character (g_utf8_get_char (c));
   return NULL;
 }
 

@@ -133,10 +133,8 @@ gboolean
 curator_servers_have_names (GPtrArray *servers)
 {
   for (guint i = 0; i < servers->len; i++)
-    {
-      if (!((const CuratorServer *) servers->pdata[i])->is_numeric)
-        return TRUE;
-    }
+    if (!((const CuratorServer *) servers->pdata[i])->is_numeric)
+      return TRUE;
   return FALSE;
 }
 

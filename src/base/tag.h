@@ -65,9 +65,7 @@ curator_is_foreign (gconstpointer object)
 {
   CuratorTag start = 0;
   if (object != NULL)
-    {
-      memcpy (&start, object, sizeof start); /* whatever its type is */
-    }
+    memcpy (&start, object, sizeof start); /* whatever its type is */
   return start - CURATOR_TAG_OF_KIND (0U) >= 2U * CURATOR_TAG_KINDS;
 }
 
@@ -78,10 +76,8 @@ curator_is_array_of (const GPtrArray *array, CuratorTag tag)
   if (array == NULL || !curator_is_foreign (array))
     return FALSE;
   for (guint i = 0; i < array->len; i++)
-    {
-      if (!curator_has_tag (array->pdata[i], tag))
-        return FALSE;
-    }
+    if (!curator_has_tag (array->pdata[i], tag))
+      return FALSE;
   return TRUE;
 }
 

@@ -100,10 +100,8 @@ wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_
   if (channel->link != NULL)
     curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
   if (poll (fds, N_FDS, milliseconds_until (MIN (MIN (link_us, loopback_us), stop_at_us))) < 0)
-    {
-      for (int i = 0; i < N_FDS; i++)
-        fds[i].revents = 0;
-    }
+    for (int i = 0; i < N_FDS; i++)
+      fds[i].revents = 0;
   if (fds[0].revents != 0)
     eventfd_read (channel->context.wake_fd, &ignored);
 }

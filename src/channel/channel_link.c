@@ -98,12 +98,8 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
   fds[1] = (struct pollfd){ .fd = has_server ? curator_stream_fd (link->stream) : -1,
                             .events = (short) (has_server ? server_events (link) : 0) };
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
-    {
-      if (fds[i].events == 0)
-        {
-          fds[i].fd = -1; /* poll would report a hang-up again and again */
-        }
-    }
+    if (fds[i].events == 0)
+      fds[i].fd = -1; /* poll would report a hang-up again and again */
   *until_us = link->deadline_us;
   if (link->state <= CURATOR_LINK_OPEN && (fds[1].events & POLLIN) != 0
       && curator_stream_has_pending (link->stream))

@@ -240,10 +240,8 @@ is_of_certificate (gnutls_alert_description_t alert)
     GNUTLS_A_ACCESS_DENIED,       GNUTLS_A_CERTIFICATE_REQUIRED,
   };
   for (gsize i = 0; i < G_N_ELEMENTS (alerts); i++)
-    {
-      if (alert == alerts[i])
-        return TRUE;
-    }
+    if (alert == alerts[i])
+      return TRUE;
   return FALSE;
 }
 

@@ -129,10 +129,8 @@ static Guest *
 find_room (CuratorLoopback *loopback)
 {
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      if (loopback->guests[i].fd < 0)
-        return &loopback->guests[i];
-    }
+    if (loopback->guests[i].fd < 0)
+      return &loopback->guests[i];
   return NULL;
 }
 

@@ -227,12 +227,10 @@ distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_li
   gnutls_x509_crt_t ca;
 
   while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
-    {
-      if (curator_tls_credentials_have_revoked (credentials, ca))
-        g_ptr_array_add (revoked, ca);
-      else
-        gnutls_x509_crt_deinit (ca);
-    }
+    if (curator_tls_credentials_have_revoked (credentials, ca))
+      g_ptr_array_add (revoked, ca);
+    else
+      gnutls_x509_crt_deinit (ca);
   if (revoked->len > 0)
     gnutls_x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
                                        (int) revoked->len);

@@ -86,9 +86,7 @@ entry_of (const char *line, int secure_port)
   g_auto (GStrv) parts = g_strsplit (line, ";", -1);
 
   if (parts[0] == NULL)
-    {
-      return NULL; /* an empty line has no parts */
-    }
+    return NULL; /* an empty line has no parts */
   g_autofree char *server = host_of (parts[0]);
   g_auto (Place) place = choose (parts, server, secure_port);
   if (place.port == NULL)

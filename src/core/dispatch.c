@@ -136,9 +136,7 @@ start_expected (CuratorClient *client, GError **error)
       const gboolean is_expected = is_ours (lane) || dispatch->expected[lane] >= least;
       if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
           && !start_lane (client, lane, error))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

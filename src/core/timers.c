@@ -107,8 +107,7 @@ curator_timers_first (CuratorTimers *timers, CuratorClient *client, gint64 *due_
   CuratorTimer *running = first_of_clock (timers, CURATOR_CLOCK_RUNNING);
   CuratorTimer *always = first_of_clock (timers, CURATOR_CLOCK_ALWAYS);
   const gint64 running_us = running != NULL ? running->when_us : G_MAXINT64;
-  const gint64 always_us =
-      always != NULL ? always_due_us (timers, client, always) : G_MAXINT64;
+  const gint64 always_us = always != NULL ? always_due_us (timers, client, always) : G_MAXINT64;
 
   *due_us = MIN (running_us, always_us);
   return always_us < running_us ? always : running;

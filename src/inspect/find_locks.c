@@ -209,10 +209,8 @@ walk_result (Walk *walk)
 
   g_hash_table_iter_init (&iter, walk->found);
   while (g_hash_table_iter_next (&iter, &path, NULL))
-    {
-      if (!is_part_of_found (walk, path))
-        g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
-    }
+    if (!is_part_of_found (walk, path))
+      g_ptr_array_add (paths, g_strdup (curator_client_user_path (walk->client, path)));
   g_ptr_array_sort (paths, curator_compare_strings);
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (paths, FALSE);

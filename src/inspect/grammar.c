@@ -65,10 +65,8 @@ curator_grammar_kind (const char *const *children, gsize n)
   if (n_mutex > 0 || n_rw > 0)
     return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;
   for (gsize i = 0; i < n; i++)
-    {
-      if (strcmp (children[i], CURATOR_LEASES_NAME) == 0)
-        return CURATOR_LOCK_KIND_SEMAPHORE;
-    }
+    if (strcmp (children[i], CURATOR_LEASES_NAME) == 0)
+      return CURATOR_LOCK_KIND_SEMAPHORE;
   return CURATOR_LOCK_KIND_NONE;
 }
 

@@ -30,7 +30,7 @@ struct _CuratorInspection
   guint n_holders;
   guint n_waiting;
   GPtrArray *foreign; /* names, NULL-terminated */
-  GPtrArray *odd; /* full paths of those that may queue; NULL once they have been read */
+  GPtrArray *odd;     /* full paths of those that may queue; NULL once they have been read */
   gint64 next_number;
   gboolean is_exhausted;
   guint64 digest; /* of the names of all its nodes: curator_grammar_digest() */

@@ -69,7 +69,9 @@ CURATOR_GETTER (CuratorLockKind, curator_inspection_get_kind, const CuratorInspe
 const char *
 curator_lock_kind_to_string (CuratorLockKind kind)
 {
-  static const char *const names[] = { "none", "mutex", "read-write", "semaphore", "latch", "other" };
+  static const char *const names[] = {
+    "none", "mutex", "read-write", "semaphore", "latch", "other"
+  };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 
@@ -112,7 +114,9 @@ CURATOR_GETTER (CuratorParticipantKind, curator_participant_get_kind, const Cura
 const char *
 curator_participant_kind_to_string (CuratorParticipantKind kind)
 {
-  static const char *const names[] = { "mutex", "read", "write", "lease", "turn",  "latch", "other" };
+  static const char *const names[] = {
+    "mutex", "read", "write", "lease", "turn", "latch", "other"
+  };
   return (guint) kind < G_N_ELEMENTS (names) ? names[kind] : "unknown";
 }
 

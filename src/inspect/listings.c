@@ -97,10 +97,8 @@ on_sweep_due (gpointer data)
   listings->timer = NULL;
   g_hash_table_iter_init (&iter, listings->by_path);
   while (g_hash_table_iter_next (&iter, NULL, &listing))
-    {
-      if (((Listing *) listing)->used_us < before_us)
-        g_hash_table_iter_remove (&iter);
-    }
+    if (((Listing *) listing)->used_us < before_us)
+      g_hash_table_iter_remove (&iter);
   if (g_hash_table_size (listings->by_path) > 0)
     listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
 }

@@ -88,10 +88,8 @@ read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
   if (paths == NULL)
     return NULL;
   for (char **path = paths; *path != NULL && participants->len < most; path++)
-    {
-      if (!add_participant (participants, &limits, *path, error))
-        return NULL;
-    }
+    if (!add_participant (participants, &limits, *path, error))
+      return NULL;
   return g_steal_pointer (&participants);
 }
 

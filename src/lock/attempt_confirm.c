@@ -21,9 +21,7 @@ curator_attempt_lost_required_hold (Attempt *attempt)
   if (hold == NULL
       || (curator_lease_get_session (hold) == curator_attempt_session (attempt)
           && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
-    {
-      return FALSE;
-    }
+    return FALSE;
   curator_attempt_fail (attempt,
                         g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                              "the hold that this acquire depends on is lost"));

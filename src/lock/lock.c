@@ -69,9 +69,7 @@ curator_lock_unref (CuratorLock *lock)
   g_return_if_fail (CURATOR_IS_LOCK (lock));
   if ((lock->client != NULL && !curator_client_check_forked (lock->client, NULL))
       || !curator_refs_dec (lock->refs))
-    {
-      return;
-    }
+    return;
   CURATOR_INSIDE_GATE;
   if (lock->free_owner != NULL)
     lock->free_owner (lock->owner);
@@ -249,9 +247,7 @@ curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancel
 {
   if (G_LIKELY (timeout_ms >= CURATOR_WAIT_DEFAULT && CURATOR_IS_LOCK (lock)
                 && curator_reentry_leave (lock)))
-    {
-      return TRUE;
-    }
+    return TRUE;
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, FALSE);
   return release_last (lock, timeout_ms, cancellable, error);
 }
@@ -320,9 +316,7 @@ curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCance
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, NULL);
   if (!check_participants (lock, error)
       || !curator_limits_init (&limits, lock->client, timeout_ms, cancellable, error))
-    {
-      return NULL;
-    }
+    return NULL;
   const CuratorParticipants those = lock->klass->get_participants (lock);
   return curator_participants_await (&those, &limits, error);
 }

@@ -155,10 +155,8 @@ add_queue (const CuratorParticipants *those, const CuratorCallResult *result, GP
   curator_queue_init (&queue, (const char *const *) result->children->pdata, result->children->len,
                       curator_lock_internals_key, those->internals);
   for (gsize i = 0; i < queue.n_names; i++)
-    {
-      if (those->accept == NULL || those->accept (queue.names[i]))
-        g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
-    }
+    if (those->accept == NULL || those->accept (queue.names[i]))
+      g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
 }
 
 char **

@@ -146,9 +146,7 @@ parse_number (const CuratorOwnNode *node)
   if (!node->request->is_sequential || !node->internals->driver->is_builtin
       || !curator_queue_parse_number (
           curator_lock_internals_key (curator_path_leaf (node->path), node->internals), &number))
-    {
-      return -1;
-    }
+    return -1;
   return number >= 0 ? number : CURATOR_QUEUE_LAST_NUMBER + 1;
 }
 

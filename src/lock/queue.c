@@ -109,14 +109,10 @@ ends_with_number (const char *name, gsize length, const char *lock_name, gsize l
   if (lock_length == 0 || g_ascii_isdigit (lock_name[lock_length - 1])
       || length < lock_length + N_DIGITS
       || memcmp (name + length - N_DIGITS - lock_length, lock_name, lock_length) != 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   for (gsize i = length - N_DIGITS; i < length; i++)
-    {
-      if (!is_digit (name[i]))
-        return FALSE;
-    }
+    if (!is_digit (name[i]))
+      return FALSE;
   return TRUE;
 }
 
@@ -253,9 +249,7 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
       queue->numbers[i] = entries[i].number;
       if (i > 0 && entries[i].number == entries[i - 1].number
           && !is_legal_tie (&entries[i - 1], &entries[i]))
-        {
-          queue->irregular = TRUE;
-        }
+        queue->irregular = TRUE;
     }
   queue->names[n] = NULL;
 }
@@ -277,9 +271,7 @@ curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc
 
   while (place < queue->n_names
          && strcmp (whole_key (queue->names[place], key, user_data), own) <= 0)
-    {
-      place++;
-    }
+    place++;
   const CuratorQueue before = *queue;
   const gsize n_behind = before.n_names - place;
   allocate (queue, before.n_names + 1);
@@ -339,10 +331,8 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
 
   for (gsize i = rises ? lower_bound (queue, number) : 0;
        i < queue->n_names && (!rises || queue->numbers[i] == number); i++)
-    {
-      if (strcmp (queue->names[i], name) == 0)
-        return (gssize) i;
-    }
+    if (strcmp (queue->names[i], name) == 0)
+      return (gssize) i;
   return -1;
 }
 
@@ -368,8 +358,8 @@ curator_queue_twin_of (const CuratorQueue *queue, gsize index)
 
   if (!queue->irregular || is_beyond_the_end (number))
     return NULL;
-  for (gsize i = lower_bound (queue, number) + 1;
-       i < queue->n_names && queue->numbers[i] == number; i++)
+  for (gsize i = lower_bound (queue, number) + 1; i < queue->n_names && queue->numbers[i] == number;
+       i++)
     {
       const Entry earlier = entry_at (queue, i - 1);
       const Entry later = entry_at (queue, i);

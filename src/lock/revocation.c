@@ -139,9 +139,7 @@ curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path
   CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error)
       || !curator_path_validate (lock_node_path, error))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
   if (!check_lock_node (&limits, path, error))
     return FALSE;

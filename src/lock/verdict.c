@@ -110,10 +110,8 @@ static gboolean
 is_child (const GPtrArray *children, const char *name)
 {
   for (guint i = 0; i < children->len; i++)
-    {
-      if (g_str_equal (g_ptr_array_index (children, i), name))
-        return TRUE;
-    }
+    if (g_str_equal (g_ptr_array_index (children, i), name))
+      return TRUE;
   return FALSE;
 }
 
@@ -151,15 +149,11 @@ curator_verdict_is_for_litter (const CuratorVerdict *verdict, CuratorLockInterna
 {
   if (verdict->kind != VERDICT_WAIT || curator_deletions_pending (internals->client) == 0
       || (verdict->watch != NULL && !is_litter (internals, verdict->watch)))
-    {
-      return FALSE;
-    }
+    return FALSE;
   g_autoptr (GPtrArray) others = g_ptr_array_new ();
   for (gsize i = 0; i < queue->n_names; i++)
-    {
-      if (!is_litter (internals, queue->names[i]))
-        g_ptr_array_add (others, queue->names[i]);
-    }
+    if (!is_litter (internals, queue->names[i]))
+      g_ptr_array_add (others, queue->names[i]);
   g_auto (CuratorQueue) rest = { 0 };
   curator_queue_init (&rest, (const char *const *) others->pdata, others->len,
                       curator_lock_internals_key, internals);

@@ -181,10 +181,8 @@ static CURATOR_LOCKED gboolean
 has_op_behind_cut (const CuratorBatch *batch)
 {
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
-    {
-      if (batch->entries[i].op != NULL)
-        return TRUE;
-    }
+    if (batch->entries[i].op != NULL)
+      return TRUE;
   return FALSE;
 }
 
@@ -193,10 +191,8 @@ withdraw_ops (CuratorBatch *batch)
 {
   curator_deletions_gather (batch->client);
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
-    {
-      if (batch->entries[i].op != NULL)
-        curator_lock_internals_withdraw (batch->entries[i].op);
-    }
+    if (batch->entries[i].op != NULL)
+      curator_lock_internals_withdraw (batch->entries[i].op);
   curator_deletions_send_gathered (batch->client);
 }
 
@@ -343,10 +339,8 @@ list_all (CuratorBatch *batch)
 {
   curator_client_lock (batch->client);
   for (guint i = 0; batch->spec.n > 1 && i < batch->spec.n; i++)
-    {
-      if (batch->entries[i].op != NULL)
-        curator_lock_internals_list (batch->entries[i].op);
-    }
+    if (batch->entries[i].op != NULL)
+      curator_lock_internals_list (batch->entries[i].op);
   curator_client_unlock (batch->client);
 }
 

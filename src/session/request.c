@@ -382,10 +382,8 @@ curator_request_settle_all (CuratorSession *session, int rc)
   GQueue *const queues[] = { &session->in_flight, &session->backlog };
 
   for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
-    {
-      for (GList *link = queues[i]->head; link != NULL; link = link->next)
-        settle (link->data, rc, NULL);
-    }
+    for (GList *link = queues[i]->head; link != NULL; link = link->next)
+      settle (link->data, rc, NULL);
 }
 
 void

@@ -61,9 +61,7 @@ end_socket (CuratorZkHandle *handle, int sock, gint64 patience_us)
 
   if (note_stage (handle, curator_fd_inode (sock, S_IFSOCK), stage_of (sock)) < patience_us
       || poll (&answer, 1, 0) != 0 || zoo_state (handle->zh) == ZOO_CONNECTED_STATE)
-    {
-      return FALSE;
-    }
+    return FALSE;
   atomic_store (&handle->attempt.is_ended, TRUE);
   shutdown (sock, SHUT_RDWR);
   return TRUE;

@@ -29,10 +29,8 @@ open_fds (void)
   g_clear_pointer (&dir, g_dir_close);
   /* The directory's own descriptor is closed now; another file may get its number. */
   for (guint i = fds->len; i-- > 0;)
-    {
-      if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
-        g_array_remove_index_fast (fds, i);
-    }
+    if (fcntl (g_array_index (fds, int, i), F_GETFD) < 0)
+      g_array_remove_index_fast (fds, i);
   return fds;
 }
 
@@ -53,10 +51,8 @@ other_end (const CuratorIoThread *io, int end)
   const int likely[] = { end + 1, io->free_before[1], io->free_before[0] };
 
   for (guint i = 0; i < G_N_ELEMENTS (likely); i++)
-    {
-      if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
-        return likely[i];
-    }
+    if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
+      return likely[i];
   g_autoptr (GArray) all = open_fds ();
   for (guint i = 0; i < all->len; i++)
     {

@@ -72,10 +72,8 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
     {
       server += strspn (server, ", \t");
       for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
-        {
-          if (is_requested (server, schemes[i].name) && !is_supported (i, server))
-            return refuse (i, "the connect string", error);
-        }
+        if (is_requested (server, schemes[i].name) && !is_supported (i, server))
+          return refuse (i, "the connect string", error);
       server = strchr (server, ',');
     }
   return TRUE;
@@ -85,9 +83,7 @@ gboolean
 curator_features_check_auth_scheme (const char *scheme, GError **error)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
-    {
-      if (g_ascii_strcasecmp (scheme, schemes[i].name) == 0)
-        return refuse (i, "an authentication scheme", error);
-    }
+    if (g_ascii_strcasecmp (scheme, schemes[i].name) == 0)
+      return refuse (i, "an authentication scheme", error);
   return TRUE;
 }

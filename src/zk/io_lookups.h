@@ -39,9 +39,7 @@ curator_io_lookups_end_if_connected (CuratorIoLookups *lookups)
   if (begun != 0 && atomic_load (&lookups->was_told)
       && atomic_load (&lookups->n_connected) > atomic_load (&lookups->n_failed)
       && atomic_compare_exchange_strong (&lookups->under_way, &begun, 0))
-    {
-      curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
-    }
+    curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
 }
 
 /* On the thread that delivers events. */

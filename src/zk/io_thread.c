@@ -209,9 +209,7 @@ look_at (CuratorIoThread *io, pid_t tid, int *pipe, int *sock)
       || arguments[1] > 2 || !read_memory (arguments[0], fds, arguments[1] * sizeof fds[0])
       || fds[0].events != POLLIN || (known >= 0 && fds[0].fd != known)
       || curator_fd_inode (fds[0].fd, S_IFIFO) == 0)
-    {
-      return FALSE;
-    }
+    return FALSE;
   atomic_store (&io->pipe, fds[0].fd);
   *pipe = fds[0].fd;
   *sock = fds[1].fd >= 0 && curator_fd_inode (fds[1].fd, S_IFSOCK) != 0 ? fds[1].fd : -1;

@@ -36,9 +36,7 @@ int
 curator_zk_multi_failed_index (const CuratorZkMulti *multi, int rc)
 {
   for (int i = 0; rc != ZOK && i < multi->n; i++)
-    {
-      if (multi->results[i].err == rc)
-        return i;
-    }
+    if (multi->results[i].err == rc)
+      return i;
   return -1;
 }

@@ -55,12 +55,10 @@ visit_tree (const char *address, const char *word, TreeVisitor visitor, gpointer
   g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
   const char *key = NULL;
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (**line == '\t' && key != NULL)
-        visitor (key, *line + 1, data);
-      else if (**line != '\0')
-        key = *line;
-    }
+    if (**line == '\t' && key != NULL)
+      visitor (key, *line + 1, data);
+    else if (**line != '\0')
+      key = *line;
   return TRUE;
 }
 
@@ -200,12 +198,10 @@ four_letter_ephemerals (const char *address, gint64 session)
   g_auto (GStrv) lines = g_strsplit (second, "\n", -1);
   gboolean ours = FALSE;
   for (char **line = lines; *line != NULL && !g_str_has_prefix (*line, "Connections"); line++)
-    {
-      if (g_str_has_prefix (*line, "0x"))
-        ours = parse_session (*line) == session;
-      else if (ours && **line == '\t')
-        g_ptr_array_add (nodes, g_strdup (*line + 1));
-    }
+    if (g_str_has_prefix (*line, "0x"))
+      ours = parse_session (*line) == session;
+    else if (ours && **line == '\t')
+      g_ptr_array_add (nodes, g_strdup (*line + 1));
   g_ptr_array_add (nodes, NULL);
   return (char **) g_ptr_array_free (nodes, FALSE);
 }
@@ -217,10 +213,8 @@ four_letter_monitor (const char *address, const char *key)
   g_auto (GStrv) lines = g_strsplit (answer != NULL ? answer : "", "\n", -1);
   gsize length = strlen (key);
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, key) && (*line)[length] == '\t')
-        return g_ascii_strtoll (*line + length + 1, NULL, 10);
-    }
+    if (g_str_has_prefix (*line, key) && (*line)[length] == '\t')
+      return g_ascii_strtoll (*line + length + 1, NULL, 10);
   return -1;
 }
 

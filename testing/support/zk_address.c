@@ -28,9 +28,7 @@ port_free_now (const char *host)
   if (inet_pton (AF_INET, host, &name.sin_addr) == 1
       && bind (fd, (struct sockaddr *) &name, sizeof name) == 0
       && getsockname (fd, (struct sockaddr *) &name, &length) == 0)
-    {
-      port = ntohs (name.sin_port);
-    }
+    port = ntohs (name.sin_port);
   close (fd);
   return port;
 }

@@ -40,10 +40,8 @@ zk_links_new (int n, const char *const *quorum, const char *const *election)
   links->n = n;
   links->links = g_new0 (Link, (gsize) (n * n));
   for (int i = 0; i < n * n; i++)
-    {
-      if (i / n != i % n)
-        open_link (&links->links[i], quorum[i % n], election[i % n]);
-    }
+    if (i / n != i % n)
+      open_link (&links->links[i], quorum[i % n], election[i % n]);
   for (int i = 0; i < n * n; i++)
     {
       if (i / n != i % n)
@@ -95,10 +93,8 @@ void
 zk_links_set_all (ZkLinks *links, int a, ProxyMode mode)
 {
   for (int b = 0; b < links->n; b++)
-    {
-      if (b != a)
-        zk_links_set (links, a, b, mode);
-    }
+    if (b != a)
+      zk_links_set (links, a, b, mode);
 }
 
 void

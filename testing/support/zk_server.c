@@ -404,9 +404,7 @@ zk_server_fill_disk (ZkServer *server)
       struct statfs disk;
       if (statfs (data, &disk) == 0
           && resize_disk (server, (guint64) disk.f_bsize * (disk.f_blocks - disk.f_bfree)))
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }

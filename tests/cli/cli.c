@@ -384,10 +384,8 @@ cli_last_beat (const char *file)
   gint64 last = 0;
 
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "BEAT "))
-        last = MAX (last, g_ascii_strtoll (strrchr (*line, ' '), NULL, 10));
-    }
+    if (g_str_has_prefix (*line, "BEAT "))
+      last = MAX (last, g_ascii_strtoll (strrchr (*line, ' '), NULL, 10));
   return last;
 }
 
@@ -413,10 +411,8 @@ cli_number (const char *file, const char *prefix)
   g_auto (GStrv) lines = cli_lines (file);
 
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, prefix))
-        return g_ascii_strtoll (*line + strlen (prefix), NULL, 10);
-    }
+    if (g_str_has_prefix (*line, prefix))
+      return g_ascii_strtoll (*line + strlen (prefix), NULL, 10);
   return -1;
 }
 

@@ -241,13 +241,9 @@ show (void)
   DIR *folder = opendir ("/proc/self/fd");
 
   for (char **entry = environ; *entry != NULL; entry++)
-    {
-      if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0
-          || strncmp (*entry, "WATCHDOG_", 9) == 0)
-        {
-          say ("ENV %s\n", *entry);
-        }
-    }
+    if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0
+        || strncmp (*entry, "WATCHDOG_", 9) == 0)
+      say ("ENV %s\n", *entry);
   for (struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
     {
       const int fd = atoi (entry->d_name);

@@ -26,9 +26,7 @@ is_refused (const char *call)
 
   if (wanted == NULL || strcmp (wanted, call) != 0
       || __atomic_add_fetch (&n_calls, 1, __ATOMIC_SEQ_CST) != atoi (getenv ("REFUSE_NTH")))
-    {
-      return 0;
-    }
+    return 0;
   close (open (getenv ("REFUSE_MARK"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   return 1;
 }
@@ -62,8 +60,6 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
 
   if ((dladdr ((void *) start, &info) == 0 || strstr (info.dli_fname, "libzookeeper") == NULL)
       && is_refused ("pthread_create"))
-    {
-      return EAGAIN;
-    }
+    return EAGAIN;
   return real (thread, attr, start, data);
 }

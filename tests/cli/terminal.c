@@ -290,10 +290,8 @@ wait_for (Terminal *self, gboolean (*is_so) (Terminal *, const char *), const ch
   const gint64 end = wait_now_ms () + timeout_ms;
 
   while (!is_so (self, text))
-    {
-      if (wait_now_ms () >= end || !pump (self, 20))
-        return is_so (self, text);
-    }
+    if (wait_now_ms () >= end || !pump (self, 20))
+      return is_so (self, text);
   return TRUE;
 }
 

@@ -335,15 +335,11 @@ update (Cell *cell, Hosts *hosts, const char *list)
   if (!state_log_wait (
           log, is_early ? CURATOR_CONNECTION_STATE_SUSPENDED : CURATOR_CONNECTION_STATE_CONNECTED,
           1, LONG_MS))
-    {
-      fail_cell (cell, "the list before");
-    }
+    fail_cell (cell, "the list before");
   const gint64 began_us = g_get_monotonic_time ();
   if (!(cell->user == ADOPTED ? use_handle (cell, client, list, &error)
                               : curator_client_update_servers (client, list, &error)))
-    {
-      fail_cell (cell, error->message);
-    }
+    fail_cell (cell, error->message);
   if (cell->way == WAY_LATE_NAME && !is_early)
     {
       /* While it waits for an address it stays where it is. */
@@ -779,9 +775,7 @@ start (void **state)
   const char *password = secured_file (secured, "password");
   if (!g_file_set_contents (password, SASL_PASSWORD "\n", -1, NULL)
       || g_chmod (password, 0600) != 0)
-    {
-      return -1;
-    }
+    return -1;
   warm_up ();
   pthread_t thread;
   return pthread_create (&thread, NULL, ask_server,

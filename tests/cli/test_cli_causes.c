@@ -215,9 +215,7 @@ start (void **state)
   if (!make_files (world) || fixture_start ((void **) &world->fixture) != 0
       || !leave_one_member (world) || !start_server_that_wants_sasl (world)
       || !start_full_server (world))
-    {
-      return -1;
-    }
+    return -1;
   world->hosts[AT_CLOSED] = unused_address ();
   world->hosts[AT_UNKNOWN] = g_strdup ("no-such-host.invalid:2181");
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
@@ -325,10 +323,8 @@ TEST (every_cause_is_told_apart)
   gboolean good = TRUE;
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-        clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
-    }
+    for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
+      clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)

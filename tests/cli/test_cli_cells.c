@@ -193,9 +193,7 @@ read_process (const char *name, Process *process)
       || sscanf (strrchr (text, ')') + 1, " %c %d %d %d", &state, &process->parent, &process->group,
                  &process->session)
              != 4)
-    {
-      return FALSE;
-    }
+    return FALSE;
   process->pid = (pid_t) atoi (name);
   process->user = info.st_uid;
   return state != 'Z' && state != 'X';
@@ -225,9 +223,7 @@ find (const char *program, const char *mark)
       Process process;
       if (g_ascii_isdigit (*name) && has_words (name, program, mark)
           && read_process (name, &process))
-        {
-          g_array_append_val (found, process);
-        }
+        g_array_append_val (found, process);
     }
   return found;
 }
@@ -246,9 +242,7 @@ find_children (Cell *cell)
       if (g_ascii_isdigit (*name) && read_process (name, &process)
           && process.parent == cell->zkflock && process.group == process.pid
           && g_file_get_contents (file, &comm, NULL, NULL))
-        {
-          *(strstr (comm, "guard") != NULL ? &cell->guard : &cell->command) = process.pid;
-        }
+        *(strstr (comm, "guard") != NULL ? &cell->guard : &cell->command) = process.pid;
     }
 }
 
@@ -281,9 +275,7 @@ is_excepted (const Cell *cell, const Process *process)
   const gboolean nobody_left = cell->signal != SIGTERM && (cell->who & 3) == 3;
 
   if (cell->machine == PROCESS_1 && (cell->who & ZKFLOCK_ITSELF) != 0 && cell->signal == SIGKILL)
-    {
-      return FALSE; /* the kernel ends its namespace */
-    }
+    return FALSE; /* the kernel ends its namespace */
   if (cell->behaviour == SETSID && process->session == process->pid)
     return !has_cgroup (cell) || nobody_left;
   return cannot_be_killed (cell) && process->user == 0;
@@ -347,10 +339,8 @@ signal_victims (const Cell *cell, int signal)
   const pid_t pids[] = { cell->zkflock, cell->guard, cell->command };
 
   for (int i = 0; i < 3; i++)
-    {
-      if ((cell->who & (1 << i)) != 0)
-        kill (pids[i], signal);
-    }
+    if ((cell->who & (1 << i)) != 0)
+      kill (pids[i], signal);
 }
 
 static void
@@ -411,16 +401,12 @@ arrive (Cell *cell)
   raw_zk_make_path (cell->raw, cell->path);
   if (waits
       && raw_zk_create (cell->raw, node, "", ZOO_EPHEMERAL_SEQUENTIAL, &cell->own_node) != ZOK)
-    {
-      return FALSE;
-    }
+    return FALSE;
   start (cell);
   if (!raw_zk_wait_children (cell->raw, cell->path, waits ? 2 : 1, CLI_MS)
       || (!waits && !cli_wait_lines (cell->beats, "BEAT", cell->behaviour == OBEYS ? 1 : 8, CLI_MS))
       || !wait_until (has_tree, cell, CLI_MS))
-    {
-      return FALSE;
-    }
+    return FALSE;
   if (cell->when == STARTING)
     {
       kill (cell->command, SIGSTOP);
@@ -523,9 +509,7 @@ says_what_happened (const Cell *cell, int code, const char *err)
   if (!known || (!is_loss && strstr (err, "lock lost") != NULL)
       || (code == 75 && cell->when != WAITING && strstr (err, "lock lost") == NULL)
       || (code == 70 && strstr (err, "could not be killed") == NULL))
-    {
-      return FALSE;
-    }
+    return FALSE;
   return !loses_the_guard (cell) || cell->when == ENDING || (cell->who & COMMAND) != 0
          || code != BY_KILL || strstr (err, "a helper process of zkflock was killed") != NULL;
 }
@@ -542,10 +526,8 @@ has_no_folder (gpointer data)
     {
       g_autoptr (GDir) folder = g_dir_open (roots[i], 0, NULL);
       for (const char *name; folder != NULL && (name = g_dir_read_name (folder)) != NULL;)
-        {
-          if (g_str_has_prefix (name, prefix))
-            return FALSE;
-        }
+        if (g_str_has_prefix (name, prefix))
+          return FALSE;
     }
   return TRUE;
 }
@@ -563,9 +545,7 @@ judge (Cell *cell, int code)
     return "the command outlives the lock";
   if (cell->behaviour != SETSID && cell->behaviour != OTHER_USER
       && cli_last_beat (cell->beats) > cell->gone_at)
-    {
-      return "the command has worked without the lock";
-    }
+    return "the command has worked without the lock";
   if (!says_what_happened (cell, code, err))
     return "the exit code or the message is wrong";
   /* In a pid namespace the number in the folder's name is another one. */
@@ -665,9 +645,7 @@ kill_at_random (Cell *cell, GRand *random)
           && (by_name ? g_file_get_contents (file, &comm, NULL, NULL)
                             && strstr (comm, "zkflock") != NULL
                       : i == one))
-        {
-          kill (pid, SIGKILL);
-        }
+        kill (pid, SIGKILL);
     }
 }
 

@@ -30,9 +30,7 @@ TEST (standalone_servers_are_no_ensemble)
     }
   g_autofree char *text = ask_doctor (hosts->str, 1);
   for (int i = 1; i < 3; i++)
-    {
-      cli_shows (text, "problem: %s: it is standalone", zk_server_address (servers[i]));
-    }
+    cli_shows (text, "problem: %s: it is standalone", zk_server_address (servers[i]));
   /* The same server twice is one. */
   g_autofree char *twice =
       g_strdup_printf ("%s,%s", zk_server_address (servers[0]), zk_server_address (servers[0]));
@@ -63,9 +61,7 @@ TEST (servers_of_different_ensembles)
   g_autofree char *both = g_strdup_printf ("%s,%s", members, zk_ensemble_connect_string (two));
   g_autofree char *leaders = ask_doctor (both, 1);
   for (int i = 0; i < 3; i++)
-    {
-      cli_shows (leaders, "problem: %s: it is a ", zk_server_address (zk_ensemble_server (two, i)));
-    }
+    cli_shows (leaders, "problem: %s: it is a ", zk_server_address (zk_ensemble_server (two, i)));
 }
 
 /* As servers are by default: no word but srvr. Followers differ in what they have in

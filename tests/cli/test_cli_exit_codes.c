@@ -68,10 +68,8 @@ assert_waits_in_vain (Fixture *fixture, int code, const char *path, const char *
   gboolean was_queued = FALSE;
 
   for (int i = 0; i < 3; i++)
-    {
-      for (const char *const *word = i == 1 ? options : ends[i / 2]; *word != NULL; word++)
-        g_ptr_array_add (argv, (gpointer) *word);
-    }
+    for (const char *const *word = i == 1 ? options : ends[i / 2]; *word != NULL; word++)
+      g_ptr_array_add (argv, (gpointer) *word);
   g_ptr_array_add (argv, NULL);
   while (!was_queued)
     {

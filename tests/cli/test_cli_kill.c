@@ -36,10 +36,8 @@ kill_beaters (const char *log)
   g_auto (GStrv) lines = cli_lines (log);
 
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "BEAT "))
-        kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
-    }
+    if (g_str_has_prefix (*line, "BEAT "))
+      kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
 }
 
 /* A copy of the command that runs as root whoever starts it. */
@@ -305,9 +303,7 @@ is_known_as (pid_t pid, const char *name)
       gsize length = 0;
       if (g_file_get_contents (file, &text, &length, NULL)
           && memmem (text, length, name, strlen (name)) != NULL)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -356,10 +352,8 @@ kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
   assert_int_equal (tree->len, 2);
   g_array_prepend_val (tree, holder->pid);
   for (guint i = tree->len; i > 0; i--)
-    {
-      if (!is_victim (victims, g_array_index (tree, pid_t, i - 1), holder->pid))
-        g_array_remove_index (tree, i - 1);
-    }
+    if (!is_victim (victims, g_array_index (tree, pid_t, i - 1), holder->pid))
+      g_array_remove_index (tree, i - 1);
   for (guint i = 0; i < tree->len; i++)
     kill (g_array_index (tree, pid_t, i), SIGKILL);
   assert_silence (beats);

@@ -389,15 +389,11 @@ static void
 measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
 {
   for (int i = 0; i < n; i++)
-    {
-      if (!edges[i].is_measured)
-        start_edge (fixture, &edges[i], round);
-    }
+    if (!edges[i].is_measured)
+      start_edge (fixture, &edges[i], round);
   for (int i = 0; i < n; i++)
-    {
-      if (!edges[i].is_measured)
-        arm_edge (&edges[i]);
-    }
+    if (!edges[i].is_measured)
+      arm_edge (&edges[i]);
   run_outages (edges, n);
   for (int i = 0; i < n; i++)
     {

@@ -41,10 +41,8 @@ none_runs (gpointer data)
 {
   GArray *pids = data;
   for (guint i = 0; i < pids->len; i++)
-    {
-      if (runs (g_array_index (pids, pid_t, i)))
-        return FALSE;
-    }
+    if (runs (g_array_index (pids, pid_t, i)))
+      return FALSE;
   return TRUE;
 }
 
@@ -63,9 +61,7 @@ children_of (pid_t pid)
       int parent;
       if (child > 0 && g_file_get_contents (file, &text, NULL, NULL)
           && sscanf (strrchr (text, ')') + 1, " %*c %d", &parent) == 1 && parent == pid)
-        {
-          g_array_append_val (children, child);
-        }
+        g_array_append_val (children, child);
     }
   return children;
 }

@@ -170,9 +170,7 @@ start (void **state)
   *state = servers;
   if (realm_start ((void **) &servers->realm) != 0 || !realm_log_in (servers->realm)
       || secured_start ((void **) &servers->secured) != 0)
-    {
-      return -1;
-    }
+    return -1;
   Secured *secured = servers->secured;
   write_secret (secured, "password", SASL_PASSWORD "\n", 0600);
   write_secret (secured, "wrong", "not the password\n", 0600);
@@ -322,10 +320,8 @@ check_cases (Servers *servers, gsize from, gsize to)
   for (gsize i = from; i < to; i++)
     {
       for (gsize verb = 0; verb < G_N_ELEMENTS (verbs); verb++)
-        {
-          if (!cases[i].waits && (i == 0 || !verbs[verb].only_first))
-            g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
-        }
+        if (!cases[i].waits && (i == 0 || !verbs[verb].only_first))
+          g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
     }
   check_trials (trials);
 }
@@ -337,10 +333,8 @@ TEST (start_cases_that_wait)
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       for (gsize verb = 0; cases[i].waits && verb < G_N_ELEMENTS (verbs); verb++)
-        {
-          if (verb == 0 || strcmp (verbs[verb].words[0], "who") == 0)
-            g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
-        }
+        if (verb == 0 || strcmp (verbs[verb].words[0], "who") == 0)
+          g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
     }
 }
 

@@ -146,12 +146,10 @@ add_limits (GPtrArray *words, const Limit *const *both, const int *values)
   if (both[0]->option != NULL)
     add_word (words, PRLIMIT);
   for (int i = 0; i < 2 && both[i] != NULL; i++)
-    {
-      if (both[i]->option != NULL)
-        g_ptr_array_add (words, g_strdup_printf ("%s=%d", both[i]->option, values[i]));
-      else
-        add_refusal (words, refusals[values[i]].error, refusals[values[i]].call);
-    }
+    if (both[i]->option != NULL)
+      g_ptr_array_add (words, g_strdup_printf ("%s=%d", both[i]->option, values[i]));
+    else
+      add_refusal (words, refusals[values[i]].error, refusals[values[i]].call);
 }
 
 /* The first words of the command line: a user, or a control group, of its own. */
@@ -442,10 +440,8 @@ two_limits (void **state)
           const int *a = both[0]->near;
           const int *b = both[1]->near;
           for (int x = a[0]; x <= a[1]; x += a[2])
-            {
-              for (int y = b[0]; y <= b[1]; y += b[2])
-                try_limits (&world, both, (const int[]){ x, y });
-            }
+            for (int y = b[0]; y <= b[1]; y += b[2])
+              try_limits (&world, both, (const int[]){ x, y });
         }
     }
   world_close (&world);

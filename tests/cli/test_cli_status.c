@@ -167,10 +167,8 @@ TEST (the_command_does_not_inherit_it)
   assert_int_equal (cli_wait (cli, CLI_MS), 0);
   g_auto (GStrv) lines = cli_lines (shown);
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "FD "))
-        assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
-    }
+    if (g_str_has_prefix (*line, "FD "))
+      assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
   assert_true (cli_wait_lines (shown, "FD ", 3, 0));
 }
 

@@ -125,9 +125,7 @@ subject_start (Probe *probe)
     subject->work[i] = g_array_new (FALSE, FALSE, sizeof (gint64));
   if (!g_spawn_async_with_pipes (NULL, argv, NULL, G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
                                  &subject->pid, &subject->in, &subject->out, NULL, &error))
-    {
-      broken (probe, "%s", error->message);
-    }
+    broken (probe, "%s", error->message);
   pthread_create (&subject->reader, NULL, read_lines, subject);
   g_ptr_array_add (probe->subjects, subject);
   return subject;
@@ -210,9 +208,7 @@ subject_open (Probe *probe, Subject *subject, int h, const char *address)
 {
   if (!wait_answer (subject, tell (probe, subject, "open %d %s %d", h, address, SESSION_MS))
       || subject->has_failed)
-    {
-      broken (probe, "the subject does not connect");
-    }
+    broken (probe, "the subject does not connect");
   return subject->answer;
 }
 
@@ -221,9 +217,7 @@ subject_init (Probe *probe, Subject *subject, int m, int h, const char *path)
 {
   if (!wait_answer (subject, tell (probe, subject, "init %d %d %s", m, h, path))
       || subject->has_failed)
-    {
-      broken (probe, "the subject cannot initialize its mutex");
-    }
+    broken (probe, "the subject cannot initialize its mutex");
 }
 
 static Subject *
@@ -380,9 +374,7 @@ probe_lost_reply (Probe *probe)
                  n > 0 ? "its node is first in the queue, and it is never granted the lock"
                        : "never granted")
       && expect (probe, n == 1, "%d nodes of one lock", n) && call (probe, subject, "unlock", 0))
-    {
-      is_empty_soon (probe);
-    }
+    is_empty_soon (probe);
 }
 
 /* What is in front goes away after the subject has listed the queue, and before it watches. */
@@ -421,9 +413,7 @@ probe_gone_before_watch (Probe *probe)
   const int called = tell (probe, subject, "lock 0");
   if (!proxy_wait_fired (probe->proxy, 1, LONG_MS)
       || !raw_zk_wait_children (probe->raw, probe->path, 2, LONG_MS))
-    {
-      broken (probe, "the list was not held back");
-    }
+    broken (probe, "the list was not held back");
   if (!call (probe, holder, "unlock", 1))
     return;
   if (!raw_zk_wait_children (probe->raw, probe->path, 1, LONG_MS))
@@ -433,9 +423,7 @@ probe_gone_before_watch (Probe *probe)
   if (expect (probe, wait_answer (subject, called),
               "zkr_lock_lock () never returns: it waits for itself")
       && expect (probe, works, "never granted") && call (probe, subject, "unlock", 0))
-    {
-      is_empty_soon (probe);
-    }
+    is_empty_soon (probe);
 }
 
 static void
@@ -449,14 +437,10 @@ probe_two_of_one_session (Probe *probe)
   const int n = raw_zk_count_children (probe->raw, probe->path);
   if (!expect (probe, !both, "both own the lock; the server has %d node%s", n, n == 1 ? "" : "s")
       || !expect (probe, n == 2, "%d nodes of two locks", n) || !call (probe, subject, "unlock", 0))
-    {
-      return;
-    }
+    return;
   if (expect (probe, wait_work (subject, 1, 0, LONG_MS), "the second is never granted the lock")
       && call (probe, subject, "unlock", 1))
-    {
-      is_empty_soon (probe);
-    }
+    is_empty_soon (probe);
 }
 
 /* The server ends the session of the holder, which learns of it as soon as it is connected again.
@@ -493,9 +477,7 @@ probe_partition (Probe *probe)
   proxy_set_mode (probe->proxy, PROXY_HOLE);
   if (!expect (probe, wait_work (next, 0, 0, LONG_MS),
                "the next in the queue is never granted the lock"))
-    {
-      return;
-    }
+    return;
   const gint64 granted_ns = first_work (next, 0, 0);
   wait_ms (2 * SHORT_MS);
   const gint64 last_ns = last_work (holder, 0);
@@ -537,10 +519,8 @@ probe_herd (Probe *probe)
   if (!hold (probe, subject, N_HERD - 1))
     return;
   for (int i = N_HERD - 2; i >= 0; i--)
-    {
-      if (!queue (probe, subject, i, N_HERD - i))
-        return;
-    }
+    if (!queue (probe, subject, i, N_HERD - i))
+      return;
   wait_ms (SHORT_MS);
   for (int i = N_HERD - 1; i > 0; i--)
     {
@@ -548,9 +528,7 @@ probe_herd (Probe *probe)
       if (!call (probe, subject, "unlock", i)
           || !expect (probe, wait_work (subject, i - 1, 0, LONG_MS),
                       "number %d of %d is never granted the lock", N_HERD - i + 1, N_HERD))
-        {
-          return;
-        }
+        return;
       wait_ms (SHORT_MS / 10);
       most = MAX (most, count_woken (probe, sessions[i]));
     }
@@ -568,14 +546,10 @@ probe_abandoned_waiter (Probe *probe)
       || !expect (probe, raw_zk_wait_children (probe->raw, probe->path, 1, LONG_MS),
                   "its node stays")
       || !call (probe, holder, "unlock", 0))
-    {
-      return;
-    }
+    return;
   if (expect (probe, !wait_work (waiter, 0, 0, SHORT_MS), "owns the lock that it has given up")
       && is_empty_soon (probe) && hold (probe, next, 0))
-    {
-      expect (probe, first_work (waiter, 0, 0) == 0, "owns the lock that it has given up");
-    }
+    expect (probe, first_work (waiter, 0, 0) == 0, "owns the lock that it has given up");
 }
 
 /* A process in the middle of the queue is killed, then the holder. */
@@ -591,9 +565,7 @@ probe_crash (Probe *probe)
   subject_kill (middle);
   if (!expect (probe, raw_zk_wait_children (probe->raw, probe->path, 2, LONG_MS),
                "the node of a dead process stays"))
-    {
-      return;
-    }
+    return;
   wait_ms (SHORT_MS);
   if (!expect (probe, first_work (last, 0, 0) == 0, "granted while another holds the lock"))
     return;
@@ -641,9 +613,7 @@ probe_new (const char *name, const char *program, const char *server)
   if (probe->raw == NULL || probe->proxy == NULL
       || raw_zk_make_path (probe->raw, probe->path) != ZOK
       || raw_zk_make_path (probe->raw, probe->rehearsal) != ZOK)
-    {
-      broken (probe, "no server, or no proxy");
-    }
+    broken (probe, "no server, or no proxy");
   return probe;
 }
 
@@ -665,10 +635,8 @@ run (gpointer data)
 {
   Probe *probe = data;
   for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
-    {
-      if (g_str_equal (PROBES[i].name, probe->name))
-        PROBES[i].run (probe);
-    }
+    if (g_str_equal (PROBES[i].name, probe->name))
+      PROBES[i].run (probe);
   return NULL;
 }
 
@@ -690,13 +658,9 @@ main (int argc, char **argv)
   pthread_t threads[G_N_ELEMENTS (PROBES)];
   guint n = 0;
   for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
-    {
-      if (argc == first + 1
-          || g_strv_contains ((const char *const *) argv + first + 1, PROBES[i].name))
-        {
-          probes[n++] = probe_new (PROBES[i].name, argv[first], zk_server_address (server));
-        }
-    }
+    if (argc == first + 1
+        || g_strv_contains ((const char *const *) argv + first + 1, PROBES[i].name))
+      probes[n++] = probe_new (PROBES[i].name, argv[first], zk_server_address (server));
   for (guint i = 0; i < n; i++)
     pthread_create (&threads[i], NULL, run, probes[i]);
   gboolean all_right = n > 0;

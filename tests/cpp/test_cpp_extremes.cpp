@@ -137,10 +137,8 @@ waits (Fixture *fixture, const char *path, const std::function<bool (GCancellabl
       }
   });
   while (outcome.wait_for (std::chrono::milliseconds (1)) == std::future_status::timeout)
-    {
-      if (children (fixture, path) > 1)
-        cancellable.cancel ();
-    }
+    if (children (fixture, path) > 1)
+      cancellable.cancel ();
   while (children (fixture, path) > 1)
     std::this_thread::yield ();
   return std::string (outcome.get ()) == "waits";
@@ -236,9 +234,7 @@ TEST (test_durations)
         assert_true (latch.try_await_for (time));
         const bool is_none = time <= unit_type::zero ();
         if (time < unit_type::max () && !is_none)
-          {
-            continue; /* a server may take longer */
-          }
+          continue; /* a server may take longer */
         const auto asks = [&] (auto &&question) {
           assert_int_equal (code_of (question), is_none ? CURATOR_ERROR_NO_ANSWER : SUCCESS);
         };

@@ -330,9 +330,7 @@ call_row (Stage *stage, const TableRow *row)
       const gboolean succeeded = row->call (stage, &error);
       if (!stage->answers || stage->time_ms >= LONG_MS
           || !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
-        {
-          return cell_of (succeeded, error);
-        }
+        return cell_of (succeeded, error);
       stage->time_ms *= 4;
     }
 }
@@ -343,10 +341,8 @@ play (gpointer data)
   Scene *scene = data;
 
   if (make_state (scene))
-    {
-      for (guint i = 0; i < n_table_rows; i++)
-        scene->cells[i] = call_row (&scene->stage, &table_rows[i]);
-    }
+    for (guint i = 0; i < n_table_rows; i++)
+      scene->cells[i] = call_row (&scene->stage, &table_rows[i]);
   leave_state (scene);
   return NULL;
 }
@@ -426,10 +422,8 @@ TEST (test_table)
   for (guint state = 0; state < CHILD; state++)
     g_thread_join (threads[state]);
   for (guint state = 0; state < N_STATES; state++)
-    {
-      if (scenes[state].failure != NULL)
-        fail_msg ("%s", scenes[state].failure);
-    }
+    if (scenes[state].failure != NULL)
+      fail_msg ("%s", scenes[state].failure);
   g_autofree char *table = write_table (scenes);
   assert_true (g_file_get_contents (ERRORS_MD, &page, NULL, NULL));
   if (strstr (page, table) == NULL)
@@ -439,10 +433,8 @@ TEST (test_table)
       fail_msg ("docs/errors.md has another table");
     }
   for (guint state = 0; state < N_STATES; state++)
-    {
-      for (guint row = 0; row < n_table_rows; row++)
-        g_free (scenes[state].cells[row]);
-    }
+    for (guint row = 0; row < n_table_rows; row++)
+      g_free (scenes[state].cells[row]);
 }
 
 SUITE ("error table", fixture_start_slow, fixture_stop)

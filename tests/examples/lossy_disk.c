@@ -85,10 +85,8 @@ copy_bytes (int fd, int copy)
   snprintf (link, sizeof link, "/proc/self/fd/%d", fd);
   const int own = open (link, O_RDONLY | O_CLOEXEC);
   for (ssize_t n; (n = read (own, bytes, sizeof bytes)) > 0;)
-    {
-      if (write (copy, bytes, (size_t) n) != n)
-        abort ();
-    }
+    if (write (copy, bytes, (size_t) n) != n)
+      abort ();
   close (own);
 }
 

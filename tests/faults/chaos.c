@@ -239,10 +239,8 @@ all_idle (gpointer data)
 {
   Chaos *chaos = data;
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != N_THREADS)
-        return FALSE;
-    }
+    if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != N_THREADS)
+      return FALSE;
   return TRUE;
 }
 
@@ -754,10 +752,8 @@ run_epoch (Chaos *chaos, gint64 until_ms)
   begin_epoch (chaos);
   chaos_cell_set (&chaos->cells->phase, CHAOS_RUN);
   while (wait_now_ms () < until_ms && chaos->failures == 0)
-    {
-      if (!chaos_round (&chaos->scene))
-        fail (chaos, "ensemble_broken", 1);
-    }
+    if (!chaos_round (&chaos->scene))
+      fail (chaos, "ensemble_broken", 1);
   if (!chaos_third_heal (chaos->scene.third, TRUE, PATIENCE_MS))
     fail (chaos, "third_parties_left_something", 1);
   chaos_third_end_epoch (chaos->scene.third);

@@ -158,9 +158,7 @@ begin_at_servers (ChaosScene *scene, Round *round)
   round->server_kind = chaos_kinds_pick_rarest (&scene->kinds, changes);
   if (chaos_kinds_has (&scene->kinds, CHAOS_KIND_SERVERS)
       && (fails || round->server_kind == CHAOS_KINDS))
-    {
-      round->server_kind = CHAOS_KIND_SERVERS;
-    }
+    round->server_kind = CHAOS_KIND_SERVERS;
   switch ((int) round->server_kind)
     {
     case CHAOS_KIND_SERVERS:
@@ -422,9 +420,7 @@ begin (ChaosScene *scene, Round *round)
   round->third_kinds = scene->kinds.chosen & CHAOS_THIRD_KINDS & g_rand_int (scene->rand);
   if (g_rand_int_range (scene->rand, 0, 100)
       < (chaos_kinds_has (&scene->kinds, CHAOS_KIND_SERVERS) ? 60 : 100))
-    {
-      begin_at_servers (scene, round);
-    }
+    begin_at_servers (scene, round);
   for (int n = 0; n < n_clients; n++)
     {
       const int i = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
@@ -474,10 +470,8 @@ chaos_round (ChaosScene *scene)
   gboolean whole = change_servers (scene, &round);
   chaos_servers_note_sessions (scene);
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      if (round.at_client[i])
-        end_at_client (scene, &round, i);
-    }
+    if (round.at_client[i])
+      end_at_client (scene, &round, i);
   whole = end_at_servers (scene, &round) && whole;
   whole = chaos_third_heal (scene->third, FALSE, HEAL_MS) && whole;
   for (guint i = round.noted; i < scene->faults->len; i++)

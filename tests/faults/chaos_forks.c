@@ -117,9 +117,7 @@ live (Child *child)
       chaos_client_new (parent->connect_string, parent->session_ms, parent->tick_ms);
   if (curator_client_start (client, NULL)
       && curator_client_block_until_connected (client, PATIENCE_MS, NULL, NULL))
-    {
-      outcome = acquire (child, client);
-    }
+    outcome = acquire (child, client);
   curator_client_close (client);
   return outcome;
 }

@@ -149,9 +149,7 @@ answer_all (ChaosHostile *hostile, int listening)
     {
       g_autoptr (GByteArray) bytes = make_answer (hostile);
       if (g_rand_boolean (hostile->rand))
-        {
-          wait_ms (1); /* the client may have sent its first bytes */
-        }
+        wait_ms (1); /* the client may have sent its first bytes */
       if (send (fd, bytes->data, bytes->len, MSG_NOSIGNAL) >= 0)
         g_atomic_int_inc ((gint *) &hostile->served);
       keep_or_close (hostile, fd);
@@ -167,10 +165,8 @@ run (void *data)
     {
       poll (fds, hostile->fds->len, POLL_MS);
       for (guint i = 0; i < hostile->fds->len; i++)
-        {
-          if (fds[i].revents != 0)
-            answer_all (hostile, fds[i].fd);
-        }
+        if (fds[i].revents != 0)
+          answer_all (hostile, fds[i].fd);
     }
   return NULL;
 }
@@ -192,10 +188,8 @@ chaos_hostile_free (ChaosHostile *hostile)
   for (guint i = 0; i < hostile->fds->len; i++)
     close (g_array_index (hostile->fds, struct pollfd, i).fd);
   for (int i = 0; i < KEPT; i++)
-    {
-      if (hostile->kept[i] >= 0)
-        close (hostile->kept[i]);
-    }
+    if (hostile->kept[i] >= 0)
+      close (hostile->kept[i]);
   g_array_unref (hostile->fds);
   g_rand_free (hostile->rand);
   g_free (hostile->host);

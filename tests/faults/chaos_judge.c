@@ -85,9 +85,7 @@ fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_
       if ((kinds & (1U << fault->kind)) != 0
           && (process == 0 || fault->process == home_of (view, process)) && fault->from_ns <= to_ns
           && fault->to_ns >= from_ns)
-        {
-          return fault;
-        }
+        return fault;
     }
   return NULL;
 }
@@ -121,9 +119,7 @@ is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
       const Stall *stall = &g_array_index (view->stalls, Stall, i);
       if ((stall->process == home_of (view, process) || stall->process == CHAOS_MACHINE)
           && stall->from_ns <= to_ns && stall->to_ns >= from_ns)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return fault_at (view, others, 0, from_ns, to_ns) != NULL
          || fault_at (view, ~0U, process, from_ns, to_ns) != NULL;
@@ -204,9 +200,7 @@ on_write (View *view, const RecordEvent *event)
       const RecordEvent *taken = &g_array_index (view->events, RecordEvent, i);
       if (taken->op == RECORD_NODE_TAKEN && taken->lock == event->lock
           && taken->token == event->token && taken->time_ns <= event->time_ns)
-        {
-          return;
-        }
+        return;
     }
   if (event->result != RECORD_OK)
     {
@@ -246,9 +240,7 @@ is_shared (const View *view, const ChaosLoss *loss)
           && home_of (view, event->process) != loss->process
           && event->time_ns > loss->held_ns - EXPLAINED_NS
           && event->time_ns < loss->lost_ns + EXPLAINED_NS)
-        {
-          return TRUE;
-        }
+        return TRUE;
     }
   return FALSE;
 }
@@ -333,14 +325,10 @@ measure_grant (View *view, const RecordEvent *event, const Ask *ask, LockView *l
     }
   if (lock->released_ns > ask->at_ns && is_exclusive (event)
       && fault_at (view, ~0U, 0, lock->released_ns - SETTLING_NS, now) == NULL)
-    {
-      figures_add (view->figures, "handover_ms", (double) (now - lock->released_ns) / MS);
-    }
+    figures_add (view->figures, "handover_ms", (double) (now - lock->released_ns) / MS);
   if (lock->died_ns > ask->at_ns
       && fault_at (view, ~(1U << CHAOS_KILLED), 0, lock->died_ns - SETTLING_NS, now) == NULL)
-    {
-      figures_add (view->figures, "after_kill_ms", (double) (now - lock->died_ns) / MS);
-    }
+    figures_add (view->figures, "after_kill_ms", (double) (now - lock->died_ns) / MS);
   lock->released_ns = 0;
   lock->died_ns = 0;
 }
@@ -351,9 +339,7 @@ on_grant (View *view, const RecordEvent *event, const Ask *ask)
   LockView *lock = &view->locks[event->lock];
   if (!g_hash_table_insert (view->grants, grant_key (event),
                             g_memdup2 (&event->time_ns, sizeof event->time_ns)))
-    {
-      return; /* re-entry */
-    }
+    return; /* re-entry */
   view->acquisitions++;
   if (event->kind != RECORD_SEMAPHORE)
     measure_grant (view, event, ask, lock);
@@ -391,9 +377,7 @@ on_loss (View *view, const RecordEvent *event)
   if (fault_at (view, 1U << CHAOS_ASLEEP, event->process, event->time_ns - SETTLING_NS,
                 event->time_ns)
       != NULL)
-    {
-      chaos_kinds_add_effects (view->of->kinds, CHAOS_KIND_SLEEP, 1);
-    }
+    chaos_kinds_add_effects (view->of->kinds, CHAOS_KIND_SLEEP, 1);
 }
 
 /* The time from a silent path to the holder's warning, as a share of its session timeout. */

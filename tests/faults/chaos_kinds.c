@@ -64,10 +64,8 @@ chaos_kinds_pick (const ChaosKinds *kinds, GRand *rand, guint among)
   ChaosKind found[CHAOS_KINDS];
   int n = 0;
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    {
-      if ((kinds->chosen & among & (1U << kind)) != 0)
-        found[n++] = (ChaosKind) kind;
-    }
+    if ((kinds->chosen & among & (1U << kind)) != 0)
+      found[n++] = (ChaosKind) kind;
   /* A number is drawn in any case: the same seed means the same faults. */
   const int drawn = g_rand_int_range (rand, 0, 1000000);
   return n > 0 ? found[drawn % n] : CHAOS_KINDS;
@@ -78,13 +76,9 @@ chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among)
 {
   ChaosKind found = CHAOS_KINDS;
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    {
-      if ((kinds->chosen & among & (1U << kind)) != 0
-          && (found == CHAOS_KINDS || kinds->happened[kind] < kinds->happened[found]))
-        {
-          found = (ChaosKind) kind;
-        }
-    }
+    if ((kinds->chosen & among & (1U << kind)) != 0
+        && (found == CHAOS_KINDS || kinds->happened[kind] < kinds->happened[found]))
+      found = (ChaosKind) kind;
   return found;
 }
 

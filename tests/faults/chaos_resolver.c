@@ -88,9 +88,7 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
 
   if (names == NULL || node == NULL || (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)
       || sscanf (node, "zk-%d.chaos", &member) != 1)
-    {
-      return (real != NULL ? real : find_real ()) (node, service, hints, found);
-    }
+    return (real != NULL ? real : find_real ()) (node, service, hints, found);
   const ChaosNamesMode mode = answer_mode ();
   if (mode == CHAOS_NAMES_HANG || mode == CHAOS_NAMES_UNKNOWN)
     return mode == CHAOS_NAMES_HANG ? EAI_AGAIN : EAI_NONAME;

@@ -292,10 +292,8 @@ static void
 delete_all (ChaosThird *third, GPtrArray *nodes)
 {
   for (guint i = 0; i < nodes->len; i++)
-    {
-      if (take (third, g_ptr_array_index (nodes, i), NULL, RAW_ZK_NO_NODE) == ZOK)
-        chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
-    }
+    if (take (third, g_ptr_array_index (nodes, i), NULL, RAW_ZK_NO_NODE) == ZOK)
+      chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
   if (nodes->len > 0)
     {
       const Node *node = g_ptr_array_index (nodes, 0);
@@ -344,9 +342,7 @@ foreign_add (ChaosThird *third, const Node *node, int mode, gint64 created_ns)
   foreign->created_ns = created_ns;
   foreign->seen_ns = created_ns;
   if (raw_zk_stat (third->raw, node->path, &stat) == ZOK && stat.ephemeralOwner == foreign->session)
-    {
-      foreign->czxid = stat.czxid;
-    }
+    foreign->czxid = stat.czxid;
   g_ptr_array_add (third->foreign, foreign);
 }
 
@@ -421,9 +417,7 @@ foreign_remove (ChaosThird *third, Foreign *foreign)
       return TRUE;
     }
   if (!same_session)
-    {
-      return FALSE; /* until its session has ended */
-    }
+    return FALSE; /* until its session has ended */
   Node node = { .lock = foreign->lock, .path = foreign->path };
   const gint64 before_ns = wait_now_ns ();
   const int rc = raw_zk_replace (third->raw, foreign->path, NULL, RAW_ZK_NO_NODE, &deleted);
@@ -509,17 +503,13 @@ limit_some (ChaosThird *third)
   g_autofree char *stats = quota_path (path, "/zookeeper_stats");
   if (!raw_zk_exists (third->raw, path) || raw_zk_exists (third->raw, limits)
       || raw_zk_make_path (third->raw, folder) != ZOK)
-    {
-      return;
-    }
+    return;
   g_ptr_array_add (third->limited, g_steal_pointer (&path));
   raw_zk_create (third->raw, stats, "count=0,bytes=0", ZOO_PERSISTENT, NULL);
   if (raw_zk_create (third->raw, limits, "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1",
                      ZOO_PERSISTENT, NULL)
       == ZOK)
-    {
-      chaos_kinds_count (third->kinds, CHAOS_KIND_QUOTA);
-    }
+    chaos_kinds_count (third->kinds, CHAOS_KIND_QUOTA);
 }
 
 static gboolean

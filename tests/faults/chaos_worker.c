@@ -254,9 +254,7 @@ write_resource (Turn *turn)
   gint64 at_ns;
   if ((turn->event.kind != RECORD_MUTEX && turn->event.kind != RECORD_WRITE)
       || !belief_look (turn->belief, &at_ns))
-    {
-      return;
-    }
+    return;
   if (chance (turn->actor, 20))
     wait_ms (1);
   const gboolean accepted = resource_write (worker->resource, lock, token);

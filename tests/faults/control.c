@@ -42,10 +42,8 @@ find_word (const Control *control, const char *word)
   g_file_get_contents (control->output, &text, NULL, NULL);
   g_auto (GStrv) lines = g_strsplit (text != NULL ? text : "", "\n", -1);
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, word) && (*line)[strlen (word)] == ' ')
-        return g_ascii_strtoll (*line + strlen (word), NULL, 10);
-    }
+    if (g_str_has_prefix (*line, word) && (*line)[strlen (word)] == ' ')
+      return g_ascii_strtoll (*line + strlen (word), NULL, 10);
   return 0;
 }
 

@@ -594,9 +594,7 @@ restart_served_elsewhere (Names *names, Holder *holder)
       zk_server_kill (server);
       if (!curator_lock_acquire (other, PATIENCE, NULL, &error)
           || !curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, &error))
-        {
-          fail_msg ("member %d is down: %s", i, error->message);
-        }
+        fail_msg ("member %d is down: %s", i, error->message);
       zk_server_relaunch (server);
       assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
     }

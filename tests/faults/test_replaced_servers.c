@@ -196,9 +196,7 @@ check_holder (Holder *holder, const char *when)
 
   if (!curator_lock_acquire (other, PATIENCE, NULL, &error)
       || !curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, &error))
-    {
-      fail_msg ("%s, holder %d: %s", when, holder->way, error->message);
-    }
+    fail_msg ("%s, holder %d: %s", when, holder->way, error->message);
   assert_true (wait_until (is_held, holder->lease, PATIENCE));
   assert_false (g_atomic_int_get (&holder->lost));
   assert_true (curator_client_get_session_id (holder->client) == holder->session);

@@ -20,9 +20,7 @@ java_accepts (const char *path)
           || (c == '.' && part_ends && (last == '/' || (last == '.' && units[i - 2] == '/')))
           || (c > 0x00 && c <= 0x1f) || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
           || (c >= 0xfff0))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }

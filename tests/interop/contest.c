@@ -157,12 +157,8 @@ import_java (const Run *run, int process, GArray *events)
   g_auto (GStrv) lines = g_strsplit (text != NULL ? text : "", "\n", -1);
   gboolean done = FALSE;
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (!recorder_import_line (*line, &model, events) && **line != '\0')
-        {
-          done = strcmp (*line, "DONE") == 0;
-        }
-    }
+    if (!recorder_import_line (*line, &model, events) && **line != '\0')
+      done = strcmp (*line, "DONE") == 0;
   for (guint i = before; strcmp (recipe, "rw") == 0 && i < events->len; i++)
     {
       RecordEvent *event = &g_array_index (events, RecordEvent, i);

@@ -216,9 +216,7 @@ main (int argc, char **argv)
   curator_client_set_connection_timeout (client, atoi (argv[4]));
   if (!curator_client_start (client, &error)
       || !curator_client_block_until_connected (client, 30000, NULL, &error))
-    {
-      return fail (error);
-    }
+    return fail (error);
   tell ("READY");
   obey (client, argv[2], strcmp (argv[3], "latch") == 0);
   curator_client_close (client);

@@ -152,9 +152,7 @@ take_turn (Turns *turns, int i)
     {
       if (!enter (turns, write, RECORD_WRITE) || !enter (turns, read, RECORD_READ)
           || !leave (turns, write, RECORD_WRITE))
-        {
-          return FALSE;
-        }
+        return FALSE;
       wait_ms (work->hold_ms);
       return leave (turns, read, RECORD_READ);
     }

@@ -300,9 +300,7 @@ list_queue (Election *election)
           const char *number = *node + strlen (*node) - 10;
           if (strcmp (number, previous) > 0
               && (next == NULL || strcmp (number, next + strlen (next) - 10) < 0))
-            {
-              next = *node;
-            }
+            next = *node;
         }
       if (next == NULL)
         return queue;

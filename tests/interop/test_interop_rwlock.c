@@ -40,10 +40,8 @@ TEST (test_downgrade)
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
   g_autoptr (GPtrArray) bad = g_ptr_array_new ();
   for (guint i = 0; i < violations->len; i++)
-    {
-      if (!is_token_of_a_reader (events, g_ptr_array_index (violations, i)))
-        g_ptr_array_add (bad, g_ptr_array_index (violations, i));
-    }
+    if (!is_token_of_a_reader (events, g_ptr_array_index (violations, i)))
+      g_ptr_array_add (bad, g_ptr_array_index (violations, i));
   assert_int_equal (checker_print (bad), 0);
   assert_int_equal (contest_grants (events, 0), 2 * 360 + 120 + 240);
   assert_none_below (server, "/interop/downgrade");

@@ -152,10 +152,8 @@ TEST (test_every_recipe)
   for (gsize i = 0; i < G_N_ELEMENTS (contested); i++)
     {
       for (gsize j = 0; j < G_N_ELEMENTS (all); j++)
-        {
-          if (given != NULL || j == i % G_N_ELEMENTS (all))
-            contend (secured, &contested[i], all[j], total);
-        }
+        if (given != NULL || j == i % G_N_ELEMENTS (all))
+          contend (secured, &contested[i], all[j], total);
     }
 }
 

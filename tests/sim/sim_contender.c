@@ -40,9 +40,7 @@ outcome_of (const GError *error)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED))
-    {
-      return SIM_OUTCOME_CONNECTION;
-    }
+    return SIM_OUTCOME_CONNECTION;
   return SIM_OUTCOME_OTHER;
 }
 
@@ -88,9 +86,7 @@ judge_time (SimContender *contender, SimOutcome outcome)
 
   if (contender->timeout_ms < 0
       || sim_process_n_pauses (contender->member->process) != contender->n_pauses)
-    {
-      return;
-    }
+    return;
   if (outcome == SIM_OUTCOME_TIMED_OUT && took < allowed)
     {
       sim_world_fail (sim_contender_world (contender), "%s: timed out after %.3f of %.3f ms",
@@ -270,9 +266,7 @@ sim_contender_judge_release (SimContender *contender, gboolean done, const GErro
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING)
       || (contender->member->closed
           && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED)))
-    {
-      return;
-    }
+    return;
   sim_world_fail (sim_contender_world (contender), "%s: unexpected outcome of release: %s",
                   contender->name, error->message);
 }
@@ -403,9 +397,7 @@ release_lease (SimContender *contender, CuratorLease *lease)
 
   sim_contender_stop_believing (contender);
   if (sim_contender_below (contender, 4) == 0)
-    {
-      return; /* dropping the last reference releases */
-    }
+    return; /* dropping the last reference releases */
   done = curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
   sim_contender_judge_release (contender, done, error);
 }

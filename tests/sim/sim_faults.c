@@ -29,9 +29,7 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
 
       if (script->op != op || (script->when == SIM_AT_SUBMIT) != at_submit
           || (script->process != NULL && script->process != process))
-        {
-          continue;
-        }
+        continue;
       script->seen++;
       if (match == NULL && (script->nth == 0 || script->nth == script->seen))
         match = script;
@@ -115,10 +113,8 @@ pick_process (SimWorld *world, SimFault fault)
   g_autoptr (GPtrArray) alive = g_ptr_array_new ();
 
   for (guint i = 0; i < world->processes->len; i++)
-    {
-      if (!sim_process_is_dead (world->processes->pdata[i]))
-        g_ptr_array_add (alive, world->processes->pdata[i]);
-    }
+    if (!sim_process_is_dead (world->processes->pdata[i]))
+      g_ptr_array_add (alive, world->processes->pdata[i]);
   if (alive->len < (fault == SIM_FAULT_CRASH ? 2u : 1u))
     return NULL;
   return alive->pdata[sim_rand_below (world, alive->len)];
@@ -181,10 +177,8 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
   SimServer *server = handle != NULL ? handle->conn->server : NULL;
 
   for (int i = 0; i < world->n_servers; i++)
-    {
-      if (world->servers[i]->cut_until != 0)
-        return;
-    }
+    if (world->servers[i]->cut_until != 0)
+      return;
   if (server == NULL || world->n_servers < 2)
     return;
   sim_trace (world, "server %d: no quorum for %" G_GINT64_FORMAT " ms", server->id,

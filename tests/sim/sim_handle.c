@@ -363,9 +363,7 @@ deliver_event (CuratorZkHandle *handle, SimItem *item)
     }
   if (item->kind == SIM_ITEM_WATCH
       && sim_process_loses_event (handle->process, SIM_LOST_IN_LIBRARY))
-    {
-      return;
-    }
+    return;
   if (!item->unwanted && !handle->mute)
     handle->watcher (item->type, item->state, item->path, handle->context);
 }

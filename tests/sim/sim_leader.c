@@ -246,9 +246,7 @@ remove_node (SimWorld *world, SimSession *session, const char *path)
 
   if (world->config.private_nodes && node->owner != 0 && session != NULL
       && session->id != node->owner)
-    {
-      sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
-    }
+    sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
   forget_ephemeral (world, node);
   commit (world, txn_new (SIM_TXN_DELETE, path));
 }

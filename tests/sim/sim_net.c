@@ -116,9 +116,7 @@ sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due)
     return FALSE;
   if ((sim_server_is_cut (world, conn->server) || world->frozen_until != 0)
       && needs_quorum (conn, request))
-    {
-      return FALSE;
-    }
+    return FALSE;
   /* Requests sent after the leader resumed find the session expired. */
   if (conn->session->doomed && request->serial >= world->thaw_serial)
     return FALSE;
@@ -523,9 +521,7 @@ sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
 
   if (!process->zombie && process->outage_until <= world->now
       && (world->healing || !sim_chance (world, world->config.p_connect_fails)))
-    {
-      server = find_server (world, handle);
-    }
+    server = find_server (world, handle);
   if (server == NULL)
     {
       attempt_failed (world, handle);

@@ -57,9 +57,7 @@ say_goodbye (SimWorld *world, CuratorZkHandle *handle)
     sim_conn_flush (world, handle->conn);
   while (world->running != NULL && !handle->close_done && handle->conn != NULL
          && world->now < deadline)
-    {
-      sim_cond_wait (world, handle, deadline);
-    }
+    sim_cond_wait (world, handle, deadline);
 }
 
 /* Some requests in flight complete with ZCLOSING, the others never complete. */

@@ -203,9 +203,7 @@ await_destruction (Candidate *candidate, int n_functions)
     sim_sleep_ms (candidate->world, 1 + below (candidate, 20));
   if (rules_of (candidate)->calm && !is_running
       && sim_world_now_us (candidate->world) - closed_us > CLOSING_US)
-    {
-      fail (candidate, "stayed in the queue after it was closed");
-    }
+    fail (candidate, "stayed in the queue after it was closed");
 }
 
 static void
@@ -251,9 +249,7 @@ ask_for_leader (Candidate *candidate)
   if (token != 0 && candidate->belief != 0 && token == candidate->token
       && (first == NULL || !curator_leader_participant_is_leader (first)
           || strcmp (curator_leader_participant_get_id (first), candidate->contender->name) != 0))
-    {
-      fail (candidate, "the server does not name the leader");
-    }
+    fail (candidate, "the server does not name the leader");
 }
 
 /* --- selectors -------------------------------------------------------------------------------- */
@@ -275,9 +271,7 @@ judge_leadership (Candidate *candidate)
     }
   if (rules_of (candidate)->calm && g_cancellable_is_cancelled (candidate->cancellable)
       && !candidate->is_interrupted && !candidate->is_closed)
-    {
-      fail (candidate, "was cancelled for no reason");
-    }
+    fail (candidate, "was cancelled for no reason");
 }
 
 static void
@@ -292,9 +286,7 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
     fail (candidate, "leads twice at a time");
   if (candidate->is_closed || g_cancellable_is_cancelled (cancellable)
       || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
-    {
-      fail (candidate, "was called for a leadership that is over");
-    }
+    fail (candidate, "was called for a leadership that is over");
   candidate->lease = lease;
   candidate->cancellable = cancellable;
   candidate->is_interrupted = FALSE;
@@ -448,9 +440,7 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
     fail (candidate, "a listener was told something after a silent close");
   if (candidate->closed_lease != NULL && !was_paused (candidate)
       && curator_lease_get_state (candidate->closed_lease) == CURATOR_LEASE_RELEASED)
-    {
-      fail (candidate, "left the queue before its listeners were told");
-    }
+    fail (candidate, "left the queue before its listeners were told");
   g_string_append_c (ear->heard, is_leader ? '+' : '-');
   if (ear == &candidate->ears[0])
     {
@@ -537,9 +527,7 @@ judge_latch (Candidate *candidate)
       sim_sleep_us (candidate->world, 1);
       if (candidate->is_told && !was_paused (candidate)
           && !curator_leader_latch_has_leadership (candidate->latch))
-        {
-          fail (candidate, "was not told that it leads no more");
-        }
+        fail (candidate, "was not told that it leads no more");
     }
   look (candidate);
 }
@@ -603,9 +591,7 @@ judge_ears (Candidate *candidate)
     fail (candidate, "its listeners were told different things");
   if (!candidate->is_silent
       && (first->len != second->len || (first->len > 0 && first->str[first->len - 1] == '+')))
-    {
-      fail (candidate, "a listener was not told the end");
-    }
+    fail (candidate, "a listener was not told the end");
 }
 
 static void

@@ -126,9 +126,7 @@ believe_parts (SimContender *contender, CuratorLease *lease)
       if (of_part == NULL)
         of_part = sim_held_lease (parts->parts[PART_MUTEX]);
       if (of_part == NULL)
-        {
-          continue; /* the inner one by thread: there is no way to ask whether it is held */
-        }
+        continue; /* the inner one by thread: there is no way to ask whether it is held */
       contender->beliefs[i] =
           sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
     }

@@ -58,9 +58,7 @@ try_to_upgrade (SimContender *contender)
     }
   if (sim_world_now_us (world) > before
       && n_pauses == sim_process_n_pauses (contender->member->process))
-    {
-      sim_world_fail (world, "%s: an upgrade was refused late", contender->name);
-    }
+    sim_world_fail (world, "%s: an upgrade was refused late", contender->name);
 }
 
 /* A writer acquires the read lock; then one hold ends, then the other. TRUE if both have ended. */

@@ -70,9 +70,7 @@ guint scene_n_children (Scene *scene, const char *path);
   G_STMT_START                                                                                     \
   {                                                                                                \
     if (!(expectation))                                                                            \
-      {                                                                                            \
-        sim_world_fail ((scene)->world, "%s: expectation failed: %s", G_STRFUNC, #expectation);    \
-      }                                                                                            \
+      sim_world_fail ((scene)->world, "%s: expectation failed: %s", G_STRFUNC, #expectation);      \
   }                                                                                                \
   G_STMT_END
 
@@ -81,9 +79,7 @@ guint scene_n_children (Scene *scene, const char *path);
   G_STMT_START                                                                                     \
   {                                                                                                \
     for (int wait_ms = 0; wait_ms < 120000 && !(expectation); wait_ms++)                           \
-      {                                                                                            \
-        sim_sleep_ms ((scene)->world, 1);                                                          \
-      }                                                                                            \
+      sim_sleep_ms ((scene)->world, 1);                                                            \
     EXPECT (scene, expectation);                                                                   \
   }                                                                                                \
   G_STMT_END

@@ -236,13 +236,9 @@ pick (SimWorld *world)
     world->salt = g_rand_int (world->rand);
   best = 0;
   for (guint i = 1; i < world->ready->len; i++)
-    {
-      if (priority (world, &g_array_index (world->ready, SimStep, i))
-          > priority (world, &g_array_index (world->ready, SimStep, best)))
-        {
-          best = i;
-        }
-    }
+    if (priority (world, &g_array_index (world->ready, SimStep, i))
+        > priority (world, &g_array_index (world->ready, SimStep, best)))
+      best = i;
   return g_array_index (world->ready, SimStep, best);
 }
 
@@ -302,9 +298,7 @@ all_done (SimWorld *world)
 
       if (actor->state < SIM_ACTOR_IDLE && actor->lane < 0
           && (actor->process == NULL || !actor->process->dead))
-        {
-          return FALSE;
-        }
+        return FALSE;
     }
   return TRUE;
 }
@@ -334,10 +328,8 @@ sim_world_run_for (SimWorld *world, gint64 ms)
   guint64 limit = world->steps + world->config.step_limit;
 
   while (step_once (world, until))
-    {
-      if (world->steps > limit)
-        report_hang (world, "hang: too many steps");
-    }
+    if (world->steps > limit)
+      report_hang (world, "hang: too many steps");
   world->now = until;
   return world->failure == NULL;
 }

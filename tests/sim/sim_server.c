@@ -350,9 +350,7 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
   if (node != NULL
       && ((!exists && sim_world_is_forbidden (world, request->path))
           || (is_unreadable && (!exists || world->is_hidden))))
-    {
-      return ZNOAUTH;
-    }
+    return ZNOAUTH;
   if (request->watch && (node != NULL || exists))
     sim_server_set_watch (conn->server, request->path, kind, conn);
   if (node == NULL)

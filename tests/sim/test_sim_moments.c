@@ -58,10 +58,8 @@ TEST (test_p11_lost_event)
   for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
     {
       for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
-        {
-          for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
-            expect_grant_without_event (seed, recipes[i], places[k]);
-        }
+        for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
+          expect_grant_without_event (seed, recipes[i], places[k]);
     }
 }
 
@@ -276,10 +274,8 @@ static GLogWriterOutput
 count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
   for (gsize i = 0; i < n_fields; i++)
-    {
-      if (g_str_equal (fields[i].key, "MESSAGE") && strstr (fields[i].value, "too short") != NULL)
-        n_warned++;
-    }
+    if (g_str_equal (fields[i].key, "MESSAGE") && strstr (fields[i].value, "too short") != NULL)
+      n_warned++;
   return (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING
              ? G_LOG_WRITER_HANDLED
              : g_log_writer_default (level, fields, n_fields, NULL);

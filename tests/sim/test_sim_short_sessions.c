@@ -153,10 +153,8 @@ check_pause (guint32 seed, Teller teller)
 TEST (test_other_servers_end_the_pause)
 {
   for (Teller teller = BY_NOBODY; teller < N_TELLERS; teller++)
-    {
-      for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-        check_pause (seed, teller);
-    }
+    for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
+      check_pause (seed, teller);
 }
 
 SIM_SUITE ("test_sim_short_sessions")

@@ -48,9 +48,7 @@ is_a_lie (int rc, SimOp op, SimWhen when)
   if (when == SIM_AFTER_EFFECT
       && (rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH || rc == ZSESSIONMOVED
           || rc == CURATOR_ZK_SASL_REQUIRED || rc == ZTHROTTLEDOP || rc == ZNOTREADONLY))
-    {
-      return TRUE;
-    }
+    return TRUE;
   /* The library keeps a watch that the server has removed without confirming it. */
   return rc == ZINVALIDSTATE || rc == ZMARSHALLINGERROR
          || (rc == ZNONODE && (op == SIM_OP_REMOVE || op == SIM_OP_GET))

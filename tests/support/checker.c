@@ -187,9 +187,7 @@ check_late_loss (Check *check, const Claim *claim, guint i)
       const RecordEvent *taken = event_at (check, at);
       if (taken->result == RECORD_OK && taken->lock == hold->lock && taken->token == hold->token
           && event_at (check, i)->time_ns > last_belief_ns (taken, hold))
-        {
-          report (check, CHECK_LATE_LOSS, at, i);
-        }
+        report (check, CHECK_LATE_LOSS, at, i);
     }
 }
 
@@ -214,9 +212,7 @@ check_exclusion (Check *check, guint i)
       const RecordEvent *other = event_at (check, claim->grant);
       if (other->lock != grant->lock || is_excused (check, other, grant->time_ns)
           || is_excused (check, grant, grant->time_ns))
-        {
-          continue;
-        }
+        continue;
       if (excludes (other, grant))
         report (check, CHECK_TWO_HOLDERS, claim->grant, i);
       permits += other->kind == RECORD_SEMAPHORE ? other->permits : 0;
@@ -243,14 +239,10 @@ check_fencing (Check *check, guint i)
   int twin = look_up (check->granted, token_key (grant));
   int higher = look_up (bar, number_key (grant->lock));
   if (twin >= 0)
-    {
-      report (check, CHECK_TOKEN_TWICE, (guint) twin, i);
-    }
+    report (check, CHECK_TOKEN_TWICE, (guint) twin, i);
   else if (higher >= 0 && event_at (check, (guint) higher)->token > grant->token
            && !is_excused (check, grant, grant->time_ns))
-    {
-      report (check, CHECK_TOKEN_NOT_RISING, (guint) higher, i);
-    }
+    report (check, CHECK_TOKEN_NOT_RISING, (guint) higher, i);
   store (check->granted, token_key (grant), i);
   raise_top (check->top, check, i);
   if (is_exclusive (grant))
@@ -339,9 +331,7 @@ check_time (Check *check, Claim *claim, guint i)
   /* A try has no timeout of its own: the connection timeout bounds it. */
   if (check->rules->max_overrun_ms > 0 && call->timeout_ms > 0
       && took > limit + check->rules->max_overrun_ms * MS)
-    {
-      report (check, CHECK_LATE_RETURN, claim->call, i);
-    }
+    report (check, CHECK_LATE_RETURN, claim->call, i);
 }
 
 static void
@@ -393,9 +383,7 @@ claim_of (Check *check, const RecordEvent *event)
       if (grant != NULL && grant->process == event->process && grant->lock == event->lock
           && grant->kind == event->kind
           && (event->token != 0 ? grant->token == event->token : grant->thread == event->thread))
-        {
-          return claim;
-        }
+        return claim;
     }
   return NULL;
 }

@@ -109,9 +109,7 @@ hold_of (Export *export, const RecordEvent *event)
       if (grant->process == event->process && grant->lock == event->lock
           && grant->kind == event->kind
           && (event->token != 0 ? grant->token == event->token : grant->thread == event->thread))
-        {
-          return hold;
-        }
+        return hold;
     }
   return NULL;
 }
@@ -125,10 +123,8 @@ on_grant (Export *export, const RecordEvent *event)
   const RecordEvent *call = g_hash_table_lookup (export->calls, actor);
   Hold *own = event->kind != RECORD_SEMAPHORE ? hold_of (export, event) : NULL;
   for (guint i = 0; i < export->taken->len; i++)
-    {
-      if (is_node_of (export->taken->pdata[i], event))
-        return;
-    }
+    if (is_node_of (export->taken->pdata[i], event))
+      return;
   if (own != NULL && own->grant->thread == event->thread)
     {
       own->depth++;

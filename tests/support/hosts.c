@@ -79,10 +79,8 @@ static void
 cut (Hosts *hosts, const Host *host)
 {
   for (guint i = hosts->conns->len; i > 0; i--)
-    {
-      if (((Conn *) hosts->conns->pdata[i - 1])->host == host)
-        g_ptr_array_remove_index_fast (hosts->conns, i - 1);
-    }
+    if (((Conn *) hosts->conns->pdata[i - 1])->host == host)
+      g_ptr_array_remove_index_fast (hosts->conns, i - 1);
 }
 
 static void
@@ -257,10 +255,8 @@ turn (Hosts *hosts)
         g_ptr_array_remove_index (hosts->conns, i - 1);
     }
   for (guint i = 0; i < hosts->n; i++)
-    {
-      if (fds[i].revents != 0)
-        accept_one (hosts, &hosts->all[i]);
-    }
+    if (fds[i].revents != 0)
+      accept_one (hosts, &hosts->all[i]);
 }
 
 static void *

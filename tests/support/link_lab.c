@@ -415,9 +415,7 @@ wait_for_job (void)
 
   if (lab.link->job != NULL && curator_job_result (lab.link->job) == NULL && !lab.holds_jobs
       && poll (&woken, 1, JOB_MS) == 1)
-    {
-      eventfd_read (lab.context.wake_fd, &ignored);
-    }
+    eventfd_read (lab.context.wake_fd, &ignored);
 }
 
 /* One turn of the channel's thread. */

@@ -399,9 +399,7 @@ raw_zk_create_unchecked (const char *address, const char *path, gsize length)
   int rc = ZSYSTEMERROR;
   if (net_read (fd, greeting, sizeof greeting, 20000) == sizeof greeting
       && net_read (fd, reply, sizeof reply, 20000) == sizeof reply)
-    {
-      rc = net_get_int32 (reply + 16);
-    }
+    rc = net_get_int32 (reply + 16);
   close (fd);
   return rc;
 }

@@ -169,9 +169,7 @@ last_token_of (GArray *events, const RecordEvent *of)
       const RecordEvent *event = &g_array_index (events, RecordEvent, i - 1);
       if (event->process == of->process && event->thread == of->thread && event->lock == of->lock
           && event->op == RECORD_ACQUIRE_RETURNED)
-        {
-          return event->token;
-        }
+        return event->token;
     }
   return 0;
 }

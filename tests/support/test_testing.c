@@ -126,9 +126,7 @@ use_in_child (CuratorTestServer *server, CuratorTestProxy *proxy)
   if (curator_test_server_new (&error) != NULL
       || !g_error_matches (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_FAILED)
       || curator_test_server_restart (server, NULL) || curator_test_expire_session (proxy, 0, NULL))
-    {
-      _exit (1);
-    }
+    _exit (1);
   curator_test_server_kill (server);
   curator_test_proxy_cut (proxy);
   curator_test_proxy_free (proxy);

@@ -147,9 +147,7 @@ run_slow (void *data)
   curator_gate_enter ();
   const End how = *(const End *) data;
   if (how == ENDS_BY_CANCEL)
-    {
-      end_thread (how); /* inside */
-    }
+    end_thread (how); /* inside */
   curator_gate_leave ();
   end_thread (how);
   return NULL;
@@ -343,9 +341,7 @@ TEST (test_fork_waits_through_a_stop)
       int status;
       const pid_t pid = fork ();
       if (pid == 0)
-        {
-          fork_inside (&rooms[i]);
-        }
+        fork_inside (&rooms[i]);
       assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
       assert_true (WIFSTOPPED (status));
       g_usleep (STOPPED_US);

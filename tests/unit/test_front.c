@@ -206,9 +206,7 @@ tell (const char *leaf, CuratorWatchEvent event, const CuratorZkReply *reply)
   CuratorWatch *watch = watch_on (leaf);
   assert_non_null (watch);
   if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    {
-      g_clear_pointer (&watch->path, g_free); /* it is spent */
-    }
+    g_clear_pointer (&watch->path, g_free); /* it is spent */
   watch->func (watch, event, ZNOAUTH, reply, watch->data);
 }
 

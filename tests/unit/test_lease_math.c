@@ -263,14 +263,10 @@ judge (const Case *c, int64_t *n_held)
         return "a hold outlives its session";
       if (event->kind == MODEL_PROOF && now_us - event->sent_us > terms.session_us / 10
           && deadline_us > before_us)
-        {
-          return "a slow answer proves a hold";
-        }
+        return "a slow answer proves a hold";
       if (curator_lease_is_fresh (&evidence, &terms, now_us)
           && deadline_us - now_us <= terms.session_us / 10)
-        {
-          return "fresh evidence for a hold that ends before an answer has to come";
-        }
+        return "fresh evidence for a hold that ends before an answer has to come";
       if (evidence.proof_us != 0 && evidence.proof_us < now_us
           && !doubts_a_jump (evidence, &terms, now_us))
         return "a jump of the clocks leaves no doubt";

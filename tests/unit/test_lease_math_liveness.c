@@ -150,9 +150,7 @@ fault_in_hold (const Client *client, bool just_proven)
   /* With longer intervals, only for some time after each heartbeat. */
   if ((just_proven || terms->period_us <= terms->session_us / 6)
       && !curator_lease_is_fresh (evidence, terms, client->now_us))
-    {
-      return "the evidence of a healthy session is not fresh";
-    }
+    return "the evidence of a healthy session is not fresh";
   return NULL;
 }
 

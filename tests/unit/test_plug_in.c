@@ -51,10 +51,8 @@ has_static_tls (void *library)
   if (dlinfo (library, RTLD_DI_LINKMAP, &map) != 0)
     return 1;
   for (const ElfW (Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++)
-    {
-      if (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_STATIC_TLS) != 0)
-        return 1;
-    }
+    if (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_STATIC_TLS) != 0)
+      return 1;
   return 0;
 }
 

@@ -492,10 +492,8 @@ static gboolean
 has_twin (const Case *c, gsize i)
 {
   for (gsize j = 0; j < i; j++)
-    {
-      if (strcmp (c->children[i].name, c->children[j].name) == 0)
-        return TRUE;
-    }
+    if (strcmp (c->children[i].name, c->children[j].name) == 0)
+      return TRUE;
   return FALSE;
 }
 
@@ -505,13 +503,11 @@ make_case (GRand *rand, Case *c)
   c->read_write = g_rand_boolean (rand);
   c->n = (gsize) g_rand_int_range (rand, 0, MAX_CHILDREN + 1);
   for (gsize i = 0; i < c->n; i++)
-    {
-      do
-        {
-          make_child (rand, c, &c->children[i]);
-        }
-      while (has_twin (c, i));
-    }
+    do
+      {
+        make_child (rand, c, &c->children[i]);
+      }
+    while (has_twin (c, i));
 }
 
 static void

@@ -154,10 +154,8 @@ hold_run (Hold *hold, gboolean *lost)
   g_main_loop_run (hold->loop);
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
-    {
-      if (sources[i] != 0)
-        g_source_remove (sources[i]);
-    }
+    if (sources[i] != 0)
+      g_source_remove (sources[i]);
   *lost = hold->lost;
   if (hold->lost)
     print_error (hold->path, "lock lost");

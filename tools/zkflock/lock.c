@@ -89,9 +89,7 @@ on_looked (const char *conflict, const GError *error, gpointer data)
   Run *run = data;
 
   if (run->decided && run->lease == NULL)
-    {
-      return; /* the wait has failed in the meantime, and its error says why */
-    }
+    return; /* the wait has failed in the meantime, and its error says why */
   run->conflict = g_strdup (conflict);
   if (run->decided || conflict != NULL)
     {
@@ -256,9 +254,7 @@ on_connect_timer (gpointer data)
       && !connect_is_refused (run->options, run->client, run->probe)
       && !(run->options->wait_ms == 0 && causes != 0 && (causes & ~refusals) == 0
            && connect_knows_cause (run->options, run->client)))
-    {
-      return G_SOURCE_CONTINUE;
-    }
+    return G_SOURCE_CONTINUE;
   run->unreachable = TRUE;
   run->connect_timer = 0;
   g_main_loop_quit (run->loop);

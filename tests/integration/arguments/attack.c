@@ -163,9 +163,7 @@ attack_end (World *world, Expectation expectation, guint64 codes, gboolean is_nu
   now.other = "";
   if (!is_as_expected (expectation, codes, is_null, *error)
       || g_atomic_int_get (&now.n_foreign) != 0)
-    {
-      attack_complain (is_null ? "returned nothing" : "returned something", *error);
-    }
+    attack_complain (is_null ? "returned nothing" : "returned something", *error);
 }
 
 void
@@ -202,9 +200,7 @@ judge_later (gboolean success, GError **error)
 {
   if (success || !is_code (*error, CODE_INVALID_ARGUMENT | CODE_LIMIT_EXCEEDED | CODE_UNSUPPORTED)
       || g_atomic_int_get (&now.n_foreign) != 0)
-    {
-      attack_complain ("was accepted, and by the first use, too", *error);
-    }
+    attack_complain ("was accepted, and by the first use, too", *error);
   g_clear_error (error);
 }
 
@@ -515,9 +511,7 @@ attack_all (World *world)
       const Attack *attack = &attacks[i];
       if (attack->state == world->state && !attack->in_driver && !attack->of_other
           && (attack->on_locks || world->lock_kind == ATTACK_PLAIN_KIND))
-        {
-          n_lacking += attack->run (world) ? 0 : 1;
-        }
+        n_lacking += attack->run (world) ? 0 : 1;
     }
   return n_lacking;
 }

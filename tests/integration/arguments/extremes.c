@@ -405,10 +405,8 @@ extreme_asks_only_server (const char *function)
                                        "_find_locks",      "_delete_ownerless" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
-    {
-      if (strstr (function, parts[i]) != NULL)
-        return TRUE;
-    }
+    if (strstr (function, parts[i]) != NULL)
+      return TRUE;
   return FALSE;
 }
 

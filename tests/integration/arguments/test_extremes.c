@@ -158,12 +158,8 @@ TEST (test_numbers)
   Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
-    {
-      if (extremes[i].rule != RULE_WAIT && !is_in_driver (&extremes[i]))
-        {
-          for_each_value (scene, &extremes[i], call_and_judge);
-        }
-    }
+    if (extremes[i].rule != RULE_WAIT && !is_in_driver (&extremes[i]))
+      for_each_value (scene, &extremes[i], call_and_judge);
   finish (scene);
 }
 
@@ -294,12 +290,8 @@ TEST (test_node_requests)
   Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
-    {
-      if (is_in_driver (&extremes[i]))
-        {
-          for_each_value (scene, &extremes[i], call_in_driver);
-        }
-    }
+    if (is_in_driver (&extremes[i]))
+      for_each_value (scene, &extremes[i], call_in_driver);
   finish (scene);
 }
 

@@ -145,9 +145,7 @@ user_code_arrive (gpointer data, const char *kind, Place place)
   if (g_strcmp0 (stage->blocks, registration->code->function) == 0
       && strcmp (stage->blocking_kind, kind) == 0
       && g_atomic_int_compare_and_exchange (&stage->blocked, FALSE, TRUE))
-    {
-      wait_ms (BLOCK_MS);
-    }
+    wait_ms (BLOCK_MS);
   g_atomic_int_inc (&registration->ended[index]);
 }
 
@@ -206,10 +204,8 @@ static void
 register_all (Stage *stage, Moment moment)
 {
   for (guint i = 0; i < n_user_codes; i++)
-    {
-      if (user_codes[i].moment == moment)
-        register_one (stage, &user_codes[i]);
-    }
+    if (user_codes[i].moment == moment)
+      register_one (stage, &user_codes[i]);
 }
 
 /* Those of this moment that there are now: a setting before the start, the rest after it. */
@@ -264,9 +260,7 @@ has_come (Wanted *wanted, Registration *registration)
   const UserCode *code = registration->code;
   if ((wanted->function != NULL && strcmp (wanted->function, code->function) != 0)
       || (is_of_the_client (code) && !wanted->with_settings))
-    {
-      return TRUE;
-    }
+    return TRUE;
   for (guint i = 0; i < USER_CODE_MAX && code->kinds[i] != NULL; i++)
     {
       const gboolean destroys = strcmp (code->kinds[i], "GDestroyNotify") == 0;
@@ -312,10 +306,8 @@ iterate (void *data)
   is_programs = TRUE;
   iterates_context = stage;
   while (!g_atomic_int_get (&stage->context_ends) || g_main_context_pending (stage->context))
-    {
-      if (!g_main_context_iteration (stage->context, FALSE))
-        wait_ms (1);
-    }
+    if (!g_main_context_iteration (stage->context, FALSE))
+      wait_ms (1);
   return NULL;
 }
 
@@ -544,9 +536,7 @@ live (Stage *stage)
     end_objects (stage);
   if (stage->hold != NULL && stage->end != END_CLOSED
       && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST)
-    {
-      note_fault (stage, g_strdup ("the hold is lost"));
-    }
+    note_fault (stage, g_strdup ("the hold is lost"));
 }
 
 static void

@@ -304,10 +304,8 @@ TEST (test_p35_destroy_in_every_state)
         destroyed += workers[i].done[s];
     }
   for (int i = 0; i < N_WORKERS; i++)
-    {
-      if (workers[i].fault != NULL)
-        fail_msg ("%s", workers[i].fault);
-    }
+    if (workers[i].fault != NULL)
+      fail_msg ("%s", workers[i].fault);
   print_message ("%d clients destroyed\n", destroyed);
   assert_int_equal (destroyed, N_WORKERS * N_EACH * N_STATES);
   assert_usage_is_back (before);

@@ -72,9 +72,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
         curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
       client_start (clients[i]);
       if (!by_state[i])
-        {
-          curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
-        }
+        curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
     }
   for (int i = 0; i < 2; i++)
     {
@@ -474,9 +472,7 @@ note_call (Round *round, gint64 before_ms)
 
   while (took_ms > longest_ms
          && !g_atomic_int_compare_and_exchange (&round->longest_ms, longest_ms, took_ms))
-    {
-      longest_ms = g_atomic_int_get (&round->longest_ms);
-    }
+    longest_ms = g_atomic_int_get (&round->longest_ms);
 }
 
 /* In a function of the user's, on whatever thread it runs. */
@@ -568,15 +564,11 @@ hold_lock (Round *round, GRand *rand)
   while (entered < depth
          && curator_lock_acquire (lock, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), cancellable,
                                   NULL))
-    {
-      entered++;
-    }
+    entered++;
   for (; entered > 0; entered--)
     {
       if (g_rand_int_range (rand, 0, 8) == 0)
-        {
-          break; /* it stays held until the end of this thread, the lock or the client */
-        }
+        break; /* it stays held until the end of this thread, the lock or the client */
       curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   curator_lock_unref (lock);
@@ -772,18 +764,14 @@ start_elections (Round *round)
       g_autoptr (CuratorLeaderSelector) leader =
           TAKE (round, leaders[i], CuratorLeaderSelector, curator_leader_selector_ref);
       if (leader != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
-        }
+        G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
     }
   for (int i = 0; i < N_LATCHES; i++)
     {
       g_autoptr (CuratorLeaderLatch) latch =
           TAKE (round, latches[i], CuratorLeaderLatch, curator_leader_latch_ref);
       if (latch != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
-        }
+        G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
     }
 }
 
@@ -820,9 +808,7 @@ round_start (Round *round, Fixture *fixture, int serial)
       g_autoptr (CuratorClient) client =
           TAKE (round, clients[i], CuratorClient, curator_client_ref);
       if (client != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
-        }
+        G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
     }
   start_elections (round);
 }

@@ -130,9 +130,7 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   End *end = data;
 
   if (lease == NULL)
-    {
-      return; /* closed before */
-    }
+    return; /* closed before */
   end->lease = lease;
   curator_lease_add_listener (lease, on_lease, end, NULL);
   g_atomic_int_set (&end->is_held, 1);

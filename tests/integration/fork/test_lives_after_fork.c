@@ -47,10 +47,8 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
   if (failed != 0 || g_strcmp0 (node, NAME) != 0)
     return failed;
   for (struct addrinfo *next = *found; next != NULL; next = next->ai_next)
-    {
-      if (next->ai_family == AF_INET)
-        ((struct sockaddr_in *) next->ai_addr)->sin_addr = server_ip;
-    }
+    if (next->ai_family == AF_INET)
+      ((struct sockaddr_in *) next->ai_addr)->sin_addr = server_ip;
   return 0;
 }
 
@@ -113,12 +111,10 @@ static void
 show_steps (void)
 {
   for (int i = STEP_FORK + 1; i < N_STEPS && ended_ms[i - 1] != 0; i++)
-    {
-      if (ended_ms[i] == 0)
-        print_error ("  %s: did not end\n", step_names[i]);
-      else
-        print_error ("  %s: %d ms\n", step_names[i], (int) (ended_ms[i] - ended_ms[i - 1]));
-    }
+    if (ended_ms[i] == 0)
+      print_error ("  %s: did not end\n", step_names[i]);
+    else
+      print_error ("  %s: %d ms\n", step_names[i], (int) (ended_ms[i] - ended_ms[i - 1]));
 }
 
 /* --- the busy ones ---------------------------------------------------------------------------- */
@@ -295,9 +291,7 @@ wait_for (pid_t pid, gint64 since_ms, int *status)
   assert_true (pid > 0);
   while ((ended = waitpid (pid, status, WNOHANG)) == 0
          && wait_now_ms () < since_ms + HANGS_AFTER_MS)
-    {
-      g_usleep (500);
-    }
+    g_usleep (500);
   if (ended == pid)
     return wait_now_ms () - since_ms;
   show_threads (pid);

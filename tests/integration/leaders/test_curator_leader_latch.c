@@ -231,9 +231,7 @@ lead_once (void *data)
   if (latch == NULL || !curator_leader_latch_start (latch, &error)
       || !curator_leader_latch_await (latch, 2 * LONG_MS, NULL, &error)
       || g_atomic_int_add (waiter->leading, 1) != 0)
-    {
-      g_atomic_int_inc (waiter->mistakes);
-    }
+    g_atomic_int_inc (waiter->mistakes);
   wait_ms (g_random_int_range (0, 10));
   g_atomic_int_add (waiter->leading, -1);
   curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);

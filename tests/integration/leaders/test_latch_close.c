@@ -38,9 +38,7 @@ on_term (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
     g_atomic_int_inc (&term->n_early);
   if (raw_zk_set (term->raw, WRITTEN, "the end") == ZOK
       && raw_zk_stat (term->raw, WRITTEN, &stat) == ZOK)
-    {
-      __atomic_store_n (&term->written, stat.mzxid, __ATOMIC_SEQ_CST);
-    }
+    __atomic_store_n (&term->written, stat.mzxid, __ATOMIC_SEQ_CST);
 }
 
 static CuratorLeaderLatch *

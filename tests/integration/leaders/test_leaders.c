@@ -213,9 +213,7 @@ end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
   if (g_cancellable_is_cancelled (cancellable)
       && !curator_leader_selector_has_leadership (selector)
              == (inside->closes_client || inside->releases))
-    {
-      g_atomic_int_inc (&inside->cancelled);
-    }
+    g_atomic_int_inc (&inside->cancelled);
 }
 
 static void
@@ -320,9 +318,7 @@ on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
   if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
       && strstr (error->message, "the ACL does not grant CREATE") != NULL
       && strstr (error->message, "/not-to-be-written") != NULL)
-    {
-      g_atomic_int_inc ((gint *) n_told);
-    }
+    g_atomic_int_inc ((gint *) n_told);
 }
 
 /* A latch that may not create its node says so, and leads as soon as it may. */

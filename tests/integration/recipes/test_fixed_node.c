@@ -60,10 +60,8 @@ TEST (test_herd)
     {
       int holder = -1;
       for (gint64 end = wait_now_ms () + LONG_MS; holder < 0 && wait_now_ms () < end; wait_ms (1))
-        {
-          for (int i = 0; i < N; i++)
-            holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
-        }
+        for (int i = 0; i < N; i++)
+          holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
       assert_true (holder >= 0);
       served[holder] = TRUE;
       assert_true (contenders[holder]->acquired);

@@ -107,9 +107,7 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
 #endif
   if (!curator_client_start (client, NULL)
       || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
-    {
-      g_string_append (fault, "no connection");
-    }
+    g_string_append (fault, "no connection");
   proxy_arm (worker->proxy, PROXY_ANY_REQUEST, k, how->times, how->action);
   scenario->run (&run);
   gboolean fired = proxy_fired (worker->proxy) > 0;

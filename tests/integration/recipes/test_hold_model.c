@@ -437,10 +437,8 @@ static GLogWriterOutput
 count_shortened (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
   for (gsize i = 0; i < n_fields; i++)
-    {
-      if (strcmp (fields[i].key, "MESSAGE") == 0 && strstr (fields[i].value, "shortens") != NULL)
-        g_atomic_int_inc (&n_shortened);
-    }
+    if (strcmp (fields[i].key, "MESSAGE") == 0 && strstr (fields[i].value, "shortens") != NULL)
+      g_atomic_int_inc (&n_shortened);
   return g_log_writer_default (level, fields, n_fields, data);
 }
 

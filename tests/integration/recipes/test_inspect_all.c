@@ -223,9 +223,7 @@ TEST (a_server_restarts)
   assert_true (zk_server_relaunch (fixture->server));
   for (gint64 end = wait_now_ms () + LONG_MS;
        !raw_zk_is_connected (fixture->raw) && wait_now_ms () < end;)
-    {
-      wait_ms (20);
-    }
+    wait_ms (20);
   plant (fixture, "/all/mutex-1", "lock-");
   g_autoptr (GPtrArray) again = look (client, seen);
   assert_int_equal (curator_inspection_get_n_waiting (g_ptr_array_index (again, 0)), 1);

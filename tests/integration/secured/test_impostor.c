@@ -109,9 +109,7 @@ TEST (test_server_without_secret)
       const gint32 timeout_ms = timeouts[i / 6 / G_N_ELEMENTS (sessions)];
       const gboolean is_session = session != 0 && timeout_ms > 0 && read_only <= 0;
       if (is_session && by_kerberos && (session != 7 || timeout_ms != 10000))
-        {
-          continue; /* each waits for the end of the login's time */
-        }
+        continue; /* each waits for the end of the login's time */
       g_autofree char *what =
           g_strdup_printf ("%s, session %" G_GINT64_FORMAT ", %d ms, read-only %d",
                            by_kerberos ? "Kerberos" : "a password", session, timeout_ms, read_only);

@@ -157,10 +157,8 @@ expected_objection (const Subject *subject, const List *lists, guint n)
         }
     }
   for (guint i = 0; i < n; i++)
-    {
-      if (lists[i].signer != BY_ISSUER || !is_trusted (subject))
-        return g_strdup_printf ("\"%s\" is not signed by", name_of (subject, lists[i].signer));
-    }
+    if (lists[i].signer != BY_ISSUER || !is_trusted (subject))
+      return g_strdup_printf ("\"%s\" is not signed by", name_of (subject, lists[i].signer));
   return NULL;
 }
 

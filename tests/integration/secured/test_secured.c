@@ -440,9 +440,7 @@ find_port (Secured *secured)
               == 4
           && kind == 0x0a && address == htonl (INADDR_LOOPBACK) && (int) port != proxy_port
           && is_ours (inode))
-        {
-          return g_strdup_printf ("127.0.0.1:%u", port);
-        }
+        return g_strdup_printf ("127.0.0.1:%u", port);
     }
   return NULL;
 }

@@ -64,9 +64,7 @@ count_in_range (int memory, gsize from, gsize to, const void *needle, gsize leng
       const gssize got = pread (memory, chunk, want, (off_t) at);
       for (const guint8 *p = chunk;
            got > 0 && (p = memmem (p, (gsize) (chunk + got - p), needle, length)) != NULL; p++)
-        {
-          found++;
-        }
+        found++;
     }
   return found;
 }
@@ -92,9 +90,7 @@ count_bytes_in_memory (const void *needle, gsize length)
       char rights[5];
       if (sscanf (*line, "%zx-%zx %4s", &from, &to, rights) != 3
           || !g_str_has_prefix (rights, "rw"))
-        {
-          continue;
-        }
+        continue;
       /* The buffer would be found in itself. */
       const gsize begin = (gsize) chunk;
       if (begin < to && begin + size > from)

@@ -76,10 +76,8 @@ client_of (Fixture *fixture, const Identity *identity, int team)
   CuratorClient *client = client_new (fixture_server (fixture));
   const char *const credentials[] = { identity->own, identity->team };
   for (gsize i = 0; i < G_N_ELEMENTS (credentials); i++)
-    {
-      if (credentials[i] != NULL)
-        curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
-    }
+    if (credentials[i] != NULL)
+      curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
   if (team >= 0 && identity->own != NULL)
     {
       struct ACL entries[] = { entry_of (identity->own, ZOO_PERM_ALL),

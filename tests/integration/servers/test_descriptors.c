@@ -150,20 +150,16 @@ static void
 assert_unchanged (const Many *many)
 {
   for (int i = 0; i < many->n; i++)
-    {
-      if (many->fds[i] >= 0)
-        assert_int_equal (flags_of (many->fds[i]), many->flags[i]);
-    }
+    if (many->fds[i] >= 0)
+      assert_int_equal (flags_of (many->fds[i]), many->flags[i]);
 }
 
 static void
 many_close (Many *many)
 {
   for (int i = 0; i < many->n; i++)
-    {
-      if (many->fds[i] >= 0)
-        close (many->fds[i]);
-    }
+    if (many->fds[i] >= 0)
+      close (many->fds[i]);
 }
 
 /* By name: its owner may be closing it. */

@@ -17,9 +17,7 @@ count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, g
       const char *text = fields[i].value;
       if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
           && g_atomic_int_add (&warnings.n, 1) == 0)
-        {
-          warnings.first = g_strdup (text);
-        }
+        warnings.first = g_strdup (text);
     }
   return G_LOG_WRITER_HANDLED;
 }

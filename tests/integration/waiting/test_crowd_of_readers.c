@@ -115,13 +115,9 @@ ask (gpointer data)
 {
   Asker *asker = data;
   for (int i = 0; i < ASKS; i++)
-    {
-      if (curator_lease_get_remaining_ms (asker->lease) > 0
-          && curator_lease_get_state (asker->lease) == CURATOR_LEASE_HELD)
-        {
-          g_atomic_int_inc (&asker->finished);
-        }
-    }
+    if (curator_lease_get_remaining_ms (asker->lease) > 0
+        && curator_lease_get_state (asker->lease) == CURATOR_LEASE_HELD)
+      g_atomic_int_inc (&asker->finished);
   return NULL;
 }
 

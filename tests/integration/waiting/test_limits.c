@@ -65,9 +65,7 @@ TEST (test_p10_twenty_thousand_in_front)
   const int connections = proxy_accepted (fixture->proxy);
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   for (int i = 0; i < 3; i++)
-    {
-      assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
-    }
+    assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   g_auto (GStrv) nodes =
       curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (nodes != NULL, &error);

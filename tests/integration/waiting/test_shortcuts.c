@@ -87,9 +87,7 @@ words_in (GPtrArray *log, gint64 session)
                                  && g_hash_table_contains (own, frame->path);
       if (frame->session == session && !frame->is_reply && !about_own && frame->type != PROXY_PING
           && frame->type != PROXY_MULTI)
-        {
-          g_string_append_printf (words, "%s ", word_of (frame));
-        }
+        g_string_append_printf (words, "%s ", word_of (frame));
     }
   return g_string_free (words, FALSE);
 }

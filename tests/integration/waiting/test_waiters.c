@@ -42,13 +42,9 @@ count_outcome (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoi
   /* A deadline of some milliseconds may pass before the server has shown who is in front. */
   else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
            || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
-    {
-      outcomes->timed_out++;
-    }
+    outcomes->timed_out++;
   else
-    {
-      outcomes->other++;
-    }
+    outcomes->other++;
   pthread_mutex_unlock (&outcomes->mutex);
   g_clear_pointer (&lease, curator_lease_unref);
 }

@@ -48,9 +48,7 @@ look_at_thread (const char *task, Waits *waits)
 
   if (!read_task (task, "comm", &name) || !read_task (task, "syscall", &call)
       || sscanf (call, "%ld %lx %lx", &number, &address, &operation) != 3 || number != SYS_futex)
-    {
-      return;
-    }
+    return;
   const gboolean is_private = (operation & FUTEX_PRIVATE_FLAG) != 0;
   if (g_str_has_prefix (name, "curator-"))
     {

@@ -60,8 +60,6 @@ char *cell_wrong (Cell *cell, const char *what, const GError *error);
 /* In a function that returns what is wrong. */
 #define CELL_CHECK(condition, error)                                                               \
   if (!(condition))                                                                                \
-    {                                                                                              \
-      return cell_wrong (cell, #condition, (error));                                               \
-    }
+    return cell_wrong (cell, #condition, (error));
 
 #endif

@@ -17,10 +17,8 @@ lose_quorum (Cell *cell, ZkEnsemble *three)
   if (!java_peer_expect (cell->peer, "STATE LOST", LONG_MS))
     return FALSE;
   for (int i = 1; i < 3; i++)
-    {
-      if (!zk_server_relaunch (zk_ensemble_server (three, i)))
-        return FALSE;
-    }
+    if (!zk_server_relaunch (zk_ensemble_server (three, i)))
+      return FALSE;
   return zk_ensemble_wait_whole (three, LONG_MS);
 }
 

@@ -84,9 +84,7 @@ find (JavaPeer *peer, const char *text)
       char **line = (char **) &g_ptr_array_index (peer->lines, i);
       if (g_str_has_prefix (*line, text)
           && ((*line)[strlen (text)] == '\0' || (*line)[strlen (text)] == ' '))
-        {
-          return line;
-        }
+        return line;
     }
   return NULL;
 }
@@ -122,9 +120,7 @@ java_peer_expect (JavaPeer *peer, const char *line, int timeout_ms)
   gboolean found;
   while (!(found = take (peer, line)) && !java_peer_has (peer, "ERROR")
          && wait_now_ms () < deadline)
-    {
-      wait_ms (5);
-    }
+    wait_ms (5);
   return found;
 }
 

@@ -13,9 +13,7 @@ end_hold (gpointer *task, CuratorLease *lease)
   if (lease != NULL)
     curator_lease_release (lease, NULL);
   for (int turns = 0; turns < 3; turns++)
-    {
-      curator_lease_release (task[0], NULL); /* any end of the hold wakes the loop */
-    }
+    curator_lease_release (task[0], NULL); /* any end of the hold wakes the loop */
 }
 
 void every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
@@ -62,9 +60,7 @@ every_function (CuratorClient *client, CuratorLock *lock, CuratorLease *lease,
       && curator_shared_count_set (count, 1, error)
       && curator_shared_count_set_full (count, 1, 0, cancellable, error)
       && curator_shared_count_try_set (count, 1, 2, &flag, error))
-    {
-      curator_shared_count_try_set_full (count, 1, 2, &flag, 0, cancellable, error);
-    }
+    curator_shared_count_try_set_full (count, 1, 2, &flag, 0, cancellable, error);
   curator_lease_release_async (lease, NULL, NULL);
   curator_semaphore_return_all (semaphore, leases);
   curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);

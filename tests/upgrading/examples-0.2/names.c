@@ -9,8 +9,9 @@ typedef struct
   CuratorReleaseCallback released;
 } Callbacks;
 
-static const char *const states[] = { [CURATOR_STATE_CONNECTED] = "connected",
-                                      [CURATOR_STATE_RECONNECTED] = "again" };
+static const char *const states[] = {
+  [CURATOR_STATE_CONNECTED] = "connected", [CURATOR_STATE_RECONNECTED] = "again"
+};
 
 static const CuratorCreateMode modes[] = { CURATOR_CREATE_EPHEMERAL,
                                            CURATOR_CREATE_EPHEMERAL_SEQUENTIAL,

@@ -38,10 +38,8 @@ static const OptionRow *
 find_key (const char *name)
 {
   for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    {
-      if ((row->uses & OPTION_IN_FILE) != 0 && strcmp (row->name, name) == 0)
-        return row;
-    }
+    if ((row->uses & OPTION_IN_FILE) != 0 && strcmp (row->name, name) == 0)
+      return row;
   return NULL;
 }
 

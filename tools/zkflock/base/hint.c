@@ -43,15 +43,11 @@ hint_verb (const char *word, const char *const *verbs)
                                            { "gc", "reap" } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (others); i++)
-    {
-      if (strcmp (word, others[i][0]) == 0)
-        return others[i][1];
-    }
+    if (strcmp (word, others[i][0]) == 0)
+      return others[i][1];
   for (; *verbs != NULL; verbs++)
-    {
-      if (is_near (word, *verbs))
-        return *verbs;
-    }
+    if (is_near (word, *verbs))
+      return *verbs;
   return NULL;
 }
 

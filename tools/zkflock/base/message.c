@@ -57,10 +57,8 @@ without_numbers (const char *text)
 {
   GString *key = g_string_new (NULL);
   for (; *text != '\0'; text++)
-    {
-      if (!g_ascii_isdigit (*text))
-        g_string_append_c (key, *text);
-    }
+    if (!g_ascii_isdigit (*text))
+      g_string_append_c (key, *text);
   return g_string_free (key, FALSE);
 }
 
@@ -82,10 +80,8 @@ static const char *
 text_of (const GLogField *fields, gsize n_fields)
 {
   for (gsize i = 0; i < n_fields; i++)
-    {
-      if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
-        return fields[i].value;
-    }
+    if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
+      return fields[i].value;
   return "";
 }
 

@@ -160,9 +160,7 @@ void
 options_clear_raw (RawOptions *raw)
 {
   for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    {
-      if (row->type != OPTION_FLAG && row->type != OPTION_TEXTS)
-        g_clear_pointer ((char **) option_given (raw, row), g_free);
-    }
+    if (row->type != OPTION_FLAG && row->type != OPTION_TEXTS)
+      g_clear_pointer ((char **) option_given (raw, row), g_free);
   g_clear_pointer (&raw->multi, g_strfreev);
 }

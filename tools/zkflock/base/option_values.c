@@ -46,10 +46,8 @@ static gboolean
 parse_word (const char *name, const char *text, const char *const *words, int *value)
 {
   for (*value = 0; words[*value] != NULL; ++*value)
-    {
-      if (strcmp (text, words[*value]) == 0)
-        return TRUE;
-    }
+    if (strcmp (text, words[*value]) == 0)
+      return TRUE;
   g_autofree char *known = g_strjoinv (", ", (char **) words);
   return options_usage ("%s is one of %s, not \"%s\"", name, known, text);
 }
@@ -87,10 +85,8 @@ options_parse_values (RawOptions *raw)
   Options *options = &raw->options;
 
   for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    {
-      if (!parse_value (raw, row))
-        return FALSE;
-    }
+    if (!parse_value (raw, row))
+      return FALSE;
   if (raw->nonblock)
     options->wait_ms = 0;
   if (raw->connect_timeout == NULL)
@@ -132,10 +128,8 @@ static gboolean
 check_rules (const Rule *rules, gsize n)
 {
   for (gsize i = 0; i < n; i++)
-    {
-      if (rules[i].is_wrong)
-        return options_usage ("%s", rules[i].why);
-    }
+    if (rules[i].is_wrong)
+      return options_usage ("%s", rules[i].why);
   return TRUE;
 }
 

@@ -178,10 +178,8 @@ static Verb
 verb_of (const char *word)
 {
   for (int i = VERB_WHO; word != NULL && options_verb_names[i] != NULL; i++)
-    {
-      if (strcmp (word, options_verb_names[i]) == 0)
-        return (Verb) i;
-    }
+    if (strcmp (word, options_verb_names[i]) == 0)
+      return (Verb) i;
   return VERB_LOCK;
 }
 

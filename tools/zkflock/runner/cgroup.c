@@ -59,10 +59,8 @@ find_own (void)
     return NULL;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "0::/"))
-        return g_strconcat (mount, *line + strlen ("0::"), NULL);
-    }
+    if (g_str_has_prefix (*line, "0::/"))
+      return g_strconcat (mount, *line + strlen ("0::"), NULL);
   return NULL;
 }
 

@@ -29,10 +29,8 @@ proc_shows_all (void)
   if (mounts == NULL)
     return FALSE;
   for (const struct mntent *entry; (entry = getmntent (mounts)) != NULL;)
-    {
-      if (strcmp (entry->mnt_dir, "/proc") == 0)
-        all = strcmp (entry->mnt_type, "proc") == 0 && hasmntopt (entry, "hidepid") == NULL;
-    }
+    if (strcmp (entry->mnt_dir, "/proc") == 0)
+      all = strcmp (entry->mnt_type, "proc") == 0 && hasmntopt (entry, "hidepid") == NULL;
   endmntent (mounts);
   return all && readlink ("/proc/self", self, sizeof self - 1) > 0 && atoi (self) == getpid ();
 }
@@ -42,10 +40,8 @@ static pid_t
 next_pid (DIR *proc)
 {
   for (const struct dirent *entry; proc != NULL && (entry = readdir (proc)) != NULL;)
-    {
-      if (g_ascii_isdigit (entry->d_name[0]))
-        return (pid_t) strtol (entry->d_name, NULL, 10);
-    }
+    if (g_ascii_isdigit (entry->d_name[0]))
+      return (pid_t) strtol (entry->d_name, NULL, 10);
   return 0;
 }
 

@@ -74,9 +74,7 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
   /* The parent may have died before PDEATHSIG was set. */
   if (prctl (PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid () != parent
       || !read_all (grant_fd, &length, sizeof length))
-    {
-      _exit (0);
-    }
+    _exit (0);
   char *text = malloc (length + 1);
   if (text == NULL)
     fail (error_fd, errno);

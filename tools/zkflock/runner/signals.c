@@ -40,10 +40,8 @@ signals_block (void)
 
   sigemptyset (&handled);
   for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
-    {
-      if (all[i] == SIGCHLD || !is_ignored (all[i]))
-        sigaddset (&handled, all[i]);
-    }
+    if (all[i] == SIGCHLD || !is_ignored (all[i]))
+      sigaddset (&handled, all[i]);
   /* With SIGCHLD ignored, the kernel would reap children itself. */
   signal (SIGCHLD, SIG_DFL);
   blocked = handled;

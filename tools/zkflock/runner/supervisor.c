@@ -72,9 +72,7 @@ kill_group (Supervisor *self, int signal)
     cgroup_signal_others (self->job->cgroup, self->group, signal);
   if (kill (-self->group, signal) == 0 || errno != EPERM || self->signal_refused
       || (signal == SIGKILL && self->job->cgroup->fd >= 0))
-    {
-      return;
-    }
+    return;
   g_autofree char *running = group_describe (self->group);
   if (*running == '\0')
     return;
@@ -296,10 +294,8 @@ next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
   gint64 wait_ms = CLAMP (self->job->session_timeout_ms / 12, 20, 1000);
   const gint64 thresholds[] = { self->moments.kill, self->moments.term, self->moments.doubt };
   for (gsize i = 0; i < G_N_ELEMENTS (thresholds); i++)
-    {
-      if (left_ms > thresholds[i])
-        wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
-    }
+    if (left_ms > thresholds[i])
+      wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
   if (limit_ms != G_MAXINT64)
     {
       const gint64 next = limit_ms > self->limit.term ? self->limit.term : self->limit.kill;
@@ -319,9 +315,7 @@ has_survived (Supervisor *self, gint64 left_ms)
 
   if ((!self->killed_for_loss && !self->killed_for_maximum) || left_ms > 0 || !was_given_time
       || !is_alive (self))
-    {
-      return FALSE;
-    }
+    return FALSE;
   self->survivors = group_describe (self->group);
   if (*self->survivors == '\0')
     {

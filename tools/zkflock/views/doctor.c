@@ -218,9 +218,7 @@ check_servers (Doctor *doctor)
           continue;
         }
       if (server->certificate.refusal != NULL)
-        {
-          continue; /* it was not asked */
-        }
+        continue; /* it was not asked */
       check_ticks (doctor, server);
       if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
         doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,

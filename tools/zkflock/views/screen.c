@@ -290,10 +290,8 @@ screen_arrange (Screen *screen, GPtrArray *locks)
   g_autofree char *folded = g_utf8_casefold (screen->filter->str, -1);
 
   for (guint i = 0; i < locks->len; i++)
-    {
-      if (*folded == '\0' || passes (g_ptr_array_index (locks, i), folded))
-        g_ptr_array_add (arranged, g_ptr_array_index (locks, i));
-    }
+    if (*folded == '\0' || passes (g_ptr_array_index (locks, i), folded))
+      g_ptr_array_add (arranged, g_ptr_array_index (locks, i));
   if (screen->sort != SORT_LOCK || screen->is_reversed)
     g_ptr_array_sort_with_data (arranged, compare_locks, screen);
   follow_selected (screen, arranged);

@@ -59,10 +59,8 @@ members_of (const char *answer)
   g_autoptr (GPtrArray) members = g_ptr_array_new ();
 
   for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "server."))
-        g_ptr_array_add (members, g_strchomp (*line));
-    }
+    if (g_str_has_prefix (*line, "server."))
+      g_ptr_array_add (members, g_strchomp (*line));
   if (members->len == 0)
     return NULL;
   g_ptr_array_sort (members, compare_strings);
@@ -212,10 +210,8 @@ gboolean
 servers_know_sessions (GPtrArray *servers)
 {
   for (guint i = 0; i < servers->len; i++)
-    {
-      if (((Server *) g_ptr_array_index (servers, i))->sessions == NULL)
-        return FALSE;
-    }
+    if (((Server *) g_ptr_array_index (servers, i))->sessions == NULL)
+      return FALSE;
   return servers->len > 0;
 }
 

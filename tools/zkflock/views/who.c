@@ -49,10 +49,8 @@ find_kinds (const CuratorInspection *inspection)
     }
   for (const char *const *name = curator_inspection_get_foreign_children (inspection);
        *name != NULL; name++)
-    {
-      if (kind_of_node (*name, &kind))
-        seen |= 1U << kind;
-    }
+    if (kind_of_node (*name, &kind))
+      seen |= 1U << kind;
   return seen;
 }
 
@@ -266,10 +264,8 @@ who_append_json (GString *out, const CuratorInspection *inspection, guint other_
   json_int (out, "waiting", curator_inspection_get_n_waiting (inspection));
   json_begin (out, "kinds_not_excluded", '[');
   for (guint kind = 0; other_kinds >> kind != 0; kind++)
-    {
-      if ((other_kinds >> kind & 1) != 0)
-        json_string (out, NULL, kind_to_word ((Kind) kind), -1);
-    }
+    if ((other_kinds >> kind & 1) != 0)
+      json_string (out, NULL, kind_to_word ((Kind) kind), -1);
   json_end (out, ']');
   json_share (out, "counter_used", curator_inspection_get_counter_used (inspection));
   json_begin (out, "participants", '[');
