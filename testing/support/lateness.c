@@ -30,14 +30,14 @@ now_us (void)
 static void *
 beat (void *data)
 {
-  for (;;)
+  for (gint64 began_us = now_us (), ended_us;; began_us = ended_us)
     {
-      const gint64 began_us = now_us ();
       pthread_mutex_lock (&mutex);
       step_began_us = began_us;
       pthread_mutex_unlock (&mutex);
       usleep (STEP_US);
-      const gint64 ended_us = now_us ();
+      /* The next step begins here, so that no delay falls between two. */
+      ended_us = now_us ();
       const Stall stall = { ended_us, ended_us - began_us - STEP_US };
       if (stall.late_us >= LEAST_US)
         {
