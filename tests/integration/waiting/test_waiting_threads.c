@@ -128,23 +128,33 @@ TEST (test_by_shared_futexes)
 
 /* --- their number ----------------------------------------------------------------------------- */
 
-static guint
-count_threads (void)
+/* Those of the process that are not among these. Threads of an earlier client may still end. */
+static GHashTable *
+list_threads (GHashTable *but)
 {
   g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
-  guint n = 0;
+  GHashTable *threads = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  const char *task;
 
-  while (g_dir_read_name (tasks) != NULL)
-    n++;
-  return n;
+  while ((task = g_dir_read_name (tasks)) != NULL)
+    if (but == NULL || !g_hash_table_contains (but, task))
+      g_hash_table_add (threads, g_strdup (task));
+  return threads;
+}
+
+static guint
+count_threads (GHashTable *before)
+{
+  g_autoptr (GHashTable) threads = list_threads (before);
+  return g_hash_table_size (threads);
 }
 
 /* Those that look a name up end with the answer. */
 static void
-assert_threads (guint before, guint more)
+assert_threads (GHashTable *before, guint more)
 {
-  if (!holds_within (count_threads () == before + more, PATIENCE_MS))
-    fail_msg ("%u threads more, not %u", count_threads () - before, more);
+  if (!holds_within (count_threads (before) == more, PATIENCE_MS))
+    fail_msg ("%u threads more, not %u", count_threads (before), more);
 }
 
 static void
@@ -157,7 +167,7 @@ note_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
  * function. */
 TEST (test_threads_of_a_client_at_rest)
 {
-  const guint before = count_threads ();
+  g_autoptr (GHashTable) before = list_threads (NULL);
   CuratorClient *client = client_connect (fixture_server (fixture));
   CuratorLock *lock = mutex_new (client, PATH);
   g_autoptr (GError) error = NULL;
