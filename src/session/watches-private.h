@@ -27,7 +27,7 @@ typedef struct
   CuratorWatchEntryState state CURATOR_GUARDED;
   gboolean is_own CURATOR_GUARDED;    /* this session owns the node, by the last read */
   gboolean by_exists CURATOR_GUARDED; /* getData got NOAUTH: use exists */
-  gboolean maybe_set CURATOR_GUARDED; /* WANTED, but the library may still have the watch */
+  gboolean maybe_set CURATOR_GUARDED; /* WANTED or ARMING, but the library may have the watch */
   gboolean notifying CURATOR_GUARDED; /* callbacks are running: keep the entry */
   CuratorRequest *request CURATOR_GUARDED;
   GQueue users CURATOR_GUARDED;     /* CuratorWatch that get every event */

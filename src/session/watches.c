@@ -64,14 +64,17 @@ notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
     }
 }
 
-/* The watch is spent for all its users and the entry is gone. */
+/* The watch is spent for all its users. The entry is gone, or left to be removed from the server. */
 static CURATOR_LOCKED void
-entry_end (CuratorWatchEntry *entry, CuratorWatchEvent event, int rc)
+entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
 {
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
-  g_hash_table_remove (entry->session->watches, &entry->key);
+  if (is_set)
+    curator_watch_entry_remove (entry);
+  else
+    g_hash_table_remove (entry->session->watches, &entry->key);
   notify_spent (&users, event, rc);
 }
 
@@ -196,6 +199,17 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
   notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
 }
 
+/* Sent with a watch, exists sets one for the creation of a missing node, which nobody needs. Another
+ * read sets none, but one of before may still be there, unless the node is gone. */
+static CURATOR_LOCKED void
+entry_failed (CuratorWatchEntry *entry, int rc)
+{
+  if (rc == ZNONODE)
+    entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
+  else
+    entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
+}
+
 static CURATOR_LOCKED void
 on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -216,15 +230,6 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
        * permission. */
       entry_armed (entry, NULL);
     }
-  else if (rc == ZNONODE && entry->by_exists)
-    {
-      /* exists has set a watch for the creation of the node, which nobody needs. */
-      GQueue users = G_QUEUE_INIT;
-      curator_watches_move (&entry->users, &users, NULL);
-      curator_watches_move (&entry->newcomers, &users, NULL);
-      curator_watch_entry_remove (entry);
-      notify_spent (&users, CURATOR_WATCH_GONE, ZNONODE);
-    }
   else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
            && curator_watch_entry_has_users (entry))
     {
@@ -232,7 +237,7 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     }
   else
     {
-      entry_end (entry, rc == ZNONODE ? CURATOR_WATCH_GONE : CURATOR_WATCH_FAILED, rc);
+      entry_failed (entry, rc);
     }
 }
 
@@ -426,7 +431,7 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_WANTED;
-  entry->maybe_set = FALSE;
+  entry->maybe_set = entry->request != NULL; /* a read that may set it, and is not waited for */
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);
   curator_watch_entry_arm (entry);
@@ -441,7 +446,7 @@ curator_watch_entry_gone (CuratorWatchEntry *entry)
 
   if (entry->request == NULL)
     {
-      entry_end (entry, CURATOR_WATCH_GONE, ZOK);
+      entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
       return;
     }
   entry->state = ENTRY_ARMING;
