@@ -230,10 +230,10 @@ curator_plant(
   clock_is_not_asked TEST test_sim_holds.c SCENE test_nobody_deleted_it FILE lock/node_lease.c EXPECT "LOST_DELETED"
   CHANGE "if (!curator_lease_is_over (node_state_now (lease)))" "if (!curator_lease_is_over (lease->state))")
 curator_plant(
-  end_without_guard TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "now >= hang.notice.lost_us"
+  end_without_guard TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "now >= scene->lost_us"
   CHANGE "if (reason == CURATOR_LOST_REASON_MAX_HOLD)" "if (FALSE)")
 curator_plant(
-  end_is_not_moved TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "hang.ends_us|at_least|ms - 1"
+  end_is_not_moved TEST test_sim_holds.c SCENE test_maximum_of_a_hold FILE lock/node_lease.c EXPECT "scene->ends_us|at_least|ms - 1"
   CHANGE "wanted_us > ends_us" "wanted_us < ends_us")
 curator_plant(
   end_is_not_final TEST ../unit/test_finality.c FILE session/lease_clock.c EXPECT "test_end_is_final"

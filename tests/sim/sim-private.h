@@ -15,25 +15,18 @@
 
 #include "sim.h"
 
-#include "base/lease_time.h"
 #include "sim_tree.h"
 
-#define SIM_NEVER       G_MAXINT64
-#define SIM_ZXID_BASE   G_GINT64_CONSTANT (0x100000000)
-#define SIM_N_LANES     5
-#define SIM_LANE_TIMERS 0
-#define SIM_MAX_SERVERS 8
-#define SIM_N_TOUCHES   8
+#define SIM_NEVER     G_MAXINT64
+#define SIM_ZXID_BASE G_GINT64_CONSTANT (0x100000000)
+#define SIM_N_TOUCHES 8
 
-typedef struct _SimServer SimServer;
-typedef struct _SimSession SimSession;
 typedef struct _SimConn SimConn;
 typedef struct _SimRequest SimRequest;
 typedef struct _SimItem SimItem;
 typedef struct _SimTxn SimTxn;
 typedef struct _SimScript SimScript;
 typedef struct _SimThread SimThread;
-typedef struct _SimTraceLine SimTraceLine;
 
 /* --- the log of the quorum ---------------------------------------------------------------- */
 
@@ -42,7 +35,6 @@ typedef enum
   SIM_TXN_CREATE,
   SIM_TXN_DELETE,
   SIM_TXN_SET,
-  SIM_TXN_COUNTER,
   SIM_TXN_END_SESSION
 } SimTxnType;
 
@@ -55,25 +47,16 @@ struct _SimTxn
   GBytes *data;
   GPtrArray *paths; /* of GRefString: the ephemerals that END_SESSION removes */
   gboolean container;
-  gint32 counter;
 };
-
-typedef enum
-{
-  SIM_SESSION_ALIVE,
-  SIM_SESSION_ENDED
-} SimSessionState;
 
 struct _SimSession
 {
   gint64 id;
-  SimSessionState state;
   gint64 timeout_us;
-  GPtrArray *ephemerals; /* of GRefString, by creation */
-  SimConn *conn;         /* the only one whose writes count */
-  gint64 expires_at;     /* SIM_NEVER while its client is heard from */
-  gboolean doomed;       /* the leader was paused beyond its expiry: it expires for certain */
-  guint end;             /* the length of the log that includes its end */
+  SimConn *conn;     /* the only one whose writes count */
+  gint64 expires_at; /* SIM_NEVER while its client is heard from */
+  gboolean doomed;   /* the leader was paused beyond its expiry: it expires for certain */
+  guint end;         /* the length of the log that includes its end; 0: alive */
 };
 
 /* --- servers ------------------------------------------------------------------------------ */
@@ -88,8 +71,7 @@ struct _SimServer
   gint64 cut_until;     /* no quorum until then; 0 if it is fine */
   gint64 hangs_up_at;   /* when a cut server closes its clients' connections */
   gboolean liar;
-  GHashTable *watches; /* path -> SimWatchers */
-  GPtrArray *conns;    /* in order of creation */
+  GPtrArray *watches; /* of SimWatcher, by setting */
 };
 
 struct _SimConn
@@ -219,38 +201,6 @@ struct _CuratorZkHandle
 
 /* --- processes and actors ------------------------------------------------------------------- */
 
-struct _SimProcess
-{
-  CuratorZkOps ops; /* first: ops point back here */
-  SimWorld *world;
-  char *name;
-  int id;
-  SimLanes lanes;
-  gpointer client;
-  SimActor *lane_actors[SIM_N_LANES];
-  gint64 paused_until;
-  gint64 paused_from; /* the newest pause, over or not */
-  gint64 paused_to;
-  guint n_pauses;
-  guint n_kills;
-  SimSession *killed; /* killed by the server, and the client does not know yet */
-  gboolean suspended;
-  gboolean stopped;
-  gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
-  gint64 stopped_us;   /* and its CLOCK_BOOTTIME */
-  gint64 wall_set_us;  /* by how much its CLOCK_REALTIME was set forward */
-  gint64 wall_ppm;     /* and gains from then on */
-  gint64 slewed_from_us;
-  CuratorLeaseTime lease_time;
-  gint64 outage_until;
-  gboolean dead;
-  gboolean zombie;
-  int prefer_server;
-  SimLoss to_lose;
-  guint n_requests[SIM_N_OPS];
-  guint n_answers;
-};
-
 typedef enum
 {
   SIM_ACTOR_RUNNABLE,
@@ -268,6 +218,7 @@ struct _SimActor
   char *name;
   int id;
   SimActorFunc func;
+  void *(*run) (void *); /* a thread of the library's, instead */
   gpointer data;
   SimThread *thread;
   SimActorState state;
@@ -313,50 +264,6 @@ struct _SimScript
   SimWhen when;
 };
 
-struct _SimWorld
-{
-  SimConfig config;
-  guint32 seed;
-  GRand *rand;
-  gint64 now;
-  guint64 steps;
-
-  GPtrArray *log;      /* of SimTxn */
-  SimTree *tree;       /* with all of the log applied */
-  GPtrArray *sessions; /* all, ended ones too */
-  GPtrArray *live_sessions;
-  SimServer *servers[SIM_MAX_SERVERS];
-  int n_servers;
-  GPtrArray *conns;
-  GPtrArray *handles;
-  GPtrArray *processes;
-  GPtrArray *actors;
-  GPtrArray *scripts;
-  char *noauth;
-  char *unreadable;
-  gboolean is_hidden; /* by exists, too */
-  int next_id;
-  guint next_serial;
-
-  SimActor *running; /* NULL: the thread that drives the world */
-  GArray *ready;     /* of SimStep */
-  gint64 next_due;
-  gboolean anything; /* something other than a fault will be due */
-  gboolean healing;
-  gint64 next_fault_at;
-  gint64 frozen_until; /* the leader is paused; 0 if it is not */
-  guint thaw_serial;   /* of the first request after it went on */
-  gboolean priorities;
-  guint32 salt;
-
-  GString *failure;
-  char *label;
-  SimTraceLine *trace; /* a ring */
-  guint64 n_trace;
-  guint64 hash;
-  GHashTable *aliases;
-};
-
 /* sim_world.c */
 /* From zero to max: often zero, rarely long. */
 gint64 sim_rand_us (SimWorld *world, gint64 max_us);
@@ -369,10 +276,8 @@ gboolean sim_process_runs (SimProcess *process);
 void sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int index);
 
 /* sim_trace.c */
-void sim_trace_free (SimWorld *world);
 void sim_trace_print (SimWorld *world);
 const char *sim_fault_name (SimFault fault);
-const char *sim_type_name (int type);
 
 /* sim_actor.c */
 void sim_actor_switch_to (SimActor *actor);
@@ -390,7 +295,6 @@ int sim_ops_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (voi
 void sim_txn_free (SimTxn *txn);
 void sim_txn_apply (SimTree *tree, const SimTxn *txn);
 SimSession *sim_session_new (SimWorld *world, gint64 timeout_us);
-void sim_session_free (SimSession *session);
 /* The quorum ends the session: its ephemeral nodes go. */
 void sim_session_end (SimWorld *world, SimSession *session, const char *why);
 /* Starts or stops the clock of expiry after a change of the connection's health. */
@@ -401,23 +305,20 @@ gboolean sim_world_is_forbidden (SimWorld *world, const char *path);
 gboolean sim_world_is_unreadable (SimWorld *world, const char *path);
 
 /* sim_server.c */
-SimServer *sim_server_new (SimWorld *world, int id);
+SimServer *sim_server_new (int id);
 void sim_server_free (SimServer *server);
 void sim_server_notice (SimWorld *world);
 void sim_server_apply (SimWorld *world, SimServer *server, gboolean all);
 void sim_server_read (SimWorld *world, SimConn *conn, SimRequest *request);
 void sim_server_answer (SimWorld *world, SimConn *conn, SimRequest *request);
-void sim_server_set_watch (SimServer *server, const char *path, guint kind, SimConn *conn);
 void sim_server_restore_watches (SimWorld *world, SimConn *conn, gint64 since);
 void sim_server_forget_conn (SimServer *server, SimConn *conn);
 guint sim_server_count_watches (SimServer *server, SimConn *conn);
 gboolean sim_server_is_cut (SimWorld *world, SimServer *server);
 
 /* sim_net.c */
-SimConn *sim_conn_new (SimWorld *world, SimServer *server, CuratorZkHandle *handle);
 void sim_conn_free (SimConn *conn);
 void sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request);
-void sim_conn_flush (SimWorld *world, SimConn *conn);
 gboolean sim_conn_can_execute (SimWorld *world, SimConn *conn, gint64 *due);
 void sim_conn_execute (SimWorld *world, SimConn *conn);
 /* Removes a connection that has no requests left at the server. */
@@ -437,6 +338,7 @@ void sim_net_abandon (SimWorld *world, CuratorZkHandle *handle);
 void sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell);
 
 /* sim_handle.c */
+SimRequest *sim_request_new (SimOp op, const char *path);
 SimRequest *sim_request_ref (SimRequest *request);
 void sim_request_unref (SimRequest *request);
 SimItem *sim_item_new (SimItemKind kind);
@@ -452,14 +354,13 @@ void sim_handle_lose_unarrived (CuratorZkHandle *handle);
 void sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, guint lose);
 void sim_handle_die (CuratorZkHandle *handle, int state, int rc);
 SimWatch *sim_handle_watch (CuratorZkHandle *handle, const char *path);
-void sim_handle_add_watch (CuratorZkHandle *handle, char *path, guint kind);
 guint sim_handle_take_watch (CuratorZkHandle *handle, const char *path, guint kinds);
 
 /* sim_ops.c */
 void sim_ops_fill (CuratorZkOps *ops);
 
 /* sim_faults.c */
-void sim_faults_start (SimWorld *world);
+void sim_faults_schedule_next (SimWorld *world);
 void sim_fault_strike_at_random (SimWorld *world);
 void sim_server_uncut (SimWorld *world, SimServer *server);
 void sim_server_hang_up (SimWorld *world, SimServer *server);

@@ -11,13 +11,19 @@
 #ifndef SIM_H
 #define SIM_H
 
+#include "base/lease_time.h"
+#include "core/dispatch.h"
 #include "core/zk_ops.h"
 
 #include <glib.h>
 
+#define SIM_MAX_SERVERS 8
+
 typedef struct _SimWorld SimWorld;
 typedef struct _SimProcess SimProcess;
 typedef struct _SimActor SimActor;
+typedef struct _SimServer SimServer;
+typedef struct _SimSession SimSession;
 
 /* --- configuration ---------------------------------------------------------------------- */
 
@@ -46,10 +52,9 @@ typedef enum
 
 typedef struct
 {
-  int n_servers;         /* 1 to 8 */
-  gint64 tick_ms;        /* the servers' tickTime; bounds session timeouts as in ZooKeeper */
-  gint64 latency_min_us; /* of one hop between client and server */
-  gint64 latency_max_us;
+  int n_servers;          /* 1 to 8 */
+  gint64 tick_ms;         /* the servers' tickTime; bounds session timeouts as in ZooKeeper */
+  gint64 latency_max_us;  /* of one hop between client and server */
   gint64 lag_max_us;      /* of a server behind the commit */
   gint64 fault_every_us;  /* mean time between timed faults, 0 for none */
   gint64 faults_until_us; /* no timed fault starts after this moment */
@@ -77,95 +82,7 @@ typedef struct
 /* Several servers with small delays and no faults. */
 void sim_config_calm (SimConfig *config);
 
-/* --- world ------------------------------------------------------------------------------ */
-
-SimWorld *sim_world_new (guint32 seed, const SimConfig *config);
-/* Every actor must be done and every handle closed, or the world fails. */
-void sim_world_free (SimWorld *world);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimWorld, sim_world_free)
-
-SimConfig *sim_world_config (SimWorld *world);
-GRand *sim_world_rand (SimWorld *world);
-gint64 sim_world_now_us (SimWorld *world);
-
-/* Runs until every actor of a living process is done. FALSE if a failure was recorded. */
-gboolean sim_world_run (SimWorld *world);
-/* Runs for this long in virtual time, or until no step is left. */
-gboolean sim_world_run_for (SimWorld *world, gint64 ms);
-/* No more faults; connections, servers and processes recover. Dead processes come back as zombies:
- * they run again, without a network, so that a test can take their memory apart. */
-void sim_world_heal (SimWorld *world);
-
-/* Only the first failure counts. It prints the seed, how to replay it and the end of the trace. */
-void sim_world_fail (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
-gboolean sim_world_failed (SimWorld *world);
-/* The name of this world in the report of a failure. */
-void sim_world_set_label (SimWorld *world, const char *label);
-/* Adds a line to the trace; tests may call it, too. Names of lock nodes are abbreviated. */
-void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
-guint64 sim_world_trace_hash (SimWorld *world);
-guint64 sim_world_steps (SimWorld *world);
-
-/* First in main: the library's warnings, which tests provoke, are shown with SIM_TRACE only; the two
- * below; SIM_TEST=test_x runs one test. */
-void sim_prepare (const char *program);
-/* The main function, if it has nothing else to do; with support/suite.h. */
-#define SIM_SUITE(name)                                                                            \
-  int main (void)                                                                                  \
-  {                                                                                                \
-    sim_prepare (name);                                                                            \
-    return suite_run ((name), NULL, NULL);                                                         \
-  }
-/* A crash prints the seed and the trace of the newest world. */
-void sim_report_crashes (void);
-/* Pins the test to one CPU, which makes passing the baton several times faster, and lowers its
- * priority: other tests depend on real time, the simulator does not. */
-void sim_pin_to_one_cpu (void);
-
-/* --- processes: one client machine each --------------------------------------------------- */
-
-SimProcess *sim_process_new (SimWorld *world, const char *name);
-CuratorZkOps *sim_process_ops (SimProcess *process);
-const char *sim_process_name (SimProcess *process);
-gboolean sim_process_is_dead (SimProcess *process);
-/* How often the server killed its healthy session, and whether the client has yet to learn of that.
- * Until then no client can know that its hold is over. */
-guint sim_process_n_kills (SimProcess *process);
-gboolean sim_process_is_deceived (SimProcess *process);
-/* Sets the process's CLOCK_REALTIME, and lets it gain on the others from now on. */
-void sim_process_set_wall_clock (SimProcess *process, gint64 forward_us);
-void sim_process_slew_wall_clock (SimProcess *process, gint64 ppm);
-/* How often it was paused or suspended. */
-guint sim_process_n_pauses (SimProcess *process);
-/* How often a server has told it something. */
-guint sim_process_n_answers (SimProcess *process);
-
-/* How the world steps a client's lanes. */
-typedef struct
-{
-  gint64 (*ready_at) (gpointer client, int lane);
-  gboolean (*step) (gpointer client, int lane);
-} SimLanes;
-void sim_process_set_client (SimProcess *process, const SimLanes *lanes, gpointer client);
-
-struct _CuratorClient;
-/* The process runs this client. Stop it (with NULL) after the client is closed. */
-void sim_world_add_client (SimWorld *world, SimProcess *process, struct _CuratorClient *client);
-
-/* --- actors: straight-line test code ------------------------------------------------------ */
-
-typedef void (*SimActorFunc) (gpointer data);
-
-/* process may be NULL: the actor then belongs to no process and is never paused. */
-SimActor *sim_actor_new (SimWorld *world, SimProcess *process, const char *name, SimActorFunc func,
-                         gpointer data);
-/* Called by the running actor. */
-void sim_sleep_ms (SimWorld *world, gint64 ms);
-void sim_sleep_us (SimWorld *world, gint64 us);
-/* An actor that crashes its own process runs on until it waits next. */
-void sim_process_crash (SimProcess *process);
-
-/* --- scripted faults ---------------------------------------------------------------------- */
+/* --- the records, which tests may read; of a world they change the configuration ----------- */
 
 typedef enum
 {
@@ -183,7 +100,146 @@ typedef enum
   SIM_N_OPS
 } SimOp;
 
+/* The next watch event for this process gets lost: the server never sends it, or the library
+ * receives it and does not deliver it. */
+typedef enum
+{
+  SIM_LOST_NOWHERE,
+  SIM_LOST_AT_SERVER,
+  SIM_LOST_IN_LIBRARY
+} SimLoss;
+
+struct _SimProcess
+{
+  CuratorZkOps ops; /* first: ops point back here */
+  SimWorld *world;
+  char *name;
+  int id;
+  CuratorClient *client; /* whose lanes the world steps, until it is closed; NULL: none */
+  SimActor *lane_actors[CURATOR_N_LANES];
+  gint64 paused_until;
+  gint64 paused_from; /* the newest pause, over or not */
+  gint64 paused_to;
+  guint n_pauses;      /* or suspensions */
+  guint n_kills;       /* how often the server ended its healthy session */
+  SimSession *killed;  /* the client does not know yet, nor that its hold is over */
+  SimFault pause;      /* its kind */
+  gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
+  gint64 stopped_us;   /* and its CLOCK_BOOTTIME */
+  gint64 wall_set_us;  /* by how much its CLOCK_REALTIME was set forward */
+  gint64 wall_ppm;     /* and gains from then on */
+  gint64 slewed_from_us;
+  CuratorLeaseTime lease_time;
+  gint64 outage_until;
+  gboolean dead;
+  gboolean zombie;
+  int prefer_server; /* that it connects to next; -1: any */
+  SimLoss to_lose;
+  guint n_requests[SIM_N_OPS];
+  /* Of its clocks, but not for the answer to the world's question when a lane has work: a thread that
+   * sleeps is not asked. */
+  guint n_readings;
+  guint n_answers; /* how often a server has told it something */
+};
+
+struct _SimWorld
+{
+  SimConfig config;
+  guint32 seed;
+  GRand *rand;
+  gint64 now; /* in microseconds, as all times here */
+  guint64 steps;
+
+  GPtrArray *log;      /* of SimTxn */
+  GHashTable *tree;    /* a SimTree with all of the log applied */
+  GPtrArray *sessions; /* all, ended ones too */
+  SimServer *servers[SIM_MAX_SERVERS];
+  GPtrArray *conns;
+  GPtrArray *handles;
+  GPtrArray *processes;
+  GPtrArray *actors;
+  GPtrArray *scripts;
+  char *noauth;
+  char *unreadable;
+  gboolean is_hidden; /* by exists, too */
+  int next_id;
+  guint next_serial;
+
+  SimActor *running; /* NULL: the thread that drives the world */
+  GArray *ready;     /* of SimStep */
+  gint64 next_due;
+  gboolean anything;  /* something other than a fault will be due */
+  gboolean is_asking; /* the clients, when they have work */
+  gboolean healing;
+  gint64 next_fault_at;
+  gint64 frozen_until; /* the leader is paused; 0 if it is not */
+  guint thaw_serial;   /* of the first request after it went on */
+  gboolean priorities;
+  guint32 salt;
+
+  char *failure; /* NULL: none */
+  guint64 n_trace;
+  guint64 hash;
+};
+
+/* --- world ------------------------------------------------------------------------------ */
+
+SimWorld *sim_world_new (guint32 seed, const SimConfig *config);
+SimWorld *sim_world_new_calm (guint32 seed, int n_servers);
+/* Every actor must be done and every handle closed, or the world fails. */
+void sim_world_free (SimWorld *world);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (SimWorld, sim_world_free)
+
+/* Runs until every actor of a living process is done. FALSE if a failure was recorded. */
+gboolean sim_world_run (SimWorld *world);
+/* Runs for this long in virtual time, or until no step is left. */
+gboolean sim_world_run_for (SimWorld *world, gint64 ms);
+/* No more faults; connections, servers and processes recover. Dead processes come back as zombies:
+ * they run again, without a network, so that a test can take their memory apart. */
+void sim_world_heal (SimWorld *world);
+
+/* Only the first failure counts. It prints the seed, how to replay it and the end of the trace. */
+void sim_world_fail (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
+/* Adds a line to the trace; tests may call it, too. */
+void sim_trace (SimWorld *world, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+/* First in main. The library's warnings, which tests provoke, are counted, and shown with SIM_TRACE
+ * only. A crash prints the seed and the trace of the newest world. SIM_TEST=test_x runs one test. */
+void sim_prepare (const char *program);
+extern guint sim_n_warnings;
+/* The main function, if it has nothing else to do; with support/suite.h. */
+#define SIM_SUITE(name)                                                                            \
+  int main (void)                                                                                  \
+  {                                                                                                \
+    sim_prepare (name);                                                                            \
+    return suite_run ((name), NULL, NULL);                                                         \
+  }
+
+/* --- processes: one client machine each --------------------------------------------------- */
+
+SimProcess *sim_process_new (SimWorld *world, const char *name);
+gboolean sim_process_is_dead (SimProcess *process);
+/* Sets the process's CLOCK_REALTIME, and lets it gain on the others from now on. */
+void sim_process_set_wall_clock (SimProcess *process, gint64 forward_us);
+void sim_process_slew_wall_clock (SimProcess *process, gint64 ppm);
+/* --- actors: straight-line test code ------------------------------------------------------ */
+
+typedef void (*SimActorFunc) (gpointer data);
+
+/* process may be NULL: the actor then belongs to no process and is never paused. */
+SimActor *sim_actor_new (SimWorld *world, SimProcess *process, const char *name, SimActorFunc func,
+                         gpointer data);
+/* Called by the running actor. */
+void sim_sleep_ms (SimWorld *world, gint64 ms);
+void sim_sleep_us (SimWorld *world, gint64 us);
+/* An actor that crashes its own process runs on until it waits next. */
+void sim_process_crash (SimProcess *process);
+
+/* --- scripted faults ---------------------------------------------------------------------- */
+
 const char *sim_op_name (SimOp op);
+/* Of a watch event. */
+const char *sim_type_name (int type);
 
 typedef enum
 {
@@ -197,25 +253,14 @@ typedef enum
  * AUTHFAILED ends the handle; other codes are just the answer. */
 void sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth, int rc,
                        SimWhen when);
-/* The next watch event for this process gets lost: the server never sends it, or the library
- * receives it and does not deliver it. */
-typedef enum
-{
-  SIM_LOST_NOWHERE,
-  SIM_LOST_AT_SERVER,
-  SIM_LOST_IN_LIBRARY
-} SimLoss;
-void sim_process_lose_event (SimProcess *process, SimLoss where);
-/* Whether an event is still to be lost. */
-gboolean sim_process_has_to_lose (SimProcess *process);
 /* How many requests of this kind the process has made (NULL: all have). */
 guint sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op);
 
 void sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us);
-/* The server that the process is connected to, -1 for none; and the one that it connects to
- * next. */
+/* Connects it to that server, by a cut. */
+void sim_process_move (SimProcess *process, int server);
+/* The server that the process is connected to, -1 for none. */
 int sim_process_server (SimProcess *process);
-void sim_process_prefer_server (SimProcess *process, int server);
 
 /* --- the ensemble as an operator sees it ---------------------------------------------------- */
 
@@ -223,7 +268,7 @@ void sim_process_prefer_server (SimProcess *process, int server);
 gboolean sim_world_put (SimWorld *world, const char *path, const char *data, int mode);
 gboolean sim_world_delete (SimWorld *world, const char *path);
 gboolean sim_world_exists (SimWorld *world, const char *path);
-/* Names, sorted; NULL-terminated; empty if there is no such node. */
+/* Their paths, sorted; NULL-terminated; empty if there is no such node. */
 char **sim_world_children (SimWorld *world, const char *path);
 /* The zxid that created the node; 0 if there is none. */
 gint64 sim_world_czxid (SimWorld *world, const char *path);
@@ -241,10 +286,10 @@ void sim_world_set_noauth (SimWorld *world, const char *path);
  * is_hidden: these servers have ZOOKEEPER-2590 and refuse exists, too. */
 void sim_world_set_unreadable (SimWorld *world, const char *path, gboolean is_hidden);
 
-/* Watches at all servers for this process, known to the server or to the client. */
+/* Watches of this process's connection, known to its server or to the client. */
 guint sim_process_server_watches (SimProcess *process);
 guint sim_process_client_watches (SimProcess *process);
-/* Accepted requests that may still be answered, on handles that are open. */
+/* Accepted requests that may still be answered there. */
 guint sim_process_pending (SimProcess *process);
 guint sim_process_open_handles (SimProcess *process);
 

@@ -1,49 +1,29 @@
 /* Actors: real threads of which exactly one runs at a time, chosen by the world.
  *
  * A thread that holds the baton runs until it waits, sleeps or is done; then the baton goes back to
- * the thread that drives the world. Each thread sleeps at a SimGate of its own. Threads are kept
- * in a pool from one world to the next. The pool is used with the baton held, so it needs no lock.
+ * the thread that drives the world. Each thread sleeps at a gate of its own, which is never
+ * freed. Threads are kept in a pool from one world to the next. The pool is used with the baton held,
+ * so it needs no lock.
  */
 #include "sim-private.h"
 
-#include <string.h>
-
-typedef struct
-{
-  pthread_mutex_t mutex;
-  pthread_cond_t cond;
-  gboolean open;
-} SimGate;
+#include <errno.h>
+#include <semaphore.h>
 
 struct _SimThread
 {
-  pthread_t thread;
-  SimGate gate;
+  sem_t gate;
   SimActor *actor;
 };
 
-static SimGate driver_gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE };
-static GPtrArray *pool;
-
-/* Signals without the mutex, so that the woken thread need not wait for it. A gate is never
- * freed. */
-static void
-gate_open (SimGate *gate)
-{
-  pthread_mutex_lock (&gate->mutex);
-  gate->open = TRUE;
-  pthread_mutex_unlock (&gate->mutex);
-  pthread_cond_signal (&gate->cond);
-}
+static sem_t driver_gate;
+static GPtrArray *pool; /* NULL: driver_gate is not initialised, either */
 
 static void
-gate_pass (SimGate *gate)
+gate_pass (sem_t *gate)
 {
-  pthread_mutex_lock (&gate->mutex);
-  while (!gate->open)
-    pthread_cond_wait (&gate->cond, &gate->mutex);
-  gate->open = FALSE;
-  pthread_mutex_unlock (&gate->mutex);
+  while (sem_wait (gate) != 0)
+    g_assert (errno == EINTR);
 }
 
 static void *
@@ -53,13 +33,14 @@ thread_main (void *data)
 
   for (;;)
     {
-      SimActor *actor;
-
       gate_pass (&thread->gate);
-      actor = thread->actor;
-      actor->func (actor->data);
+      SimActor *actor = thread->actor;
+      if (actor->run != NULL)
+        actor->run (actor->data);
+      else
+        actor->func (actor->data);
       actor->state = actor->lane >= 0 ? SIM_ACTOR_IDLE : SIM_ACTOR_DONE;
-      gate_open (&driver_gate);
+      sem_post (&driver_gate);
     }
   return NULL;
 }
@@ -67,27 +48,17 @@ thread_main (void *data)
 static SimThread *
 thread_get (void)
 {
-  SimThread *thread;
-  int rc;
-
   if (pool == NULL)
-    pool = g_ptr_array_new ();
+    {
+      pool = g_ptr_array_new ();
+      sem_init (&driver_gate, 0, 0);
+    }
   if (pool->len > 0)
     return g_ptr_array_steal_index_fast (pool, pool->len - 1);
-  thread = g_new0 (SimThread, 1);
-  pthread_mutex_init (&thread->gate.mutex, NULL);
-  pthread_cond_init (&thread->gate.cond, NULL);
-  rc = pthread_create (&thread->thread, NULL, thread_main, thread);
-  g_assert (rc == 0);
-  pthread_detach (thread->thread);
+  SimThread *thread = g_new0 (SimThread, 1);
+  sem_init (&thread->gate, 0, 0);
+  g_thread_unref (g_thread_new ("actor", thread_main, thread));
   return thread;
-}
-
-static void
-thread_put (SimThread *thread)
-{
-  thread->actor = NULL;
-  g_ptr_array_add (pool, thread);
 }
 
 static SimActor *
@@ -120,7 +91,7 @@ void
 sim_actor_free (SimActor *actor)
 {
   if (actor->thread != NULL)
-    thread_put (actor->thread);
+    g_ptr_array_add (pool, actor->thread);
   g_free (actor->name);
   g_free (actor);
 }
@@ -141,11 +112,11 @@ sim_actor_switch_to (SimActor *actor)
   actor->state = SIM_ACTOR_RUNNING;
   actor->cond = NULL;
   world->running = actor;
-  gate_open (&actor->thread->gate);
+  sem_post (&actor->thread->gate);
   gate_pass (&driver_gate);
   world->running = NULL;
   if (actor->state == SIM_ACTOR_DONE)
-    thread_put (g_steal_pointer (&actor->thread));
+    g_ptr_array_add (pool, g_steal_pointer (&actor->thread));
 }
 
 static void
@@ -156,14 +127,13 @@ park (SimActor *actor, SimActorState state, gpointer cond, gint64 until)
   actor->state = state;
   actor->cond = cond;
   actor->wakes_at = until;
-  gate_open (&driver_gate);
+  sem_post (&driver_gate);
   gate_pass (&thread->gate);
 }
 
 void
 sim_sleep_us (SimWorld *world, gint64 us)
 {
-  g_assert (world->running != NULL);
   park (world->running, SIM_ACTOR_SLEEPING, NULL, world->now + us);
 }
 
@@ -176,7 +146,6 @@ sim_sleep_ms (SimWorld *world, gint64 ms)
 void
 sim_cond_wait (SimWorld *world, gpointer cond, gint64 until)
 {
-  g_assert (world->running != NULL);
   park (world->running, SIM_ACTOR_WAITING, cond, until);
 }
 
@@ -217,30 +186,13 @@ sim_ops_wake (CuratorZkOps *ops, pthread_cond_t *cond)
   sim_cond_wake (((SimProcess *) ops)->world, cond);
 }
 
-typedef struct
-{
-  void *(*run) (void *data);
-  void *data;
-} SimStart;
-
-static void
-run_thread (gpointer data)
-{
-  const SimStart start = *(SimStart *) data;
-
-  g_free (data);
-  start.run (start.data);
-}
-
 int
 sim_ops_start_thread (CuratorZkOps *ops, const char *name, void *(*run) (void *), void *data)
 {
   SimProcess *process = (SimProcess *) ops;
   g_autofree char *full_name = g_strconcat (process->name, "/", name, NULL);
-  SimStart *start = g_new (SimStart, 1);
 
-  *start = (SimStart){ run, data };
-  sim_actor_new (process->world, process, full_name, run_thread, start);
+  sim_actor_new (process->world, process, full_name, NULL, data)->run = run;
   return 0;
 }
 
@@ -250,26 +202,22 @@ static void
 run_lane (gpointer data)
 {
   SimProcess *process = data;
-  int lane = process->world->running->lane;
 
-  process->lanes.step (process->client, lane);
+  curator_dispatch_step (process->client, (CuratorLane) process->world->running->lane);
 }
 
 void
 sim_lane_step (SimProcess *process, int lane)
 {
-  static const char *const names[SIM_N_LANES] = { "timers", "callbacks", "session", "states",
-                                                  "questions" };
-
-  sim_trace (process->world, "%s: lane %s", process->name, names[lane]);
-  if (lane == SIM_LANE_TIMERS)
+  sim_trace (process->world, "%s: lane %d", process->name, lane);
+  if (lane == CURATOR_LANE_TIMERS)
     {
-      process->lanes.step (process->client, lane);
+      curator_dispatch_step (process->client, CURATOR_LANE_TIMERS);
       return;
     }
   if (process->lane_actors[lane] == NULL)
     {
-      g_autofree char *name = g_strdup_printf ("%s/%s", process->name, names[lane]);
+      g_autofree char *name = g_strdup_printf ("%s/lane %d", process->name, lane);
 
       process->lane_actors[lane] =
           actor_new (process->world, process, name, run_lane, process, lane);
@@ -289,9 +237,8 @@ sim_actors_collect (SimWorld *world)
 
       if (actor->state > SIM_ACTOR_SLEEPING || !sim_process_runs (actor->process))
         continue;
-      if (actor->state == SIM_ACTOR_WAITING && spurious && actor->wakes_at == SIM_NEVER)
-        sim_ready (world, world->now, SIM_STEP_ACTOR, actor, actor->id);
-      else
-        sim_ready (world, actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
+      const gboolean wakes_up =
+          actor->state == SIM_ACTOR_WAITING && spurious && actor->wakes_at == SIM_NEVER;
+      sim_ready (world, wakes_up ? world->now : actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
     }
 }

@@ -6,20 +6,15 @@
 
 #include <string.h>
 
-typedef struct
+struct _SimBelief
 {
+  SimGrant grant;
   guint id;
-  SimProcess *process;
-  char *who;
-  gpointer lease;
-  SimHoldKind kind;
   gint64 since;
   guint n_kills;
-  guint64 token;
-  guint limit;         /* of permits */
   gboolean in_vain;    /* ended before it was recorded */
   gboolean in_history; /* has no end there yet */
-} SimBelief;
+};
 
 struct _SimCheck
 {
@@ -37,15 +32,6 @@ struct _SimCheck
   char *history_name; /* no other check of the run has it */
 };
 
-static void
-belief_free (gpointer data)
-{
-  SimBelief *belief = data;
-
-  g_free (belief->who);
-  g_free (belief);
-}
-
 SimCheck *
 sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
 {
@@ -56,7 +42,7 @@ sim_check_new (SimWorld *world, const char *name, SimStillHeld still_held)
   check->history_name = g_strdup_printf ("%s%s/%u", g_get_prgname (), name, ++n_checks);
   check->name = g_strdup (name);
   check->still_held = still_held;
-  check->beliefs = g_ptr_array_new_with_free_func (belief_free);
+  check->beliefs = g_ptr_array_new_with_free_func (g_free);
   check->deleted = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, g_free);
   check->permit_tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   return check;
@@ -80,15 +66,15 @@ add_to_history (SimCheck *check, const SimBelief *belief, const char *op, gint64
 {
   static const char *const kinds[] = { "mutex", "read", "read", "permit" };
   const HistoryOp line = { .op = op,
-                           .kind = kinds[belief->kind],
+                           .kind = kinds[belief->grant.kind],
                            .lock = check->history_name,
-                           .process = belief->who,
+                           .process = belief->grant.who,
                            .hold = belief->id,
                            .start = start,
                            .end = end,
-                           .token = belief->token,
+                           .token = belief->grant.token,
                            .permits = 1,
-                           .limit = (int) belief->limit };
+                           .limit = (int) belief->grant.limit };
 
   history_add (&line);
 }
@@ -99,7 +85,7 @@ end_in_history (SimCheck *check, SimBelief *belief)
 {
   if (belief->in_history)
     {
-      add_to_history (check, belief, "release", sim_world_now_us (check->world), HISTORY_OPEN);
+      add_to_history (check, belief, "release", check->world->now, HISTORY_OPEN);
       belief->in_history = FALSE;
     }
 }
@@ -107,15 +93,15 @@ end_in_history (SimCheck *check, SimBelief *belief)
 static gboolean
 is_believed (SimCheck *check, SimBelief *belief)
 {
-  return !belief->in_vain && !sim_process_is_dead (belief->process)
-         && sim_process_n_kills (belief->process) == belief->n_kills
-         && check->still_held (belief->lease);
+  return !belief->in_vain && !sim_process_is_dead (belief->grant.process)
+         && belief->grant.process->n_kills == belief->n_kills
+         && check->still_held (belief->grant.lease);
 }
 
 void
 sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
 {
-  const gint64 now = sim_world_now_us (check->world);
+  const gint64 now = check->world->now;
 
   check->patience_us = patience_us;
   check->quiet_from = now + patience_us;
@@ -125,7 +111,7 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
     {
       SimBelief *belief = check->beliefs->pdata[i];
 
-      if (belief->token == token)
+      if (belief->grant.token == token)
         end_in_history (check, belief);
     }
 }
@@ -137,10 +123,10 @@ sim_check_expect_known (SimCheck *check, guint64 token)
     {
       SimBelief *belief = check->beliefs->pdata[i];
 
-      if (belief->token == token && is_believed (check, belief))
+      if (belief->grant.token == token && is_believed (check, belief))
         {
           sim_world_fail (check->world, "%s: %s believes to hold a node that is long gone",
-                          check->name, belief->who);
+                          check->name, belief->grant.who);
         }
     }
 }
@@ -151,10 +137,10 @@ static gboolean
 is_excused (SimCheck *check, guint64 token)
 {
   const gint64 *deleted_at = g_hash_table_lookup (check->deleted, &token);
-  const gint64 now = sim_world_now_us (check->world);
+  const gint64 now = check->world->now;
 
   return (deleted_at != NULL && now <= *deleted_at + check->patience_us)
-         || (now < check->quiet_from && sim_world_config (check->world)->plain_nodes);
+         || (now < check->quiet_from && check->world->config.plain_nodes);
 }
 
 static gboolean
@@ -163,11 +149,11 @@ may_meet (const SimGrant *grant, const SimBelief *other)
   switch (grant->kind)
     {
     case SIM_HOLD_READ:
-      return other->kind == SIM_HOLD_READ || other->kind == SIM_HOLD_DOWNGRADE;
+      return other->grant.kind == SIM_HOLD_READ || other->grant.kind == SIM_HOLD_DOWNGRADE;
     case SIM_HOLD_DOWNGRADE:
-      return other->kind != SIM_HOLD_ALONE || strcmp (grant->who, other->who) == 0;
+      return other->grant.kind != SIM_HOLD_ALONE || strcmp (grant->who, other->grant.who) == 0;
     case SIM_HOLD_PERMIT:
-      return other->kind == SIM_HOLD_PERMIT;
+      return other->grant.kind == SIM_HOLD_PERMIT;
     case SIM_HOLD_ALONE:
       break;
     }
@@ -186,16 +172,16 @@ judge_company (SimCheck *check, const SimGrant *grant)
     {
       SimBelief *other = check->beliefs->pdata[i];
 
-      if (!is_believed (check, other) || is_excused (check, other->token))
+      if (!is_believed (check, other) || is_excused (check, other->grant.token))
         continue;
-      n_permits += other->kind == SIM_HOLD_PERMIT ? 1 : 0;
-      limit = MAX (limit, other->limit);
+      n_permits += other->grant.kind == SIM_HOLD_PERMIT ? 1 : 0;
+      limit = MAX (limit, other->grant.limit);
       if (!may_meet (grant, other))
         {
           sim_world_fail (check->world,
                           "%s: %s was granted while %s believes to hold (for %.3f ms)", check->name,
-                          grant->who, other->who,
-                          (double) (sim_world_now_us (check->world) - other->since) / 1000.0);
+                          grant->who, other->grant.who,
+                          (double) (check->world->now - other->since) / 1000.0);
         }
     }
   if (grant->kind == SIM_HOLD_PERMIT && n_permits > limit)
@@ -240,36 +226,31 @@ judge_token (SimCheck *check, const SimGrant *grant)
 }
 
 static void
-record_grant (SimCheck *check, SimBelief *belief, const SimGrant *grant)
+record_grant (SimCheck *check, SimBelief *belief)
 {
-  const gint64 now = sim_world_now_us (check->world);
+  const gint64 now = check->world->now;
+  const gint64 called_at = belief->grant.called_at;
 
   for (guint i = 0; i < check->beliefs->len; i++)
+    if (!is_believed (check, check->beliefs->pdata[i]))
+      end_in_history (check, check->beliefs->pdata[i]);
+  if (!belief->in_vain && !is_excused (check, belief->grant.token))
     {
-      SimBelief *other = check->beliefs->pdata[i];
-
-      if (!is_believed (check, other))
-        end_in_history (check, other);
-    }
-  if (!belief->in_vain && !is_excused (check, grant->token))
-    {
-      add_to_history (check, belief, "acquire", grant->called_at != 0 ? grant->called_at : now,
-                      now);
+      add_to_history (check, belief, "acquire", called_at != 0 ? called_at : now, now);
       belief->in_history = TRUE;
     }
 }
 
-guint
+SimBelief *
 sim_check_granted (SimCheck *check, const SimGrant *grant)
 {
   static const char *const kinds[] = { "", " to read", " to read on", " one" };
   SimBelief *belief = g_new0 (SimBelief, 1);
-  gboolean holds;
 
   sim_trace (check->world, "%s: GRANTED%s to %s, token %" G_GINT64_MODIFIER "x", check->name,
              kinds[grant->kind], grant->who, grant->token);
-  holds = !sim_process_is_dead (grant->process) && !sim_process_is_deceived (grant->process)
-          && check->still_held (grant->lease);
+  gboolean holds = !sim_process_is_dead (grant->process) && grant->process->killed == NULL
+                   && check->still_held (grant->lease);
   if (holds && !is_excused (check, grant->token))
     {
       judge_company (check, grant);
@@ -281,38 +262,28 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
       sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
                  grant->who);
     }
+  belief->grant = *grant;
   belief->id = ++check->n_grants;
-  belief->process = grant->process;
-  belief->who = g_strdup (grant->who);
-  belief->token = grant->token;
-  belief->limit = grant->limit;
-  belief->lease = grant->lease;
-  belief->kind = grant->kind;
-  belief->n_kills = sim_process_n_kills (grant->process);
+  belief->n_kills = grant->process->n_kills;
   belief->in_vain = !holds;
-  belief->since = sim_world_now_us (check->world);
+  belief->since = check->world->now;
   if (history_is_wanted ())
-    record_grant (check, belief, grant);
+    record_grant (check, belief);
   g_ptr_array_add (check->beliefs, belief);
-  return belief->id;
+  return belief;
 }
 
 void
-sim_check_released (SimCheck *check, guint id)
+sim_check_released (SimCheck *check, SimBelief *belief)
 {
-  for (guint i = 0; i < check->beliefs->len; i++)
+  if (!g_ptr_array_find (check->beliefs, belief, NULL))
     {
-      SimBelief *belief = check->beliefs->pdata[i];
-
-      if (belief->id == id)
-        {
-          sim_trace (check->world, "%s: released by %s", check->name, belief->who);
-          end_in_history (check, belief);
-          g_ptr_array_remove_index (check->beliefs, i);
-          return;
-        }
+      sim_world_fail (check->world, "%s: released twice", check->name);
+      return;
     }
-  sim_world_fail (check->world, "%s: released twice", check->name);
+  sim_trace (check->world, "%s: released by %s", check->name, belief->grant.who);
+  end_in_history (check, belief);
+  g_ptr_array_remove (check->beliefs, belief);
 }
 
 guint

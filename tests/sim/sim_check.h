@@ -27,7 +27,7 @@ typedef enum
 typedef struct
 {
   SimProcess *process;
-  const char *who;
+  const char *who; /* outlives the check */
   gpointer lease;
   SimHoldKind kind;
   guint64 token; /* 0: not known */
@@ -35,13 +35,14 @@ typedef struct
   gint64 called_at; /* 0: not known */
 } SimGrant;
 
-/* Returns a number for sim_check_released(). */
-guint sim_check_granted (SimCheck *check, const SimGrant *grant);
+/* Returns what sim_check_released() ends. */
+typedef struct _SimBelief SimBelief;
+SimBelief *sim_check_granted (SimCheck *check, const SimGrant *grant);
 /* A third party has deleted the node with that token. Its holder need not know for patience_us. */
 void sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us);
 /* From now on the holder has to know. */
 void sim_check_expect_known (SimCheck *check, guint64 token);
-void sim_check_released (SimCheck *check, guint belief);
+void sim_check_released (SimCheck *check, SimBelief *belief);
 /* Beliefs that have not ended. */
 guint sim_check_n_holders (SimCheck *check);
 

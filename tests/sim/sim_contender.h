@@ -10,6 +10,9 @@
 struct _SimContender
 {
   SimMember *member;
+  SimContest *contest;
+  SimProcess *process; /* the member's */
+  SimWorld *world;
   char *name;
   CuratorLock *lock; /* of this round */
   GCancellable *cancellable;
@@ -21,29 +24,33 @@ struct _SimContender
   pthread_mutex_t mutex;
   pthread_cond_t cond;
   gboolean told;
-  gpointer result;               /* of the callback */
-  guint beliefs[SIM_MAX_CHECKS]; /* one for each check, 0 for none */
+  gpointer result; /* of the callback */
+  /* One for each check, NULL for none; unless a recipe uses them otherwise. */
+  SimBelief *beliefs[SIM_MAX_CHECKS];
   gboolean done;
 };
 
 /* The actor's function; data is the SimContender. */
 void sim_contend (gpointer data);
 
-SimWorld *sim_contender_world (SimContender *contender);
 guint sim_contender_below (SimContender *contender, guint n);
+/* The world fails. */
+void sim_contender_fail (SimContender *contender, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* Chooses a timeout, and perhaps a canceller. */
 void sim_contender_begin_call (SimContender *contender);
 /* Checks that the outcome of a call is allowed, and in time. */
 void sim_contender_judge (SimContender *contender, const GError *error);
-void sim_contender_judge_release (SimContender *contender, gboolean done, const GError *error);
+/* These call, and check the outcome. */
+void sim_contender_release (SimContender *contender, CuratorLock *lock);
+void sim_contender_release_lease (SimContender *contender, CuratorLease *lease);
 /* Called by a callback that has the result; the other function waits for it. */
 void sim_contender_tell (SimContender *contender);
 void sim_contender_wait (SimContender *contender);
 
 /* Beliefs about check number check; see sim_check.h. */
-guint sim_contender_believe (SimContender *contender, int check, CuratorLease *lease,
-                             SimHoldKind kind, guint64 token, guint limit);
+SimBelief *sim_contender_believe (SimContender *contender, int check, gpointer lease,
+                                  SimHoldKind kind, guint64 token, guint limit);
 void sim_contender_stop_believing (SimContender *contender);
 
 /* Holds for a while. The lease may be NULL. */

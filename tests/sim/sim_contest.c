@@ -4,28 +4,14 @@
  */
 #include "sim_contest.h"
 
-#include "core/client-record.h"
-#include "retry/retry_policy.h"
 #include "sim_contender.h"
+#include "sim_machine.h"
 
 static gboolean
 still_held (gpointer data)
 {
-  CuratorLease *lease = data;
-  CuratorLeaseState state = curator_lease_get_state (lease);
-
-  return (state == CURATOR_LEASE_HELD || state == CURATOR_LEASE_SUSPECT)
-         && curator_lease_get_remaining_ms (lease) > 0;
-}
-
-const char *
-sim_outcome_name (SimOutcome outcome)
-{
-  static const char *const names[SIM_N_OUTCOMES] = { "granted", "timed out",       "cancelled",
-                                                     "closed",  "connection lost", "other",
-                                                     "lost" };
-
-  return names[outcome];
+  return curator_lease_get_state (data) < CURATOR_LEASE_LOST
+         && curator_lease_get_remaining_ms (data) > 0;
 }
 
 static void
@@ -34,42 +20,30 @@ add_contender (SimMember *member, int i)
   SimContender *contender = g_new0 (SimContender, 1);
 
   contender->member = member;
-  contender->name = g_strdup_printf ("%s%d", sim_process_name (member->process), i + 1);
+  contender->contest = member->contest;
+  contender->process = member->process;
+  contender->world = member->world;
+  contender->name = g_strdup_printf ("%s%d", member->process->name, i + 1);
   pthread_mutex_init (&contender->mutex, NULL);
   pthread_cond_init (&contender->cond, NULL);
   g_ptr_array_add (member->contest->contenders, contender);
-  sim_actor_new (member->contest->world, member->process, contender->name, sim_contend, contender);
-}
-
-static CuratorRetryPolicy *
-new_policy (SimWorld *world)
-{
-  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
-
-  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (world)));
-  return policy;
+  sim_actor_new (member->world, member->process, contender->name, sim_contend, contender);
 }
 
 static void
 add_member (SimContest *contest, int i)
 {
   SimMember *member = g_new0 (SimMember, 1);
-  char name[] = { (char) ('A' + i), '\0' };
-  g_autoptr (GError) error = NULL;
-  CuratorRetryPolicy *policy;
+  const char name[] = { (char) ('A' + i), '\0' };
 
   member->contest = contest;
+  member->world = contest->world;
   member->index = i;
-  policy = contest->recipe->policy != NULL ? contest->recipe->policy (member)
-                                           : new_policy (contest->world);
   member->process = sim_process_new (contest->world, name);
-  member->client =
-      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (member->process));
-  curator_retry_policy_unref (policy);
-  curator_client_set_session_timeout (member->client, contest->rules.session_timeout_ms);
-  sim_world_add_client (contest->world, member->process, member->client);
-  if (!curator_client_start (member->client, &error))
-    g_error ("start: %s", error->message);
+  member->client = sim_client_new (
+      member->process, contest->recipe->policy != NULL ? contest->recipe->policy (member) : NULL,
+      contest->rules.session_timeout_ms);
+  g_assert_true (curator_client_start (member->client, NULL));
   if (contest->recipe->open != NULL)
     contest->recipe->open (member);
   g_ptr_array_add (contest->members, member);
@@ -99,8 +73,7 @@ sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe 
   contest->rules = *rules;
   for (int i = 0; i < recipe->n_checks; i++)
     {
-      g_autofree char *name =
-          i == 0 ? g_strdup (recipe->path) : g_strdup_printf ("%s#%d", recipe->path, i);
+      g_autofree char *name = g_strdup_printf ("%s#%d", recipe->path, i);
 
       contest->checks[i] =
           sim_check_new (world, name, recipe->still_held != NULL ? recipe->still_held : still_held);
@@ -121,7 +94,7 @@ sim_contest_goes_on (SimContest *contest)
     {
       SimContender *contender = contest->contenders->pdata[i];
 
-      if (!contender->done && !sim_process_is_dead (contender->member->process))
+      if (!contender->done && !sim_process_is_dead (contender->process))
         return TRUE;
     }
   return FALSE;
@@ -146,19 +119,16 @@ close_member (gpointer data)
   SimMember *member = data;
 
   member->closed = TRUE;
-  sim_trace (member->contest->world, "%s: closes its client", sim_process_name (member->process));
+  sim_trace (member->world, "%s: closes its client", member->process->name);
   curator_client_close (member->client);
-  sim_trace (member->contest->world, "%s: has closed its client",
-             sim_process_name (member->process));
 }
 
 static void
 close_in_the_middle (gpointer data)
 {
   SimMember *member = data;
-  GRand *rand = sim_world_rand (member->contest->world);
 
-  sim_sleep_us (member->contest->world, g_rand_int_range (rand, 0, 300000));
+  sim_sleep_us (member->world, g_rand_int_range (member->world->rand, 0, 300000));
   close_member (member);
 }
 
@@ -166,7 +136,7 @@ close_in_the_middle (gpointer data)
 static void
 perhaps_cut_off (SimContest *contest)
 {
-  GRand *rand = sim_world_rand (contest->world);
+  GRand *rand = contest->world->rand;
   const SimMember *member =
       contest->members->pdata[g_rand_int_range (rand, 0, (gint32) contest->members->len)];
 
@@ -183,7 +153,7 @@ perhaps_cut_off (SimContest *contest)
 static gint64
 perhaps_take_place (SimContest *contest, const char *path)
 {
-  GRand *rand = sim_world_rand (contest->world);
+  GRand *rand = contest->world->rand;
 
   if (contest->recipe->plain_nodes || g_rand_boolean (rand))
     return 0;
@@ -203,11 +173,10 @@ delete_nodes (gpointer data)
 {
   SimContest *contest = data;
   SimWorld *world = contest->world;
-  GRand *rand = sim_world_rand (world);
+  GRand *rand = world->rand;
   const gint64 session_ms = contest->rules.session_timeout_ms;
 
-  while (sim_contest_goes_on (contest)
-         && sim_world_now_us (world) < sim_world_config (world)->faults_until_us)
+  while (sim_contest_goes_on (contest) && world->now < world->config.faults_until_us)
     {
       sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms / 4));
       perhaps_cut_off (contest);
@@ -241,25 +210,12 @@ close_all (SimContest *contest, gboolean zombies_only)
 
 /* --- residue ---------------------------------------------------------------------------------- */
 
-static gboolean
-anything_pending (SimContest *contest)
-{
-  for (guint i = 0; i < contest->members->len; i++)
-    {
-      SimMember *member = contest->members->pdata[i];
-
-      if (!sim_process_is_dead (member->process) && sim_process_pending (member->process) > 0)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 /* An idle session still sends heartbeats: wait for a moment with no request in flight. */
 static void
-wait_for_quiet (SimContest *contest)
+wait_for_quiet (const SimMember *member)
 {
-  for (int i = 0; i < 50 && anything_pending (contest); i++)
-    sim_world_run_for (contest->world, contest->rules.session_timeout_ms / 50);
+  for (int i = 0; i < 50 && sim_process_pending (member->process) > 0; i++)
+    sim_world_run_for (member->world, member->contest->rules.session_timeout_ms / 50);
 }
 
 static void
@@ -272,26 +228,24 @@ look_for_residue (SimContest *contest)
   for (guint i = 0; i < contest->members->len; i++)
     {
       SimMember *member = contest->members->pdata[i];
-      guint server = sim_process_server_watches (member->process);
-      guint client = sim_process_client_watches (member->process);
-      guint pending = sim_process_pending (member->process);
 
-      if (!sim_process_is_dead (member->process) && server + client + pending > 0)
+      if (sim_process_is_dead (member->process))
+        continue;
+      wait_for_quiet (member);
+      const guint server = sim_process_server_watches (member->process);
+      const guint client = sim_process_client_watches (member->process);
+      const guint pending = sim_process_pending (member->process);
+      if (server + client + pending > 0)
         {
           sim_world_fail (
               contest->world,
               "residue: %s left %u watches at the server, %u in the library, %u requests",
-              sim_process_name (member->process), server, client, pending);
+              member->process->name, server, client, pending);
         }
     }
   for (int i = 0; i < contest->recipe->n_checks; i++)
-    {
-      if (sim_check_n_holders (contest->checks[i]) > 0)
-        {
-          sim_world_fail (contest->world,
-                          "residue: a contender still believes that it holds the lock");
-        }
-    }
+    if (sim_check_n_holders (contest->checks[i]) > 0)
+      sim_world_fail (contest->world, "residue: a contender still believes that it is the holder");
 }
 
 static void
@@ -300,14 +254,10 @@ take_apart (SimContest *contest)
   for (guint i = 0; i < contest->members->len; i++)
     {
       SimMember *member = contest->members->pdata[i];
-      guint handles = sim_process_open_handles (member->process);
 
-      if (handles > 0)
-        {
-          sim_world_fail (contest->world, "residue: %s left %u handles open",
-                          sim_process_name (member->process), handles);
-        }
-      sim_world_add_client (contest->world, member->process, NULL);
+      if (sim_process_open_handles (member->process) > 0)
+        sim_world_fail (contest->world, "residue: %s left handles open", member->process->name);
+      member->process->client = NULL;
       if (contest->recipe->close != NULL)
         contest->recipe->close (member);
       g_clear_pointer (&member->lock, curator_lock_unref);
@@ -322,9 +272,9 @@ sim_contest_run (SimContest *contest)
 
   if (contest->rules.closing)
     {
-      SimMember *member = contest->members->pdata[0];
+      SimMember *first = contest->members->pdata[0];
 
-      sim_actor_new (contest->world, member->process, "closer", close_in_the_middle, member);
+      sim_actor_new (contest->world, first->process, "closer", close_in_the_middle, first);
     }
   if (contest->rules.deletions)
     sim_actor_new (contest->world, NULL, "third party", delete_nodes, contest);
@@ -340,10 +290,9 @@ sim_contest_run (SimContest *contest)
   for (guint i = 0; i < contest->members->len && contest->recipe->settle != NULL; i++)
     contest->recipe->settle (contest->members->pdata[i]);
   sim_world_run_for (contest->world, settle_ms);
-  wait_for_quiet (contest);
   look_for_residue (contest);
   close_all (contest, FALSE);
   sim_world_run_for (contest->world, settle_ms);
   take_apart (contest);
-  return !sim_world_failed (contest->world);
+  return contest->world->failure == NULL;
 }

@@ -20,6 +20,7 @@ typedef struct _SimContender SimContender;
 typedef struct
 {
   SimContest *contest;
+  SimWorld *world;
   SimProcess *process;
   CuratorClient *client;
   int index;
@@ -27,18 +28,6 @@ typedef struct
   gpointer data;   /* the recipe's */
   gboolean closed; /* the client is closed or closing */
 } SimMember;
-
-typedef enum
-{
-  SIM_OUTCOME_GRANTED,
-  SIM_OUTCOME_TIMED_OUT,
-  SIM_OUTCOME_CANCELLED,
-  SIM_OUTCOME_CLOSED,
-  SIM_OUTCOME_CONNECTION,
-  SIM_OUTCOME_OTHER,
-  SIM_OUTCOME_LOST_HOLD,
-  SIM_N_OUTCOMES
-} SimOutcome;
 
 typedef struct
 {
@@ -57,7 +46,6 @@ typedef struct
 /* A member that is NULL defaults to the mutex's behaviour. */
 typedef struct
 {
-  const char *name;
   const char *path;
   int n_checks;            /* at least 1 */
   gboolean is_slow;        /* fewer schedules are run by default */
@@ -103,7 +91,7 @@ struct _SimContest
   gpointer data; /* the recipe's */
   GPtrArray *members;
   GPtrArray *contenders;
-  guint outcomes[SIM_N_OUTCOMES];
+  guint n_granted;
 };
 
 SimContest *sim_contest_new (SimWorld *world, const SimContestRules *rules,
@@ -114,6 +102,12 @@ gboolean sim_contest_run (SimContest *contest);
 void sim_contest_free (SimContest *contest);
 /* Whether some contender of a living process has not finished. */
 gboolean sim_contest_goes_on (SimContest *contest);
-const char *sim_outcome_name (SimOutcome outcome);
+
+/* --- sim_runner.c -------------------------------------------------------------------------- */
+
+/* The main function of a test of one recipe. */
+int sim_runner_main (const SimRecipe *recipe, const char *program);
+/* FALSE if the checker has found something. */
+gboolean sim_run_schedule (const SimRecipe *recipe, guint32 seed);
 
 #endif

@@ -37,18 +37,6 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
   return match;
 }
 
-void
-sim_process_lose_event (SimProcess *process, SimLoss where)
-{
-  process->to_lose = where;
-}
-
-gboolean
-sim_process_has_to_lose (SimProcess *process)
-{
-  return process->to_lose != SIM_LOST_NOWHERE;
-}
-
 gboolean
 sim_process_loses_event (SimProcess *process, SimLoss where)
 {
@@ -71,8 +59,8 @@ some_time (SimWorld *world)
                      * (double) (sim_chance (world, 0.5) ? max / 20 : max));
 }
 
-static void
-schedule_next (SimWorld *world)
+void
+sim_faults_schedule_next (SimWorld *world)
 {
   gint64 mean = world->config.fault_every_us;
 
@@ -82,29 +70,6 @@ schedule_next (SimWorld *world)
       world->next_fault_at =
           world->now + 1 + (gint64) (g_rand_double (world->rand) * 2 * (double) mean);
     }
-}
-
-void
-sim_faults_start (SimWorld *world)
-{
-  if (world->config.faults_until_us > 0)
-    world->config.faults_until_us += world->now;
-  schedule_next (world);
-}
-
-static SimFault
-pick_fault (SimWorld *world)
-{
-  guint total = 0;
-  guint ticket;
-  int fault = 0;
-
-  for (int i = 0; i < SIM_N_FAULTS; i++)
-    total += world->config.weights[i];
-  ticket = sim_rand_below (world, total);
-  while (ticket >= world->config.weights[fault])
-    ticket -= world->config.weights[fault++];
-  return (SimFault) fault;
 }
 
 static SimProcess *
@@ -123,28 +88,28 @@ pick_process (SimWorld *world, SimFault fault)
 void
 sim_fault_strike_at_random (SimWorld *world)
 {
-  gboolean any = FALSE;
+  const SimConfig *config = &world->config;
+  guint total = 0;
+  int fault = 0;
 
+  world->next_fault_at = SIM_NEVER;
   for (int i = 0; i < SIM_N_FAULTS; i++)
-    any = any || world->config.weights[i] > 0;
-  if (any && (world->config.faults_until_us == 0 || world->now < world->config.faults_until_us))
+    total += config->weights[i];
+  if (total == 0 || (config->faults_until_us != 0 && world->now >= config->faults_until_us))
+    return;
+  guint ticket = sim_rand_below (world, total);
+  while (ticket >= config->weights[fault])
+    ticket -= config->weights[fault++];
+  SimProcess *process = pick_process (world, (SimFault) fault);
+  if (process != NULL)
     {
-      SimFault fault = pick_fault (world);
-      SimProcess *process = pick_process (world, fault);
-
-      if (process != NULL)
-        {
-          const gint64 duration_us = some_time (world);
-          /* Half of the machines that sleep are guests. */
-          const gboolean is_guest = fault == SIM_FAULT_SUSPEND && duration_us % 2 != 0;
-          sim_world_strike (world, is_guest ? SIM_FAULT_STOP : fault, process, duration_us);
-        }
-      schedule_next (world);
+      const gint64 duration_us = some_time (world);
+      /* Half of the machines that sleep are guests. */
+      if (fault == SIM_FAULT_SUSPEND && duration_us % 2 != 0)
+        fault = SIM_FAULT_STOP;
+      sim_world_strike (world, (SimFault) fault, process, duration_us);
     }
-  else
-    {
-      world->next_fault_at = SIM_NEVER;
-    }
+  sim_faults_schedule_next (world);
 }
 
 /* --- each of them ----------------------------------------------------------------------------- */
@@ -165,8 +130,8 @@ handle_of (SimProcess *process)
 static void
 update_sessions (SimWorld *world)
 {
-  for (guint i = 0; i < world->live_sessions->len; i++)
-    sim_session_update (world, world->live_sessions->pdata[i]);
+  for (guint i = 0; i < world->sessions->len; i++)
+    sim_session_update (world, world->sessions->pdata[i]);
 }
 
 /* One server at a time, so that a client always finds another. */
@@ -176,10 +141,10 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
   CuratorZkHandle *handle = handle_of (process);
   SimServer *server = handle != NULL ? handle->conn->server : NULL;
 
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     if (world->servers[i]->cut_until != 0)
       return;
-  if (server == NULL || world->n_servers < 2)
+  if (server == NULL || world->config.n_servers < 2)
     return;
   sim_trace (world, "server %d: no quorum for %" G_GINT64_FORMAT " ms", server->id,
              duration_us / 1000);
@@ -189,12 +154,9 @@ cut_server (SimWorld *world, SimProcess *process, gint64 duration_us, gboolean l
           ? world->now + (gint64) (g_rand_double (world->rand) * (double) duration_us)
           : SIM_NEVER;
   server->liar = liar;
+  /* As the leader it has applied every transaction that it proposed. */
   if (liar)
-    {
-      /* As the leader it has applied every transaction that it proposed. */
-      sim_server_apply (world, server, TRUE);
-    }
-  update_sessions (world);
+    sim_server_apply (world, server, TRUE);
 }
 
 /* A leader that notices closes all client connections. */
@@ -213,16 +175,6 @@ sim_server_uncut (SimWorld *world, SimServer *server)
   update_sessions (world);
 }
 
-static void
-freeze_leader (SimWorld *world, gint64 duration_us)
-{
-  if (world->frozen_until == 0)
-    {
-      world->frozen_until = world->now + duration_us;
-      update_sessions (world);
-    }
-}
-
 /* The leader expires overdue sessions now, whatever requests are in its queue. */
 void
 sim_world_thaw (SimWorld *world)
@@ -230,9 +182,9 @@ sim_world_thaw (SimWorld *world)
   sim_trace (world, "the leader resumes");
   world->frozen_until = 0;
   world->thaw_serial = world->next_serial;
-  for (guint i = 0; i < world->live_sessions->len; i++)
+  for (guint i = 0; i < world->sessions->len; i++)
     {
-      SimSession *session = world->live_sessions->pdata[i];
+      SimSession *session = world->sessions->pdata[i];
 
       session->doomed = session->expires_at <= world->now;
     }
@@ -249,13 +201,11 @@ pause_process (SimProcess *process, gint64 duration_us, SimFault fault)
   process->paused_until = world->now + duration_us;
   process->paused_from = world->now;
   process->paused_to = process->paused_until;
-  process->suspended = fault != SIM_FAULT_PAUSE;
-  process->stopped = fault == SIM_FAULT_STOP;
+  process->pause = fault;
   process->n_pauses++;
   /* A suspended machine does not read its clock. */
-  process->suspended_us += process->suspended ? duration_us : 0;
-  process->stopped_us += process->stopped ? duration_us : 0;
-  update_sessions (world);
+  process->suspended_us += fault != SIM_FAULT_PAUSE ? duration_us : 0;
+  process->stopped_us += fault == SIM_FAULT_STOP ? duration_us : 0;
 }
 
 /* The library may read its clock before it reads its socket, or after. */
@@ -267,8 +217,6 @@ sim_process_resume (SimProcess *process)
 
   sim_trace (world, "%s: resumes", process->name);
   process->paused_until = 0;
-  process->suspended = FALSE;
-  process->stopped = FALSE;
   if (handle != NULL && sim_chance (world, 0.3))
     sim_net_drop (world, handle, ZOPERATIONTIMEOUT, TRUE);
   update_sessions (world);
@@ -282,60 +230,46 @@ sim_process_crash (SimProcess *process)
   update_sessions (process->world);
 }
 
-static void
-strike_connection (SimWorld *world, SimFault fault, CuratorZkHandle *handle, gint64 duration_us)
-{
-  int rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
-
-  if (fault == SIM_FAULT_DROP)
-    {
-      sim_net_drop (world, handle, rc, TRUE);
-    }
-  else if (fault == SIM_FAULT_DROP_QUIET)
-    {
-      sim_net_drop (world, handle, sim_chance (world, 0.5) ? ZRUNTIMEINCONSISTENCY : rc, FALSE);
-    }
-  else if (fault == SIM_FAULT_DUPLICATE)
-    {
-      sim_handle_put_session (handle, ZOO_CONNECTED_STATE, 0);
-    }
-  else if (fault == SIM_FAULT_SILENT || fault == SIM_FAULT_DEAF)
-    {
-      sim_conn_silence (world, handle->conn, duration_us, fault == SIM_FAULT_DEAF);
-    }
-  else if (fault == SIM_FAULT_EXPIRE)
-    {
-      handle->process->n_kills++;
-      handle->process->killed = handle->session;
-      sim_session_end (world, handle->session, "by the server");
-    }
-  else if (fault == SIM_FAULT_STALL)
-    {
-      handle->stalled_until = world->now + duration_us;
-    }
-}
-
 void
 sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us)
 {
+  static const guint on_connections = 1u << SIM_FAULT_DROP | 1u << SIM_FAULT_DROP_QUIET
+                                      | 1u << SIM_FAULT_DUPLICATE | 1u << SIM_FAULT_SILENT
+                                      | 1u << SIM_FAULT_DEAF | 1u << SIM_FAULT_EXPIRE
+                                      | 1u << SIM_FAULT_STALL;
   CuratorZkHandle *handle = process == NULL ? NULL : handle_of (process);
+  const gint64 until = world->now + duration_us;
+  const int rc = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
 
   sim_trace (world, "fault: %s for %s, %" G_GINT64_FORMAT " ms", sim_fault_name (fault),
              process == NULL ? "all" : process->name, duration_us / 1000);
+  if ((1u << fault & on_connections) != 0 && (handle == NULL || handle->closing))
+    return;
   switch (fault)
     {
     case SIM_FAULT_DROP:
+      sim_net_drop (world, handle, rc, TRUE);
+      break;
     case SIM_FAULT_DROP_QUIET:
+      sim_net_drop (world, handle, sim_chance (world, 0.5) ? ZRUNTIMEINCONSISTENCY : rc, FALSE);
+      break;
     case SIM_FAULT_DUPLICATE:
+      sim_handle_put_session (handle, ZOO_CONNECTED_STATE, 0);
+      break;
     case SIM_FAULT_SILENT:
     case SIM_FAULT_DEAF:
+      sim_conn_silence (world, handle->conn, duration_us, fault == SIM_FAULT_DEAF);
+      break;
     case SIM_FAULT_EXPIRE:
+      process->n_kills++;
+      process->killed = handle->session;
+      sim_session_end (world, handle->session, "by the server");
+      break;
     case SIM_FAULT_STALL:
-      if (handle != NULL && !handle->closing)
-        strike_connection (world, fault, handle, duration_us);
+      handle->stalled_until = until;
       break;
     case SIM_FAULT_OUTAGE:
-      process->outage_until = world->now + duration_us;
+      process->outage_until = until;
       if (handle != NULL)
         sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
       break;
@@ -350,10 +284,10 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
       break;
     case SIM_FAULT_LAG:
       if (handle != NULL)
-        handle->conn->server->lag_until = world->now + duration_us;
+        handle->conn->server->lag_until = until;
       break;
     case SIM_FAULT_FREEZE:
-      freeze_leader (world, duration_us);
+      world->frozen_until = world->frozen_until != 0 ? world->frozen_until : until;
       break;
     case SIM_FAULT_REAP:
       sim_leader_reap (world);
@@ -364,6 +298,7 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
     case SIM_N_FAULTS:
       break;
     }
+  update_sessions (world);
 }
 
 /* --- the end of all faults -------------------------------------------------------------------- */
@@ -379,11 +314,9 @@ raise_the_dead (SimWorld *world)
       if (process->paused_until != 0)
         {
           const gint64 spared_us = process->paused_until - world->now;
-          process->suspended_us -= process->suspended ? spared_us : 0;
-          process->stopped_us -= process->stopped ? spared_us : 0;
+          process->suspended_us -= process->pause != SIM_FAULT_PAUSE ? spared_us : 0;
+          process->stopped_us -= process->pause == SIM_FAULT_STOP ? spared_us : 0;
           process->paused_until = 0;
-          process->suspended = FALSE;
-          process->stopped = FALSE;
         }
       process->zombie = process->zombie || process->dead;
       process->dead = FALSE;
@@ -407,7 +340,7 @@ sim_world_heal (SimWorld *world)
   raise_the_dead (world);
   if (world->frozen_until != 0)
     sim_world_thaw (world);
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     {
       world->servers[i]->lag_until = 0;
       if (world->servers[i]->cut_until != 0)
@@ -439,28 +372,11 @@ sim_process_slew_wall_clock (SimProcess *process, gint64 ppm)
   process->wall_ppm = ppm;
 }
 
-guint
-sim_process_n_kills (SimProcess *process)
+void
+sim_process_move (SimProcess *process, int server)
 {
-  return process->n_kills;
-}
-
-gboolean
-sim_process_is_deceived (SimProcess *process)
-{
-  return process->killed != NULL;
-}
-
-guint
-sim_process_n_pauses (SimProcess *process)
-{
-  return process->n_pauses;
-}
-
-guint
-sim_process_n_answers (SimProcess *process)
-{
-  return process->n_answers;
+  process->prefer_server = server;
+  sim_world_strike (process->world, SIM_FAULT_DROP, process, 0);
 }
 
 int
@@ -469,12 +385,6 @@ sim_process_server (SimProcess *process)
   CuratorZkHandle *handle = handle_of (process);
 
   return handle == NULL ? -1 : handle->conn->server->id;
-}
-
-void
-sim_process_prefer_server (SimProcess *process, int server)
-{
-  process->prefer_server = server;
 }
 
 guint
@@ -488,29 +398,17 @@ sim_process_server_watches (SimProcess *process)
 guint
 sim_process_client_watches (SimProcess *process)
 {
-  guint n = 0;
+  CuratorZkHandle *handle = handle_of (process);
 
-  for (guint i = 0; i < process->world->handles->len; i++)
-    {
-      CuratorZkHandle *handle = process->world->handles->pdata[i];
-
-      n += handle->process == process ? handle->watches->len : 0;
-    }
-  return n;
+  return handle == NULL ? 0 : handle->watches->len;
 }
 
 guint
 sim_process_pending (SimProcess *process)
 {
-  guint n = 0;
+  CuratorZkHandle *handle = handle_of (process);
 
-  for (guint i = 0; i < process->world->handles->len; i++)
-    {
-      CuratorZkHandle *handle = process->world->handles->pdata[i];
-
-      n += handle->process == process ? handle->pending.length : 0;
-    }
-  return n;
+  return handle == NULL ? 0 : handle->pending.length;
 }
 
 guint

@@ -9,6 +9,18 @@
 #include <string.h>
 
 SimRequest *
+sim_request_new (SimOp op, const char *path)
+{
+  SimRequest *request = g_new0 (SimRequest, 1);
+
+  request->refs = 1;
+  request->op = op;
+  request->path = g_ref_string_new (path == NULL ? "" : path);
+  request->failed_index = -1;
+  return request;
+}
+
+SimRequest *
 sim_request_ref (SimRequest *request)
 {
   request->refs++;
@@ -71,8 +83,6 @@ sim_handle_new (SimProcess *process, gint64 timeout_us, CuratorZkWatcher watcher
   handle->attempt_at = world->now + sim_rand_us (world, world->config.latency_max_us);
   handle->gives_up_at = SIM_NEVER;
   handle->inbox_last = world->now;
-  g_queue_init (&handle->pending);
-  g_queue_init (&handle->inbox);
   g_ptr_array_add (world->handles, handle);
   return handle;
 }
@@ -81,7 +91,6 @@ sim_handle_new (SimProcess *process, gint64 timeout_us, CuratorZkWatcher watcher
 void
 sim_handle_free (CuratorZkHandle *handle)
 {
-  g_ptr_array_remove (handle->world->handles, handle);
   if (handle->process->killed == handle->session)
     handle->process->killed = NULL;
   g_queue_clear_full (&handle->pending, (GDestroyNotify) sim_request_unref);
@@ -105,8 +114,8 @@ sim_handle_watch (CuratorZkHandle *handle, const char *path)
   return NULL;
 }
 
-void
-sim_handle_add_watch (CuratorZkHandle *handle, char *path, guint kind)
+static void
+add_watch (CuratorZkHandle *handle, char *path, guint kind)
 {
   SimWatch *watch = sim_handle_watch (handle, path);
 
@@ -155,12 +164,12 @@ note_watch (CuratorZkHandle *handle, SimRequest *request, int rc)
     }
   else if (request->watch && rc == ZOK)
     {
-      sim_handle_add_watch (handle, request->path,
-                            request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA);
+      add_watch (handle, request->path,
+                 request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA);
     }
   else if (request->watch && rc == ZNONODE && request->op == SIM_OP_EXISTS)
     {
-      sim_handle_add_watch (handle, request->path, SIM_WATCH_EXIST);
+      add_watch (handle, request->path, SIM_WATCH_EXIST);
     }
 }
 
@@ -243,7 +252,6 @@ sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, 
   for (GList *l = handle->pending.head; l != NULL; l = next)
     {
       SimRequest *request = l->data;
-      SimItem *item;
 
       next = l->next;
       if (request->stage >= SIM_STAGE_ANSWERED || (queued_only && request->stage == SIM_STAGE_SENT))
@@ -257,7 +265,7 @@ sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, 
           sim_request_unref (request);
           continue;
         }
-      item = sim_item_new (SIM_ITEM_REPLY);
+      SimItem *item = sim_item_new (SIM_ITEM_REPLY);
       item->request = sim_request_ref (request);
       item->rc = rc;
       item->arrives_at = handle->world->now;

@@ -30,9 +30,6 @@ sim_txn_apply (SimTree *tree, const SimTxn *txn)
     case SIM_TXN_SET:
       sim_tree_set (tree, txn->path, txn->data, txn->zxid);
       break;
-    case SIM_TXN_COUNTER:
-      sim_tree_lookup (tree, txn->path)->created = txn->counter;
-      break;
     case SIM_TXN_END_SESSION:
       for (guint i = 0; i < txn->paths->len; i++)
         sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
@@ -75,35 +72,40 @@ sim_session_new (SimWorld *world, gint64 timeout_us)
 
   session->id = G_GINT64_CONSTANT (0x10000000) + (gint64) world->sessions->len + 1;
   session->timeout_us = CLAMP (timeout_us, 2 * tick, 20 * tick);
-  session->ephemerals = g_ptr_array_new_with_free_func (release_string);
   session->expires_at = SIM_NEVER;
   g_ptr_array_add (world->sessions, session);
-  g_ptr_array_add (world->live_sessions, session);
   return session;
 }
 
-void
-sim_session_free (SimSession *session)
+static int
+compare_paths (gconstpointer a, gconstpointer b)
 {
-  g_ptr_array_unref (session->ephemerals);
-  g_free (session);
+  return strcmp (*(const char *const *) a, *(const char *const *) b);
 }
 
+static void
+find_owned (SimNode *node, gpointer data)
+{
+  const SimTxn *txn = data;
+
+  if (node->owner == txn->session)
+    g_ptr_array_add (txn->paths, g_ref_string_acquire (node->path));
+}
+
+/* Its nodes are deleted in no particular order. */
 void
 sim_session_end (SimWorld *world, SimSession *session, const char *why)
 {
-  SimTxn *txn;
-
-  if (session->state == SIM_SESSION_ENDED)
+  if (session->end != 0)
     return;
-  sim_trace (world, "quorum: session %" G_GINT64_MODIFIER "x ends (%s), %u nodes go", session->id,
-             why, session->ephemerals->len);
-  session->state = SIM_SESSION_ENDED;
-  g_ptr_array_remove (world->live_sessions, session);
-  txn = txn_new (SIM_TXN_END_SESSION, NULL);
+  SimTxn *txn = txn_new (SIM_TXN_END_SESSION, NULL);
   txn->session = session->id;
-  txn->paths = session->ephemerals;
-  session->ephemerals = g_ptr_array_new_with_free_func (release_string);
+  txn->paths = g_ptr_array_new_with_free_func (release_string);
+  sim_tree_foreach (world->tree, find_owned, txn);
+  g_ptr_array_sort (txn->paths, compare_paths);
+  sim_trace (world, "quorum: session %" G_GINT64_MODIFIER "x ends (%s), %u nodes go", session->id,
+             why, txn->paths->len);
+  session->expires_at = SIM_NEVER;
   session->end = world->log->len + 1;
   commit (world, txn);
 }
@@ -122,7 +124,7 @@ is_heard (SimWorld *world, SimSession *session)
 void
 sim_session_update (SimWorld *world, SimSession *session)
 {
-  if (session == NULL || session->state != SIM_SESSION_ALIVE || session->doomed)
+  if (session == NULL || session->end != 0 || session->doomed)
     return;
   if (is_heard (world, session))
     {
@@ -147,11 +149,9 @@ sim_session_update (SimWorld *world, SimSession *session)
 gboolean
 sim_world_is_forbidden (SimWorld *world, const char *path)
 {
-  gsize length;
-
   if (world->noauth == NULL)
     return FALSE;
-  length = strlen (world->noauth);
+  gsize length = strlen (world->noauth);
   return strncmp (path, world->noauth, length) == 0
          && (path[length] == '\0' || path[length] == '/');
 }
@@ -180,7 +180,6 @@ leader_create (SimWorld *world, SimSession *session, SimRequest *request)
   SimNode *parent = sim_tree_lookup_parent (world->tree, request->path);
   char *path = request->path;
   g_autofree char *numbered = NULL;
-  SimTxn *txn;
 
   if (parent == NULL)
     return ZNONODE;
@@ -192,35 +191,16 @@ leader_create (SimWorld *world, SimSession *session, SimRequest *request)
     return ZNODEEXISTS;
   if (parent->owner != 0)
     return ZNOCHILDRENFOREPHEMERALS;
-  txn = txn_new (SIM_TXN_CREATE, path);
-  txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
+  SimTxn *txn = txn_new (SIM_TXN_CREATE, path);
+  txn->data = g_bytes_ref (request->data);
   txn->container = request->number == ZOO_CONTAINER;
   request->reply_path = g_ref_string_acquire (txn->path);
   if (is_ephemeral (request->number) && session != NULL)
     {
       txn->session = session->id;
-      g_ptr_array_add (session->ephemerals, g_ref_string_acquire (txn->path));
     }
   commit (world, txn);
   return ZOK;
-}
-
-static void
-forget_ephemeral (SimWorld *world, SimNode *node)
-{
-  for (guint i = 0; node->owner != 0 && i < world->live_sessions->len; i++)
-    {
-      SimSession *session = world->live_sessions->pdata[i];
-
-      for (guint k = 0; session->id == node->owner && k < session->ephemerals->len; k++)
-        {
-          if (strcmp (session->ephemerals->pdata[k], node->path) == 0)
-            {
-              g_ptr_array_remove_index (session->ephemerals, k);
-              return;
-            }
-        }
-    }
 }
 
 static int
@@ -247,7 +227,6 @@ remove_node (SimWorld *world, SimSession *session, const char *path)
   if (world->config.private_nodes && node->owner != 0 && session != NULL
       && session->id != node->owner)
     sim_world_fail (world, "%s was deleted by another session than its owner", node->path);
-  forget_ephemeral (world, node);
   commit (world, txn_new (SIM_TXN_DELETE, path));
 }
 
@@ -261,20 +240,32 @@ leader_remove (SimWorld *world, SimSession *session, SimRequest *request)
   return rc;
 }
 
-/* All or none. A follower may apply a part of them first, which is more than a real one does. */
 static int
-leader_remove_all (SimWorld *world, SimSession *session, SimRequest *request)
+may_check (SimWorld *world, const char *path)
 {
+  return sim_tree_lookup (world->tree, path) == NULL ? ZNONODE
+         : sim_world_is_unreadable (world, path)     ? ZNOAUTH
+                                                     : ZOK;
+}
+
+/* All or none. A check changes nothing and adds nothing to the log, but only a quorum can answer it.
+ * A follower may apply a part of the deletes first, which is more than a real one does. */
+static int
+leader_multi (SimWorld *world, SimSession *session, SimRequest *request)
+{
+  const gboolean removes = request->op == SIM_OP_REMOVE_ALL;
+
   for (int i = 0; request->paths[i] != NULL; i++)
     {
-      const int rc = may_remove (world, request->paths[i], -1);
+      const char *path = request->paths[i];
+      const int rc = removes ? may_remove (world, path, -1) : may_check (world, path);
       if (rc != ZOK)
         {
           request->failed_index = i;
           return rc;
         }
     }
-  for (int i = 0; request->paths[i] != NULL; i++)
+  for (int i = 0; removes && request->paths[i] != NULL; i++)
     remove_node (world, session, request->paths[i]);
   return ZOK;
 }
@@ -283,7 +274,6 @@ static int
 leader_set (SimWorld *world, SimRequest *request)
 {
   SimNode *node = sim_tree_lookup (world->tree, request->path);
-  SimTxn *txn;
 
   if (node == NULL)
     return ZNONODE;
@@ -291,29 +281,9 @@ leader_set (SimWorld *world, SimRequest *request)
     return ZNOAUTH;
   if (request->number != -1 && request->number != node->version)
     return ZBADVERSION;
-  txn = txn_new (SIM_TXN_SET, request->path);
-  txn->data = request->data == NULL ? NULL : g_bytes_ref (request->data);
+  SimTxn *txn = txn_new (SIM_TXN_SET, request->path);
+  txn->data = g_bytes_ref (request->data);
   commit (world, txn);
-  return ZOK;
-}
-
-/* It changes nothing and adds nothing to the log, but only a quorum can answer it. */
-static int
-leader_check (SimWorld *world, SimRequest *request)
-{
-  for (int i = 0; request->paths[i] != NULL; i++)
-    {
-      if (sim_tree_lookup (world->tree, request->paths[i]) == NULL)
-        {
-          request->failed_index = i;
-          return ZNONODE;
-        }
-      if (sim_world_is_unreadable (world, request->paths[i]))
-        {
-          request->failed_index = i;
-          return ZNOAUTH;
-        }
-    }
   return ZOK;
 }
 
@@ -322,7 +292,7 @@ sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
 {
   int rc = ZOK;
 
-  if (session != NULL && session->state != SIM_SESSION_ALIVE)
+  if (session != NULL && session->end != 0)
     rc = ZSESSIONEXPIRED;
   else if (request->op == SIM_OP_CREATE)
     rc = leader_create (world, session, request);
@@ -330,10 +300,8 @@ sim_leader_execute (SimWorld *world, SimSession *session, SimRequest *request)
     rc = leader_remove (world, session, request);
   else if (request->op == SIM_OP_SET)
     rc = leader_set (world, request);
-  else if (request->op == SIM_OP_CHECK)
-    rc = leader_check (world, request);
-  else if (request->op == SIM_OP_REMOVE_ALL)
-    rc = leader_remove_all (world, session, request);
+  else if (request->op == SIM_OP_CHECK || request->op == SIM_OP_REMOVE_ALL)
+    rc = leader_multi (world, session, request);
   else if (request->op == SIM_OP_CLOSE)
     sim_session_end (world, session, "closed");
   request->rc = rc;
@@ -351,12 +319,6 @@ find_empty_container (SimNode *node, gpointer data)
     g_ptr_array_add (data, g_ref_string_acquire (node->path));
 }
 
-static int
-compare_paths (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
 gboolean
 sim_leader_reap (SimWorld *world)
 {
@@ -372,33 +334,34 @@ sim_leader_reap (SimWorld *world)
   return paths->len > 0;
 }
 
-static int
-execute_for_nobody (SimWorld *world, SimOp op, const char *path, const char *data, int number)
+/* Takes the data. FALSE: refused. */
+static gboolean
+execute_for_nobody (SimWorld *world, SimOp op, const char *path, GBytes *data, int number)
 {
-  SimRequest request = { .op = op, .number = number, .failed_index = -1 };
+  SimRequest *request = sim_request_new (op, path);
 
-  request.path = g_ref_string_new (path);
-  request.data = data == NULL ? NULL : g_bytes_new (data, strlen (data));
+  request->data = data;
+  request->number = number;
   sim_trace (world, "operator: %s %s", sim_op_name (op), path);
-  sim_leader_execute (world, NULL, &request);
-  g_ref_string_release (request.path);
-  g_clear_pointer (&request.data, g_bytes_unref);
-  g_clear_pointer (&request.reply_path, g_ref_string_release);
-  return request.rc;
+  sim_leader_execute (world, NULL, request);
+  const gboolean done = request->rc == ZOK;
+  sim_request_unref (request);
+  return done;
 }
 
 gboolean
 sim_world_put (SimWorld *world, const char *path, const char *data, int mode)
 {
-  if (sim_tree_lookup (world->tree, path) != NULL)
-    return execute_for_nobody (world, SIM_OP_SET, path, data, -1) == ZOK;
-  return execute_for_nobody (world, SIM_OP_CREATE, path, data, mode) == ZOK;
+  const gboolean exists = sim_world_exists (world, path);
+
+  return execute_for_nobody (world, exists ? SIM_OP_SET : SIM_OP_CREATE, path,
+                             g_bytes_new (data, strlen (data)), exists ? -1 : mode);
 }
 
 gboolean
 sim_world_delete (SimWorld *world, const char *path)
 {
-  return execute_for_nobody (world, SIM_OP_REMOVE, path, NULL, -1) == ZOK;
+  return execute_for_nobody (world, SIM_OP_REMOVE, path, NULL, -1);
 }
 
 gboolean
@@ -411,13 +374,13 @@ char **
 sim_world_children (SimWorld *world, const char *path)
 {
   SimNode *node = sim_tree_lookup (world->tree, path);
-  GPtrArray *names = g_ptr_array_new ();
+  GPtrArray *paths = g_ptr_array_new ();
 
   for (guint i = 0; node != NULL && i < sim_node_n_children (node); i++)
-    g_ptr_array_add (names, g_strdup (sim_node_name (node->children->pdata[i])));
-  g_ptr_array_sort (names, compare_paths);
-  g_ptr_array_add (names, NULL);
-  return (char **) g_ptr_array_free (names, FALSE);
+    g_ptr_array_add (paths, g_strdup (((SimNode *) node->children->pdata[i])->path));
+  g_ptr_array_sort (paths, compare_paths);
+  g_ptr_array_add (paths, NULL);
+  return (char **) g_ptr_array_free (paths, FALSE);
 }
 
 gint64
@@ -431,10 +394,7 @@ sim_world_czxid (SimWorld *world, const char *path)
 void
 sim_world_set_counter (SimWorld *world, const char *path, gint32 next)
 {
-  SimTxn *txn = txn_new (SIM_TXN_COUNTER, path);
-
-  txn->counter = next;
-  commit (world, txn);
+  sim_tree_lookup (world->tree, path)->created = next;
 }
 
 void
@@ -457,15 +417,9 @@ sim_world_set_unreadable (SimWorld *world, const char *path, gboolean is_hidden)
 void
 sim_world_set_number (SimWorld *world, const char *path, gint32 number)
 {
-  gint32 wire = GINT32_TO_BE (number);
-  SimTxn *txn;
+  const gint32 wire = GINT32_TO_BE (number);
 
-  if (sim_tree_lookup (world->tree, path) == NULL)
-    return;
-  sim_trace (world, "%s is set to %d", path, number);
-  txn = txn_new (SIM_TXN_SET, path);
-  txn->data = g_bytes_new (&wire, sizeof wire);
-  commit (world, txn);
+  execute_for_nobody (world, SIM_OP_SET, path, g_bytes_new (&wire, sizeof wire), -1);
 }
 
 GArray *
@@ -481,7 +435,7 @@ sim_world_numbers (SimWorld *world, const char *path)
       if ((txn->type == SIM_TXN_CREATE || txn->type == SIM_TXN_SET)
           && strcmp (txn->path, path) == 0)
         {
-          if (txn->data != NULL && g_bytes_get_size (txn->data) == sizeof wire)
+          if (g_bytes_get_size (txn->data) == sizeof wire)
             memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
           wire = GINT32_FROM_BE (wire);
           g_array_append_val (numbers, wire);

@@ -7,10 +7,18 @@
 #define SIM_MACHINE_H
 
 #include "sim.h"
+#include "support/suite.h"
 
 #include "curator/curator.h"
 
+#include <curator/lock_internals.h>
+
 #define MACHINE_TIMEOUT_MS 6000 /* of the session */
+
+/* Until then, or for that time. */
+#define RUN_UNTIL(world, condition, within_ms)                                                     \
+  for (gint64 run_ms = 0; run_ms < (within_ms) && !(condition); run_ms++)                          \
+  sim_world_run_for ((world), 1)
 
 /* Freed at the end of the block; nothing may have failed in it. */
 #define GOOD_WORLD __attribute__ ((cleanup (good_world_free))) SimWorld *
@@ -29,9 +37,17 @@ typedef struct
   int error; /* its code in CURATOR_ERROR, 0 for none */
 } Machine;
 
-/* Not started. policy: NULL for one that retries for ever. */
+/* A client of that process, not started. Takes the policy; NULL: the usual one. */
+CuratorClient *sim_client_new (SimProcess *process, CuratorRetryPolicy *policy, gint64 session_ms);
+/* Not started. */
 Machine *machine_new_latent (SimWorld *world, const char *name, CuratorRetryPolicy *policy);
+/* Retries for ever. */
 Machine *machine_new (SimWorld *world, const char *name);
+/* A mutex with a driver. */
+CuratorLock *machine_lock_with (Machine *machine, const char *path,
+                                const CuratorLockDriverFuncs *funcs, gboolean nothing_overtakes);
+/* With this mutex. */
+Machine *machine_new_at (SimWorld *world, const char *name, const char *path);
 /* Closes the client. */
 void machine_free (Machine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Machine, machine_free)
@@ -41,6 +57,6 @@ void machine_begin_acquire (Machine *machine);
 void machine_acquire (Machine *machine);
 
 /* Requests that a quorum commits: checks, and nodes of a new session. */
-guint machine_n_transactions (Machine *machine);
+guint sim_world_n_transactions (SimWorld *world, SimProcess *process);
 
 #endif

@@ -11,13 +11,11 @@
 static gint64
 hop (SimWorld *world)
 {
-  const SimConfig *config = &world->config;
-  return config->latency_min_us
-         + sim_rand_us (world, config->latency_max_us - config->latency_min_us);
+  return sim_rand_us (world, world->config.latency_max_us);
 }
 
-SimConn *
-sim_conn_new (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
+static SimConn *
+conn_new (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
 {
   SimConn *conn = g_new0 (SimConn, 1);
 
@@ -27,10 +25,7 @@ sim_conn_new (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
   conn->handle = handle;
   conn->touches[0] = world->now;
   conn->n_touches = 1;
-  g_queue_init (&conn->requests);
-  g_queue_init (&conn->held);
   g_ptr_array_add (world->conns, conn);
-  g_ptr_array_add (server->conns, conn);
   conn->session->conn = conn;
   handle->conn = conn;
   sim_session_update (world, conn->session);
@@ -55,7 +50,6 @@ sim_conn_discard (SimWorld *world, SimConn *conn)
   if (conn->session->conn == conn)
     conn->session->conn = NULL;
   g_ptr_array_remove (world->conns, conn);
-  sim_conn_free (conn);
 }
 
 /* --- from client to server -------------------------------------------------------------------- */
@@ -71,40 +65,13 @@ sim_conn_send (SimWorld *world, SimConn *conn, SimRequest *request)
   g_queue_push_tail (&conn->requests, sim_request_ref (request));
 }
 
-/* If there is no time to wait for the server, it still receives all pending requests. */
-void
-sim_conn_flush (SimWorld *world, SimConn *conn)
-{
-  for (GList *l = conn->requests.head; l != NULL; l = l->next)
-    {
-      SimRequest *request = l->data;
-
-      request->arrives_at = MIN (request->arrives_at, world->now);
-    }
-}
-
 static gboolean
 needs_quorum (SimConn *conn, SimRequest *request)
 {
-  switch (request->op)
-    {
-    case SIM_OP_GET:
-    case SIM_OP_EXISTS:
-    case SIM_OP_CHILDREN:
-    case SIM_OP_UNWATCH:
-      return FALSE;
-    case SIM_OP_SYNC:
-      return !conn->server->liar;
-    case SIM_OP_CREATE:
-    case SIM_OP_REMOVE:
-    case SIM_OP_SET:
-    case SIM_OP_CHECK:
-    case SIM_OP_REMOVE_ALL:
-    case SIM_OP_CLOSE:
-    case SIM_N_OPS:
-      break;
-    }
-  return TRUE;
+  const SimOp op = request->op;
+
+  return op != SIM_OP_GET && op != SIM_OP_EXISTS && op != SIM_OP_CHILDREN && op != SIM_OP_UNWATCH
+         && (op != SIM_OP_SYNC || !conn->server->liar);
 }
 
 gboolean
@@ -169,14 +136,13 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
 {
   gint64 period = conn->session->timeout_us / 3;
   gint64 told = world->now;
-  gint64 best;
 
   if (conn->server->id > 0 && sim_server_is_cut (world, conn->server))
     {
       told -= world->config.eager ? world->config.tick_ms * 1000 / 2
                                   : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
     }
-  best = newest_arrival (conn, told);
+  gint64 best = newest_arrival (conn, told);
   if (conn->handle != NULL && told <= conn->handle->process->paused_to)
     told = MIN (told, conn->handle->process->paused_from);
   return best < told ? best + (told - best) / period * period : best;
@@ -240,20 +206,13 @@ strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
 static void
 execute (SimWorld *world, SimConn *conn, SimRequest *request)
 {
+  if (needs_quorum (conn, request))
+    sim_leader_execute (world, conn->session, request);
+  else if (conn->handle != NULL)
+    sim_server_read (world, conn, request);
   if (conn->handle == NULL)
-    {
-      if (needs_quorum (conn, request))
-        sim_leader_execute (world, conn->session, request);
-      sim_request_unref (request);
-      return;
-    }
-  if (!needs_quorum (conn, request))
-    {
-      sim_server_read (world, conn, request);
-      return;
-    }
-  sim_leader_execute (world, conn->session, request);
-  if (conn->server->applied >= request->decided)
+    sim_request_unref (request);
+  else if (conn->server->applied >= request->decided)
     sim_server_answer (world, conn, request);
   else
     conn->waiting = request;
@@ -359,20 +318,15 @@ make_orphan (SimWorld *world, SimConn *conn)
 {
   gboolean lost = conn->silent_until != 0 && !conn->deaf;
   guint kept = 0;
-  guint flying = 0;
 
   conn->handle = NULL;
   conn->silent_until = 0;
   g_queue_clear_full (&conn->held, (GDestroyNotify) sim_item_free);
   g_clear_pointer (&conn->waiting, sim_request_unref);
-  for (GList *l = conn->requests.head; l != NULL; l = l->next)
-    {
-      gboolean there = ((SimRequest *) l->data)->arrives_at <= world->now && !lost;
-
-      kept += there ? 1 : 0;
-      flying += there || lost ? 0 : 1;
-    }
-  kept += sim_rand_below (world, flying + 1);
+  for (GList *l = conn->requests.head; l != NULL && !lost; l = l->next)
+    kept += ((SimRequest *) l->data)->arrives_at <= world->now ? 1 : 0;
+  if (!lost)
+    kept += sim_rand_below (world, conn->requests.length - kept + 1);
   while (conn->requests.length > kept)
     sim_request_unref (g_queue_pop_tail (&conn->requests));
   sim_server_forget_conn (conn->server, conn);
@@ -410,20 +364,16 @@ sim_net_drop (SimWorld *world, CuratorZkHandle *handle, int rc, gboolean tell)
   sim_cond_wake (world, handle);
 }
 
-static gboolean
-knows_session (SimServer *server, SimSession *session)
-{
-  return session != NULL && (session->end == 0 || session->end > server->applied);
-}
-
 /* A server needs the leader to accept a client, unless it believes that it is the leader. */
 static gboolean
 takes_in (SimWorld *world, SimServer *server, CuratorZkHandle *handle)
 {
+  const SimSession *session = handle->session;
+
   if (SIM_ZXID_BASE + (gint64) server->applied < handle->last_zxid)
     return FALSE;
   if (sim_server_is_cut (world, server))
-    return server->liar && knows_session (server, handle->session);
+    return server->liar && session != NULL && (session->end == 0 || session->end > server->applied);
   return world->frozen_until == 0;
 }
 
@@ -433,7 +383,7 @@ find_server (SimWorld *world, CuratorZkHandle *handle)
   SimServer *candidates[SIM_MAX_SERVERS];
   guint n = 0;
 
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     {
       SimServer *server = world->servers[i];
 
@@ -474,11 +424,10 @@ static void
 greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
 {
   SimSession *session = handle->session;
-  SimConn *conn;
 
   if (!sim_server_is_cut (world, server))
     discard_orphans (world, session);
-  conn = sim_conn_new (world, server, handle);
+  SimConn *conn = conn_new (world, server, handle);
   handle->state = SIM_HANDLE_CONNECTED;
   handle->attempt_at = SIM_NEVER;
   handle->inbox_last = MAX (handle->inbox_last, world->now);
@@ -537,7 +486,7 @@ sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
       handle->session = sim_session_new (world, handle->timeout_us);
       handle->timeout_us = handle->first_timeout_us = handle->session->timeout_us;
     }
-  else if (handle->session->state != SIM_SESSION_ALIVE && !sim_server_is_cut (world, server))
+  else if (handle->session->end != 0 && !sim_server_is_cut (world, server))
     {
       sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
       return;

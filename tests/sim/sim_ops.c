@@ -44,17 +44,15 @@ op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZk
 static void
 say_goodbye (SimWorld *world, CuratorZkHandle *handle)
 {
-  SimRequest *request = g_new0 (SimRequest, 1);
+  SimRequest *request = sim_request_new (SIM_OP_CLOSE, "");
   gint64 deadline = world->now + (sim_chance (world, 0.5) ? 1500 : 4500) * 1000;
 
-  request->refs = 1;
   request->serial = world->next_serial++;
-  request->op = SIM_OP_CLOSE;
-  request->path = g_ref_string_new ("");
   g_queue_push_tail (&handle->pending, request);
   sim_conn_send (world, handle->conn, request);
-  if (world->running == NULL)
-    sim_conn_flush (world, handle->conn);
+  /* If there is no time to wait for the server, it still receives all pending requests. */
+  for (GList *l = handle->conn->requests.head; l != NULL && world->running == NULL; l = l->next)
+    ((SimRequest *) l->data)->arrives_at = MIN (((SimRequest *) l->data)->arrives_at, world->now);
   while (world->running != NULL && !handle->close_done && handle->conn != NULL
          && world->now < deadline)
     sim_cond_wait (world, handle, deadline);
@@ -90,13 +88,12 @@ op_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   tell_closing (world, handle);
   sim_trace (world, "%s/%d: closed", process->name, handle->id);
   g_assert (!handle->delivering);
-  sim_handle_free (handle);
+  g_ptr_array_remove (world->handles, handle);
 }
 
 static gint64
 op_session_id (CuratorZkOps *ops, CuratorZkHandle *handle, int *timeout_ms)
 {
-  (void) ops;
   *timeout_ms = (int) (handle->timeout_us / 1000);
   return handle->session == NULL ? 0 : handle->session->id;
 }
@@ -105,9 +102,6 @@ static int
 op_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
              int cert_length)
 {
-  (void) ops;
-  (void) cert;
-  (void) cert_length;
   handle->bad_auth =
       handle->bad_auth || (strcmp (scheme, "digest") != 0 && strcmp (scheme, "ip") != 0);
   return ZOK;
@@ -169,13 +163,12 @@ submit (CuratorZkHandle *handle, SimRequest *request, CuratorZkTicket *ticket)
 {
   SimWorld *world = handle->world;
   gboolean lost = FALSE;
-  int rc;
 
-  request->refs = 1;
   request->serial = world->next_serial++;
-  request->failed_index = -1;
+  ticket->ops_data = NULL;
+  ticket->ops_free = NULL;
   handle->process->n_requests[request->op]++;
-  rc = why_not (handle, request, &lost);
+  int rc = why_not (handle, request, &lost);
   sim_trace (world, "%s/%d: #%u %s %s%s -> %d%s", handle->process->name, handle->id,
              request->serial, sim_op_name (request->op), request->path,
              request->watch ? " watch" : "", rc, lost ? ", lost" : "");
@@ -192,33 +185,14 @@ submit (CuratorZkHandle *handle, SimRequest *request, CuratorZkTicket *ticket)
   return ZOK;
 }
 
-static SimRequest *
-request_new (SimOp op, const char *path, CuratorZkTicket *ticket)
-{
-  SimRequest *request = g_new0 (SimRequest, 1);
-
-  request->op = op;
-  request->path = g_ref_string_new (path == NULL ? "" : path);
-  ticket->ops_data = NULL;
-  ticket->ops_free = NULL;
-  return request;
-}
-
-static GBytes *
-bytes_of (const char *data, int length)
-{
-  return length < 0 || data == NULL ? NULL : g_bytes_new (data, (gsize) length);
-}
-
 static int
 op_create (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data,
            int length, const struct ACL_vector *acl, int mode, CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (SIM_OP_CREATE, path, ticket);
+  SimRequest *request = sim_request_new (SIM_OP_CREATE, path);
 
-  (void) ops;
   g_assert (acl != NULL && acl->count > 0);
-  request->data = bytes_of (data, length);
+  request->data = g_bytes_new (data, (gsize) length);
   request->number = mode;
   return submit (handle, request, ticket);
 }
@@ -227,9 +201,8 @@ static int
 op_remove (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, int version,
            CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (SIM_OP_REMOVE, path, ticket);
+  SimRequest *request = sim_request_new (SIM_OP_REMOVE, path);
 
-  (void) ops;
   request->number = version;
   return submit (handle, request, ticket);
 }
@@ -238,44 +211,30 @@ static int
 submit_read (CuratorZkHandle *handle, SimOp op, const char *path, gboolean watch,
              CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (op, path, ticket);
+  SimRequest *request = sim_request_new (op, path);
 
   request->watch = watch;
   return submit (handle, request, ticket);
 }
 
-static int
-op_get (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
-        CuratorZkTicket *ticket)
-{
-  (void) ops;
-  return submit_read (handle, SIM_OP_GET, path, watch, ticket);
-}
+#define READ(function, op)                                                                         \
+  static int function (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,               \
+                       gboolean watch, CuratorZkTicket *ticket)                                    \
+  {                                                                                                \
+    return submit_read (handle, op, path, watch, ticket);                                          \
+  }
 
-static int
-op_exists (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
-           CuratorZkTicket *ticket)
-{
-  (void) ops;
-  return submit_read (handle, SIM_OP_EXISTS, path, watch, ticket);
-}
-
-static int
-op_get_children (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, gboolean watch,
-                 CuratorZkTicket *ticket)
-{
-  (void) ops;
-  return submit_read (handle, SIM_OP_CHILDREN, path, watch, ticket);
-}
+READ (op_get, SIM_OP_GET)
+READ (op_exists, SIM_OP_EXISTS)
+READ (op_get_children, SIM_OP_CHILDREN)
 
 static int
 op_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const char *data, int length,
         int version, CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (SIM_OP_SET, path, ticket);
+  SimRequest *request = sim_request_new (SIM_OP_SET, path);
 
-  (void) ops;
-  request->data = bytes_of (data, length);
+  request->data = g_bytes_new (data, (gsize) length);
   request->number = version;
   return submit (handle, request, ticket);
 }
@@ -292,13 +251,12 @@ static int
 submit_multi (CuratorZkHandle *handle, SimOp op, const char *const *paths, int n_paths,
               CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (op, paths[0], ticket);
-  int rc;
+  SimRequest *request = sim_request_new (op, paths[0]);
 
   request->paths = g_new0 (char *, n_paths + 1);
   for (int i = 0; i < n_paths; i++)
     request->paths[i] = g_strdup (paths[i]);
-  rc = submit (handle, request, ticket);
+  int rc = submit (handle, request, ticket);
   if (rc == ZOK)
     {
       ticket->ops_data = g_malloc0 ((gsize) n_paths);
@@ -311,7 +269,6 @@ static int
 op_check (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
           CuratorZkTicket *ticket)
 {
-  (void) ops;
   return submit_multi (handle, SIM_OP_CHECK, paths, n_paths, ticket);
 }
 
@@ -319,7 +276,6 @@ static int
 op_remove_all (CuratorZkOps *ops, CuratorZkHandle *handle, const char *const *paths, int n_paths,
                CuratorZkTicket *ticket)
 {
-  (void) ops;
   return submit_multi (handle, SIM_OP_REMOVE_ALL, paths, n_paths, ticket);
 }
 
@@ -327,9 +283,8 @@ static int
 op_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                        ZooWatcherType type, CuratorZkTicket *ticket)
 {
-  SimRequest *request = request_new (SIM_OP_UNWATCH, path, ticket);
+  SimRequest *request = sim_request_new (SIM_OP_UNWATCH, path);
 
-  (void) ops;
   request->number = (int) type;
   return submit (handle, request, ticket);
 }
@@ -338,7 +293,6 @@ static void
 op_forget_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                    ZooWatcherType type)
 {
-  (void) ops;
   sim_handle_take_watch (handle, path, kinds_of_type (type));
 }
 
@@ -353,6 +307,7 @@ op_monotonic_us (CuratorZkOps *ops)
 {
   SimProcess *process = process_of (ops);
 
+  process->n_readings += process->world->is_asking ? 0 : 1;
   return process->world->now - process->suspended_us;
 }
 
@@ -373,6 +328,7 @@ op_boottime_us (CuratorZkOps *ops)
 {
   SimProcess *process = process_of (ops);
 
+  process->n_readings += process->world->is_asking ? 0 : 1;
   return curator_lease_time_read (&process->lease_time, read_clock, process);
 }
 
@@ -386,7 +342,6 @@ op_stepped_us (CuratorZkOps *ops)
 static void
 op_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
 {
-  (void) ops;
   for (gsize i = 0; i < length; i++)
     bytes[i] = (guint8) g_random_int_range (0, 256);
 }
@@ -394,26 +349,25 @@ op_random (CuratorZkOps *ops, guint8 *bytes, gsize length)
 void
 sim_ops_fill (CuratorZkOps *ops)
 {
-  ops->open = op_open;
-  ops->close = op_close;
-  ops->session_id = op_session_id;
-  ops->add_auth = op_add_auth;
-  ops->create = op_create;
-  ops->remove = op_remove;
-  ops->get = op_get;
-  ops->exists = op_exists;
-  ops->get_children = op_get_children;
-  ops->set = op_set;
-  ops->check = op_check;
-  ops->remove_all = op_remove_all;
-  ops->remove_all_watches = op_remove_all_watches;
-  ops->forget_watches = op_forget_watches;
-  ops->monotonic_us = op_monotonic_us;
-  ops->boottime_us = op_boottime_us;
-  ops->stepped_us = op_stepped_us;
-  ops->random = op_random;
-  ops->wait = sim_ops_wait;
-  ops->wake = sim_ops_wake;
-  ops->start_thread = sim_ops_start_thread;
-  ops->threads = FALSE;
+  *ops = (CuratorZkOps){ .open = op_open,
+                         .close = op_close,
+                         .session_id = op_session_id,
+                         .add_auth = op_add_auth,
+                         .create = op_create,
+                         .remove = op_remove,
+                         .get = op_get,
+                         .exists = op_exists,
+                         .get_children = op_get_children,
+                         .set = op_set,
+                         .check = op_check,
+                         .remove_all = op_remove_all,
+                         .remove_all_watches = op_remove_all_watches,
+                         .forget_watches = op_forget_watches,
+                         .monotonic_us = op_monotonic_us,
+                         .boottime_us = op_boottime_us,
+                         .stepped_us = op_stepped_us,
+                         .random = op_random,
+                         .wait = sim_ops_wait,
+                         .wake = sim_ops_wake,
+                         .start_thread = sim_ops_start_thread };
 }

@@ -17,12 +17,7 @@ on_event (int type, int state, const char *path, gpointer context)
                                                                        : "AUTH ");
       return;
     }
-  g_string_append_printf (peer->log, "%s%s ",
-                          type == ZOO_CREATED_EVENT   ? "created"
-                          : type == ZOO_DELETED_EVENT ? "deleted"
-                          : type == ZOO_CHANGED_EVENT ? "changed"
-                                                      : "child",
-                          path);
+  g_string_append_printf (peer->log, "%s%s ", sim_type_name (type), path);
 }
 
 static void
@@ -92,6 +87,14 @@ peer_open (Peer *peer)
   assert_non_null (peer->handle);
 }
 
+/* Completions come until it returns. */
+void
+peer_close (Peer *peer)
+{
+  peer->ops->close (peer->ops, peer->handle);
+  peer->handle = NULL;
+}
+
 Peer *
 peer_new (SimWorld *world, const char *name)
 {
@@ -99,7 +102,7 @@ peer_new (SimWorld *world, const char *name)
 
   peer->world = world;
   peer->process = sim_process_new (world, name);
-  peer->ops = sim_process_ops (peer->process);
+  peer->ops = &peer->process->ops;
   peer->log = g_string_new (NULL);
   peer_open (peer);
   settle (peer);
@@ -107,23 +110,23 @@ peer_new (SimWorld *world, const char *name)
   return peer;
 }
 
+Peer *
+peer_new_alone (guint32 seed, int n_servers)
+{
+  Peer *peer = peer_new (sim_world_new_calm (seed, n_servers), "A");
+
+  peer->owned = peer->world;
+  return peer;
+}
+
 void
 peer_free (Peer *peer)
 {
   if (peer->handle != NULL)
-    peer->ops->close (peer->ops, peer->handle);
+    peer_close (peer);
   g_string_free (peer->log, TRUE);
+  g_clear_pointer (&peer->owned, sim_world_free);
   g_free (peer);
-}
-
-SimWorld *
-world_new (guint32 seed, int n_servers)
-{
-  SimConfig config;
-
-  sim_config_calm (&config);
-  config.n_servers = n_servers;
-  return sim_world_new (seed, &config);
 }
 
 Call *
@@ -174,12 +177,10 @@ start_check (Peer *peer, char name, const char *path, const char *other)
 int
 finish (Call *call)
 {
-  int rc;
-
   for (int i = 0; i < 100 && !call->done; i++)
     settle (call->peer);
   assert_true (call->done);
-  rc = call->rc;
+  int rc = call->rc;
   call_free (call);
   return rc;
 }

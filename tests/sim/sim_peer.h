@@ -16,7 +16,7 @@ typedef struct
   CuratorZkHandle *handle;
   GString *log; /* one word for each event and completion, in order */
   gint64 session;
-  guint next;
+  SimWorld *owned; /* that goes with it; may be NULL */
 } Peer;
 
 typedef struct
@@ -39,10 +39,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (Call, call_free)
 void expect_log (Peer *peer, const char *expected);
 void settle (Peer *peer);
 void peer_open (Peer *peer);
+void peer_close (Peer *peer);
 Peer *peer_new (SimWorld *world, const char *name);
+/* In a world of its own. */
+Peer *peer_new_alone (guint32 seed, int n_servers);
 void peer_free (Peer *peer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Peer, peer_free)
-SimWorld *world_new (guint32 seed, int n_servers);
 Call *start_create (Peer *peer, char name, const char *path, int mode);
 Call *start_read (Peer *peer, char name, SimOp op, const char *path, gboolean watch);
 Call *start_remove (Peer *peer, char name, const char *path);

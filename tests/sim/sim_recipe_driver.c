@@ -10,6 +10,7 @@
 
 typedef struct
 {
+  gboolean lasts;
   CuratorCreateMode mode;
   gboolean protected_;
   gboolean has_predicate;
@@ -20,7 +21,7 @@ typedef struct
 static gboolean
 some_chance (SimContest *contest)
 {
-  return g_rand_boolean (sim_world_rand (contest->world));
+  return g_rand_boolean (contest->world->rand);
 }
 
 /* A persistent node stays when its client is closed or dies, and then nobody is granted
@@ -28,25 +29,26 @@ some_chance (SimContest *contest)
 static void
 make_plan (SimContest *contest)
 {
-  const SimConfig *config = sim_world_config (contest->world);
+  static const CuratorCreateMode modes[2][2] = {
+    { CURATOR_CREATE_MODE_EPHEMERAL, CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL },
+    { CURATOR_CREATE_MODE_PERSISTENT, CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL }
+  };
+  SimConfig *config = &contest->world->config;
   const gboolean may_last = !contest->rules.closing && config->weights[SIM_FAULT_CRASH] == 0;
   const gboolean lasts = some_chance (contest) && may_last;
   const gboolean is_numbered = some_chance (contest);
   Plan *plan = g_new0 (Plan, 1);
 
-  plan->mode = lasts ? (is_numbered ? CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL
-                                    : CURATOR_CREATE_MODE_PERSISTENT)
-                     : (is_numbered ? CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
-                                    : CURATOR_CREATE_MODE_EPHEMERAL);
+  plan->lasts = lasts;
+  plan->mode = modes[lasts][is_numbered];
   plan->protected_ = some_chance (contest);
   plan->has_predicate = some_chance (contest);
   plan->has_data = some_chance (contest) && !lasts;
   plan->nothing_overtakes = some_chance (contest) && is_numbered;
   contest->data = plan;
-  sim_world_config (contest->world)->private_nodes = plan->mode == CURATOR_CREATE_MODE_EPHEMERAL;
-  sim_trace (contest->world, "driver: mode %d, %s%s%s", plan->mode,
-             plan->protected_ ? "protected" : "plain", plan->has_predicate ? ", predicate" : "",
-             plan->has_data ? ", data" : "");
+  config->private_nodes = plan->mode == CURATOR_CREATE_MODE_EPHEMERAL;
+  sim_trace (contest->world, "driver: mode %d, protected %d, predicate %d, data %d", plan->mode,
+             plan->protected_, plan->has_predicate, plan->has_data);
 }
 
 /* Waits for nothing, so any user code may do it. */
@@ -88,8 +90,7 @@ decide (CuratorLockDriver *driver, const char *const *children, gsize n_children
     index++;
   if (index == n_children)
     {
-      sim_world_fail (member->contest->world, "%s: the driver does not see its own node",
-                      sim_process_name (member->process));
+      sim_world_fail (member->world, "the driver does not see its own node");
       return;
     }
   results->gets_the_lock = index == 0;
@@ -115,7 +116,7 @@ allow_some (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer dat
 {
   static const gint64 sleeps[] = { G_MININT64, -1, 0, 1, 300 };
   SimMember *member = data;
-  GRand *rand = sim_world_rand (member->contest->world);
+  GRand *rand = member->world->rand;
 
   call_back (member);
   *sleep_ms = sleeps[g_rand_int_range (rand, 0, G_N_ELEMENTS (sleeps))];
@@ -136,18 +137,14 @@ make_policy (SimMember *member)
 static void
 expect_nothing_left (SimMember *member)
 {
-  g_auto (GStrv) children =
-      sim_world_children (member->contest->world, member->contest->recipe->path);
+  g_auto (GStrv) children = sim_world_children (member->world, member->contest->recipe->path);
   const Plan *plan = member->contest->data;
-  const gboolean lasts = plan->mode == CURATOR_CREATE_MODE_PERSISTENT
-                         || plan->mode == CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL;
 
-  if (lasts && !member->contest->rules.may_leave && children[0] != NULL)
-    sim_world_fail (member->contest->world, "residue: a node is left, %s", children[0]);
+  if (plan->lasts && !member->contest->rules.may_leave && children[0] != NULL)
+    sim_world_fail (member->world, "residue: a node is left, %s", children[0]);
 }
 
-const SimRecipe sim_recipe_driver = { .name = "driver",
-                                      .path = "/sim/driver",
+const SimRecipe sim_recipe_driver = { .path = "/sim/driver",
                                       .n_checks = 1,
                                       .set_up = make_plan,
                                       .policy = make_policy,

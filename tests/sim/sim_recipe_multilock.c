@@ -22,12 +22,6 @@ typedef struct
   CuratorLock *inner;
 } Parts;
 
-static Parts *
-parts_of (SimContender *contender)
-{
-  return contender->member->data;
-}
-
 static void
 open_parts (SimMember *member)
 {
@@ -64,7 +58,7 @@ close_parts (SimMember *member)
 static CuratorLock *
 choose_part (SimContender *contender)
 {
-  Parts *parts = parts_of (contender);
+  Parts *parts = contender->member->data;
   guint i = sim_contender_below (contender, 9);
 
   return i <= PART_FIRST_OF_INNER    ? parts->parts[i]
@@ -81,7 +75,7 @@ wants_the_whole (SimContender *contender)
 static gboolean
 wants_part (SimContender *contender, int i)
 {
-  Parts *parts = parts_of (contender);
+  Parts *parts = contender->member->data;
 
   return wants_the_whole (contender) || parts->parts[i] == contender->lock
          || (contender->lock == parts->inner && i >= PART_FIRST_OF_INNER);
@@ -91,23 +85,18 @@ wants_part (SimContender *contender, int i)
 static void
 expect_parts (SimContender *contender, gboolean owned)
 {
-  Parts *parts = parts_of (contender);
+  Parts *parts = contender->member->data;
 
   for (int i = 0; i < PART_SEMAPHORE_MUTEX; i++)
-    {
-      if (wants_part (contender, i) && (sim_held_lease (parts->parts[i]) != NULL) != owned)
-        {
-          sim_world_fail (sim_contender_world (contender), "%s: part %d is %s", contender->name, i,
-                          owned ? "not held" : "still held");
-        }
-    }
+    if (wants_part (contender, i) && (sim_held_lease (parts->parts[i]) != NULL) != owned)
+      sim_contender_fail (contender, "part %d is %s", i, owned ? "not held" : "still held");
 }
 
 /* The members of the inner multi-lock are lost with the session, as the first member is. */
 static void
 believe_parts (SimContender *contender, CuratorLease *lease)
 {
-  Parts *parts = parts_of (contender);
+  Parts *parts = contender->member->data;
   gboolean by_thread = lease == NULL;
 
   if (by_thread)
@@ -143,8 +132,9 @@ refused_parts (SimContender *contender)
 static gboolean
 inside_parts (SimContender *contender, CuratorLease *lease)
 {
-  if (wants_the_whole (contender)
-      || contender->lock == parts_of (contender)->parts[PART_SEMAPHORE_MUTEX])
+  const Parts *parts = contender->member->data;
+
+  if (wants_the_whole (contender) || contender->lock == parts->parts[PART_SEMAPHORE_MUTEX])
     {
       sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
       if (wants_the_whole (contender))
@@ -156,8 +146,7 @@ inside_parts (SimContender *contender, CuratorLease *lease)
   return FALSE;
 }
 
-const SimRecipe sim_recipe_multilock = { .name = "multilock",
-                                         .path = "/sim/multi",
+const SimRecipe sim_recipe_multilock = { .path = "/sim/multi",
                                          .n_checks = N_PARTS,
                                          .shared_hold = TRUE,
                                          .open = open_parts,

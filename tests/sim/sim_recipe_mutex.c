@@ -1,23 +1,15 @@
 /* The recipes that are one lock with one holder: mutex, fixed node, semaphore mutex. */
 #include "sim_contender.h"
 
-static void
-open_mutex (SimMember *member)
-{
-  member->lock = curator_mutex_new (member->client, member->contest->recipe->path, NULL);
-}
+#define OPEN(function)                                                                             \
+  static void open_##function (SimMember *member)                                                  \
+  {                                                                                                \
+    member->lock = function (member->client, member->contest->recipe->path, NULL);                 \
+  }
 
-static void
-open_fixed_node (SimMember *member)
-{
-  member->lock = curator_fixed_node_lock_new (member->client, member->contest->recipe->path, NULL);
-}
-
-static void
-open_semaphore_mutex (SimMember *member)
-{
-  member->lock = curator_semaphore_mutex_new (member->client, member->contest->recipe->path, NULL);
-}
+OPEN (curator_mutex_new)
+OPEN (curator_fixed_node_lock_new)
+OPEN (curator_semaphore_mutex_new)
 
 static gboolean
 inside_semaphore_mutex (SimContender *contender, CuratorLease *lease)
@@ -26,19 +18,17 @@ inside_semaphore_mutex (SimContender *contender, CuratorLease *lease)
   return FALSE;
 }
 
-const SimRecipe sim_recipe_mutex = {
-  .name = "mutex", .path = "/sim/mutex", .n_checks = 1, .open = open_mutex
-};
+const SimRecipe sim_recipe_mutex = { .path = "/sim/mutex",
+                                     .n_checks = 1,
+                                     .open = open_curator_mutex_new };
 
-const SimRecipe sim_recipe_fixed_node = { .name = "fixed_node",
-                                          .path = "/sim/fixed/node",
+const SimRecipe sim_recipe_fixed_node = { .path = "/sim/fixed/node",
                                           .n_checks = 1,
                                           .plain_nodes = TRUE,
-                                          .open = open_fixed_node };
+                                          .open = open_curator_fixed_node_lock_new };
 
-const SimRecipe sim_recipe_semaphore_mutex = { .name = "semaphore_mutex",
-                                               .path = "/sim/semaphore-mutex",
+const SimRecipe sim_recipe_semaphore_mutex = { .path = "/sim/semaphore-mutex",
                                                .n_checks = 1,
                                                .shared_hold = TRUE,
-                                               .open = open_semaphore_mutex,
+                                               .open = open_curator_semaphore_mutex_new,
                                                .inside = inside_semaphore_mutex };

@@ -40,25 +40,21 @@ believe_side (SimContender *contender, CuratorLease *lease)
 static void
 try_to_upgrade (SimContender *contender)
 {
-  SimWorld *world = sim_contender_world (contender);
   CuratorLock *write = curator_rw_lock_get_write_lock (contender->member->data);
-  gint64 before = sim_world_now_us (world);
-  guint n_pauses = sim_process_n_pauses (contender->member->process);
+  const gint64 before = contender->world->now;
+  const guint n_pauses = contender->process->n_pauses;
   g_autoptr (GError) error = NULL;
 
   if (curator_lock_acquire (write, CURATOR_WAIT_FOREVER, NULL, &error))
     {
-      sim_world_fail (world, "%s: a reader became a writer", contender->name);
+      sim_contender_fail (contender, "a reader became a writer");
       curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, NULL);
     }
   else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
            && !contender->member->closed)
-    {
-      sim_world_fail (world, "%s: an upgrade failed: %s", contender->name, error->message);
-    }
-  if (sim_world_now_us (world) > before
-      && n_pauses == sim_process_n_pauses (contender->member->process))
-    sim_world_fail (world, "%s: an upgrade was refused late", contender->name);
+    sim_contender_fail (contender, "an upgrade failed: %s", error->message);
+  if (contender->world->now > before && n_pauses == contender->process->n_pauses)
+    sim_contender_fail (contender, "an upgrade was refused late");
 }
 
 /* A writer acquires the read lock; then one hold ends, then the other. TRUE if both have ended. */
@@ -66,37 +62,31 @@ static gboolean
 read_while_writing (SimContender *contender)
 {
   CuratorLock *read = curator_rw_lock_get_read_lock (contender->member->data);
-  CuratorLock *write = contender->lock;
-  g_autoptr (CuratorLease) lease = NULL;
   g_autoptr (GError) error = NULL;
-  g_autoptr (GError) release_error = NULL;
-  g_autoptr (GError) read_error = NULL;
-  gboolean stays = sim_contender_below (contender, 3) != 0;
-  gboolean done;
+  const gboolean stays = sim_contender_below (contender, 3) != 0;
 
   sim_contender_begin_call (contender);
   contender->may_be_lost = TRUE;
-  done = curator_lock_acquire (read, contender->timeout_ms, contender->cancellable, &error);
+  const gboolean done =
+      curator_lock_acquire (read, contender->timeout_ms, contender->cancellable, &error);
   sim_contender_judge (contender, error);
   contender->may_be_lost = FALSE;
   if (!done)
     return FALSE;
-  lease = curator_lock_dup_lease (read);
   if (stays)
     {
-      guint belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,
-                                            curator_lease_get_fencing_token (lease), 0);
+      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (read);
+      SimBelief *belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,
+                                                 curator_lease_get_fencing_token (lease), 0);
 
       sim_contender_hold (contender, lease);
       sim_contender_stop_believing (contender);
       contender->beliefs[0] = belief;
-      done = curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &release_error);
-      sim_contender_judge_release (contender, done, release_error);
+      sim_contender_release (contender, contender->lock);
       sim_contender_hold (contender, lease);
       sim_contender_stop_believing (contender);
     }
-  done = curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, &read_error);
-  sim_contender_judge_release (contender, done, read_error);
+  sim_contender_release (contender, read);
   return stays;
 }
 
@@ -104,20 +94,15 @@ static gboolean
 inside_side (SimContender *contender, CuratorLease *lease)
 {
   if (sim_contender_below (contender, 3) == 0)
-    {
-      sim_contender_enter_again (contender, contender->lock, lease);
-      return FALSE;
-    }
-  if (is_reader (contender))
-    {
-      try_to_upgrade (contender);
-      return FALSE;
-    }
-  return read_while_writing (contender);
+    sim_contender_enter_again (contender, contender->lock, lease);
+  else if (is_reader (contender))
+    try_to_upgrade (contender);
+  else
+    return read_while_writing (contender);
+  return FALSE;
 }
 
-const SimRecipe sim_recipe_rwlock = { .name = "rwlock",
-                                      .path = "/sim/rwlock",
+const SimRecipe sim_recipe_rwlock = { .path = "/sim/rwlock",
                                       .n_checks = 1,
                                       .open = open_pair,
                                       .close = close_pair,

@@ -28,12 +28,6 @@ permits_of (SimContender *contender)
   return contender->member->data;
 }
 
-static Sizes *
-sizes_of (SimContender *contender)
-{
-  return contender->member->contest->data;
-}
-
 /* An operator raises the limit: a call for more permits than the limit succeeds in the end. */
 static void
 enlarge (gpointer data)
@@ -50,7 +44,7 @@ enlarge (gpointer data)
 static void
 set_up (SimContest *contest)
 {
-  GRand *rand = sim_world_rand (contest->world);
+  GRand *rand = contest->world->rand;
   Sizes *sizes = g_new (Sizes, 1);
 
   sizes->size = g_rand_int_range (rand, 1, MAX_SIZE + 1);
@@ -65,9 +59,8 @@ on_revocation (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer data)
 {
   SimMember *member = data;
 
-  (void) semaphore;
-  sim_trace (member->contest->world, "%s: revocation of %s requested",
-             sim_process_name (member->process), curator_lease_get_node_name (lease));
+  sim_trace (member->world, "%s: revocation of %s requested", member->process->name,
+             curator_lease_get_node_name (lease));
 }
 
 static void
@@ -87,7 +80,7 @@ open_semaphore (SimMember *member)
     {
       permits->semaphore = curator_semaphore_new (member->client, path, sizes->size, NULL);
     }
-  if (g_rand_int_range (sim_world_rand (member->contest->world), 0, 4) == 0)
+  if (g_rand_int_range (member->world->rand, 0, 4) == 0)
     {
       G_GNUC_UNUSED const gboolean revocable =
           curator_semaphore_make_revocable (permits->semaphore, on_revocation, member, NULL, NULL);
@@ -129,14 +122,14 @@ start_count (SimContender *contender)
     return TRUE;
   if (permits->starting)
     {
-      sim_sleep_ms (sim_contender_world (contender), 100);
+      sim_sleep_ms (contender->world, 100);
       return permits->started;
     }
   permits->starting = TRUE;
   permits->started =
       curator_shared_count_start (permits->count, CURATOR_WAIT_DEFAULT, NULL, &error);
   permits->starting = FALSE;
-  sim_trace (sim_contender_world (contender), "%s: following the shared count: %s", contender->name,
+  sim_trace (contender->world, "%s: following the shared count: %s", contender->name,
              error == NULL ? "yes" : error->message);
   return permits->started;
 }
@@ -151,24 +144,18 @@ resize (SimContender *contender)
 
   if (!permits->started || sim_contender_below (contender, 4) != 0)
     return;
-  if (sim_contender_below (contender, 2) == 0
-      && curator_shared_count_get_versioned (permits->count, NULL, &version))
-    {
-      G_GNUC_UNUSED const gboolean changed = curator_shared_count_try_set (
-          permits->count, version, number, NULL, CURATOR_WAIT_DEFAULT, NULL, &error);
-    }
-  else
-    {
-      G_GNUC_UNUSED const gboolean changed =
-          curator_shared_count_set (permits->count, number, CURATOR_WAIT_DEFAULT, NULL, &error);
-    }
-  sim_trace (sim_contender_world (contender), "%s: resizing to %d: %s", contender->name, number,
+  const gboolean by_version =
+      sim_contender_below (contender, 2) == 0
+      && curator_shared_count_get_versioned (permits->count, NULL, &version);
+  G_GNUC_UNUSED const gboolean changed =
+      by_version
+          ? curator_shared_count_try_set (permits->count, version, number, NULL,
+                                          CURATOR_WAIT_DEFAULT, NULL, &error)
+          : curator_shared_count_set (permits->count, number, CURATOR_WAIT_DEFAULT, NULL, &error);
+  sim_trace (contender->world, "%s: resizing to %d: %s", contender->name, number,
              error == NULL ? "yes" : error->message);
-  if (error != NULL && contender->member->contest->rules.calm)
-    {
-      sim_world_fail (sim_contender_world (contender), "%s: resizing failed: %s", contender->name,
-                      error->message);
-    }
+  if (error != NULL && contender->contest->rules.calm)
+    sim_contender_fail (contender, "resizing failed: %s", error->message);
 }
 
 static gint32
@@ -184,13 +171,12 @@ known_version (SimContender *contender)
 static guint
 limit_since (SimContender *contender, gint32 version)
 {
-  const Sizes *sizes = sizes_of (contender);
-  g_autoptr (GArray) numbers = NULL;
+  const Sizes *sizes = contender->contest->data;
   gint32 limit = version < 0 ? sizes->size : 0;
 
   if (!sizes->changes)
     return (guint) sizes->size;
-  numbers = sim_world_numbers (sim_contender_world (contender), COUNT_PATH);
+  g_autoptr (GArray) numbers = sim_world_numbers (contender->world, COUNT_PATH);
   for (guint i = (guint) MAX (version, 0); i < numbers->len; i++)
     limit = MAX (limit, g_array_index (numbers, gint32, i));
   return (guint) limit;
@@ -198,49 +184,38 @@ limit_since (SimContender *contender, gint32 version)
 
 /* --- acquiring ------------------------------------------------------------------------------- */
 
-/* Permits granted by one call. */
-typedef struct
-{
-  GPtrArray *leases;
-  guint beliefs[MAX_SIZE];
-} Hold;
-
 typedef struct
 {
   SimContender *contender;
-  gint32 version;
-  Hold *hold;
+  gint32 version; /* of the limit when it called */
 } Call;
 
-static Hold *
-believe_all (SimContender *contender, GPtrArray *leases, gint32 version)
+static void
+judge (const Call *call, GPtrArray *leases, const GError *error)
 {
-  Hold *hold = g_new0 (Hold, 1);
-  guint limit = limit_since (contender, version);
+  SimContender *contender = call->contender;
 
-  hold->leases = leases;
+  sim_contender_judge (contender, error);
+  contender->result = leases;
+  if (leases == NULL)
+    return;
+  const guint limit = limit_since (contender, call->version);
   for (guint i = 0; i < leases->len; i++)
-    {
-      CuratorLease *lease = leases->pdata[i];
-
-      hold->beliefs[i] = sim_contender_believe (contender, 0, lease, SIM_HOLD_PERMIT,
-                                                curator_lease_get_fencing_token (lease), limit);
-    }
-  return hold;
+    contender->beliefs[i] =
+        sim_contender_believe (contender, 0, leases->pdata[i], SIM_HOLD_PERMIT,
+                               curator_lease_get_fencing_token (leases->pdata[i]), limit);
 }
 
 static void
 on_acquired (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error, gpointer data)
 {
-  Call *call = data;
+  const Call *call = data;
 
-  (void) semaphore;
-  sim_contender_judge (call->contender, error);
-  call->hold = leases != NULL ? believe_all (call->contender, leases, call->version) : NULL;
+  judge (call, leases, error);
   sim_contender_tell (call->contender);
 }
 
-static Hold *
+static GPtrArray *
 acquire (SimContender *contender, int n)
 {
   CuratorSemaphore *semaphore = permits_of (contender)->semaphore;
@@ -255,7 +230,7 @@ acquire (SimContender *contender, int n)
       curator_semaphore_acquire_then (semaphore, n, contender->timeout_ms, contender->cancellable,
                                       on_acquired, &call);
       sim_contender_wait (contender);
-      return call.hold;
+      return contender->result;
     }
   if (n == 1)
     {
@@ -273,50 +248,34 @@ acquire (SimContender *contender, int n)
       leases = curator_semaphore_acquire_n (semaphore, n, contender->timeout_ms,
                                             contender->cancellable, &error);
     }
-  sim_contender_judge (contender, error);
-  return leases != NULL ? believe_all (contender, leases, call.version) : NULL;
+  judge (&call, leases, error);
+  return leases;
 }
 
 static void
-stop_believing (SimContender *contender, Hold *hold, guint i)
+give_back (SimContender *contender, GPtrArray *leases)
 {
-  sim_check_released (contender->member->contest->checks[0], hold->beliefs[i]);
-}
+  const guint how = sim_contender_below (contender, 3);
 
-static void
-give_back (SimContender *contender, Hold *hold)
-{
-  guint how = sim_contender_below (contender, 3);
-
-  for (guint i = 0; i < hold->leases->len; i++)
+  for (guint i = 0; i < leases->len; i++)
     {
-      g_autoptr (GError) error = NULL;
-      gboolean done;
-
-      stop_believing (contender, hold, i);
+      sim_check_released (contender->contest->checks[0], contender->beliefs[i]);
       if (how == 0)
-        {
-          done = curator_lease_release (hold->leases->pdata[i], CURATOR_WAIT_DEFAULT, NULL, &error);
-          sim_contender_judge_release (contender, done, error);
-        }
+        sim_contender_release_lease (contender, leases->pdata[i]);
     }
   if (how == 1)
-    curator_semaphore_return_all (permits_of (contender)->semaphore, hold->leases,
-                                  CURATOR_WAIT_DEFAULT, NULL, NULL);
-  g_ptr_array_unref (hold->leases);
-  g_free (hold);
+    curator_semaphore_return_all (permits_of (contender)->semaphore, leases, CURATOR_WAIT_DEFAULT,
+                                  NULL, NULL);
+  g_ptr_array_unref (leases);
 }
 
 static void
 ask_for_one_back (SimContender *contender)
 {
-  g_auto (GStrv) nodes = NULL;
-
-  if (sim_contender_below (contender, 20) == 0)
-    {
-      nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore,
-                                                       CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  if (sim_contender_below (contender, 20) != 0)
+    return;
+  g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore,
+                                                                  CURATOR_WAIT_DEFAULT, NULL, NULL);
   if (nodes != NULL && nodes[0] != NULL)
     {
       G_GNUC_UNUSED const gboolean asked = curator_client_attempt_revoke (
@@ -327,24 +286,22 @@ ask_for_one_back (SimContender *contender)
 static void
 use_permits (SimContender *contender)
 {
-  const Sizes *sizes = sizes_of (contender);
+  const Sizes *sizes = contender->contest->data;
   int most = sizes->changes ? MAX_SIZE : sizes->size;
-  Hold *hold;
 
   if (!start_count (contender))
     return;
   resize (contender);
   ask_for_one_back (contender);
-  hold = acquire (contender, 1 + (int) sim_contender_below (contender, (guint) most));
-  if (hold != NULL)
+  GPtrArray *leases = acquire (contender, 1 + (int) sim_contender_below (contender, (guint) most));
+  if (leases != NULL)
     {
-      sim_contender_hold (contender, hold->leases->pdata[0]);
-      give_back (contender, hold);
+      sim_contender_hold (contender, leases->pdata[0]);
+      give_back (contender, leases);
     }
 }
 
-const SimRecipe sim_recipe_semaphore = { .name = "semaphore",
-                                         .path = "/sim/semaphore",
+const SimRecipe sim_recipe_semaphore = { .path = "/sim/semaphore",
                                          .n_checks = 1,
                                          .set_up = set_up,
                                          .open = open_semaphore,

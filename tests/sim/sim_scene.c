@@ -1,65 +1,13 @@
 /* Sets up a scene, runs it and tears it down. See sim_scene.h. */
 #include "sim_scene.h"
 
-#include "core/client-record.h"
-#include "retry/retry_policy.h"
-
 #define FEW_SEEDS       20
 #define LONG_SESSION_MS 30000
-
-static void
-machine_open (Scene *scene, int i, const ScenePlay *play, gint64 session_ms)
-{
-  SceneMachine *machine = &scene->machines[i];
-  const char name[] = { (char) ('A' + i), '\0' };
-  CuratorRetryPolicy *policy = curator_retry_policy_new_exponential_backoff (200, 3);
-
-  curator_retry_policy_seed (policy, g_rand_int (sim_world_rand (scene->world)));
-  machine->world = scene->world;
-  machine->process = sim_process_new (scene->world, name);
-  machine->client =
-      curator_client_new_with_ops ("127.0.0.1:2181", policy, sim_process_ops (machine->process));
-  curator_retry_policy_unref (policy);
-  curator_client_set_session_timeout (machine->client, session_ms);
-  if (play->heartbeat_ms > 0)
-    curator_client_set_heartbeat_interval (machine->client, play->heartbeat_ms);
-  if (play->server_tick_ms > 0)
-    curator_client_set_server_tick (machine->client, play->server_tick_ms);
-  sim_world_add_client (scene->world, machine->process, machine->client);
-  assert_true (curator_client_start (machine->client, NULL));
-  machine->mutex = curator_mutex_new (machine->client, SCENE_PATH, NULL);
-}
-
-static void
-close_machine (gpointer data)
-{
-  SceneMachine *machine = data;
-  curator_client_close (machine->client);
-}
-
-static void
-clear_away (Scene *scene)
-{
-  sim_world_heal (scene->world);
-  for (int i = 0; i < SCENE_MACHINES; i++)
-    {
-      sim_actor_new (scene->world, scene->machines[i].process, "closer", close_machine,
-                     &scene->machines[i]);
-    }
-  sim_world_run (scene->world);
-  for (int i = 0; i < SCENE_MACHINES; i++)
-    {
-      sim_world_add_client (scene->world, scene->machines[i].process, NULL);
-      curator_lock_unref (scene->machines[i].mutex);
-      curator_client_unref (scene->machines[i].client);
-    }
-  g_string_free (scene->order, TRUE);
-}
 
 typedef struct
 {
   Scene *scene;
-  SceneMachine *machine;
+  Machine *machine;
   SceneRole role;
 } Cast;
 
@@ -70,39 +18,52 @@ play_role (gpointer data)
   cast->role (cast->scene, cast->machine);
 }
 
-static gboolean
+static Machine *
+machine_open (SimWorld *world, int i, const ScenePlay *play, gint64 session_ms)
+{
+  const char name[] = { (char) ('A' + i), '\0' };
+  Machine *machine = machine_new_latent (world, name, NULL);
+
+  curator_client_set_session_timeout (machine->client, session_ms);
+  if (play->heartbeat_ms > 0)
+    curator_client_set_heartbeat_interval (machine->client, play->heartbeat_ms);
+  if (play->server_tick_ms > 0)
+    curator_client_set_server_tick (machine->client, play->server_tick_ms);
+  assert_true (curator_client_start (machine->client, NULL));
+  machine->lock = curator_mutex_new (machine->client, SCENE_PATH, NULL);
+  return machine;
+}
+
+static void
 play_once (const ScenePlay *play, guint32 seed)
 {
   const gint64 session_ms = play->session_ms > 0 ? play->session_ms : LONG_SESSION_MS;
-  SimConfig config;
-  Scene scene = { 0 };
+  GOOD_WORLD world = sim_world_new_calm (seed, 3);
+  Scene scene = { .world = world, .order = g_string_new (NULL) };
   Cast cast[SCENE_MACHINES];
 
-  sim_config_calm (&config);
-  config.tick_ms = MIN (config.tick_ms, session_ms / 2);
-  scene.world = sim_world_new (seed, &config);
-  scene.order = g_string_new (NULL);
+  world->config.tick_ms = MIN (world->config.tick_ms, session_ms / 2);
   for (int i = 0; i < SCENE_MACHINES; i++)
-    machine_open (&scene, i, play, session_ms);
+    scene.machines[i] = machine_open (world, i, play, session_ms);
   for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++)
     {
-      cast[i] = (Cast){ &scene, &scene.machines[i], play->roles[i] };
-      sim_actor_new (scene.world, scene.machines[i].process, "role", play_role, &cast[i]);
+      cast[i] = (Cast){ &scene, scene.machines[i], play->roles[i] };
+      sim_actor_new (world, scene.machines[i]->process, "role", play_role, &cast[i]);
     }
-  sim_world_run (scene.world);
+  sim_world_run (world);
   if (play->check != NULL)
     play->check (&scene);
-  clear_away (&scene);
-  const gboolean good = !sim_world_failed (scene.world);
-  sim_world_free (scene.world);
-  return good;
+  sim_world_heal (world);
+  for (int i = 0; i < SCENE_MACHINES; i++)
+    machine_free (scene.machines[i]);
+  g_string_free (scene.order, TRUE);
 }
 
 void
 scene_play (const ScenePlay *play)
 {
   for (guint32 seed = 0; seed < (play->n_seeds > 0 ? play->n_seeds : FEW_SEEDS); seed++)
-    assert_true (play_once (play, seed));
+    play_once (play, seed);
 }
 
 CuratorLease *
@@ -111,6 +72,24 @@ scene_hold (Scene *scene, CuratorLock *lock)
   CuratorLease *lease = curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
   return lease;
+}
+
+void
+scene_hold_until_over (Scene *scene, Machine *me)
+{
+  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->lock);
+
+  scene->held = TRUE;
+  AWAIT (scene, scene->over);
+}
+
+void
+scene_expect_refused (Scene *scene, CuratorLock *lock, gint64 timeout_ms, CuratorError code)
+{
+  g_autoptr (GError) error = NULL;
+
+  EXPECT (scene, !curator_lock_acquire (lock, timeout_ms, NULL, &error));
+  EXPECT (scene, scene_has_error (&error, code));
 }
 
 gboolean
@@ -132,6 +111,6 @@ void
 scene_expect_no_watches (Scene *scene)
 {
   sim_world_run_for (scene->world, 1000);
-  EXPECT (scene, sim_process_server_watches (scene->machines[0].process) == 0);
-  EXPECT (scene, sim_process_server_watches (scene->machines[1].process) == 0);
+  EXPECT (scene, sim_process_server_watches (scene->machines[0]->process) == 0);
+  EXPECT (scene, sim_process_server_watches (scene->machines[1]->process) == 0);
 }

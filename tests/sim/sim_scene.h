@@ -6,10 +6,7 @@
 #ifndef SIM_SCENE_H
 #define SIM_SCENE_H
 
-#include "sim.h"
-#include "support/suite.h"
-
-#include "curator/curator.h"
+#include "sim_machine.h"
 
 #define SCENE_MACHINES 3
 #define SCENE_PATH     "/sim/scene"
@@ -17,15 +14,7 @@
 typedef struct
 {
   SimWorld *world;
-  SimProcess *process;
-  CuratorClient *client;
-  CuratorLock *mutex; /* at SCENE_PATH */
-} SceneMachine;
-
-typedef struct
-{
-  SimWorld *world;
-  SceneMachine machines[SCENE_MACHINES];
+  Machine *machines[SCENE_MACHINES]; /* each with a mutex at SCENE_PATH */
   /* Shared by the roles. */
   gboolean held;
   gboolean waited;
@@ -33,10 +22,12 @@ typedef struct
   int n_holders;
   int n_refused;
   GString *order;
+  gint64 lost_us; /* when a hold was lost */
+  gint64 ends_us; /* not before */
 } Scene;
 
 /* On an actor's thread of its machine. */
-typedef void (*SceneRole) (Scene *scene, SceneMachine *me);
+typedef void (*SceneRole) (Scene *scene, Machine *me);
 
 typedef struct
 {
@@ -50,6 +41,10 @@ typedef struct
 
 /* A hold, however long that takes. */
 CuratorLease *scene_hold (Scene *scene, CuratorLock *lock);
+/* By that lock. */
+void scene_expect_refused (Scene *scene, CuratorLock *lock, gint64 timeout_ms, CuratorError code);
+/* A role: holds the mutex until another role is over. */
+void scene_hold_until_over (Scene *scene, Machine *me);
 /* A check: no watches are left. */
 void scene_expect_no_watches (Scene *scene);
 /* Asserts that nothing failed under any seed. */

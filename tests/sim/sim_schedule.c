@@ -40,18 +40,19 @@ collect_process (SimWorld *world, SimProcess *process)
       sim_ready (world, process->paused_until, SIM_STEP_RESUME, process, process->id);
       return;
     }
-  for (int lane = 0; process->client != NULL && lane < SIM_N_LANES; lane++)
+  for (int lane = 0; process->client != NULL && lane < CURATOR_N_LANES; lane++)
     {
       SimActor *actor = process->lane_actors[lane];
-      gint64 due;
 
       if (actor != NULL && actor->state != SIM_ACTOR_IDLE)
         continue;
-      due = process->lanes.ready_at (process->client, lane);
+      world->is_asking = TRUE;
+      gint64 due = curator_dispatch_ready_at (process->client, (CuratorLane) lane);
+      world->is_asking = FALSE;
       if (due != SIM_NEVER)
         {
           sim_ready (world, due + process->suspended_us, SIM_STEP_LANE, process,
-                     process->id * SIM_N_LANES + lane);
+                     process->id * CURATOR_N_LANES + lane);
         }
     }
 }
@@ -127,11 +128,11 @@ collect (SimWorld *world)
       if (conn->silent_until != 0)
         sim_ready (world, conn->silent_until, SIM_STEP_UNSILENCE, conn, conn->id);
     }
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     collect_server (world, world->servers[i]);
-  for (guint i = 0; i < world->live_sessions->len; i++)
+  for (guint i = 0; i < world->sessions->len; i++)
     {
-      SimSession *session = world->live_sessions->pdata[i];
+      SimSession *session = world->sessions->pdata[i];
 
       if (world->frozen_until == 0)
         sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
@@ -172,7 +173,7 @@ perform (SimWorld *world, const SimStep *step)
       sim_actor_switch_to (object);
       break;
     case SIM_STEP_LANE:
-      sim_lane_step (object, step->index % SIM_N_LANES);
+      sim_lane_step (object, step->index % CURATOR_N_LANES);
       break;
     case SIM_STEP_DELIVER:
       sim_handle_deliver (object);
@@ -228,13 +229,11 @@ priority (SimWorld *world, const SimStep *step)
 static SimStep
 pick (SimWorld *world)
 {
-  guint best;
-
   if (!world->priorities || sim_chance (world, 0.15))
     return g_array_index (world->ready, SimStep, sim_rand_below (world, world->ready->len));
   if (sim_chance (world, 0.02))
     world->salt = g_rand_int (world->rand);
-  best = 0;
+  guint best = 0;
   for (guint i = 1; i < world->ready->len; i++)
     if (priority (world, &g_array_index (world->ready, SimStep, i))
         > priority (world, &g_array_index (world->ready, SimStep, best)))
@@ -245,17 +244,13 @@ pick (SimWorld *world)
 static void
 report_hang (SimWorld *world, const char *what)
 {
-  static const char *const states[] = {
-    "runnable", "running", "waiting", "sleeping", "idle", "done"
-  };
-
   sim_world_fail (world, "%s", what);
   for (guint i = 0; i < world->actors->len; i++)
     {
       SimActor *actor = world->actors->pdata[i];
 
       if (actor->state < SIM_ACTOR_IDLE)
-        fprintf (stderr, "--- %s is %s\n", actor->name, states[actor->state]);
+        fprintf (stderr, "--- %s is in state %d\n", actor->name, actor->state);
     }
   fprintf (stderr, "--- threads are stuck inside the library: giving up\n");
   exit (1);
@@ -274,8 +269,6 @@ advance (SimWorld *world, gint64 until)
 static gboolean
 step_once (SimWorld *world, gint64 until)
 {
-  SimStep step;
-
   collect (world);
   while (world->ready->len == 0)
     {
@@ -283,7 +276,7 @@ step_once (SimWorld *world, gint64 until)
         return FALSE;
       collect (world);
     }
-  step = pick (world);
+  SimStep step = pick (world);
   world->steps++;
   perform (world, &step);
   return TRUE;

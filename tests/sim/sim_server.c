@@ -6,45 +6,39 @@
 
 #include <string.h>
 
+/* At most one of each. */
 typedef struct
 {
-  char *path;      /* GRefString */
-  GPtrArray *data; /* of SimConn, by setting */
-  GPtrArray *child;
-} SimWatchers;
+  char *path; /* GRefString */
+  guint kind; /* SIM_WATCH_DATA or SIM_WATCH_CHILD */
+  SimConn *conn;
+} SimWatcher;
 
 static void
-watchers_free (gpointer data)
+watcher_free (gpointer data)
 {
-  SimWatchers *watchers = data;
-
-  g_ref_string_release (watchers->path);
-  g_ptr_array_unref (watchers->data);
-  g_ptr_array_unref (watchers->child);
-  g_free (watchers);
+  g_ref_string_release (((SimWatcher *) data)->path);
+  g_free (data);
 }
 
 SimServer *
-sim_server_new (SimWorld *world, int id)
+sim_server_new (int id)
 {
   SimServer *server = g_new0 (SimServer, 1);
 
-  (void) world;
   server->id = id;
   server->tree = sim_tree_new ();
   server->next_apply_at = SIM_NEVER;
   server->hangs_up_at = SIM_NEVER;
-  server->watches = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, watchers_free);
-  server->conns = g_ptr_array_new ();
+  server->watches = g_ptr_array_new_with_free_func (watcher_free);
   return server;
 }
 
 void
 sim_server_free (SimServer *server)
 {
-  sim_tree_free (server->tree);
-  g_hash_table_unref (server->watches);
-  g_ptr_array_unref (server->conns);
+  g_hash_table_unref (server->tree);
+  g_ptr_array_unref (server->watches);
   g_free (server);
 }
 
@@ -56,37 +50,40 @@ sim_server_is_cut (SimWorld *world, SimServer *server)
 
 /* --- watches -------------------------------------------------------------------------------- */
 
-static void
-add_once (GPtrArray *conns, SimConn *conn)
+/* FALSE: there is none. */
+static gboolean
+remove_watch (SimServer *server, const char *path, guint kind, SimConn *conn)
 {
-  if (!g_ptr_array_find (conns, conn, NULL))
-    g_ptr_array_add (conns, conn);
+  for (guint i = 0; i < server->watches->len; i++)
+    {
+      const SimWatcher *watcher = server->watches->pdata[i];
+
+      if (watcher->conn == conn && watcher->kind == kind && strcmp (watcher->path, path) == 0)
+        {
+          g_ptr_array_remove_index (server->watches, i);
+          return TRUE;
+        }
+    }
+  return FALSE;
 }
 
-void
-sim_server_set_watch (SimServer *server, const char *path, guint kind, SimConn *conn)
+static void
+set_watch (SimServer *server, const char *path, guint kind, SimConn *conn)
 {
-  SimWatchers *watchers = g_hash_table_lookup (server->watches, path);
+  SimWatcher *watcher = g_new (SimWatcher, 1);
 
-  if (watchers == NULL)
-    {
-      watchers = g_new0 (SimWatchers, 1);
-      watchers->path = g_ref_string_new (path);
-      watchers->data = g_ptr_array_new ();
-      watchers->child = g_ptr_array_new ();
-      g_hash_table_insert (server->watches, watchers->path, watchers);
-    }
-  add_once (kind == SIM_WATCH_CHILD ? watchers->child : watchers->data, conn);
+  kind = kind == SIM_WATCH_CHILD ? kind : SIM_WATCH_DATA;
+  remove_watch (server, path, kind, conn);
+  *watcher = (SimWatcher){ g_ref_string_new (path), kind, conn };
+  g_ptr_array_add (server->watches, watcher);
 }
 
 static void
 notify (SimWorld *world, SimConn *conn, int type, char *path)
 {
-  SimItem *item;
-
   if (conn->handle != NULL && sim_process_loses_event (conn->handle->process, SIM_LOST_AT_SERVER))
     return;
-  item = sim_item_new (SIM_ITEM_WATCH);
+  SimItem *item = sim_item_new (SIM_ITEM_WATCH);
   item->type = type;
   item->state = ZOO_CONNECTED_STATE;
   item->path = g_ref_string_acquire (path);
@@ -95,96 +92,59 @@ notify (SimWorld *world, SimConn *conn, int type, char *path)
 
 /* One event for each connection, whatever its watches are. */
 static void
-fire (SimWorld *world, SimServer *server, const char *path, guint kinds, int type)
+fire (SimWorld *world, SimServer *server, char *path, guint kinds, int type)
 {
-  SimWatchers *watchers = g_hash_table_lookup (server->watches, path);
-  g_autoptr (GPtrArray) conns = NULL;
-  char *name;
+  g_autoptr (GPtrArray) conns = g_ptr_array_new ();
 
-  if (watchers == NULL)
-    return;
-  conns = g_ptr_array_new ();
-  for (guint i = 0; (kinds & SIM_WATCH_DATA) != 0 && i < watchers->data->len; i++)
-    add_once (conns, watchers->data->pdata[i]);
-  for (guint i = 0; (kinds & SIM_WATCH_CHILD) != 0 && i < watchers->child->len; i++)
-    add_once (conns, watchers->child->pdata[i]);
-  g_ptr_array_set_size (watchers->data,
-                        (kinds & SIM_WATCH_DATA) != 0 ? 0 : (gint) watchers->data->len);
-  g_ptr_array_set_size (watchers->child,
-                        (kinds & SIM_WATCH_CHILD) != 0 ? 0 : (gint) watchers->child->len);
-  name = g_ref_string_acquire (watchers->path);
-  if (watchers->data->len + watchers->child->len == 0)
-    g_hash_table_remove (server->watches, path);
+  for (guint i = 0; i < server->watches->len;)
+    {
+      const SimWatcher *watcher = server->watches->pdata[i];
+
+      if ((watcher->kind & kinds) == 0 || strcmp (watcher->path, path) != 0)
+        {
+          i++;
+          continue;
+        }
+      if (!g_ptr_array_find (conns, watcher->conn, NULL))
+        g_ptr_array_add (conns, watcher->conn);
+      g_ptr_array_remove_index (server->watches, i);
+    }
   for (guint i = 0; i < conns->len; i++)
-    notify (world, conns->pdata[i], type, name);
-  g_ref_string_release (name);
+    notify (world, conns->pdata[i], type, path);
 }
 
 static void
 fire_parent (SimWorld *world, SimServer *server, const char *path)
 {
-  const char *slash = strrchr (path, '/');
-  g_autofree char *parent =
-      slash == path ? g_strdup ("/") : g_strndup (path, (gsize) (slash - path));
+  char *parent = g_ref_string_new_len (path, MAX (strrchr (path, '/') - path, 1));
 
   fire (world, server, parent, SIM_WATCH_CHILD, ZOO_CHILD_EVENT);
+  g_ref_string_release (parent);
 }
 
 static void
-fire_deleted (SimWorld *world, SimServer *server, const char *path)
+fire_deleted (SimWorld *world, SimServer *server, char *path)
 {
   fire (world, server, path, SIM_WATCH_DATA | SIM_WATCH_CHILD, ZOO_DELETED_EVENT);
   fire_parent (world, server, path);
 }
 
-static gboolean
-forget_in (gpointer key, gpointer value, gpointer conn)
-{
-  SimWatchers *watchers = value;
-
-  (void) key;
-  g_ptr_array_remove (watchers->data, conn);
-  g_ptr_array_remove (watchers->child, conn);
-  return watchers->data->len + watchers->child->len == 0;
-}
-
 void
 sim_server_forget_conn (SimServer *server, SimConn *conn)
 {
-  g_hash_table_foreach_remove (server->watches, forget_in, conn);
-  g_ptr_array_remove (server->conns, conn);
+  for (guint i = server->watches->len; i > 0; i--)
+    if (((SimWatcher *) server->watches->pdata[i - 1])->conn == conn)
+      g_ptr_array_remove_index (server->watches, i - 1);
 }
 
 guint
 sim_server_count_watches (SimServer *server, SimConn *conn)
 {
-  GHashTableIter iter;
-  gpointer value;
   guint n = 0;
 
-  g_hash_table_iter_init (&iter, server->watches);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      SimWatchers *watchers = value;
-
-      n += g_ptr_array_find (watchers->data, conn, NULL) ? 1 : 0;
-      n += g_ptr_array_find (watchers->child, conn, NULL) ? 1 : 0;
-    }
+  for (guint i = 0; i < server->watches->len; i++)
+    n += ((SimWatcher *) server->watches->pdata[i])->conn == conn ? 1 : 0;
   return n;
-}
-
-static int
-remove_watches (SimServer *server, SimConn *conn, const char *path, int type)
-{
-  SimWatchers *watchers = g_hash_table_lookup (server->watches, path);
-  gboolean found;
-
-  if (watchers == NULL)
-    return ZNOWATCHER;
-  found = g_ptr_array_remove (type == ZWATCHTYPE_CHILD ? watchers->child : watchers->data, conn);
-  if (watchers->data->len + watchers->child->len == 0)
-    g_hash_table_remove (server->watches, path);
-  return found ? ZOK : ZNOWATCHER;
 }
 
 static void
@@ -201,7 +161,7 @@ restore_one (SimWorld *world, SimConn *conn, SimWatch *watch, guint kind, gint64
   else if (kind == SIM_WATCH_CHILD && node->pzxid > since)
     notify (world, conn, ZOO_CHILD_EVENT, watch->path);
   else
-    sim_server_set_watch (conn->server, watch->path, kind, conn);
+    set_watch (conn->server, watch->path, kind, conn);
 }
 
 void
@@ -226,7 +186,7 @@ sim_server_restore_watches (SimWorld *world, SimConn *conn, gint64 since)
 void
 sim_server_notice (SimWorld *world)
 {
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     {
       SimServer *server = world->servers[i];
 
@@ -257,19 +217,18 @@ fire_for (SimWorld *world, SimServer *server, const SimTxn *txn)
       for (guint i = 0; i < txn->paths->len; i++)
         fire_deleted (world, server, txn->paths->pdata[i]);
       break;
-    case SIM_TXN_COUNTER:
-      break;
     }
 }
 
 static void
 answer_those_who_waited (SimWorld *world, SimServer *server)
 {
-  for (guint i = 0; i < server->conns->len; i++)
+  for (guint i = 0; i < world->conns->len; i++)
     {
-      SimConn *conn = server->conns->pdata[i];
+      SimConn *conn = world->conns->pdata[i];
 
-      if (conn->waiting != NULL && conn->waiting->decided <= server->applied)
+      if (conn->server == server && conn->waiting != NULL
+          && conn->waiting->decided <= server->applied)
         sim_server_answer (world, conn, g_steal_pointer (&conn->waiting));
     }
 }
@@ -278,16 +237,14 @@ answer_those_who_waited (SimWorld *world, SimServer *server)
 static void
 hang_up (SimWorld *world, SimServer *server, gint64 session)
 {
-  for (guint i = 0; i < server->conns->len; i++)
+  for (guint i = 0; i < world->conns->len; i++)
     {
-      SimConn *conn = server->conns->pdata[i];
+      const SimConn *conn = world->conns->pdata[i];
 
-      if (conn->session->id == session && conn->server == server)
+      if (conn->server == server && conn->session->id == session && conn->handle != NULL
+          && !conn->handle->closing)
         {
-          if (conn->handle != NULL && !conn->handle->closing)
-            sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
-          else if (conn->handle == NULL)
-            sim_conn_discard (world, conn);
+          sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
           return;
         }
     }
@@ -344,7 +301,6 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
   SimNode *node = sim_tree_lookup (conn->server->tree, request->path);
   gboolean exists = request->op == SIM_OP_EXISTS;
   guint kind = request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
-
   const gboolean is_unreadable = sim_world_is_unreadable (world, request->path);
 
   if (node != NULL
@@ -352,12 +308,12 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
           || (is_unreadable && (!exists || world->is_hidden))))
     return ZNOAUTH;
   if (request->watch && (node != NULL || exists))
-    sim_server_set_watch (conn->server, request->path, kind, conn);
+    set_watch (conn->server, request->path, kind, conn);
   if (node == NULL)
     return ZNONODE;
   sim_node_stat (node, &request->stat);
   request->has_stat = request->op != SIM_OP_CHILDREN;
-  if (request->op == SIM_OP_GET && node->data != NULL)
+  if (request->op == SIM_OP_GET)
     request->reply_data = g_bytes_ref (node->data);
   if (request->op == SIM_OP_CHILDREN)
     list_children (world, node, request);
@@ -368,18 +324,19 @@ void
 sim_server_read (SimWorld *world, SimConn *conn, SimRequest *request)
 {
   if (request->op == SIM_OP_UNWATCH)
-    request->rc = remove_watches (conn->server, conn, request->path, request->number);
+    {
+      const guint kind = request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
+
+      request->rc = remove_watch (conn->server, request->path, kind, conn) ? ZOK : ZNOWATCHER;
+    }
   else if (request->op != SIM_OP_SYNC)
     request->rc = read_node (world, conn, request);
-  sim_server_answer (world, conn, request);
 }
 
 /* Takes the request's reference. */
 void
 sim_server_answer (SimWorld *world, SimConn *conn, SimRequest *request)
 {
-  SimItem *item;
-
   if (request->rc == ZOK && (request->op == SIM_OP_CREATE || request->op == SIM_OP_SET))
     {
       SimNode *node = sim_tree_lookup (
@@ -391,7 +348,7 @@ sim_server_answer (SimWorld *world, SimConn *conn, SimRequest *request)
           request->has_stat = TRUE;
         }
     }
-  item = sim_item_new (SIM_ITEM_REPLY);
+  SimItem *item = sim_item_new (SIM_ITEM_REPLY);
   item->request = request;
   item->rc = request->override ? request->forced_rc : request->rc;
   item->zxid = SIM_ZXID_BASE + (gint64) conn->server->applied;

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-struct _SimTree
-{
-  GHashTable *nodes; /* path -> SimNode */
-};
-
 static void
 node_free (gpointer data)
 {
@@ -15,49 +10,36 @@ node_free (gpointer data)
 
   g_ref_string_release (node->path);
   g_clear_pointer (&node->children, g_ptr_array_unref);
-  g_clear_pointer (&node->data, g_bytes_unref);
+  g_bytes_unref (node->data);
   g_free (node);
 }
 
 SimTree *
 sim_tree_new (void)
 {
-  SimTree *tree = g_new0 (SimTree, 1);
+  SimTree *tree = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, node_free);
   SimNode *root = g_new0 (SimNode, 1);
 
-  tree->nodes = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, node_free);
-  root->path = g_ref_string_new ("/");
-  g_hash_table_insert (tree->nodes, root->path, root);
+  *root = (SimNode){ .path = g_ref_string_new ("/"), .data = g_bytes_new (NULL, 0) };
+  g_hash_table_insert (tree, root->path, root);
   return tree;
-}
-
-void
-sim_tree_free (SimTree *tree)
-{
-  g_hash_table_unref (tree->nodes);
-  g_free (tree);
 }
 
 SimNode *
 sim_tree_lookup (SimTree *tree, const char *path)
 {
-  return g_hash_table_lookup (tree->nodes, path);
+  return g_hash_table_lookup (tree, path);
 }
 
 SimNode *
 sim_tree_lookup_parent (SimTree *tree, const char *path)
 {
   const char *slash = strrchr (path, '/');
-  char buffer[2048];
-  gsize length;
 
   if (slash == NULL || slash[1] == '\0')
     return NULL;
-  length = slash == path ? 1 : (gsize) (slash - path);
-  g_assert (length < sizeof buffer);
-  memcpy (buffer, path, length);
-  buffer[length] = '\0';
-  return sim_tree_lookup (tree, buffer);
+  g_autofree char *parent = g_strndup (path, MAX (slash - path, 1));
+  return sim_tree_lookup (tree, parent);
 }
 
 void
@@ -67,10 +49,9 @@ sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean
   SimNode *parent = sim_tree_lookup_parent (tree, path);
   SimNode *node = g_new0 (SimNode, 1);
 
-  g_assert (parent != NULL);
   node->path = g_ref_string_acquire (path);
   node->parent = parent;
-  node->data = data == NULL ? NULL : g_bytes_ref (data);
+  node->data = g_bytes_ref (data);
   node->owner = owner;
   node->container = container;
   node->czxid = node->mzxid = node->pzxid = zxid;
@@ -81,7 +62,7 @@ sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean
   /* The stored counter stays at its maximum, as in every ZooKeeper so far. */
   if (parent->created < G_MAXINT32)
     parent->created++;
-  g_hash_table_insert (tree->nodes, node->path, node);
+  g_hash_table_insert (tree, node->path, node);
 }
 
 void
@@ -89,10 +70,9 @@ sim_tree_delete (SimTree *tree, const char *path, gint64 zxid)
 {
   SimNode *node = sim_tree_lookup (tree, path);
 
-  g_assert (node != NULL && sim_node_n_children (node) == 0);
   g_ptr_array_remove (node->parent->children, node);
   node->parent->pzxid = zxid;
-  g_hash_table_remove (tree->nodes, path);
+  g_hash_table_remove (tree, path);
 }
 
 void
@@ -100,9 +80,8 @@ sim_tree_set (SimTree *tree, const char *path, GBytes *data, gint64 zxid)
 {
   SimNode *node = sim_tree_lookup (tree, path);
 
-  g_assert (node != NULL);
-  g_clear_pointer (&node->data, g_bytes_unref);
-  node->data = data == NULL ? NULL : g_bytes_ref (data);
+  g_bytes_unref (node->data);
+  node->data = g_bytes_ref (data);
   node->mzxid = zxid;
   node->version++;
 }
@@ -130,7 +109,7 @@ sim_node_stat (const SimNode *node, struct Stat *stat)
   /* The cversion that a server returns counts removals, too. */
   stat->cversion = (gint32) ((guint32) node->created * 2 - sim_node_n_children (node));
   stat->ephemeralOwner = node->owner;
-  stat->dataLength = node->data == NULL ? 0 : (gint32) g_bytes_get_size (node->data);
+  stat->dataLength = (gint32) g_bytes_get_size (node->data);
   stat->numChildren = (gint32) sim_node_n_children (node);
 }
 
@@ -140,7 +119,7 @@ sim_tree_foreach (SimTree *tree, void (*func) (SimNode *node, gpointer data), gp
   GHashTableIter iter;
   gpointer value;
 
-  g_hash_table_iter_init (&iter, tree->nodes);
+  g_hash_table_iter_init (&iter, tree);
   while (g_hash_table_iter_next (&iter, NULL, &value))
     func (value, data);
 }

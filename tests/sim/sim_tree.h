@@ -10,14 +10,14 @@
 #include <zookeeper/zookeeper.h>
 
 typedef struct _SimNode SimNode;
-typedef struct _SimTree SimTree;
+typedef GHashTable SimTree; /* path -> SimNode */
 
 struct _SimNode
 {
   char *path; /* GRefString */
   SimNode *parent;
   GPtrArray *children; /* in order of creation; NULL until there is one */
-  GBytes *data;        /* NULL is null data */
+  GBytes *data;
   gint64 czxid;
   gint64 mzxid;
   gint64 pzxid;
@@ -28,12 +28,11 @@ struct _SimNode
 };
 
 SimTree *sim_tree_new (void);
-void sim_tree_free (SimTree *tree);
 SimNode *sim_tree_lookup (SimTree *tree, const char *path);
 /* NULL if the parent of path does not exist. */
 SimNode *sim_tree_lookup_parent (SimTree *tree, const char *path);
 
-/* These apply a change that was checked before. path is a GRefString, data may be NULL. */
+/* These apply a change that was checked before. path is a GRefString. */
 void sim_tree_create (SimTree *tree, char *path, GBytes *data, gint64 owner, gboolean container,
                       gint64 zxid);
 void sim_tree_delete (SimTree *tree, const char *path, gint64 zxid);

@@ -1,5 +1,6 @@
 /* A world: its configuration, random numbers, failures and processes. Runs with the baton. */
 #include "sim-private.h"
+#include "support/suite.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -39,11 +40,9 @@ sim_chance (SimWorld *world, double probability)
 gint64
 sim_rand_us (SimWorld *world, gint64 max_us)
 {
-  guint32 kind;
-
   if (max_us <= 0)
     return 0;
-  kind = g_rand_int (world->rand) & 7;
+  guint32 kind = g_rand_int (world->rand) & 7;
   if (kind < 2)
     return 0;
   if (kind < 5)
@@ -51,9 +50,16 @@ sim_rand_us (SimWorld *world, gint64 max_us)
   return (gint64) (g_rand_double (world->rand) * (double) max_us);
 }
 
-static SimWorld *newest;
-
 /* --- creating and freeing a world ------------------------------------------------------------- */
+
+static void
+process_free (gpointer data)
+{
+  g_free (((SimProcess *) data)->name);
+  g_free (data);
+}
+
+static SimWorld *newest;
 
 SimWorld *
 sim_world_new (guint32 seed, const SimConfig *config)
@@ -69,29 +75,32 @@ sim_world_new (guint32 seed, const SimConfig *config)
   world->hash = G_GUINT64_CONSTANT (14695981039346656037);
   world->log = g_ptr_array_new_with_free_func ((GDestroyNotify) sim_txn_free);
   world->tree = sim_tree_new ();
-  world->sessions = g_ptr_array_new_with_free_func ((GDestroyNotify) sim_session_free);
-  world->live_sessions = g_ptr_array_new ();
-  world->conns = g_ptr_array_new ();
-  world->handles = g_ptr_array_new ();
-  world->processes = g_ptr_array_new ();
+  world->sessions = g_ptr_array_new_with_free_func (g_free);
+  world->conns = g_ptr_array_new_with_free_func ((GDestroyNotify) sim_conn_free);
+  world->handles = g_ptr_array_new_with_free_func ((GDestroyNotify) sim_handle_free);
+  world->processes = g_ptr_array_new_with_free_func (process_free);
   world->actors = g_ptr_array_new_with_free_func ((GDestroyNotify) sim_actor_free);
   world->scripts = g_ptr_array_new_with_free_func (g_free);
   world->ready = g_array_new (FALSE, FALSE, sizeof (SimStep));
-  world->n_servers = CLAMP (config->n_servers, 1, SIM_MAX_SERVERS);
-  for (int i = 0; i < world->n_servers; i++)
-    world->servers[i] = sim_server_new (world, i);
+  for (int i = 0; i < config->n_servers; i++)
+    world->servers[i] = sim_server_new (i);
   world->priorities = sim_chance (world, 0.4);
   world->salt = g_rand_int (world->rand);
-  sim_faults_start (world);
+  if (config->faults_until_us > 0)
+    world->config.faults_until_us += world->now;
+  sim_faults_schedule_next (world);
   newest = world;
   return world;
 }
 
-static void
-process_free (SimProcess *process)
+SimWorld *
+sim_world_new_calm (guint32 seed, int n_servers)
 {
-  g_free (process->name);
-  g_free (process);
+  SimConfig config;
+
+  sim_config_calm (&config);
+  config.n_servers = n_servers;
+  return sim_world_new (seed, &config);
 }
 
 static void
@@ -114,54 +123,22 @@ sim_world_free (SimWorld *world)
 {
   newest = newest == world ? NULL : newest;
   complain_about_leftovers (world);
-  while (world->handles->len > 0)
-    sim_handle_free (world->handles->pdata[0]);
   g_ptr_array_unref (world->handles);
   g_ptr_array_unref (world->actors);
-  g_ptr_array_set_free_func (world->processes, (GDestroyNotify) process_free);
   g_ptr_array_unref (world->processes);
-  g_ptr_array_set_free_func (world->conns, (GDestroyNotify) sim_conn_free);
   g_ptr_array_unref (world->conns);
-  for (int i = 0; i < world->n_servers; i++)
+  for (int i = 0; i < world->config.n_servers; i++)
     sim_server_free (world->servers[i]);
-  g_ptr_array_unref (world->live_sessions);
   g_ptr_array_unref (world->sessions);
   g_ptr_array_unref (world->log);
   g_ptr_array_unref (world->scripts);
-  sim_tree_free (world->tree);
+  g_hash_table_unref (world->tree);
   g_array_unref (world->ready);
   g_free (world->noauth);
   g_free (world->unreadable);
-  g_free (world->label);
-  sim_trace_free (world);
-  if (world->failure != NULL)
-    g_string_free (world->failure, TRUE);
+  g_free (world->failure);
   g_rand_free (world->rand);
   g_free (world);
-}
-
-SimConfig *
-sim_world_config (SimWorld *world)
-{
-  return &world->config;
-}
-
-GRand *
-sim_world_rand (SimWorld *world)
-{
-  return world->rand;
-}
-
-gint64
-sim_world_now_us (SimWorld *world)
-{
-  return world->now;
-}
-
-guint64
-sim_world_steps (SimWorld *world)
-{
-  return world->steps;
 }
 
 void
@@ -171,25 +148,11 @@ sim_world_fail (SimWorld *world, const char *format, ...)
 
   if (world->failure != NULL)
     return;
-  world->failure = g_string_new (NULL);
   va_start (args, format);
-  g_string_vprintf (world->failure, format, args);
+  world->failure = g_strdup_vprintf (format, args);
   va_end (args);
-  sim_trace (world, "FAILURE: %s", world->failure->str);
+  sim_trace (world, "FAILURE: %s", world->failure);
   sim_trace_print (world);
-}
-
-void
-sim_world_set_label (SimWorld *world, const char *label)
-{
-  g_free (world->label);
-  world->label = g_strdup (label);
-}
-
-gboolean
-sim_world_failed (SimWorld *world)
-{
-  return world->failure != NULL;
 }
 
 /* Not async-signal-safe, but the process is lost anyway and the trace is worth the risk. */
@@ -202,32 +165,41 @@ on_crash (int number)
   raise (number);
 }
 
-void
-sim_report_crashes (void)
+guint sim_n_warnings;
+
+static GLogWriterOutput
+swallow (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  signal (SIGABRT, on_crash);
-  signal (SIGSEGV, on_crash);
-  signal (SIGTRAP, on_crash);
+  sim_n_warnings += (level & G_LOG_LEVEL_WARNING) != 0;
+  if (g_getenv ("SIM_TRACE") == NULL && (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING)
+    return G_LOG_WRITER_HANDLED;
+  return g_log_writer_default (level, fields, n_fields, NULL);
 }
 
 /* Tests that measure time go first; beside a fully loaded machine this one still gets its share. */
 #define POLITE 3 /* of 20 */
 
+/* On one CPU passing the baton is several times faster. */
 void
-sim_pin_to_one_cpu (void)
+sim_prepare (const char *program)
 {
-#ifdef __linux__
+  const int cpu = sched_getcpu ();
   cpu_set_t set;
-  int cpu = sched_getcpu ();
 
-  if (cpu >= 0 && g_getenv ("SIM_NO_PIN") == NULL)
+  g_set_prgname (program);
+  g_log_set_writer_func (swallow, NULL, NULL);
+  if (cpu >= 0)
     {
       CPU_ZERO (&set);
       CPU_SET (cpu, &set);
       (void) sched_setaffinity (0, sizeof set, &set);
       (void) setpriority (PRIO_PROCESS, 0, POLITE);
     }
-#endif
+  signal (SIGABRT, on_crash);
+  signal (SIGSEGV, on_crash);
+  signal (SIGTRAP, on_crash);
+  if (g_getenv ("SIM_TEST") != NULL)
+    cmocka_set_test_filter (g_getenv ("SIM_TEST"));
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
@@ -247,18 +219,6 @@ sim_process_new (SimWorld *world, const char *name)
   return process;
 }
 
-CuratorZkOps *
-sim_process_ops (SimProcess *process)
-{
-  return &process->ops;
-}
-
-const char *
-sim_process_name (SimProcess *process)
-{
-  return process->name;
-}
-
 gboolean
 sim_process_is_dead (SimProcess *process)
 {
@@ -269,14 +229,6 @@ gboolean
 sim_process_runs (SimProcess *process)
 {
   return process == NULL || (!process->dead && process->paused_until <= process->world->now);
-}
-
-void
-sim_process_set_client (SimProcess *process, const SimLanes *lanes, gpointer client)
-{
-  process->client = client;
-  if (lanes != NULL)
-    process->lanes = *lanes;
 }
 
 guint

@@ -29,7 +29,7 @@ note (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 static CuratorLease *
 acquire (Scene *scene, Notices *notices)
 {
-  CuratorLease *lease = curator_lock_acquire_lease (scene->machines[0].mutex, -1, NULL, NULL);
+  CuratorLease *lease = curator_lock_acquire_lease (scene->machines[0]->lock, -1, NULL, NULL);
   EXPECT (scene, lease != NULL);
   curator_lease_add_listener (lease, note, notices, NULL);
   /* The heart beats. */
@@ -40,9 +40,9 @@ acquire (Scene *scene, Notices *notices)
 /* A pause within what is left is taken from it, to the millisecond; a longer one ends the hold.
  * Until the wall clock is right nobody can know. */
 static void
-hold_over_a_pause (Scene *scene, SceneMachine *a)
+hold_over_a_pause (Scene *scene, Machine *a)
 {
-  GRand *rand = sim_world_rand (scene->world);
+  GRand *rand = scene->world->rand;
   const gint64 paused_ms = g_rand_int_range (rand, 1000, SESSION_MS);
   const gint64 late_ms = g_rand_boolean (rand) ? 0 : g_rand_int_range (rand, 1, 3000);
   Notices notices = { 0 };
@@ -69,9 +69,9 @@ SCENE_TEST (test_pause_with_all_clocks, .roles = { hold_over_a_pause }, .session
 
 /* While all is well, a step that leaves something makes the hold suspect until the next proof. */
 static void
-hold_over_a_step (Scene *scene, SceneMachine *a)
+hold_over_a_step (Scene *scene, Machine *a)
 {
-  const gint64 step_ms = g_rand_int_range (sim_world_rand (scene->world), -SESSION_MS, SESSION_MS);
+  const gint64 step_ms = g_rand_int_range (scene->world->rand, -SESSION_MS, SESSION_MS);
   Notices notices = { 0 };
   g_autoptr (CuratorLease) lease = acquire (scene, &notices);
 
@@ -94,10 +94,10 @@ SCENE_TEST (test_steps_of_the_wall_clock, .roles = { hold_over_a_step }, .sessio
             .n_seeds = 200)
 
 static void
-hold_over_a_slew (Scene *scene, SceneMachine *me)
+hold_over_a_slew (Scene *scene, Machine *me)
 {
   static const gint64 gains_ppm[] = { 500, -500, 20000, -20000 };
-  GRand *rand = sim_world_rand (scene->world);
+  GRand *rand = scene->world->rand;
   Notices notices = { 0 };
   g_autoptr (CuratorLease) lease = acquire (scene, &notices);
 

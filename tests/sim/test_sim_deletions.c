@@ -17,10 +17,7 @@ delete_nodes (Scene *scene)
   g_auto (GStrv) children = sim_world_children (scene->world, SCENE_PATH);
 
   for (guint i = 0; children[i] != NULL; i++)
-    {
-      g_autofree char *path = g_strconcat (SCENE_PATH "/", children[i], NULL);
-      EXPECT (scene, sim_world_delete (scene->world, path));
-    }
+    EXPECT (scene, sim_world_delete (scene->world, children[i]));
 }
 
 static void
@@ -39,10 +36,10 @@ is_readable (CuratorLease *lease)
 
 /* A node that is held so briefly is checked by the heartbeat before it is watched. */
 static void
-lose_node_at_once (Scene *scene, SceneMachine *a)
+lose_node_at_once (Scene *scene, Machine *a)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
   g_autoptr (GBytes) data_of_node =
       curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   EXPECT (scene, data_of_node != NULL);
@@ -71,9 +68,9 @@ SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .sessio
 
 /* The descriptor of a lost hold is readable from the start. */
 static void
-ask_late_for_descriptor (Scene *scene, SceneMachine *me)
+ask_late_for_descriptor (Scene *scene, Machine *me)
 {
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
 
   EXPECT (scene, lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, is_readable (lease));
@@ -82,57 +79,16 @@ ask_late_for_descriptor (Scene *scene, SceneMachine *me)
 
 SCENE_TEST (test_late_descriptor, .roles = { ask_late_for_descriptor })
 
-/* A waiter whose node was deleted queues again. */
-static void
-wait_in_spite_of_deletion (Scene *scene, SceneMachine *me)
-{
-  g_autoptr (CuratorLease) lease = NULL;
-
-  AWAIT (scene, scene->held);
-  scene->waited = TRUE;
-  lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
-  EXPECT (scene, lease != NULL);
-}
-
-static void
-delete_waiting_node (Scene *scene, SceneMachine *a)
-{
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (a->mutex, -1, NULL, NULL);
-
-  scene->held = TRUE;
-  AWAIT (scene, scene->waited && scene_n_children (scene, SCENE_PATH) == 2);
-  g_auto (GStrv) children = sim_world_children (scene->world, SCENE_PATH);
-  for (guint i = 0; children[i] != NULL; i++)
-    {
-      if (strcmp (children[i], curator_lease_get_node_name (lease)) != 0)
-        {
-          g_autofree char *path = g_strconcat (SCENE_PATH "/", children[i], NULL);
-          EXPECT (scene, sim_world_delete (scene->world, path));
-        }
-    }
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-}
-
-SCENE_TEST (test_node_of_a_waiter_deleted,
-            .roles = { delete_waiting_node, wait_in_spite_of_deletion }, .session_ms = 1200)
-
 /* --- a server carries out a lost create after later requests of its session -------------------- */
 
 static void
-carry_out_late (Scene *scene, const char *name)
-{
-  g_autofree char *base = g_strndup (name, strlen (name) - 10); /* the number */
-  g_autofree char *path = g_strconcat (SCENE_PATH "/", base, "0000000077", NULL);
-  EXPECT (scene, sim_world_put (scene->world, path, "", 0));
-}
-
-static void
-release_behind_late_create (Scene *scene, SceneMachine *a)
+release_behind_late_create (Scene *scene, Machine *a)
 {
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_BEFORE_EFFECT);
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
-  carry_out_late (scene, curator_lease_get_node_name (lease));
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
+  g_autofree char *late = g_strdup (curator_lease_get_node_path (lease));
+  memcpy (late + strlen (late) - 2, "77", 2);
+  EXPECT (scene, sim_world_put (scene->world, late, "", 0));
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
 }
@@ -149,12 +105,12 @@ note_any_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gp
 }
 
 static void
-hold_beside_a_deleted_node (Scene *scene, SceneMachine *a)
+hold_beside_a_deleted_node (Scene *scene, Machine *a)
 {
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/sim/other", NULL);
   g_autoptr (CuratorLease) lease = scene_hold (scene, other);
   sim_world_script (scene->world, a->process, SIM_OP_CHILDREN, 0, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
-  curator_lock_acquire_then (a->mutex, -1, NULL, note_any_answer, scene);
+  curator_lock_acquire_then (a->lock, -1, NULL, note_any_answer, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 1);
   sim_sleep_ms (scene->world, 10);
   delete_nodes (scene);
@@ -169,11 +125,13 @@ SCENE_TEST (test_late_notice_of_a_deletion, .roles = { hold_beside_a_deleted_nod
 /* --- nodes that may be listed, but not read --------------------------------------------------- */
 
 static void
-take_turns (Scene *scene, SceneMachine *me)
+take_turns (Scene *scene, Machine *me)
 {
+  if (me == scene->machines[0])
+    sim_world_script (scene->world, NULL, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
   for (int round = 0; round < 10; round++)
     {
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->mutex, -1, NULL, NULL);
+      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
 
       EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
       scene->n_holders--;
@@ -181,42 +139,35 @@ take_turns (Scene *scene, SceneMachine *me)
     }
 }
 
-static void
-take_turns_unread (Scene *scene, SceneMachine *me)
-{
-  sim_world_script (scene->world, NULL, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
-  take_turns (scene, me);
-}
-
-SCENE_TEST (test_watched_by_exists, .roles = { take_turns_unread, take_turns },
+SCENE_TEST (test_watched_by_exists, .roles = { take_turns, take_turns },
             .check = scene_expect_no_watches)
 
 /* Given up while the node is being searched for again, and while its delete is in flight. */
 static void
-hold_about_as_long (Scene *scene, SceneMachine *me)
+hold_about_as_long (Scene *scene, Machine *me)
 {
-  GRand *rand = sim_world_rand (scene->world);
+  GRand *rand = scene->world->rand;
 
-  sim_world_config (scene->world)->latency_max_us = 100 * 1000;
+  scene->world->config.latency_max_us = 100 * 1000;
   for (int round = 0; round < 50; round++)
     {
-      G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
+      G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->lock);
       sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
-      sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1].process, G_USEC_PER_SEC);
+      sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1]->process, G_USEC_PER_SEC);
     }
   scene->over = TRUE;
 }
 
 static void
-give_up_about_then (Scene *scene, SceneMachine *me)
+give_up_about_then (Scene *scene, Machine *me)
 {
-  GRand *rand = sim_world_rand (scene->world);
+  GRand *rand = scene->world->rand;
 
   sim_world_script (scene->world, me->process, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
   while (!scene->over)
     {
       g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
-          curator_lock_acquire_lease (me->mutex, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
+          curator_lock_acquire_lease (me->lock, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
       sim_sleep_ms (scene->world, 10);
     }
 }
@@ -225,7 +176,7 @@ SCENE_TEST (test_given_up_while_read_again, .roles = { hold_about_as_long, give_
             .check = scene_expect_no_watches, .session_ms = 2000)
 
 static void
-be_refused (Scene *scene, SceneMachine *a)
+be_refused (Scene *scene, Machine *a)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) node = curator_fixed_node_lock_new (a->client, SCENE_PATH "/fixed", NULL);
@@ -238,14 +189,14 @@ be_refused (Scene *scene, SceneMachine *a)
           curator_lock_get_participant_nodes (node, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, curator_lock_get_participant_nodes (a->mutex, CURATOR_WAIT_DEFAULT, NULL, &error)
-                     == NULL);
+  EXPECT (scene,
+          curator_lock_get_participant_nodes (a->lock, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
   EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
+  EXPECT (scene, !curator_lock_acquire (a->lock, -1, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   sim_world_set_noauth (scene->world, NULL);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
@@ -256,11 +207,11 @@ be_refused (Scene *scene, SceneMachine *a)
 
 /* The server has created nothing: no search follows, and the message names the cause. */
 static void
-exceed_the_quota (Scene *scene, SceneMachine *a)
+exceed_the_quota (Scene *scene, Machine *a)
 {
   g_autoptr (GError) error = NULL;
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 0, QUOTA_EXCEEDED, SIM_BEFORE_EFFECT);
-  EXPECT (scene, !curator_lock_acquire (a->mutex, -1, NULL, &error));
+  EXPECT (scene, !curator_lock_acquire (a->lock, -1, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED));
   EXPECT (scene, strstr (error->message, "quota") != NULL);
 }
@@ -269,11 +220,4 @@ SCENE_TEST (test_quota_exceeded, .roles = { exceed_the_quota })
 
 SCENE_TEST (test_not_authorised, .roles = { be_refused })
 
-int
-main (void)
-{
-  /* Formats the debug messages as well. */
-  g_setenv ("G_MESSAGES_DEBUG", "curator", TRUE);
-  sim_prepare ("test_sim_deletions");
-  return suite_run ("sim deletions", NULL, NULL);
-}
+SIM_SUITE ("test_sim_deletions")

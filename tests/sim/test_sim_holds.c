@@ -14,41 +14,33 @@ append_state (CuratorClient *client, CuratorConnectionState state, gpointer data
 
 /* --- the machine sleeps ----------------------------------------------------------------------- */
 
-typedef struct
-{
-  SimWorld *world;
-  gint64 lost_us;
-} Notice;
-
 static void
 note_loss (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  Notice *notice = data;
+  Scene *scene = data;
   if (state == CURATOR_LEASE_LOST)
-    notice->lost_us = sim_world_now_us (notice->world);
+    scene->lost_us = scene->world->now;
 }
 
 /* Without a connection it sleeps for a part of what the hold has left, or for longer. */
 static void
-sleep_while_holding (Scene *scene, SceneMachine *a)
+sleep_while_holding (Scene *scene, Machine *a)
 {
-  const gint64 at_us = g_rand_int_range (sim_world_rand (scene->world), 0, 30) * 1000000;
-  Notice notice = { scene->world, 0 };
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  const gint64 at_us = g_rand_int_range (scene->world->rand, 0, 30) * 1000000;
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
 
-  curator_lease_add_listener (lease, note_loss, &notice, NULL);
+  curator_lease_add_listener (lease, note_loss, scene, NULL);
   sim_sleep_ms (scene->world, 2000);
-  const gint64 end_us =
-      sim_world_now_us (scene->world) + curator_lease_get_remaining_ms (lease) * 1000;
+  const gint64 end_us = scene->world->now + curator_lease_get_remaining_ms (lease) * 1000;
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 60 * G_USEC_PER_SEC);
   /* The loss of the connection is known before. */
   sim_sleep_ms (scene->world, 1000);
-  const gint64 wakes_us = sim_world_now_us (scene->world) + at_us;
+  const gint64 wakes_us = scene->world->now + at_us;
   sim_world_strike (scene->world, SIM_FAULT_SUSPEND, a->process, MAX (at_us, 1));
-  AWAIT (scene, notice.lost_us != 0);
+  AWAIT (scene, scene->lost_us != 0);
   /* The time that is left is rounded down to milliseconds. */
-  EXPECT (scene, notice.lost_us >= MAX (end_us, wakes_us));
-  EXPECT (scene, notice.lost_us <= MAX (end_us, wakes_us) + 2000);
+  EXPECT (scene, scene->lost_us >= MAX (end_us, wakes_us));
+  EXPECT (scene, scene->lost_us <= MAX (end_us, wakes_us) + 2000);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
 }
 
@@ -58,23 +50,20 @@ SCENE_TEST (test_lost_on_time_after_a_sleep, .roles = { sleep_while_holding },
 /* --- a pause before an entry ------------------------------------------------------------------ */
 
 static void
-enter_after_a_pause (Scene *scene, SceneMachine *a)
+enter_after_a_pause (Scene *scene, Machine *a)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (GString) states = g_string_new (NULL);
-  const SimFault fault =
-      g_rand_boolean (sim_world_rand (scene->world)) ? SIM_FAULT_PAUSE : SIM_FAULT_SUSPEND;
+  const SimFault fault = g_rand_boolean (scene->world->rand) ? SIM_FAULT_PAUSE : SIM_FAULT_SUSPEND;
 
-  EXPECT (scene, curator_lock_acquire (a->mutex, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
   const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
-  EXPECT (scene, curator_lock_acquire (a->mutex, 0, NULL, NULL));
-  EXPECT (scene, curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, 0, NULL, NULL));
+  EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
   sim_world_strike (scene->world, fault, a->process, (SESSION_MS - 4000) * 1000);
   sim_sleep_us (scene->world, 1);
-  EXPECT (scene, !curator_lock_acquire (a->mutex, 0, NULL, &error));
-  EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_LOCK_LOST));
-  EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->mutex));
-  curator_lock_release (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  scene_expect_refused (scene, a->lock, 0, CURATOR_ERROR_LOCK_LOST);
+  EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->lock));
+  curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   AWAIT (scene, strstr (states->str, "LOST RECONNECTED ") != NULL);
   curator_client_remove_state_listener (a->client, id);
 }
@@ -86,11 +75,11 @@ SCENE_TEST (test_no_entry_after_a_pause, .roles = { enter_after_a_pause }, .sess
 
 /* The session expires during the pause, and its end deletes the node. Nobody else did. */
 static void
-hold_over_a_long_pause (Scene *scene, SceneMachine *a)
+hold_over_a_long_pause (Scene *scene, Machine *a)
 {
-  const gint64 beyond_ms = g_rand_int_range (sim_world_rand (scene->world), 1000, SESSION_MS);
+  const gint64 beyond_ms = g_rand_int_range (scene->world->rand, 1000, SESSION_MS);
   guint64 counters[CURATOR_COUNTER_LOST_CLOSED + 1];
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
 
   /* The hold watches its node by now. */
   sim_sleep_ms (scene->world, 2000);
@@ -115,47 +104,38 @@ SCENE_TEST (test_nobody_deleted_it, .roles = { hold_over_a_long_pause }, .sessio
 #define GUARD_MS    1000
 #define NOTIFIED_MS 200
 
-typedef struct
-{
-  Notice notice;
-  gint64 ends_us; /* not before */
-} Hang;
-
-static Hang hang;
-
 static void
 extend_often (Scene *scene, CuratorLease *lease)
 {
-  GRand *random = sim_world_rand (scene->world);
+  GRand *random = scene->world->rand;
   const int n = g_rand_int_range (random, 0, 6);
 
   for (int i = 0; i < n; i++)
     {
       const int ms = g_rand_int_range (random, 0, 2 * MAX_HOLD_MS);
       sim_sleep_ms (scene->world, g_rand_int_range (random, 0, MAX_HOLD_MS));
-      const gint64 ends_us = sim_world_now_us (scene->world) + ms * 1000;
+      const gint64 ends_us = scene->world->now + ms * 1000;
       if (!curator_lease_extend (lease, ms, NULL))
         {
-          EXPECT (scene, sim_world_now_us (scene->world) > hang.ends_us - 1000);
+          EXPECT (scene, scene->world->now > scene->ends_us - 1000);
           return;
         }
-      hang.ends_us = MAX (hang.ends_us, ends_us);
+      scene->ends_us = MAX (scene->ends_us, ends_us);
       EXPECT (scene, curator_lease_get_remaining_ms (lease) >= ms - 1);
     }
 }
 
 /* Holds another lock, too, which goes on. */
 static void
-hang_while_holding (Scene *scene, SceneMachine *a)
+hang_while_holding (Scene *scene, Machine *a)
 {
   g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, "/sim/other", NULL);
   g_autoptr (CuratorLease) other = scene_hold (scene, lock);
 
-  hang = (Hang){ .notice.world = scene->world };
-  curator_lock_set_max_hold (a->mutex, MAX_HOLD_MS);
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
-  hang.ends_us = sim_world_now_us (scene->world) + MAX_HOLD_MS * 1000 - NOTIFIED_MS * 1000;
-  curator_lease_add_listener (lease, note_loss, &hang.notice, NULL);
+  curator_lock_set_max_hold (a->lock, MAX_HOLD_MS);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
+  scene->ends_us = scene->world->now + MAX_HOLD_MS * 1000 - NOTIFIED_MS * 1000;
+  curator_lease_add_listener (lease, note_loss, scene, NULL);
   scene->held = TRUE;
   extend_often (scene, lease);
   AWAIT (scene, scene->over);
@@ -166,14 +146,14 @@ hang_while_holding (Scene *scene, SceneMachine *a)
 }
 
 static void
-be_granted_next (Scene *scene, SceneMachine *me)
+be_granted_next (Scene *scene, Machine *me)
 {
   AWAIT (scene, scene->held);
-  CuratorLease *lease = scene_hold (scene, me->mutex);
-  const gint64 now = sim_world_now_us (scene->world);
-  EXPECT (scene, hang.notice.lost_us >= hang.ends_us);
-  EXPECT (scene, now >= hang.notice.lost_us + GUARD_MS * 1000);
-  EXPECT (scene, now <= hang.notice.lost_us + (GUARD_MS + NOTIFIED_MS) * 1000);
+  CuratorLease *lease = scene_hold (scene, me->lock);
+  const gint64 now = scene->world->now;
+  EXPECT (scene, scene->lost_us >= scene->ends_us);
+  EXPECT (scene, now >= scene->lost_us + GUARD_MS * 1000);
+  EXPECT (scene, now <= scene->lost_us + (GUARD_MS + NOTIFIED_MS) * 1000);
   curator_lease_unref (lease);
   scene->over = TRUE;
 }
@@ -186,11 +166,11 @@ SCENE_TEST (test_maximum_of_a_hold, .roles = { hang_while_holding, be_granted_ne
 #define N_OTHERS 3
 
 static void
-hold_unreadable (Scene *scene, SceneMachine *a)
+hold_unreadable (Scene *scene, Machine *a)
 {
-  const int n_others = g_rand_int_range (sim_world_rand (scene->world), 0, N_OTHERS + 1);
+  const int n_others = g_rand_int_range (scene->world->rand, 0, N_OTHERS + 1);
   CuratorLease *others[N_OTHERS];
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
   const char *path = curator_lease_get_node_path (lease);
 
   for (int i = 0; i < n_others; i++)
@@ -199,7 +179,7 @@ hold_unreadable (Scene *scene, SceneMachine *a)
       g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
       others[i] = scene_hold (scene, lock);
     }
-  sim_world_set_unreadable (scene->world, path, g_rand_boolean (sim_world_rand (scene->world)));
+  sim_world_set_unreadable (scene->world, path, g_rand_boolean (scene->world->rand));
   for (int ms = 0; ms < 3 * SESSION_MS; ms += 100)
     {
       sim_sleep_ms (scene->world, 100);
@@ -220,12 +200,12 @@ hold_unreadable (Scene *scene, SceneMachine *a)
 
 /* Who waits behind it is told of its end, or asks until there is none. */
 static void
-hold_unseen (Scene *scene, SceneMachine *me)
+hold_unseen (Scene *scene, Machine *me)
 {
-  CuratorLease *lease = scene_hold (scene, me->mutex);
+  CuratorLease *lease = scene_hold (scene, me->lock);
 
   sim_world_set_unreadable (scene->world, curator_lease_get_node_path (lease),
-                            g_rand_boolean (sim_world_rand (scene->world)));
+                            g_rand_boolean (scene->world->rand));
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
   sim_sleep_ms (scene->world, 3000);
@@ -235,10 +215,10 @@ hold_unseen (Scene *scene, SceneMachine *me)
 }
 
 static void
-wait_behind_it (Scene *scene, SceneMachine *me)
+wait_behind_it (Scene *scene, Machine *me)
 {
   AWAIT (scene, scene->held);
-  g_autoptr (CuratorLease) lease = scene_hold (scene, me->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, me->lock);
   assert_non_null (lease);
   EXPECT (scene, scene->over);
 }
@@ -254,20 +234,20 @@ static void
 read_busily (gpointer data)
 {
   Scene *scene = data;
-  SceneMachine *a = &scene->machines[0];
+  Machine *a = scene->machines[0];
   AWAIT (scene, scene->held);
   while (!scene->over)
     {
       G_GNUC_UNUSED g_auto (GStrv) nodes =
-          curator_lock_get_participant_nodes (a->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      sim_sleep_us (scene->world, g_rand_int_range (sim_world_rand (scene->world), 1, 100000));
+          curator_lock_get_participant_nodes (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+      sim_sleep_us (scene->world, g_rand_int_range (scene->world->rand, 1, 100000));
     }
 }
 
 static void
-hold_busily (Scene *scene, SceneMachine *a)
+hold_busily (Scene *scene, Machine *a)
 {
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->mutex);
+  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
 
   for (int i = 0; i < 4; i++)
     sim_actor_new (scene->world, a->process, "reader", read_busily, scene);

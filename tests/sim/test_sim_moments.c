@@ -3,7 +3,6 @@
  * Two machines and one lock.
  */
 #include "sim_machine.h"
-#include "support/suite.h"
 
 #include <string.h>
 
@@ -14,12 +13,7 @@
 static SimWorld *
 world_new (guint32 seed)
 {
-  SimConfig config;
-
-  sim_config_calm (&config);
-  config.n_servers = 1 + (int) seed % 3;
-  config.tick_ms = 2000;
-  return sim_world_new (seed, &config);
+  return sim_world_new_calm (seed, 1 + (int) seed % 3);
 }
 
 /* --- P11: a lost watch event ------------------------------------------------------------------ */
@@ -38,10 +32,10 @@ expect_grant_without_event (guint32 seed, NewLock new_lock, SimLoss where)
   machine_acquire (holder);
   machine_begin_acquire (waiter);
   sim_world_run_for (world, 1000);
-  sim_process_lose_event (waiter->process, where);
+  waiter->process->to_lose = where;
   g_clear_pointer (&holder->lease, curator_lease_unref);
   sim_world_run_for (world, 1000);
-  assert_false (sim_process_has_to_lose (waiter->process));
+  assert_false (waiter->process->to_lose != SIM_LOST_NOWHERE);
   assert_false (waiter->answered);
 
   sim_world_run_for (world, TIMEOUT_MS * 3 / 2);
@@ -65,39 +59,24 @@ TEST (test_p11_lost_event)
 
 /* --- P20: heartbeats that never reached the leader -------------------------------------------- */
 
-static gboolean
-believes (Machine *machine)
-{
-  return machine->lease != NULL && curator_lease_get_remaining_ms (machine->lease) > 0;
-}
-
 /* A process that was stopped for most of the session timeout resumes and acquires the lock. Its
  * server hears from it again, but is cut off before it reports that to the leader. */
 static gboolean
 take_after_a_pause (guint32 seed, gint64 paused_ms)
 {
-  SimConfig config;
+  GOOD_WORLD world = sim_world_new_calm (seed, 3);
+  g_autoptr (Machine) a = machine_new_at (world, "A", PATH);
+  g_autoptr (Machine) b = machine_new_at (world, "B", PATH);
 
-  sim_config_calm (&config);
-  config.n_servers = 3;
-  config.tick_ms = 2000;
-  config.eager = TRUE;
-  GOOD_WORLD world = sim_world_new (seed, &config);
-  g_autoptr (Machine) a = machine_new (world, "A");
-  g_autoptr (Machine) b = machine_new (world, "B");
-  a->lock = curator_mutex_new (a->client, PATH, NULL);
-  b->lock = curator_mutex_new (b->client, PATH, NULL);
-  sim_process_prefer_server (a->process, 1);
-  sim_process_prefer_server (b->process, 2);
-  sim_world_strike (world, SIM_FAULT_DROP, a->process, 0);
-  sim_world_strike (world, SIM_FAULT_DROP, b->process, 0);
+  world->config.eager = TRUE;
+  sim_process_move (a->process, 1);
+  sim_process_move (b->process, 2);
   sim_world_run_for (world, 20 * 1000 + (gint64) seed * 17);
 
   sim_world_strike (world, SIM_FAULT_PAUSE, a->process, paused_ms * 1000);
   sim_world_run_for (world, paused_ms);
   machine_begin_acquire (a);
-  for (int ms = 0; ms < 2 * TIMEOUT_MS && a->lease == NULL; ms++)
-    sim_world_run_for (world, 1);
+  RUN_UNTIL (world, a->lease != NULL, 2 * TIMEOUT_MS);
   assert_non_null (a->lease);
   machine_begin_acquire (b);
   sim_world_run_for (world, seed % 10);
@@ -105,9 +84,9 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
   for (int ms = 0; ms < 2 * TIMEOUT_MS && b->lease == NULL; ms += 10)
     {
       sim_world_run_for (world, 10);
-      assert_false (b->lease != NULL && believes (a));
+      assert_false (b->lease != NULL && curator_lease_get_remaining_ms (a->lease) > 0);
     }
-  gboolean lost = !believes (a);
+  const gboolean lost = curator_lease_get_remaining_ms (a->lease) == 0;
   sim_world_heal (world);
   return lost;
 }
@@ -142,7 +121,7 @@ note_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 
   g_string_append_printf (sleeper->states, "%s ", curator_lease_state_to_string (state));
   if (state == CURATOR_LEASE_LOST)
-    sleeper->lost_at = sim_world_now_us (sleeper->machine->world);
+    sleeper->lost_at = sleeper->machine->world->now;
 }
 
 static void
@@ -151,7 +130,7 @@ note_connection (CuratorClient *client, CuratorConnectionState state, gpointer d
   Sleeper *sleeper = data;
 
   if (state == CURATOR_CONNECTION_STATE_LOST && sleeper->gone_at == 0)
-    sleeper->gone_at = sim_world_now_us (sleeper->machine->world);
+    sleeper->gone_at = sleeper->machine->world->now;
 }
 
 static void
@@ -179,7 +158,7 @@ lose_session_under_sleeper (guint32 seed, SimFault fault)
   curator_lock_acquire_then (machine->lock, CURATOR_WAIT_FOREVER, NULL, sleep_long, &sleeper);
   sim_world_run_for (world, 1000 + seed * 50);
   assert_true (sleeper.asleep);
-  gint64 struck_at = sim_world_now_us (world);
+  gint64 struck_at = world->now;
   sim_world_strike (world, fault, machine->process, SLEEP_MS * 1000);
   sim_world_run_for (world, 2 * TIMEOUT_MS);
   assert_false (sleeper.awake);
@@ -210,41 +189,32 @@ TEST (test_p14_callback_sleeps)
 static gboolean
 wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
 {
-  SimConfig config;
+  GOOD_WORLD world = sim_world_new_calm (seed, 3);
+  g_autoptr (Machine) holder = machine_new_at (world, "A", PATH);
+  g_autoptr (Machine) waiter = machine_new_at (world, "B", PATH);
 
-  sim_config_calm (&config);
-  config.n_servers = 3;
-  config.tick_ms = 2000;
-  config.eager = TRUE;
-  GOOD_WORLD world = sim_world_new (seed, &config);
-  g_autoptr (Machine) holder = machine_new (world, "A");
-  g_autoptr (Machine) waiter = machine_new (world, "B");
-  holder->lock = curator_mutex_new (holder->client, PATH, NULL);
-  waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
-  sim_process_prefer_server (waiter->process, 1);
-  sim_process_prefer_server (holder->process, 2);
-  sim_world_strike (world, SIM_FAULT_DROP, waiter->process, 0);
-  sim_world_strike (world, SIM_FAULT_DROP, holder->process, 0);
+  world->config.eager = TRUE;
+  sim_process_move (waiter->process, 1);
+  sim_process_move (holder->process, 2);
   sim_world_run_for (world, 1000);
   machine_acquire (holder);
   machine_begin_acquire (waiter);
   sim_world_run_for (world, 10000 + (gint64) seed * 13);
 
-  guint n_before = machine_n_transactions (waiter);
+  const guint n_before = sim_world_n_transactions (world, waiter->process);
   sim_world_strike (world, SIM_FAULT_SUSPEND, waiter->process, asleep_ms * 1000);
   g_clear_pointer (&holder->lease, curator_lease_unref);
   sim_world_run_for (world, 500);
   if (cut)
     sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
-  for (gint64 ms = 0; ms < asleep_ms + 2 * TIMEOUT_MS && !waiter->answered; ms++)
-    sim_world_run_for (world, 1);
-  gboolean granted = waiter->answered;
+  RUN_UNTIL (world, waiter->answered, asleep_ms + 2 * TIMEOUT_MS);
+  const gboolean granted = waiter->answered;
   if (granted)
     {
       assert_non_null (waiter->lease);
       assert_true (waiter->good_for_ms > 0);
       assert_true (sim_world_exists (world, curator_lease_get_node_path (waiter->lease)));
-      assert_true (machine_n_transactions (waiter) > n_before);
+      assert_true (sim_world_n_transactions (world, waiter->process) > n_before);
     }
   sim_world_heal (world);
   return granted;
@@ -268,19 +238,6 @@ TEST (test_p22_stale_clock)
 
 /* --- settings --------------------------------------------------------------------------------- */
 
-static guint n_warned;
-
-static GLogWriterOutput
-count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  for (gsize i = 0; i < n_fields; i++)
-    if (g_str_equal (fields[i].key, "MESSAGE") && strstr (fields[i].value, "too short") != NULL)
-      n_warned++;
-  return (level & G_LOG_LEVEL_MASK) >= G_LOG_LEVEL_WARNING
-             ? G_LOG_WRITER_HANDLED
-             : g_log_writer_default (level, fields, n_fields, NULL);
-}
-
 typedef struct
 {
   gint64 tick_ms;
@@ -296,27 +253,24 @@ expect_setting (const Setting *setting)
 {
   GOOD_WORLD world = world_new (0);
   g_autoptr (Machine) machine = machine_new_latent (world, "A", NULL);
-  guint n_before;
-  gint64 remaining;
 
   if (setting->tick_ms != 0)
     curator_client_set_server_tick (machine->client, setting->tick_ms);
   if (setting->heartbeat_ms != 0)
     curator_client_set_heartbeat_interval (machine->client, setting->heartbeat_ms);
-  n_warned = 0;
+  sim_n_warnings = 0;
   assert_true (curator_client_start (machine->client, NULL));
   machine->lock = curator_mutex_new (machine->client, PATH, NULL);
   machine_begin_acquire (machine);
-  for (int ms = 0; ms < 1000 && machine->lease == NULL; ms++)
-    sim_world_run_for (world, 1);
-  assert_int_equal (n_warned, setting->n_warnings);
+  RUN_UNTIL (world, machine->lease != NULL, 1000);
+  assert_int_equal (sim_n_warnings, setting->n_warnings);
   assert_int_equal (machine->lease != NULL, setting->usable_ms > 0);
   if (machine->lease != NULL)
     {
-      remaining = curator_lease_get_remaining_ms (machine->lease);
-      assert_in_range (remaining, setting->usable_ms - 20, setting->usable_ms);
+      assert_in_range (curator_lease_get_remaining_ms (machine->lease), setting->usable_ms - 20,
+                       setting->usable_ms);
       sim_world_run_for (world, 10 * 1000);
-      n_before = sim_world_n_requests (world, machine->process, SIM_OP_CHECK);
+      const guint n_before = sim_world_n_requests (world, machine->process, SIM_OP_CHECK);
       sim_world_run_for (world, 10 * 1000);
       assert_in_range (sim_world_n_requests (world, machine->process, SIM_OP_CHECK) - n_before,
                        setting->n_beats - 1, setting->n_beats + 1);
@@ -341,12 +295,4 @@ TEST (test_tick_and_heartbeat)
     expect_setting (&settings[i]);
 }
 
-int
-main (void)
-{
-  g_set_prgname ("test_sim_moments");
-  g_log_set_writer_func (count_warnings, NULL, NULL);
-  sim_pin_to_one_cpu ();
-  sim_report_crashes ();
-  return suite_run ("sim moments", NULL, NULL);
-}
+SIM_SUITE ("test_sim_moments")

@@ -3,7 +3,7 @@
  * plants.cmake selects the recipe and the expected failure, which judge.cmake checks. SIM_SEED
  * replays one schedule.
  */
-#include "sim_runner.h"
+#include "sim_contest.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
  *
  * SIM_TEST=test_free_lock runs one scene.
  */
-#include "core/client-record.h"
-#include "core/dispatch.h"
 #include "sim_scene.h"
 
 #define MOST_OF_ACQUIRE 8
@@ -12,72 +10,22 @@
 #define TIMEOUT_MS      10000
 #define OTHER_PATH      "/sim/other"
 
-typedef gint64 (*Clock) (CuratorZkOps *ops);
-
-static Clock monotonic;
-static Clock boottime;
-static guint n_readings;
-/* The world asks a lane when it has work, which a thread that sleeps is not asked. */
-static gboolean is_asked;
-
-static gint64
-read_monotonic (CuratorZkOps *ops)
-{
-  n_readings += is_asked ? 0 : 1;
-  return monotonic (ops);
-}
-
-static gint64
-read_boottime (CuratorZkOps *ops)
-{
-  n_readings += is_asked ? 0 : 1;
-  return boottime (ops);
-}
-
-static gint64
-ready_at (gpointer client, int lane)
-{
-  is_asked = TRUE;
-  const gint64 when = curator_dispatch_ready_at (client, (CuratorLane) lane);
-  is_asked = FALSE;
-  return when;
-}
-
-static gboolean
-step (gpointer client, int lane)
-{
-  return curator_dispatch_step (client, (CuratorLane) lane);
-}
-
-static void
-count_readings (SceneMachine *machine)
-{
-  static const SimLanes lanes = { ready_at, step };
-  CuratorZkOps *ops = machine->client->ops;
-
-  monotonic = ops->monotonic_us;
-  boottime = ops->boottime_us;
-  ops->monotonic_us = read_monotonic;
-  ops->boottime_us = read_boottime;
-  sim_process_set_client (machine->process, &lanes, machine->client);
-}
-
 static guint
 readings_of_acquire (Scene *scene, CuratorLock *lock, gint64 timeout_ms)
 {
-  n_readings = 0;
+  const guint before = scene->machines[0]->process->n_readings;
   EXPECT (scene, curator_lock_acquire (lock, timeout_ms, NULL, NULL));
-  return n_readings;
+  return scene->machines[0]->process->n_readings - before;
 }
 
 /* Until the server has answered, whether or not the call waits for that. */
 static guint
 readings_of_release (Scene *scene, CuratorLock *lock, gint64 timeout_ms)
 {
-  n_readings = 0;
+  const guint before = scene->machines[0]->process->n_readings;
   EXPECT (scene, curator_lock_release (lock, timeout_ms, NULL, NULL));
   sim_sleep_ms (scene->world, 20);
-  return n_readings;
+  return scene->machines[0]->process->n_readings - before;
 }
 
 /* A deadline costs a reading of its own: when the call began. */
@@ -94,58 +42,46 @@ expect_few_readings (Scene *scene, CuratorLock *lock)
 
 /* The parent of the nodes exists, and the session's timers are set. */
 static void
-warm_up (Scene *scene)
+warm_up (Scene *scene, Machine *me)
 {
-  SceneMachine *machine = &scene->machines[0];
-  EXPECT (scene, curator_lock_acquire (machine->mutex, CURATOR_WAIT_FOREVER, NULL, NULL));
-  EXPECT (scene, curator_lock_release (machine->mutex, CURATOR_WAIT_FOREVER, NULL, NULL));
-  count_readings (machine);
+  EXPECT (scene, curator_lock_acquire (me->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
+  EXPECT (scene, curator_lock_release (me->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
 }
 
 static void
-acquire_and_release (Scene *scene, SceneMachine *me)
+acquire_and_release (Scene *scene, Machine *me)
 {
-  warm_up (scene);
-  expect_few_readings (scene, me->mutex);
+  warm_up (scene, me);
+  expect_few_readings (scene, me->lock);
 }
 
-TEST (test_free_lock)
-{
-  scene_play (&(ScenePlay){ .roles = { acquire_and_release } });
-}
+SCENE_TEST (test_free_lock, .roles = { acquire_and_release })
 
 /* The session holds something else, which its heartbeat proves. */
 static void
-acquire_another (Scene *scene, SceneMachine *machine)
+acquire_another (Scene *scene, Machine *machine)
 {
   g_autoptr (CuratorLock) other = curator_mutex_new (machine->client, OTHER_PATH, NULL);
 
   EXPECT (scene, curator_lock_acquire (other, CURATOR_WAIT_FOREVER, NULL, NULL));
-  warm_up (scene);
-  expect_few_readings (scene, machine->mutex);
+  acquire_and_release (scene, machine);
   EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_FOREVER, NULL, NULL));
 }
 
-TEST (test_second_lock)
-{
-  scene_play (&(ScenePlay){ .roles = { acquire_another } });
-}
+SCENE_TEST (test_second_lock, .roles = { acquire_another })
 
 /* No timer is set any more: those of the heartbeat and of the deadline come on top, each of two
  * clocks. */
 static void
-acquire_after_a_while (Scene *scene, SceneMachine *me)
+acquire_after_a_while (Scene *scene, Machine *me)
 {
-  warm_up (scene);
+  warm_up (scene, me);
   sim_sleep_ms (scene->world, 45000);
   EXPECT (scene,
-          readings_of_acquire (scene, me->mutex, CURATOR_WAIT_FOREVER) <= MOST_OF_ACQUIRE - 1 + 6);
-  EXPECT (scene, readings_of_release (scene, me->mutex, CURATOR_WAIT_DEFAULT) <= MOST_OF_RELEASE);
+          readings_of_acquire (scene, me->lock, CURATOR_WAIT_FOREVER) <= MOST_OF_ACQUIRE - 1 + 6);
+  EXPECT (scene, readings_of_release (scene, me->lock, CURATOR_WAIT_DEFAULT) <= MOST_OF_RELEASE);
 }
 
-TEST (test_idle_session)
-{
-  scene_play (&(ScenePlay){ .roles = { acquire_after_a_while } });
-}
+SCENE_TEST (test_idle_session, .roles = { acquire_after_a_while })
 
 SIM_SUITE ("test_sim_readings")

@@ -1,5 +1,5 @@
 /* One recipe, selected by the build, under seeded schedules. */
-#include "sim_runner.h"
+#include "sim_contest.h"
 
 int
 main (void)

@@ -1,13 +1,11 @@
 /* The simulator's sessions open, expire and close like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
-#include "support/suite.h"
 
 #include <string.h>
 
 TEST (test_expiry)
 {
-  g_autoptr (SimWorld) world = world_new (4, 3);
-  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) a = peer_new_alone (4, 3);
   int timeout_ms;
 
   a->ops->session_id (a->ops, a->handle, &timeout_ms);
@@ -18,15 +16,15 @@ TEST (test_expiry)
 
   /* Cut off for longer than the session timeout: the client learns of the expiry only when it
    * reconnects. */
-  sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, 12 * G_USEC_PER_SEC);
-  sim_world_run_for (world, 5000);
+  sim_world_strike (a->world, SIM_FAULT_OUTAGE, a->process, 12 * G_USEC_PER_SEC);
+  sim_world_run_for (a->world, 5000);
   expect_log (a, "DOWN ");
-  assert_true (sim_world_exists (world, "/e"));
-  sim_world_run_for (world, 5000);
-  assert_false (sim_world_exists (world, "/e"));
-  assert_true (sim_world_exists (world, "/p"));
+  assert_true (sim_world_exists (a->world, "/e"));
+  sim_world_run_for (a->world, 5000);
+  assert_false (sim_world_exists (a->world, "/e"));
+  assert_true (sim_world_exists (a->world, "/p"));
   expect_log (a, "");
-  sim_world_run_for (world, 8000);
+  sim_world_run_for (a->world, 8000);
   expect_log (a, "EXPIRED ");
 
   g_autoptr (Call) call = call_new (a, 'z');
@@ -40,17 +38,12 @@ TEST (test_expiry_fails_queued_requests)
 
   for (guint32 seed = 0; seed < 60; seed++)
     {
-      g_autoptr (SimWorld) world = world_new (seed, 3);
       g_autoptr (Call) queued = NULL;
-      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Peer) a = peer_new_alone (seed, 3);
 
-      sim_world_strike (world, SIM_FAULT_EXPIRE, a->process, 0);
-      while (!strstr (a->log->str, "DOWN"))
-        {
-          sim_world_run_for (world, 0);
-          if (!strstr (a->log->str, "DOWN"))
-            sim_world_run_for (world, 1);
-        }
+      sim_world_strike (a->world, SIM_FAULT_EXPIRE, a->process, 0);
+      for (int ms = 0; !strstr (a->log->str, "DOWN"); ms = 1)
+        sim_world_run_for (a->world, ms);
       queued = strstr (a->log->str, "EXPIRED") ? NULL : start_remove (a, 'q', "/nothing");
       settle (a);
       assert_non_null (strstr (a->log->str, "DOWN EXPIRED "));
@@ -68,24 +61,22 @@ TEST (test_expiry_fails_queued_requests)
 
 TEST (test_close_ends_the_session)
 {
-  g_autoptr (SimWorld) world = world_new (5, 3);
-  g_autoptr (Peer) a = peer_new (world, "A");
-  g_autoptr (Peer) b = peer_new (world, "B");
+  g_autoptr (Peer) b = peer_new_alone (5, 3);
+  g_autoptr (Peer) a = peer_new (b->world, "B");
 
   assert_int_equal (finish (start_create (a, 'a', "/a", ZOO_EPHEMERAL)), ZOK);
   assert_int_equal (finish (start_create (b, 'b', "/b", ZOO_EPHEMERAL)), ZOK);
   g_clear_pointer (&a, peer_free);
   settle (b);
-  assert_false (sim_world_exists (world, "/a"));
+  assert_false (sim_world_exists (b->world, "/a"));
 
   /* Without a connection the close reaches no server. */
-  sim_world_strike (world, SIM_FAULT_OUTAGE, b->process, 60 * G_USEC_PER_SEC);
-  b->ops->close (b->ops, b->handle);
-  b->handle = NULL;
-  sim_world_run_for (world, 1000);
-  assert_true (sim_world_exists (world, "/b"));
-  sim_world_run_for (world, 10000);
-  assert_false (sim_world_exists (world, "/b"));
+  sim_world_strike (b->world, SIM_FAULT_OUTAGE, b->process, 60 * G_USEC_PER_SEC);
+  peer_close (b);
+  sim_world_run_for (b->world, 1000);
+  assert_true (sim_world_exists (b->world, "/b"));
+  sim_world_run_for (b->world, 10000);
+  assert_false (sim_world_exists (b->world, "/b"));
 }
 
 TEST (test_close_loses_completions)
@@ -95,19 +86,17 @@ TEST (test_close_loses_completions)
 
   for (guint32 seed = 0; seed < 200; seed++)
     {
-      g_autoptr (SimWorld) world = world_new (seed, 3);
-      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Peer) a = peer_new_alone (seed, 3);
       g_autoptr (Call) call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
 
-      a->ops->close (a->ops, a->handle);
-      a->handle = NULL;
+      peer_close (a);
       if (call->done)
         {
           assert_int_equal (call->rc, ZCLOSING);
           n_done++;
         }
-      sim_world_run_for (world, 1000);
-      n_executed += sim_world_exists (world, "/c") ? 1 : 0;
+      sim_world_run_for (a->world, 1000);
+      n_executed += sim_world_exists (a->world, "/c") ? 1 : 0;
     }
   assert_true (n_done > 20 && n_done < 180);
   assert_true (n_executed > 20);
@@ -115,10 +104,9 @@ TEST (test_close_loses_completions)
 
 TEST (test_bad_auth)
 {
-  g_autoptr (SimWorld) world = world_new (6, 3);
-  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) a = peer_new_alone (6, 3);
 
-  a->ops->close (a->ops, a->handle);
+  peer_close (a);
   peer_open (a);
   a->ops->add_auth (a->ops, a->handle, "nonsense", "x", 1);
   settle (a);

@@ -1,6 +1,5 @@
 /* The simulator's watches behave like those of ZooKeeper and libzookeeper-mt. */
 #include "sim_peer.h"
-#include "support/suite.h"
 
 #include <string.h>
 
@@ -8,15 +7,14 @@ TEST (test_watch_event_precedes_the_new_state)
 {
   for (guint32 seed = 0; seed < 300; seed++)
     {
-      g_autoptr (SimWorld) world = world_new (seed, 3);
-      g_autoptr (Peer) a = peer_new (world, "A");
-      g_autoptr (Peer) b = peer_new (world, "B");
+      g_autoptr (Peer) a = peer_new_alone (seed, 3);
+      g_autoptr (Peer) b = peer_new (a->world, "B");
 
       finish (start_create (a, 'c', "/n", ZOO_PERSISTENT));
       finish (start_read (b, 's', SIM_OP_SYNC, "/", FALSE));
       assert_int_equal (finish (start_read (b, 'g', SIM_OP_GET, "/n", TRUE)), ZOK);
       g_string_truncate (b->log, 0);
-      sim_world_delete (world, "/n");
+      sim_world_delete (a->world, "/n");
       for (int i = 0; i < 4; i++)
         {
           int rc = finish (start_read (b, 'e', SIM_OP_EXISTS, "/n", FALSE));
@@ -69,22 +67,21 @@ TEST (test_watches_over_a_reconnect)
   for (guint i = 0; i < G_N_ELEMENTS (table) * 20; i++)
     {
       const Away *row = &table[i % G_N_ELEMENTS (table)];
-      g_autoptr (SimWorld) world = world_new (i, 3);
-      g_autoptr (Peer) a = peer_new (world, "A");
+      g_autoptr (Peer) a = peer_new_alone (i, 3);
 
-      sim_world_put (world, "/w", "", ZOO_PERSISTENT);
+      sim_world_put (a->world, "/w", "", ZOO_PERSISTENT);
       if (row->there_before)
-        sim_world_put (world, "/w/n", "", ZOO_PERSISTENT);
+        sim_world_put (a->world, "/w/n", "", ZOO_PERSISTENT);
       finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
       finish (start_read (a, 'w', row->op, row->op == SIM_OP_CHILDREN ? "/w" : "/w/n", TRUE));
       assert_int_equal (sim_process_server_watches (a->process), 1);
-      sim_world_strike (world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
-      sim_process_prefer_server (a->process, (int) (i / 3) % 3);
-      sim_world_run_for (world, 10);
+      sim_world_strike (a->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
+      a->process->prefer_server = (int) (i / 3) % 3;
+      sim_world_run_for (a->world, 10);
       assert_int_equal (sim_process_server_watches (a->process), 0);
       g_string_truncate (a->log, 0);
-      while_away (world, row->what);
-      sim_world_run_for (world, 6000);
+      while_away (a->world, row->what);
+      sim_world_run_for (a->world, 6000);
       guint expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
       expect_log (a, row->expected);
       assert_int_equal (sim_process_server_watches (a->process), expected_watches);
@@ -94,15 +91,14 @@ TEST (test_watches_over_a_reconnect)
 
 TEST (test_watch_in_flight_is_not_set)
 {
-  g_autoptr (SimWorld) world = world_new (10, 3);
-  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) a = peer_new_alone (10, 3);
 
-  sim_world_put (world, "/n", "", ZOO_PERSISTENT);
+  sim_world_put (a->world, "/n", "", ZOO_PERSISTENT);
   finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
-  sim_world_script (world, NULL, SIM_OP_GET, 1, ZCONNECTIONLOSS, SIM_AFTER_EFFECT);
+  sim_world_script (a->world, NULL, SIM_OP_GET, 1, ZCONNECTIONLOSS, SIM_AFTER_EFFECT);
   assert_int_equal (finish (start_read (a, 'g', SIM_OP_GET, "/n", TRUE)), ZCONNECTIONLOSS);
   settle (a);
-  sim_world_delete (world, "/n");
+  sim_world_delete (a->world, "/n");
   settle (a);
   assert_null (strstr (a->log->str, "deleted"));
   assert_int_equal (sim_process_server_watches (a->process), 0);
@@ -124,10 +120,9 @@ unwatch (Peer *peer, const char *path, ZooWatcherType type)
 
 TEST (test_removing_watches)
 {
-  g_autoptr (SimWorld) world = world_new (11, 3);
-  g_autoptr (Peer) a = peer_new (world, "A");
+  g_autoptr (Peer) a = peer_new_alone (11, 3);
 
-  sim_world_put (world, "/n", "", ZOO_PERSISTENT);
+  sim_world_put (a->world, "/n", "", ZOO_PERSISTENT);
   finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
   assert_int_equal (unwatch (a, "/n", ZWATCHTYPE_DATA), ZNOWATCHER);
 
@@ -141,7 +136,7 @@ TEST (test_removing_watches)
   assert_int_equal (sim_process_server_watches (a->process), 0);
   assert_int_equal (sim_process_client_watches (a->process), 0);
   g_string_truncate (a->log, 0);
-  sim_world_delete (world, "/n");
+  sim_world_delete (a->world, "/n");
   settle (a);
   expect_log (a, "");
 }

@@ -4,7 +4,6 @@
  * meanwhile.
  */
 #include "sim_machine.h"
-#include "support/suite.h"
 
 #define N_SCHEDULES 10
 #define ELSEWHERE   "127.0.0.2:2181"
@@ -16,21 +15,12 @@
 #define SOON_MS 1000
 #define CONFIG  "server.1=127.0.0.2:2888:3888:participant;" ELSEWHERE "\nversion=100000000"
 
-static SimWorld *
-world_new (guint32 seed)
-{
-  SimConfig config;
-
-  sim_config_calm (&config);
-  config.tick_ms = 200;
-  return sim_world_new (seed, &config);
-}
-
 static Machine *
-machine_with_timeouts (SimWorld *world, int session_ms, int connection_ms)
+machine_new_brief (SimWorld *world, int session_ms, int connection_ms)
 {
-  Machine *machine = machine_new_latent (world, "A", NULL);
+  Machine *machine = machine_new_latent (world, "A", curator_retry_policy_new_forever (100));
 
+  world->config.tick_ms = 200;
   curator_client_set_session_timeout (machine->client, session_ms);
   curator_client_set_connection_timeout (machine->client, connection_ms);
   return machine;
@@ -44,52 +34,24 @@ is_connected (Machine *machine)
          || state == CURATOR_CONNECTION_STATE_RECONNECTED;
 }
 
-static gboolean
-is_lost (Machine *machine)
-{
-  return curator_client_get_connection_state (machine->client) == CURATOR_CONNECTION_STATE_LOST;
-}
-
 /* FALSE: not within that time. */
-static gboolean
-run_until (Machine *machine, gboolean (*is_so) (Machine *machine), int within_ms)
-{
-  for (int ms = 0; ms < within_ms && !is_so (machine); ms++)
-    sim_world_run_for (machine->world, 1);
-  return is_so (machine);
-}
-
 static gboolean
 connects (Machine *machine, int within_ms)
 {
-  return run_until (machine, is_connected, within_ms);
+  RUN_UNTIL (machine->world, is_connected (machine), within_ms);
+  return is_connected (machine);
 }
 
 static void
 end_session (Machine *machine)
 {
+  assert_true (connects (machine, LONG_MS));
   sim_world_strike (machine->world, SIM_FAULT_EXPIRE, machine->process, 0);
-  assert_true (run_until (machine, is_lost, LONG_MS));
-}
-
-static void
-end_sessions (Machine *machine, int n)
-{
-  for (int i = 0; i < n; i++)
-    {
-      assert_true (connects (machine, LONG_MS));
-      end_session (machine);
-    }
-}
-
-static void
-finish (Machine *machine)
-{
-  SimWorld *world = machine->world;
-
-  machine_free (machine);
-  assert_false (sim_world_failed (world));
-  sim_world_free (world);
+  RUN_UNTIL (machine->world,
+             curator_client_get_connection_state (machine->client) == CURATOR_CONNECTION_STATE_LOST,
+             LONG_MS);
+  assert_int_equal (curator_client_get_connection_state (machine->client),
+                    CURATOR_CONNECTION_STATE_LOST);
 }
 
 /* The time of a session does not pass during the pause before it, however short it is. */
@@ -103,12 +65,12 @@ TEST (test_client_connects_again)
     {
       for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
         {
-          Machine *machine =
-              machine_with_timeouts (world_new (seed), timeouts[i][0], timeouts[i][1]);
+          GOOD_WORLD world = sim_world_new_calm (seed, 3);
+          g_autoptr (Machine) machine = machine_new_brief (world, timeouts[i][0], timeouts[i][1]);
           assert_true (curator_client_start (machine->client, NULL));
-          end_sessions (machine, 1 + (int) seed);
+          for (guint32 n = 0; n <= seed; n++)
+            end_session (machine);
           assert_true (connects (machine, LONG_MS));
-          finish (machine);
         }
     }
 }
@@ -125,11 +87,13 @@ typedef enum
 static void
 check_pause (guint32 seed, Teller teller)
 {
-  Machine *machine = machine_with_timeouts (world_new (seed), 6000, 4000);
+  GOOD_WORLD world = sim_world_new_calm (seed, 3);
+  g_autoptr (Machine) machine = machine_new_brief (world, 6000, 4000);
 
   curator_client_set_follow_configuration (machine->client, teller == BY_CONFIGURATION);
   assert_true (curator_client_start (machine->client, NULL));
-  end_sessions (machine, MANY);
+  for (int n = 0; n < MANY; n++)
+    end_session (machine);
   if (teller == BY_PROGRAM)
     {
       assert_true (curator_client_update_servers (machine->client, ELSEWHERE, NULL));
@@ -137,17 +101,16 @@ check_pause (guint32 seed, Teller teller)
   else if (teller == BY_CONFIGURATION)
     {
       assert_true (connects (machine, LONG_MS));
-      assert_true (sim_world_put (machine->world, "/zookeeper", "", 0));
-      assert_true (sim_world_put (machine->world, "/zookeeper/config", CONFIG, 0));
+      assert_true (sim_world_put (world, "/zookeeper", "", 0));
+      assert_true (sim_world_put (world, "/zookeeper/config", CONFIG, 0));
       end_session (machine);
       /* It is read by the next session. */
       assert_true (connects (machine, LONG_MS));
-      sim_world_run_for (machine->world, SOON_MS / 2);
+      sim_world_run_for (world, SOON_MS / 2);
       end_session (machine);
     }
   assert_int_equal (connects (machine, SOON_MS), teller != BY_NOBODY);
   assert_true (connects (machine, LONG_MS));
-  finish (machine);
 }
 
 TEST (test_other_servers_end_the_pause)
