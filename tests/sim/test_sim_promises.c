@@ -42,6 +42,25 @@ give_up_often (Scene *scene, Machine *b)
 
 SCENE_TEST (test_no_watch_after_timeout, .roles = { scene_hold_until_over, give_up_often })
 
+/* A busy server has not removed the watch yet when it is wanted again, and refuses the read, too. */
+static void
+give_up_at_a_busy_server (Scene *scene, Machine *b)
+{
+  AWAIT (scene, scene->held);
+  scene_expect_refused (scene, b->lock, 50, CURATOR_ERROR_TIMED_OUT);
+  sim_world_script (scene->world, b->process, SIM_OP_UNWATCH, 1, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
+  scene_expect_refused (scene, b->lock, 50, CURATOR_ERROR_TIMED_OUT);
+  sim_world_script (scene->world, b->process, SIM_OP_GET, 1, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
+  EXPECT (scene, !curator_lock_acquire (b->lock, 50, NULL, NULL));
+  sim_sleep_ms (scene->world, 1000);
+  EXPECT (scene, sim_process_server_watches (b->process) == 0);
+  EXPECT (scene, sim_process_client_watches (b->process) == 0);
+  scene->over = TRUE;
+}
+
+SCENE_TEST (test_no_watch_after_a_refused_read,
+            .roles = { scene_hold_until_over, give_up_at_a_busy_server })
+
 /* --- a waiter keeps its place ----------------------------------------------------------------- */
 
 static void
