@@ -110,7 +110,7 @@ GArray *cli_processes (void);
 GArray *cli_children_of (pid_t parent);
 /* Those of a zkflock, as soon as there are both: its guard, and what becomes the command. */
 GArray *cli_helpers (Cli *cli);
-/* Whether that file of it in /proc has the text; "" if there is none. */
+/* Whether that file of it in /proc has the text. */
 gboolean cli_process_has (pid_t pid, const char *file, const char *text);
 /* Where control groups of version 2 are mounted, or NULL. */
 char *cli_cgroup2 (void);
@@ -128,7 +128,7 @@ void cli_delete_file (char **file);
 #define LOG __attribute__ ((cleanup (cli_delete_file))) char *
 /* A file of that text and mode, whatever the umask. */
 char *cli_write_file (const char *text, gssize length, int mode);
-/* A copy of the command that runs as root whoever starts it. */
+/* A copy of the command that runs as root whoever starts it. Skips the test if we cannot. */
 char *cli_new_setuid_command (void);
 /* An address where nobody listens. */
 char *cli_unused_address (void);

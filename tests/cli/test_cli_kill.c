@@ -229,14 +229,6 @@ TEST (p37_whoever_is_killed)
     }
 }
 
-static char *
-new_setuid_command (void)
-{
-  if (geteuid () != 0)
-    skip ();
-  return cli_new_setuid_command ();
-}
-
 /* As "nobody", where /proc shows it no process of others, with a command that becomes root. */
 static Cli *
 start_hidden (const char *address, const char *path, const char *command, const char *mode)
@@ -251,7 +243,7 @@ start_hidden (const char *address, const char *path, const char *command, const 
 
 TEST (p37_a_hidden_process_is_not_dead)
 {
-  LOG command = new_setuid_command ();
+  LOG command = cli_new_setuid_command ();
   g_autoptr (Cli) holder = start_hidden (fixture_proxy (fixture), "/hidden/lost", command, "root");
 
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
@@ -262,7 +254,7 @@ TEST (p37_a_hidden_process_is_not_dead)
 
 TEST (p37_no_release_under_a_hidden_process)
 {
-  LOG command = new_setuid_command ();
+  LOG command = cli_new_setuid_command ();
   g_autoptr (Cli) holder =
       start_hidden (fixture_server (fixture), "/hidden/left", command, "leave_root");
   g_autoptr (Cli) next = cli_next_in_line (fixture, "/hidden/left");

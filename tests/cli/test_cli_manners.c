@@ -24,7 +24,6 @@ TEST (a_hold_without_input_says_so)
 TEST (a_pipe_that_ends_is_no_mistake)
 {
   g_autoptr (Cli) cli = hold_with_input (fixture, "true | \"$0\" \"$@\" /input");
-
   cli_ends (cli, 0, "");
 }
 

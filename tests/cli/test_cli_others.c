@@ -198,15 +198,12 @@ TEST (nodes_without_an_owner_are_no_queue)
 TEST (what_cannot_be_read_is_not_free)
 {
   Other *other = plant ("/hidden", "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
-  struct Stat stat;
 
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, other->node, ZOO_PERM_ALL & ~ZOO_PERM_READ),
                     ZOK);
   g_autofree char *who = cli_run (fixture, 0, "who", "/hidden");
   assert_null (strstr (who, "free"));
   cli_exits (fixture, 64, "/hidden", "true");
-  /* Where the server hides that, too. */
-  print_message ("the Stat: %s\n", zerror (raw_zk_stat (fixture->raw, other->node, &stat)));
   free_other (other);
 }
 

@@ -58,14 +58,14 @@ static Cli *
 start (const Cell *cell, const char *hosts, const char *const *options, const char *const *command)
 {
   const Mode *mode = cell->mode;
-  const gboolean has_command = !mode->is_hold;
+  const char *const none[4] = { NULL };
+  const char *const *words = mode->is_hold ? none : command;
   g_autofree char *code = g_strdup_printf ("%d", cell->code);
   g_autofree char *other = g_strconcat ("--multi=", cell->path, "-other", NULL);
 
   return cli_zkflock (hosts, "-E", code, options[0], options[1], options[2], mode->options[0],
-                      mode->options[1], mode->is_multi ? other : NULL, cell->path,
-                      has_command ? command[0] : NULL, has_command ? command[1] : NULL,
-                      has_command ? command[2] : NULL, has_command ? command[3] : NULL);
+                      mode->options[1], mode->is_multi ? other : NULL, cell->path, words[0],
+                      words[1], words[2], words[3]);
 }
 
 static Cli *

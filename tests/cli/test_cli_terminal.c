@@ -34,9 +34,7 @@ TEST (top_fits_into_80_columns)
   terminal_shows (terminal, "/top/short");
   assert_true (terminal->is_alternate);
   assert_int_equal (terminal->n_scrolled, 0);
-  g_autofree char *picture = terminal_get_picture (terminal);
   g_autofree char *row = terminal_get_row (terminal, 2);
-  print_message ("%s", picture);
   terminal_has_row (terminal, 1, "LOCK ", " QUEUE");
   /* The end of the path and the start of the label are what tells them from others. */
   cli_shows (row, "/nightly mutex");

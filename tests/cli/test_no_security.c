@@ -13,7 +13,6 @@ assert_unsupported (gboolean fine, GError **error)
 {
   assert_false (fine);
   assert_true (g_error_matches (*error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED));
-  print_message ("%s\n", (*error)->message);
   g_clear_error (error);
 }
 
