@@ -142,7 +142,7 @@ TEST (who_of_semaphore_and_read_write_lock)
 
 TEST (tree_and_top_find_all)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/wood/deep/lock");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/wood/deep/lock");
   G_GNUC_UNUSED g_autoptr (Cli) lease = cli_hold (fixture, "-N", "1", "/wood/sem");
   g_autofree char *paths = cli_run (fixture, 0, "tree", "--paths", "/wood");
   g_autofree char *top =
@@ -170,7 +170,7 @@ TEST (nobody_and_nothing)
 
 TEST (doctor_is_content)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/sound");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/sound");
   assert_doctor (fixture, "/sound", "10", "d", "[]");
 }
 
@@ -202,7 +202,7 @@ TEST (leader_latches_are_known)
 
 TEST (doctor_finds_a_foreign_child)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/foreign");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/foreign");
 
   raw_zk_create (fixture->raw, "/foreign/junk", NULL, ZOO_PERSISTENT, NULL);
   assert_doctor (fixture, "/foreign", "10",
@@ -224,7 +224,7 @@ TEST (doctor_finds_a_foreign_child_of_a_free_path)
 
 TEST (lost_output_is_an_error)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/full");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/full");
   static const char *const commands[] = { "who /full",
                                           "who --json /full",
                                           "tree",
@@ -244,7 +244,7 @@ TEST (lost_output_is_an_error)
 /* The holder keeps its label, and is not told to have been asked. */
 TEST (revoke_asks_only_what_is_revocable)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/firm");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/firm");
   cli_fails_with_line (
       fixture_server (fixture), 5,
       "zkflock: /firm: first@host holds it and has not made it revocable: not asked\n", "revoke",
@@ -290,7 +290,7 @@ TEST (p26_doctor_finds_a_node_without_owner)
 /* Found, shown, and deleted only with --yes; the node of the live holder stays. */
 TEST (reap_deletes_what_nobody_owns)
 {
-  g_auto (Queue) queue = queue_on (fixture, "/reaped/lock");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/reaped/lock");
   g_autofree char *node = NULL;
 
   raw_zk_create (fixture->raw, "/reaped/lock/_c_00000000-0000-4000-8000-000000000000-lock-",
@@ -338,7 +338,7 @@ TEST (reap_leaves_data_of_applications_alone)
 /* Its owner is cut off, but its session has not ended yet. */
 TEST (p26_doctor_finds_an_absent_owner)
 {
-  g_autoptr (Cli) holder =
+  G_GNUC_UNUSED g_autoptr (Cli) holder =
       cli_holding (cli_zkflock (fixture_proxy (fixture), "--session-timeout", "10", "/absent"));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_doctor (fixture, "/absent", "10",
@@ -362,7 +362,7 @@ TEST (doctor_finds_a_timeout_too_short)
 TEST (p7_doctor_names_the_node_with_a_forged_number)
 {
   static const char *const numbers[] = { "-2147483648", "-000000001", "0000000007", "2147483647" };
-  g_auto (Queue) queue = queue_on (fixture, "/forged");
+  G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/forged");
 
   for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
     {
