@@ -33,6 +33,7 @@
 #define BEAT_MS  5
 #define MAX_BEAT (180 * 1000 / BEAT_MS) /* longer than what a command survives at T = 60 s */
 
+static const char *log_file;
 static int log_fd = -1;
 static volatile sig_atomic_t terminated;
 
@@ -66,22 +67,15 @@ say (const char *format, ...)
     _exit (99);
 }
 
-static void
-open_log (const char *file)
-{
-  log_fd = open (file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (log_fd < 0)
-    _exit (98);
-}
-
-static void
-beat (void)
+static int
+beat (int n)
 {
   for (int i = 0; i < MAX_BEAT && !terminated; i++)
     {
       say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
       sleep_ms (BEAT_MS);
     }
+  return 0;
 }
 
 static void
@@ -91,21 +85,19 @@ on_term (int number)
 }
 
 static int
-be_stubborn (void)
+be_stubborn (int n)
 {
   signal (SIGTERM, SIG_IGN);
   fork ();
-  beat ();
-  return 0;
+  return beat (n);
 }
 
 static int
-escape (void)
+escape (int n)
 {
   if (fork () == 0)
     setsid ();
-  beat ();
-  return 0;
+  return beat (n);
 }
 
 /* As many processes in sessions of their own, each of which waits for TERM. */
@@ -137,30 +129,24 @@ be_a_crowd (int n)
 }
 
 static int
-become_root (void)
+become_root (int n)
 {
-  if (setresuid (0, 0, 0) != 0)
-    return 95;
-  beat ();
-  return 0;
+  return setresuid (0, 0, 0) == 0 ? beat (n) : 95;
 }
 
 static int
-leave_child (void)
+leave_child (int n)
 {
   if (fork () == 0)
-    {
-      beat ();
-      _exit (0);
-    }
+    _exit (beat (n));
   sleep_ms (100);
   return 4;
 }
 
 static int
-leave_root (void)
+leave_root (int n)
 {
-  return setresuid (0, 0, 0) == 0 ? leave_child () : 95;
+  return setresuid (0, 0, 0) == 0 ? leave_child (n) : 95;
 }
 
 static int
@@ -179,20 +165,19 @@ make_orphans (int n)
 }
 
 static int
-start_grandchild (void)
+start_grandchild (int n)
 {
   if (fork () == 0)
     {
       if (fork () == 0)
-        beat ();
+        beat (n);
       _exit (0);
     }
-  beat ();
-  return 0;
+  return beat (n);
 }
 
 static int
-log_keys (void)
+log_keys (int n)
 {
   char line[LINE_MAX_LENGTH / 2];
 
@@ -203,9 +188,18 @@ log_keys (void)
 }
 
 static int
-count_in (const char *file)
+take_turn (int ms)
 {
-  FILE *log = fopen (file, "re");
+  say ("IN %lld\n", now_ns ());
+  sleep_ms (ms);
+  say ("OUT %lld\n", now_ns ());
+  return 0;
+}
+
+static int
+count_in (void)
+{
+  FILE *log = fopen (log_file, "re");
   char line[LINE_MAX_LENGTH];
   int n = 0;
 
@@ -217,10 +211,10 @@ count_in (const char *file)
 }
 
 static int
-meet (const char *file, int n)
+meet (int n)
 {
   say ("IN %lld\n", now_ns ());
-  for (int i = 0; i < MAX_BEAT && count_in (file) < n; i++)
+  for (int i = 0; i < MAX_BEAT && count_in () < n; i++)
     sleep_ms (BEAT_MS);
   say ("OUT %lld\n", now_ns ());
   return 0;
@@ -230,13 +224,13 @@ static int
 be_polite (int code)
 {
   signal (SIGTERM, on_term);
-  beat ();
+  beat (0);
   say ("GOT %lld\n", now_ns ());
   return code;
 }
 
 static int
-show (void)
+show (int n)
 {
   DIR *folder = opendir ("/proc/self/fd");
 
@@ -254,56 +248,45 @@ show (void)
   return 0;
 }
 
+static const struct
+{
+  const char *name;
+  int (*run) (int n);
+} modes[] = {
+  { "turn", take_turn },
+  { "meet", meet },
+  { "beat", beat },
+  { "stubborn", be_stubborn },
+  { "daemon", start_grandchild },
+  { "keys", log_keys },
+  { "crowd", be_a_crowd },
+  { "escape", escape },
+  { "root", become_root },
+  { "leave_root", leave_root },
+  { "orphans", make_orphans },
+  { "leave", leave_child },
+  { "polite", be_polite },
+  { "show", show },
+};
+
 int
 main (int argc, char **argv)
 {
-  const char *mode = argc > 1 ? argv[1] : "";
-
   if (argc < 3)
     return 97;
-  if (strcmp (mode, "exit") == 0)
+  if (strcmp (argv[1], "exit") == 0)
     return atoi (argv[2]);
-  if (strcmp (mode, "signal") == 0)
+  if (strcmp (argv[1], "signal") == 0)
     {
       raise (atoi (argv[2]));
       return 96;
     }
-  open_log (argv[2]);
-  if (strcmp (mode, "turn") == 0 && argc > 3)
-    {
-      say ("IN %lld\n", now_ns ());
-      sleep_ms (atoi (argv[3]));
-      say ("OUT %lld\n", now_ns ());
-      return 0;
-    }
-  if (strcmp (mode, "meet") == 0 && argc > 3)
-    return meet (argv[2], atoi (argv[3]));
-  if (strcmp (mode, "daemon") == 0)
-    return start_grandchild ();
-  if (strcmp (mode, "keys") == 0)
-    return log_keys ();
-  if (strcmp (mode, "beat") == 0)
-    {
-      beat ();
-      return 0;
-    }
-  if (strcmp (mode, "escape") == 0)
-    return escape ();
-  if (strcmp (mode, "crowd") == 0 && argc > 3)
-    return be_a_crowd (atoi (argv[3]));
-  if (strcmp (mode, "root") == 0)
-    return become_root ();
-  if (strcmp (mode, "stubborn") == 0)
-    return be_stubborn ();
-  if (strcmp (mode, "leave_root") == 0)
-    return leave_root ();
-  if (strcmp (mode, "orphans") == 0 && argc > 3)
-    return make_orphans (atoi (argv[3]));
-  if (strcmp (mode, "leave") == 0)
-    return leave_child ();
-  if (strcmp (mode, "polite") == 0 && argc > 3)
-    return be_polite (atoi (argv[3]));
-  if (strcmp (mode, "show") == 0)
-    return show ();
+  log_file = argv[2];
+  log_fd = open (log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (log_fd < 0)
+    return 98;
+  for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+    if (strcmp (argv[1], modes[i].name) == 0)
+      return modes[i].run (argc > 3 ? atoi (argv[3]) : 0);
   return 97;
 }

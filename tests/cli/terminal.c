@@ -1,7 +1,6 @@
 #include "cli/terminal.h"
 
 #include "support/process.h"
-#include "support/waiting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,41 +11,23 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_SEQUENCE 32
-#define MAX_ROWS     60
-#define MAX_COLUMNS  220
-
-struct _Terminal
-{
-  pid_t pid;
-  int fd;
-  int rows;
-  int columns;
-  gunichar cells[MAX_ROWS][MAX_COLUMNS];
-  int row;
-  int column; /* columns: behind the last character, still on it */
-  gboolean alternate;
-  gboolean coloured;
-  int n_scrolled;
-  GByteArray *pending; /* the beginning of a character or sequence */
-};
 
 Terminal *
-terminal_start (char *const *argv)
-{
-  return terminal_start_sized (argv, TERMINAL_COLUMNS, TERMINAL_ROWS);
-}
-
-Terminal *
-terminal_start_sized (char *const *argv, int columns, int rows)
+terminal_start_words (int columns, int rows, const char *const *words, gsize n)
 {
   const struct winsize size = { .ws_row = (unsigned short) rows,
                                 .ws_col = (unsigned short) columns };
   Terminal *self = g_new0 (Terminal, 1);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
 
-  g_assert (columns <= MAX_COLUMNS && rows <= MAX_ROWS);
+  for (gsize i = 0; i < n; i++)
+    g_ptr_array_add (argv, (gpointer) words[i]);
+  g_ptr_array_add (argv, NULL);
+  g_assert (columns <= TERMINAL_MAX_COLUMNS && rows <= TERMINAL_MAX_ROWS);
   self->rows = rows;
   self->columns = columns;
   self->pending = g_byte_array_new ();
@@ -56,7 +37,7 @@ terminal_start_sized (char *const *argv, int columns, int rows)
       prctl (PR_SET_PDEATHSIG, SIGKILL);
       close_range (3, ~0U, 0);
       setenv ("TERM", "xterm", TRUE);
-      execv (argv[0], argv);
+      execv (words[0], (char *const *) argv->pdata);
       _exit (125);
     }
   fcntl (self->fd, F_SETFD, FD_CLOEXEC);
@@ -79,18 +60,12 @@ terminal_resize (Terminal *self, int columns, int rows)
   const struct winsize size = { .ws_row = (unsigned short) rows,
                                 .ws_col = (unsigned short) columns };
 
-  g_assert (columns <= MAX_COLUMNS && rows <= MAX_ROWS);
+  g_assert (columns <= TERMINAL_MAX_COLUMNS && rows <= TERMINAL_MAX_ROWS);
   self->rows = rows;
   self->columns = columns;
   self->row = MIN (self->row, rows - 1);
   self->column = MIN (self->column, columns);
   ioctl (self->fd, TIOCSWINSZ, &size);
-}
-
-pid_t
-terminal_get_pid (Terminal *self)
-{
-  return self->pid;
 }
 
 void
@@ -171,11 +146,11 @@ obey (Terminal *self, const char *parameters, char letter)
         erase (self, row, 0);
       break;
     case 'm':
-      self->coloured = TRUE;
+      self->has_colours = TRUE;
       break;
     default:
       if (strcmp (parameters, "?1049") == 0)
-        self->alternate = letter == 'h';
+        self->is_alternate = letter == 'h';
       break;
     }
 }
@@ -245,6 +220,14 @@ terminal_get_row (Terminal *self, int row)
   return g_strchomp (g_string_free (text, FALSE));
 }
 
+void
+terminal_has_row (Terminal *self, int row, const char *start, const char *end)
+{
+  g_autofree char *text = terminal_get_row (self, row);
+  if (!g_str_has_prefix (text, start) || !g_str_has_suffix (text, end))
+    fail_msg ("row %d: \"%s\", not \"%s ... %s\"", row, text, start, end);
+}
+
 char *
 terminal_get_picture (Terminal *self)
 {
@@ -261,13 +244,8 @@ terminal_get_picture (Terminal *self)
 static gboolean
 shows (Terminal *self, const char *text)
 {
-  for (int row = 0; row < self->rows; row++)
-    {
-      g_autofree char *line = terminal_get_row (self, row);
-      if (strstr (line, text) != NULL)
-        return TRUE;
-    }
-  return FALSE;
+  g_autofree char *picture = terminal_get_picture (self);
+  return strstr (picture, text) != NULL;
 }
 
 static gboolean
@@ -295,52 +273,60 @@ wait_for (Terminal *self, gboolean (*is_so) (Terminal *, const char *), const ch
   return TRUE;
 }
 
+static void
+assert_soon_so (Terminal *self, gboolean (*is_so) (Terminal *, const char *), const char *text,
+                const char *what)
+{
+  if (!wait_for (self, is_so, text, CLI_MS))
+    {
+      g_autofree char *picture = terminal_get_picture (self);
+      fail_msg ("the terminal %s \"%s\":\n%s", what, text, picture);
+    }
+}
+
+void
+terminal_shows (Terminal *self, const char *text)
+{
+  assert_soon_so (self, shows, text, "does not show");
+}
+
+void
+terminal_hides (Terminal *self, const char *text)
+{
+  assert_soon_so (self, shows_not, text, "still shows");
+}
+
+void
+terminal_prompts (Terminal *self)
+{
+  assert_soon_so (self, is_at, "$", "has no prompt");
+}
+
 gboolean
 terminal_wait_text (Terminal *self, const char *text, int timeout_ms)
 {
   return wait_for (self, shows, text, timeout_ms);
 }
 
-gboolean
-terminal_wait_no_text (Terminal *self, const char *text, int timeout_ms)
+void
+terminal_look (Terminal *self, int ms)
 {
-  return wait_for (self, shows_not, text, timeout_ms);
+  for (const gint64 end = wait_now_ms () + ms; wait_now_ms () < end;)
+    pump (self, 20);
 }
 
-gboolean
-terminal_wait_prompt (Terminal *self, const char *prompt, int timeout_ms)
+void
+terminal_ends (Terminal *self, int exit_code)
 {
-  return wait_for (self, is_at, prompt, timeout_ms);
-}
+  int status = 0;
 
-gboolean
-terminal_wait_end (Terminal *self, int timeout_ms, int *status)
-{
   /* What it writes has to be read, or it does not end. */
-  const gint64 end = wait_now_ms () + timeout_ms;
-  while (pump (self, 20) && wait_now_ms () < end)
+  for (const gint64 end = wait_now_ms () + CLI_MS; pump (self, 20) && wait_now_ms () < end;)
     {
     }
-  if (!process_wait (self->pid, (int) MAX (end - wait_now_ms (), 0), status))
-    return FALSE;
+  assert_true (process_wait (self->pid, CLI_MS, &status));
   self->pid = 0;
-  return TRUE;
-}
-
-gboolean
-terminal_is_alternate (Terminal *self)
-{
-  return self->alternate;
-}
-
-int
-terminal_get_n_scrolled (Terminal *self)
-{
-  return self->n_scrolled;
-}
-
-gboolean
-terminal_has_colours (Terminal *self)
-{
-  return self->coloured;
+  assert_true (WIFEXITED (status));
+  assert_int_equal (WEXITSTATUS (status), exit_code);
+  assert_false (self->is_alternate);
 }

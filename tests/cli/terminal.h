@@ -8,41 +8,57 @@
 #ifndef CURATOR_TEST_TERMINAL_H
 #define CURATOR_TEST_TERMINAL_H
 
-#include <glib.h>
-#include <sys/types.h>
+#include "cli/cli.h"
 
-#define TERMINAL_COLUMNS 80
-#define TERMINAL_ROWS    24
+#define TERMINAL_COLUMNS     80
+#define TERMINAL_ROWS        24
+#define TERMINAL_MAX_COLUMNS 220
+#define TERMINAL_MAX_ROWS    60
 
-typedef struct _Terminal Terminal;
+typedef struct
+{
+  pid_t pid; /* 0: it has ended */
+  int fd;
+  int rows;
+  int columns;
+  gunichar cells[TERMINAL_MAX_ROWS][TERMINAL_MAX_COLUMNS];
+  int row;
+  int column; /* columns: behind the last character, still on it */
+  gboolean is_alternate;
+  gboolean has_colours;
+  int n_scrolled;      /* rows that have left at the top */
+  GByteArray *pending; /* the beginning of a character or sequence */
+} Terminal;
 
-/* argv[0] is a path. It is the leader of a session of its own and dies with the test. */
-Terminal *terminal_start (char *const *argv); /* 80 columns, 24 rows */
-Terminal *terminal_start_sized (char *const *argv, int columns, int rows);
+/* The first word is a path. It is the leader of a session of its own and dies with the test. */
+#define terminal_start(...) terminal_start_sized (TERMINAL_COLUMNS, TERMINAL_ROWS, __VA_ARGS__)
+#define terminal_start_sized(columns, rows, ...)                                                   \
+  terminal_start_words ((columns), (rows), CLI_WORDS (__VA_ARGS__))
+Terminal *terminal_start_words (int columns, int rows, const char *const *words, gsize n);
 /* As a user who drags the corner of the window: the program gets SIGWINCH. */
 void terminal_resize (Terminal *terminal, int columns, int rows);
 /* Kills what still runs. */
 void terminal_free (Terminal *terminal);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Terminal, terminal_free)
 
-pid_t terminal_get_pid (Terminal *terminal);
 /* As if typed. */
 void terminal_type (Terminal *terminal, const char *keys);
-/* Takes what has been written, until the screen has that text. */
+/* Takes what is written, for so long. */
+void terminal_look (Terminal *terminal, int ms);
+/* Takes what is written, until the screen has that text, or until it does not. */
+void terminal_shows (Terminal *terminal, const char *text);
+void terminal_hides (Terminal *terminal, const char *text);
+/* Whether it has it within that time. */
 gboolean terminal_wait_text (Terminal *terminal, const char *text, int timeout_ms);
-/* The same, until the screen does not have it. */
-gboolean terminal_wait_no_text (Terminal *terminal, const char *text, int timeout_ms);
-/* The same, until the row of the cursor ends with that. */
-gboolean terminal_wait_prompt (Terminal *terminal, const char *prompt, int timeout_ms);
-/* As of waitpid(); FALSE when it still runs. */
-gboolean terminal_wait_end (Terminal *terminal, int timeout_ms, int *status);
+/* The same, until the row of the cursor ends with a prompt of a shell. */
+void terminal_prompts (Terminal *terminal);
+/* It ends with that code, and has left the alternate screen. */
+void terminal_ends (Terminal *terminal, int exit_code);
 /* A row without the spaces at its end. */
 char *terminal_get_row (Terminal *terminal, int row);
+/* That row begins and ends so. */
+void terminal_has_row (Terminal *terminal, int row, const char *start, const char *end);
 /* All rows, for people. */
 char *terminal_get_picture (Terminal *terminal);
-gboolean terminal_is_alternate (Terminal *terminal);
-/* Rows that have left at the top. */
-int terminal_get_n_scrolled (Terminal *terminal);
-gboolean terminal_has_colours (Terminal *terminal);
 
 #endif

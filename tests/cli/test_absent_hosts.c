@@ -8,6 +8,10 @@
  * never late, so what the metronome and a connection of its own have seen is added, and what was measured while other tests kept the processors
  * is measured once more, alone.
  */
+#define SUITE_FIXTURE void *no_fixture
+#define SUITE_SETUP   NULL
+#include "cli.h"
+
 #include "integration/program.h"
 #include "integration/secured/secured.h"
 #include "support/hosts.h"
@@ -21,7 +25,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ZKFLOCK    CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
 #define STRIDE     11
 #define N_AT_ONCE  6
 #define ASKED_MS   60000 /* session timeout */
@@ -200,6 +203,19 @@ send_away (const Cell *cell, Hosts *hosts, guint first)
     }
 }
 
+/* The server of the client, and as many others as the cell says. Returns when. */
+static gint64
+lose_server (const Cell *cell, Hosts *hosts)
+{
+  const int used = hosts_find_connected (hosts);
+  const gint64 began_us = g_get_monotonic_time ();
+
+  if (!is_name (cell->way))
+    send_away (cell, hosts, (guint) used);
+  hosts_cut (hosts, (guint) used);
+  return began_us;
+}
+
 /* Outside a test's own thread cmocka asserts nothing. */
 static void
 fail_cell (Cell *cell, const char *why)
@@ -307,18 +323,9 @@ connect_again (Cell *cell, Hosts *hosts, const char *list)
   g_autoptr (GError) error = NULL;
 
   if (curator_client_block_until_connected (client, LONG_MS, NULL, &error))
-    {
-      const int used = hosts_find_connected (hosts);
-      const gint64 began_us = g_get_monotonic_time ();
-      if (!is_name (cell->way))
-        send_away (cell, hosts, (guint) used);
-      hosts_cut (hosts, (guint) used);
-      wait_state (cell, log, CURATOR_CONNECTION_STATE_RECONNECTED, began_us);
-    }
+    wait_state (cell, log, CURATOR_CONNECTION_STATE_RECONNECTED, lose_server (cell, hosts));
   else
-    {
-      fail_cell (cell, error->message);
-    }
+    fail_cell (cell, error->message);
   end_client (cell, client);
 }
 
@@ -355,53 +362,48 @@ update (Cell *cell, Hosts *hosts, const char *list)
   end_client (cell, client);
 }
 
-/* A command line; the lock is held while the command runs. */
-static GPtrArray *
-make_zkflock (const Cell *cell, const char *list, const char *command)
-{
-  static gint n_runs; /* atomic */
-  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
-
-  g_ptr_array_add (argv, g_strdup (ZKFLOCK));
-  g_ptr_array_add (argv, g_strdup_printf ("--hosts=%s", list));
-  g_ptr_array_add (argv, g_strdup ("--session-timeout=60"));
-  if (cell->security == OVER_TLS)
-    {
-      g_ptr_array_add (argv, g_strconcat ("--tls-ca=", secured_file (secured, "ca.pem"), NULL));
-      g_ptr_array_add (argv,
-                       g_strconcat ("--tls-cert=", secured_file (secured, "client.pem"), NULL));
-      g_ptr_array_add (argv,
-                       g_strconcat ("--tls-key=", secured_file (secured, "client.key"), NULL));
-      g_ptr_array_add (argv, g_strdup ("--tls-server-name=zk.test"));
-    }
-  if (cell->security == OVER_SASL)
-    {
-      g_ptr_array_add (argv, g_strdup ("--sasl=digest"));
-      g_ptr_array_add (argv, g_strdup ("--sasl-user=" SASL_USER));
-      g_ptr_array_add (
-          argv, g_strconcat ("--sasl-password-file=", secured_file (secured, "password"), NULL));
-    }
-  if (cell->user != PLAIN)
-    g_ptr_array_add (argv, g_strdup (cell->user == WAITS ? "--timeout=5" : "-n"));
-  g_ptr_array_add (argv, g_strdup_printf ("/absent/%d", g_atomic_int_add (&n_runs, 1)));
-  g_ptr_array_add (argv, g_strdup (command));
-  g_ptr_array_add (argv, NULL);
-  return argv;
-}
-
-/* By posix_spawn (): fork () would wait for the look-ups of the other cells. 0: it cannot be
- * started. */
+/* By posix_spawn (): fork () would wait for the look-ups of the other cells. fd is its input and
+ * output. 0: it cannot be started. */
 static GPid
-spawn (const GPtrArray *argv, int in, int out)
+spawn (int fd, const char *const *words, gsize n)
 {
-  GPid pid = 0;
   g_auto (GStrv) environment =
       g_environ_setenv (g_get_environ (), "LD_PRELOAD", ABSENT_NAMES, TRUE);
+  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
+  GPid pid = 0;
 
+  for (gsize i = 0; i < n; i++)
+    if (words[i] != NULL)
+      g_ptr_array_add (argv, (gpointer) words[i]);
+  g_ptr_array_add (argv, NULL);
   g_spawn_async_with_fds (NULL, (char **) argv->pdata, environment,
                           G_SPAWN_LEAVE_DESCRIPTORS_OPEN | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL,
-                          &pid, in, out, -1, NULL);
+                          &pid, fd, fd, -1, NULL);
   return pid;
+}
+
+/* The lock is held while the command runs. */
+static GPid
+spawn_zkflock (const Cell *cell, const char *list, const char *command, int fd)
+{
+  static gint n_runs; /* atomic */
+  const gboolean is_tls = cell->security == OVER_TLS;
+  const gboolean is_sasl = cell->security == OVER_SASL;
+  g_autofree char *hosts = g_strconcat ("--hosts=", list, NULL);
+  g_autofree char *ca = g_strconcat ("--tls-ca=", secured_file (secured, "ca.pem"), NULL);
+  g_autofree char *cert = g_strconcat ("--tls-cert=", secured_file (secured, "client.pem"), NULL);
+  g_autofree char *key = g_strconcat ("--tls-key=", secured_file (secured, "client.key"), NULL);
+  g_autofree char *password =
+      g_strconcat ("--sasl-password-file=", secured_file (secured, "password"), NULL);
+  g_autofree char *path = g_strdup_printf ("/absent/%d", g_atomic_int_add (&n_runs, 1));
+  const char *option = cell->user == WAITS ? "--timeout=5" : cell->user == NONBLOCK ? "-n" : NULL;
+
+  return spawn (fd, CLI_WORDS (ZKFLOCK, hosts, "--session-timeout=60", is_tls ? ca : NULL,
+                               is_tls ? cert : NULL, is_tls ? key : NULL,
+                               is_tls ? "--tls-server-name=zk.test" : NULL,
+                               is_sasl ? "--sasl=digest" : NULL,
+                               is_sasl ? "--sasl-user=" SASL_USER : NULL, is_sasl ? password : NULL,
+                               option, path, command));
 }
 
 /* It may have waited for a processor while the metronome had one. */
@@ -418,9 +420,8 @@ has_succeeded (Cell *cell, GPid pid)
 static void
 run_zkflock (Cell *cell, const char *list)
 {
-  g_autoptr (GPtrArray) argv = make_zkflock (cell, list, "true");
   const gint64 began_us = g_get_monotonic_time ();
-  const GPid pid = spawn (argv, -1, -1);
+  const GPid pid = spawn_zkflock (cell, list, "true", -1);
 
   if (pid != 0 && has_succeeded (cell, pid))
     cell->took_us = g_get_monotonic_time () - began_us;
@@ -432,11 +433,10 @@ run_zkflock (Cell *cell, const char *list)
 static void
 lose_zkflock (Cell *cell, Hosts *hosts, const char *list)
 {
-  g_autoptr (GPtrArray) argv = make_zkflock (cell, list, "cat");
   int both[2]; /* ours, and the command's */
   char byte = 'x';
   const gboolean is_open = socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) == 0;
-  const GPid pid = is_open ? spawn (argv, both[1], both[1]) : 0;
+  const GPid pid = is_open ? spawn_zkflock (cell, list, "cat", both[1]) : 0;
 
   close (both[1]);
   if (pid == 0 || write (both[0], &byte, 1) != 1 || read (both[0], &byte, 1) != 1)
@@ -445,11 +445,7 @@ lose_zkflock (Cell *cell, Hosts *hosts, const char *list)
     }
   else
     {
-      const int used = hosts_find_connected (hosts);
-      const gint64 began_us = g_get_monotonic_time ();
-      if (!is_name (cell->way))
-        send_away (cell, hosts, (guint) used);
-      hosts_cut (hosts, (guint) used);
+      const gint64 began_us = lose_server (cell, hosts);
       while (hosts_find_connected (hosts) < 0 && cell->took_us < LONG_MS * 1000)
         {
           g_usleep (1000);
@@ -564,6 +560,14 @@ is_possible (const Cell *cell)
 /* Servers, and how many of them are away. */
 static const guint counts[][2] = { { 1, 1 }, { 3, 1 }, { 5, 1 }, { 5, 2 } };
 
+static guint
+take (guint *number, guint n)
+{
+  const guint digit = *number % n;
+  *number /= n;
+  return digit;
+}
+
 static GArray *
 make_cells (void)
 {
@@ -572,16 +576,13 @@ make_cells (void)
   for (guint i = 0; i < N_WAYS * G_N_ELEMENTS (counts) * N_WHENS * N_SECURITIES * N_USERS; i++)
     {
       guint rest = i;
-      Cell cell = { 0 };
-      cell.user = rest % N_USERS;
-      rest /= N_USERS;
-      cell.when = rest % N_WHENS;
-      rest /= N_WHENS;
-      cell.security = rest % N_SECURITIES;
-      rest /= N_SECURITIES;
-      cell.n = counts[rest % G_N_ELEMENTS (counts)][0];
-      cell.n_away = counts[rest % G_N_ELEMENTS (counts)][1];
-      cell.way = rest / G_N_ELEMENTS (counts);
+      Cell cell = { .user = take (&rest, N_USERS) };
+      cell.when = take (&rest, N_WHENS);
+      cell.security = take (&rest, N_SECURITIES);
+      const guint *count = counts[take (&rest, G_N_ELEMENTS (counts))];
+      cell.n = count[0];
+      cell.n_away = count[1];
+      cell.way = rest;
       if (is_possible (&cell))
         g_array_append_val (cells, cell);
     }
@@ -622,9 +623,9 @@ worst_of (const GArray *cells, Way way, guint count, guint column)
           n++;
         }
     }
-  if (worst_us == NEVER_US)
-    return g_strdup_printf ("never (%u)", n);
-  return n > 0 ? g_strdup_printf ("%" G_GINT64_FORMAT " (%u)", worst_us / 1000, n) : g_strdup ("");
+  return n == 0                 ? g_strdup ("")
+         : worst_us == NEVER_US ? g_strdup_printf ("never (%u)", n)
+                                : g_strdup_printf ("%" G_GINT64_FORMAT " (%u)", worst_us / 1000, n);
 }
 
 /* For docs/operations.md. */
@@ -633,13 +634,9 @@ print_table (const GArray *cells)
 {
   print_message ("| a server that is away |");
   for (guint count = 0; count < G_N_ELEMENTS (counts); count++)
-    {
-      for (guint column = 0; column < G_N_ELEMENTS (columns); column++)
-        {
-          print_message (" %u of %u%s%s |", counts[count][1], counts[count][0],
-                         column > 0 ? ", " : "", columns[column].name);
-        }
-    }
+    for (guint column = 0; column < G_N_ELEMENTS (columns); column++)
+      print_message (" %u of %u%s%s |", counts[count][1], counts[count][0], column > 0 ? ", " : "",
+                     columns[column].name);
   print_message ("\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (guint way = 0; way < N_WAYS; way++)
     {
@@ -710,8 +707,7 @@ run_cells (const GArray *cells, guint stride)
   assert_int_equal (n_over, 0);
 }
 
-static void
-test_absent_hosts (void **state)
+TEST (test_absent_hosts)
 {
   g_autoptr (GArray) cells = make_cells ();
 
@@ -721,8 +717,7 @@ test_absent_hosts (void **state)
 }
 
 /* As a cron job meets it. */
-static void
-test_one_of_three_drops (void **state)
+TEST (test_one_of_three_drops)
 {
   g_autoptr (GArray) cells = g_array_new (FALSE, TRUE, sizeof (Cell));
   const Cell cell = { .way = WAY_DROPS, .n = 3, .n_away = 1, .user = WAITS };
@@ -733,8 +728,7 @@ test_one_of_three_drops (void **state)
 }
 
 /* On a handle of the program's. */
-static void
-test_even_number_of_addresses (void **state)
+TEST (test_even_number_of_addresses)
 {
   g_autoptr (GArray) cells = g_array_new (FALSE, TRUE, sizeof (Cell));
 
@@ -782,11 +776,4 @@ start (void **state)
                          raw_zk_open (zk_server_address (secured->server)));
 }
 
-int
-main (void)
-{
-  const struct CMUnitTest tests[] = { cmocka_unit_test (test_absent_hosts),
-                                      cmocka_unit_test (test_one_of_three_drops),
-                                      cmocka_unit_test (test_even_number_of_addresses) };
-  return cmocka_run_group_tests (tests, start, secured_stop);
-}
+SUITE ("absent_hosts", start, secured_stop)

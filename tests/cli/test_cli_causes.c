@@ -5,14 +5,14 @@
 
 #include "support/hosts.h"
 #include "support/net.h"
-#include "support/process.h"
+#include "support/scratch.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_WORDS 4
+#define MAX_WORDS 2
 #define CLOSED    "the server closed the connection"
 
 typedef enum
@@ -33,21 +33,28 @@ typedef enum
   N_PLACES
 } Place;
 
+/* Answers in a protocol of its own, but for the first connections, which it lets wait. */
+typedef struct
+{
+  char *address;
+  int fd;
+  int n_silent;
+  GThread *thread;
+  gint stopped; /* atomic */
+} Greeter;
+
 typedef struct
 {
   Fixture *fixture;
   ZkServer *wants_sasl;
   ZkServer *full;
-  Hosts *off;
+  Hosts *away;  /* those without an answer of their own */
   RawZk *guest; /* its only one */
   ZkEnsemble *ensemble;
   char *directory;
   char *hosts[N_PLACES];
-  int silent_fd;
-  int greeter_fds[2]; /* the second says nothing */
-  GThread *greeter;
-  gint stopped; /* atomic */
-  pid_t pids[2];
+  Greeter *greeter;
+  Cli *tls[2];
 } World;
 
 /* "%name" in a word is a file of the certificates. */
@@ -68,10 +75,13 @@ static const struct
   { AT_SILENT, { NULL }, 69, ": accepts connections and does not answer" },
   { AT_OFF, { NULL }, 69, ": no answer to a connect: is the machine off" },
   { AT_SERVER, { NULL }, 71, "more than 24 descriptors (ulimit -n", "24" },
-  { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere of the connect string does not exist" },
+  { AT_NO_CHROOT, { NULL }, 69, "the chroot /nowhere/at/all of the connect string does not exist" },
   { AT_SERVER, { "--auth-file=%nobody" }, 77, "the server refused the authentication" },
   { AT_WANTS_SASL, { NULL }, 77, "the server requires clients to authenticate" },
 #if HAS_TLS
+  { AT_CLOSED, { "--tls-ca=%ca.pem" }, 69, ": connection refused" },
+  { AT_UNKNOWN, { "--tls-ca=%ca.pem" }, 69, ": unknown host" },
+  { AT_SILENT, { "--tls-ca=%ca.pem" }, 69, ": accepts connections and does not answer" },
   { AT_TLS, { NULL }, 69, ": expects TLS" },
   { AT_SERVER, { "--tls-ca=%ca.pem" }, 76, ": TLS: " },
   { AT_TLS, { "--tls-ca=%ca.pem", "--tls-server-name=wrong.test" }, 76, "does not match" },
@@ -88,35 +98,54 @@ static const char *const verbs[][4] = { { "-n", "/p" }, { "/p" }, { "who", "/p" 
 static gpointer
 greet (gpointer data)
 {
-  World *world = data;
+  Greeter *self = data;
+  g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
 
-  while (!g_atomic_int_get (&world->stopped))
+  while (!g_atomic_int_get (&self->stopped))
     {
-      const int greeted = accept (world->greeter_fds[0], NULL, NULL);
-      const int closed = accept (world->greeter_fds[1], NULL, NULL);
-      if (greeted >= 0)
+      const int fd = accept (self->fd, NULL, NULL);
+      if (fd >= 0 && (int) fds->len < self->n_silent)
         {
-          (void) !write (greeted, "SSH-2.0-test\r\n", 14);
-          shutdown (greeted, SHUT_WR);
-          wait_ms (50);
-          close (greeted);
+          g_array_append_val (fds, fd);
         }
-      if (closed >= 0)
-        close (closed);
+      else if (fd >= 0)
+        {
+          (void) !write (fd, "SSH-2.0-test\r\n", 14);
+          shutdown (fd, SHUT_WR);
+          wait_ms (50);
+          close (fd);
+        }
       wait_ms (5);
     }
+  for (guint i = 0; i < fds->len; i++)
+    close (g_array_index (fds, int, i));
   return NULL;
 }
 
-static char *
-unused_address (void)
+static Greeter *
+greeter_new (int n_silent)
 {
-  g_autofree char *host = zk_server_new_host ();
-  return g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
+  Greeter *self = g_new0 (Greeter, 1);
+
+  self->fd = cli_listen (&self->address);
+  self->n_silent = n_silent;
+  self->thread = g_thread_new ("greet", greet, self);
+  return self;
 }
 
+static void
+greeter_free (Greeter *self)
+{
+  g_atomic_int_set (&self->stopped, TRUE);
+  g_thread_join (self->thread);
+  close (self->fd);
+  g_free (self->address);
+  g_free (self);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Greeter, greeter_free)
+
 static gboolean
-is_listening (gpointer address)
+is_listening (const char *address)
 {
   const int fd = net_connect (address, CLI_MS);
   if (fd >= 0)
@@ -124,142 +153,119 @@ is_listening (gpointer address)
   return fd >= 0;
 }
 
-static pid_t
+static Cli *
 serve_tls (World *world, Place place, const char *certificate)
 {
-  g_autofree char *openssl = g_find_program_in_path ("openssl");
   g_autofree char *pem = g_build_filename (world->directory, certificate, NULL);
   g_autofree char *ca = g_build_filename (world->directory, "ca.pem", NULL);
-  g_autofree char *log = g_build_filename (world->directory, "s_server.log", NULL);
-  char *address = g_strdup_printf ("127.0.0.1:%d", zk_server_free_port ("127.0.0.1"));
-  const char *const argv[] = {
-    openssl, "s_server", "-quiet",  "-accept", address,   "-cert", pem,
-    "-key",  pem,        "-CAfile", ca,        "-Verify", "1",     NULL
-  };
 
-  world->hosts[place] = address;
-  const pid_t pid = process_spawn ((char *const *) argv, log);
-  return wait_until (is_listening, address, CLI_MS) ? pid : 0;
+  world->hosts[place] = g_strdup_printf ("127.0.0.1:%d", zk_server_free_port ("127.0.0.1"));
+  Cli *server =
+      cli_start ("/usr/bin/env", "openssl", "s_server", "-quiet", "-accept", world->hosts[place],
+                 "-cert", pem, "-key", pem, "-CAfile", ca, "-Verify", "1");
+  assert_soon (is_listening (world->hosts[place]));
+  return server;
 }
 
-static gboolean
+static void
 make_files (World *world)
 {
-  const char *const argv[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates",
-                               world->directory, "127.0.0.1", NULL };
   g_autofree char *nobody = g_build_filename (world->directory, "nobody", NULL);
-  int status = -1;
+  g_autoptr (Cli) make = cli_start (CURATOR_SOURCE_DIR "/tests/support/make_certificates",
+                                    world->directory, "127.0.0.1");
 
-  return g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, NULL, NULL, &status,
-                       NULL)
-         && status == 0 && g_file_set_contents (nobody, "nosuchscheme:nobody\n", -1, NULL)
-         && g_chmod (nobody, 0600) == 0;
+  cli_ends (make, 0, NULL);
+  assert_true (g_file_set_contents (nobody, "nosuchscheme:nobody\n", -1, NULL));
+  assert_int_equal (g_chmod (nobody, 0600), 0);
 }
 
 static gboolean
-has_no_quorum (gpointer address)
+has_no_quorum (const char *address)
 {
   g_autofree char *answer = four_letter (address, "srvr", 2000);
   return answer != NULL && strstr (answer, "not currently serving") != NULL;
 }
 
-static gboolean
+static void
 leave_one_member (World *world)
 {
   world->ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  if (world->ensemble == NULL)
-    return FALSE;
+  assert_non_null (world->ensemble);
   zk_server_kill (zk_ensemble_server (world->ensemble, 0));
   zk_server_kill (zk_ensemble_server (world->ensemble, 1));
   world->hosts[AT_NO_QUORUM] =
       g_strdup (zk_server_address (zk_ensemble_server (world->ensemble, 2)));
-  return wait_until (has_no_quorum, world->hosts[AT_NO_QUORUM], CLI_MS);
+  assert_soon (has_no_quorum (world->hosts[AT_NO_QUORUM]));
 }
 
-static gboolean
-start_server_that_wants_sasl (World *world)
-{
-  const char *const options[] = {
-    "-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=sasl",
-    "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", NULL
-  };
-
-  world->wants_sasl = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
-  if (world->wants_sasl == NULL)
-    return FALSE;
-  world->hosts[AT_WANTS_SASL] = g_strdup (zk_server_address (world->wants_sasl));
-  return TRUE;
-}
-
-static gboolean
-start_full_server (World *world)
+static ZkServer *
+start_server (World *world, Place place, const char *const *options, const char *config)
 {
   const ZkServerSetup setup = { .tick_ms = ZK_SERVER_DEFAULT_TICK_MS,
-                                .config = "maxClientCnxns=1\n" };
+                                .java_options = options,
+                                .config = config };
+  ZkServer *server = zk_server_start_as (&setup);
 
-  world->full = zk_server_start_as (&setup);
-  world->guest = world->full != NULL ? raw_zk_open (zk_server_address (world->full)) : NULL;
-  if (world->guest == NULL)
-    return FALSE;
-  world->hosts[AT_FULL] = g_strdup (zk_server_address (world->full));
-  return TRUE;
+  assert_non_null (server);
+  world->hosts[place] = g_strdup (zk_server_address (server));
+  return server;
 }
 
 static int
 start (void **state)
 {
+  static const char *const wants_sasl[] = {
+    "-Dzookeeper.enforce.auth.enabled=true", "-Dzookeeper.enforce.auth.schemes=sasl",
+    "-Dzookeeper.authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider", NULL
+  };
+  static const struct
+  {
+    Place place;
+    HostWay way;
+  } ways[] = { { AT_SILENT, HOST_SILENT }, { AT_OFF, HOST_DROPS }, { AT_CLOSER, HOST_CLOSES } };
   World *world = g_new0 (World, 1);
 
   *state = world;
-  world->directory = g_dir_make_tmp ("curator-causes-XXXXXX", NULL);
-  if (!make_files (world) || fixture_start ((void **) &world->fixture) != 0
-      || !leave_one_member (world) || !start_server_that_wants_sasl (world)
-      || !start_full_server (world))
+  world->directory = scratch_new ("curator-causes");
+  make_files (world);
+  if (fixture_start ((void **) &world->fixture) != 0)
     return -1;
-  world->hosts[AT_CLOSED] = unused_address ();
+  leave_one_member (world);
+  world->wants_sasl = start_server (world, AT_WANTS_SASL, wants_sasl, NULL);
+  world->full = start_server (world, AT_FULL, NULL, "maxClientCnxns=1\n");
+  world->guest = raw_zk_open (world->hosts[AT_FULL]);
+  world->hosts[AT_CLOSED] = cli_unused_address ();
   world->hosts[AT_UNKNOWN] = g_strdup ("no-such-host.invalid:2181");
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
-  world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere", NULL);
-  world->silent_fd = cli_listen (&world->hosts[AT_SILENT]);
-  world->off = hosts_new (world->hosts[AT_SERVER], 1, FALSE);
-  hosts_set (world->off, 0, HOST_DROPS);
-  world->hosts[AT_OFF] = g_strdup (hosts_address (world->off, 0));
-  world->greeter_fds[0] = cli_listen (&world->hosts[AT_GREETER]);
-  world->greeter_fds[1] = cli_listen (&world->hosts[AT_CLOSER]);
-  world->pids[0] = serve_tls (world, AT_TLS, "server.pem");
-  world->pids[1] = serve_tls (world, AT_EXPIRED, "expired.pem");
-  world->greeter = g_thread_new ("greet", greet, world);
-  return world->pids[0] != 0 && world->pids[1] != 0 ? 0 : -1;
+  world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere/at/all", NULL);
+  world->away = hosts_new (world->hosts[AT_SERVER], G_N_ELEMENTS (ways), FALSE);
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
+    {
+      hosts_set (world->away, i, ways[i].way);
+      world->hosts[ways[i].place] = g_strdup (hosts_address (world->away, i));
+    }
+  world->greeter = greeter_new (0);
+  world->hosts[AT_GREETER] = g_strdup (world->greeter->address);
+  world->tls[0] = serve_tls (world, AT_TLS, "server.pem");
+  world->tls[1] = serve_tls (world, AT_EXPIRED, "expired.pem");
+  return 0;
 }
 
 static int
 stop (void **state)
 {
   World *world = *state;
-  GDir *dir = g_dir_open (world->directory, 0, NULL);
-  const char *name;
 
-  g_atomic_int_set (&world->stopped, TRUE);
-  g_thread_join (world->greeter);
-  process_kill (world->pids[0]);
-  process_kill (world->pids[1]);
-  close (world->silent_fd);
-  hosts_free (world->off);
-  close (world->greeter_fds[0]);
-  close (world->greeter_fds[1]);
+  greeter_free (world->greeter);
+  cli_free (world->tls[0]);
+  cli_free (world->tls[1]);
+  hosts_free (world->away);
   zk_ensemble_stop (world->ensemble);
   zk_server_stop (world->wants_sasl);
   raw_zk_close (world->guest);
   zk_server_stop (world->full);
   fixture_stop ((void **) &world->fixture);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (world->directory, name, NULL);
-      g_unlink (file);
-    }
-  g_dir_close (dir);
-  g_rmdir (world->directory);
-  g_free (world->directory);
+  scratch_remove (world->directory);
   for (int i = 0; i < N_PLACES; i++)
     g_free (world->hosts[i]);
   g_free (world);
@@ -267,94 +273,73 @@ stop (void **state)
 }
 
 static Cli *
-start_row (World *world, gsize row, const char *timeout, const char *const *verb, const char *mark)
+start_row (World *world, gsize row, const char *timeout, const char *const *verb)
 {
-  const char *const usual[] = { ZKFLOCK, "-Z", world->hosts[rows[row].place], timeout };
-  const char *const command[] = { CLI_COMMAND, "turn", mark, "0", NULL };
   const gboolean has_command = verb[0][0] != 'w' && verb[0][0] != 'd';
-  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  const char *prlimit = rows[row].descriptors != NULL ? "prlimit" : NULL;
+  g_autofree char *nofile = g_strconcat ("--nofile=", rows[row].descriptors, NULL);
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
 
-  if (rows[row].descriptors != NULL)
+  for (int i = 0; i < MAX_WORDS; i++)
     {
-      g_ptr_array_add (argv, g_find_program_in_path ("prlimit"));
-      g_ptr_array_add (argv, g_strconcat ("--nofile=", rows[row].descriptors, NULL));
+      g_auto (GStrv) parts =
+          g_strsplit (rows[row].words[i] != NULL ? rows[row].words[i] : "", "%", 2);
+      g_ptr_array_add (words, rows[row].words[i] == NULL ? NULL
+                              : parts[1] != NULL
+                                  ? g_strconcat (parts[0], world->directory, "/", parts[1], NULL)
+                                  : g_strdup (parts[0]));
     }
-  for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
-    g_ptr_array_add (argv, g_strdup (usual[i]));
-  for (int i = 0; i < MAX_WORDS && rows[row].words[i] != NULL; i++)
-    {
-      g_auto (GStrv) parts = g_strsplit (rows[row].words[i], "%", 2);
-      g_ptr_array_add (argv, parts[1] != NULL
-                                 ? g_strconcat (parts[0], world->directory, "/", parts[1], NULL)
-                                 : g_strdup (parts[0]));
-    }
-  for (int i = 0; verb[i] != NULL; i++)
-    g_ptr_array_add (argv, g_strdup (verb[i]));
-  for (int i = 0; has_command && command[i] != NULL; i++)
-    g_ptr_array_add (argv, g_strdup (command[i]));
-  g_ptr_array_add (argv, NULL);
-  return cli_start_strv ((char *const *) argv->pdata);
+  return cli_start ("/usr/bin/env", prlimit, prlimit != NULL ? nofile : NULL, ZKFLOCK, "-Z",
+                    world->hosts[rows[row].place], timeout, words->pdata[0], words->pdata[1],
+                    verb[0], verb[1], has_command ? CLI_COMMAND : NULL, has_command ? "turn" : NULL,
+                    has_command ? "LOG" : NULL, has_command ? "0" : NULL);
 }
 
-/* FALSE after printing what is wrong. */
+/* It says that cause and no other one, and has not run its command. FALSE after printing what is
+ * wrong. */
 static gboolean
 check_row (gsize row, Cli *cli, const char *verb)
 {
   const int code = cli_wait (cli, CLI_MS);
   g_autofree char *err = cli_stderr (cli);
-  gboolean good = code == rows[row].code && strchr (err, '\n') == err + strlen (err) - 1;
+  gboolean good = code == rows[row].code && cli_is_one_line (err)
+                  && !g_file_test (cli->log, G_FILE_TEST_EXISTS);
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     good =
         good
         && (strstr (err, rows[i].cause) != NULL) == (strcmp (rows[i].cause, rows[row].cause) == 0);
   if (!good)
-    {
-      print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
-                   rows[row].code, err);
-    }
+    print_error ("%s, \"%s\": exit code %d, not %d: %s\n", verb, rows[row].cause, code,
+                 rows[row].code, err);
+  cli_free (cli);
   return good;
 }
 
 TEST (every_cause_is_told_apart)
 {
   Cli *clis[G_N_ELEMENTS (rows)][G_N_ELEMENTS (verbs)];
-  g_autofree char *mark = cli_new_file ();
   gboolean good = TRUE;
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-      clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k], mark);
+      clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k]);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-        {
-          good = check_row (i, clis[i][k], verbs[k][0]) && good;
-          cli_free (clis[i][k]);
-        }
-    }
+    for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
+      good = check_row (i, clis[i][k], verbs[k][0]) && good;
   assert_true (good);
-  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
 }
 
 /* The time limit of a wait would be reached long after this test has failed. */
 TEST (a_try_ends_at_once)
 {
-  static const Place places[] = { AT_CLOSED, AT_UNKNOWN, AT_GREETER, AT_NO_QUORUM };
-  g_autofree char *mark = cli_new_file ();
-
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      gboolean is_refusal = rows[i].code == 76;
-      for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
-        is_refusal = is_refusal || rows[i].place == places[k];
-      if (is_refusal)
-        {
-          g_autoptr (Cli) cli = start_row (world, i, "--connect-timeout=600", verbs[0], mark);
-          assert_true (check_row (i, cli, "-n"));
-        }
+      const Place place = rows[i].place;
+      if (rows[i].code == 76 || place == AT_CLOSED || place == AT_UNKNOWN || place == AT_GREETER
+          || place == AT_NO_QUORUM)
+        assert_true (check_row (i, start_row (world, i, "--connect-timeout=600", verbs[0]), "-n"));
     }
-  assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
 }
 
 /* A server that closes with a request unread resets the connection. */
@@ -366,21 +351,11 @@ has_cause (const GError *error, const char *cause)
              && strstr (error->message, "Connection reset by peer") != NULL);
 }
 
-typedef struct
-{
-  CuratorClient *client;
-  int code;
-  const char *cause;
-  const char *hosts;
-} Told;
-
 static gboolean
-is_so_told (gpointer data)
+is_told (CuratorClient *client, int code, const char *cause)
 {
-  const Told *told = data;
-  g_autoptr (GError) error = curator_client_dup_connection_error (told->client);
-  return g_error_matches (error, CURATOR_CONNECT_ERROR, told->code)
-         && has_cause (error, told->cause);
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
+  return g_error_matches (error, CURATOR_CONNECT_ERROR, code) && has_cause (error, cause);
 }
 
 /* What the library says of the same places: the address, the true cause, and its kind. */
@@ -415,12 +390,7 @@ TEST (the_library_tells_the_same_causes)
         }
       else
         {
-          Told told = { client, causes[i].code, causes[i].cause, hosts };
-          if (!wait_until (is_so_told, &told, CLI_MS))
-            {
-              error = curator_client_dup_connection_error (client);
-              fail_msg ("%s: %s", causes[i].cause, error != NULL ? error->message : "connected");
-            }
+          assert_soon (is_told (client, causes[i].code, causes[i].cause));
           error = curator_client_dup_connection_error (client);
         }
       assert_non_null (strstr (error->message, hosts));
@@ -474,14 +444,10 @@ TEST (mistakes_in_connect_strings)
     {
       g_autoptr (CuratorClient) client = curator_client_new (mistakes[i].hosts, NULL);
       g_autoptr (GError) error = NULL;
-      g_autoptr (Cli) cli = cli_zkflock (mistakes[i].hosts, "-n", "/p", "true", NULL);
+      cli_fails_with_line (mistakes[i].hosts, 64, mistakes[i].cause, "-n", "/p", "true");
       assert_false (curator_client_start (client, &error));
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
-      const int code = cli_wait (cli, CLI_MS);
-      g_autofree char *err = cli_stderr (cli);
-      if (strstr (error->message, mistakes[i].cause) == NULL || code != 64
-          || strstr (err, mistakes[i].cause) == NULL)
-        fail_msg ("%s: %d: %s; %s", mistakes[i].hosts, code, error->message, err);
+      cli_shows (error->message, "%s", mistakes[i].cause);
     }
 }
 
@@ -497,14 +463,8 @@ TEST (a_lock_below_an_ephemeral_node)
                                           { "-s", "/ephemeral/a/b" },
                                           { "--leases=2", "/ephemeral/semaphore" } };
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
-    {
-      g_autoptr (Cli) cli =
-          cli_zkflock (world->hosts[AT_SERVER], words[i][0], words[i][1], "true", NULL);
-      const int code = cli_wait (cli, CLI_MS);
-      g_autofree char *err = cli_stderr (cli);
-      if (code != 64 || strstr (err, "is ephemeral, so it can have no children") == NULL)
-        fail_msg ("%s: %d: %s", words[i][1], code, err);
-    }
+    cli_fails (world->fixture, 64, "is ephemeral, so it can have no children", words[i][0],
+               words[i][1], "true");
   assert_ok (curator_lock_release (holder, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
@@ -522,14 +482,11 @@ TEST (a_payload_that_the_server_does_not_take)
 
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     {
-      g_autoptr (Cli) cli =
-          cli_zkflock (hosts, words[i], "--label", data, "/payload", "true", NULL);
       const gboolean is_empty = g_str_equal (words[i], "--revocable");
-      const int code = cli_wait (cli, CLI_MS);
-      g_autofree char *err = cli_stderr (cli);
-      if (code != (is_empty ? 0 : 69)
-          || (!is_empty && (strstr (err, cause) == NULL || strstr (err, hosts) == NULL)))
-        fail_msg ("%s: %d: %s", words[i], code, err);
+      g_autoptr (Cli) cli = cli_zkflock (hosts, words[i], "--label", data, "/payload", "true");
+      cli_ends (cli, is_empty ? 0 : 69, is_empty ? NULL : cause);
+      if (!is_empty)
+        cli_says (cli, hosts);
     }
   g_autoptr (CuratorClient) client = client_new (hosts);
   curator_client_set_default_data (client, data, 2000);
@@ -542,37 +499,6 @@ TEST (a_payload_that_the_server_does_not_take)
 }
 
 #if HAS_TLS
-typedef struct
-{
-  int fd;
-  gint stopped; /* atomic */
-} LateGreeter;
-
-/* The first connection gets no answer, each further one what is no TLS. */
-static gpointer
-greet_late (gpointer data)
-{
-  LateGreeter *greeter = data;
-  int first = -1;
-
-  while (!g_atomic_int_get (&greeter->stopped))
-    {
-      const int fd = accept (greeter->fd, NULL, NULL);
-      if (fd >= 0 && first < 0)
-        {
-          first = fd;
-        }
-      else if (fd >= 0)
-        {
-          (void) !write (fd, "SSH-2.0-test\r\n", 14);
-          close (fd);
-        }
-      wait_ms (5);
-    }
-  close (first);
-  return NULL;
-}
-
 /* The client waits for its own handshake still; who asks once more sees why there will be none. */
 TEST (the_code_is_of_the_cause_that_is_told)
 {
@@ -581,19 +507,12 @@ TEST (the_code_is_of_the_cause_that_is_told)
 
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     {
-      g_autofree char *address = NULL;
-      LateGreeter greeter = { .fd = cli_listen (&address) };
-      GThread *thread = g_thread_new ("greet late", greet_late, &greeter);
+      g_autoptr (Greeter) greeter = greeter_new (1);
       g_autoptr (Cli) cli =
-          cli_zkflock (address, ca, "--session-timeout=120", "--connect-timeout=2", words[i][0],
-                       words[i][1], i == 0 ? "true" : NULL, NULL);
-      const int code = cli_wait (cli, CLI_MS);
-      g_autofree char *err = cli_stderr (cli);
-      g_atomic_int_set (&greeter.stopped, TRUE);
-      g_thread_join (thread);
-      close (greeter.fd);
-      if (code != 76 || strstr (err, ": TLS: ") == NULL || strstr (err, address) == NULL)
-        fail_msg ("%s: %d: %s", words[i][0], code, err);
+          cli_zkflock (greeter->address, ca, "--session-timeout=120", "--connect-timeout=2",
+                       words[i][0], words[i][1], i == 0 ? "true" : NULL);
+      cli_ends (cli, 76, ": TLS: ");
+      cli_says (cli, greeter->address);
     }
 }
 #endif

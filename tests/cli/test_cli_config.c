@@ -30,22 +30,17 @@ write_config (const char *name, const char *format, ...)
 }
 
 /* zkflock with these words and no -Z. */
-static Cli *run (const char *first, ...) G_GNUC_NULL_TERMINATED;
+#define run_ends(exit_code, text, ...)                                                             \
+  g_free (cli_output ((exit_code), (text), CLI_WORDS (ZKFLOCK, __VA_ARGS__)))
 
-static Cli *
-run (const char *first, ...)
-{
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  va_list args;
-
-  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
-  va_start (args, first);
-  for (const char *word = first; word != NULL; word = va_arg (args, const char *))
-    g_ptr_array_add (argv, (gpointer) word);
-  va_end (args);
-  g_ptr_array_add (argv, NULL);
-  return cli_start_strv ((char *const *) argv->pdata);
-}
+/* From now on the file of that name and text is the configuration. */
+#define use_config(name, ...)                                                                      \
+  G_STMT_START                                                                                     \
+  {                                                                                                \
+    g_autofree char *config = write_config (name, __VA_ARGS__);                                    \
+    g_setenv ("ZKFLOCK_CONFIG", config, TRUE);                                                     \
+  }                                                                                                \
+  G_STMT_END
 
 static int
 clean (void **state)
@@ -61,8 +56,8 @@ clean (void **state)
 /* As in a crontab. */
 TEST (a_missing_list_of_servers_is_named)
 {
-  g_autoptr (Cli) cli = run ("--session-timeout", "1", "/config/none", "true", NULL);
-  cli_ends (cli, 69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached");
+  run_ends (69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached", "--session-timeout",
+            "1", "/config/none", "true");
 }
 
 TEST (the_label_comes_from_a_file)
@@ -70,65 +65,49 @@ TEST (the_label_comes_from_a_file)
   g_autofree char *file =
       write_config (".config/zkflock.conf", "[zkflock]\nhosts = %s\nlabel = one of 200\n",
                     fixture_server (fixture));
-  g_autoptr (Cli) holder = run ("/config/label", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_holding (cli_start (ZKFLOCK, "/config/label"));
 
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
-  g_autoptr (Cli) who = run ("who", "/config/label", NULL);
-  assert_int_equal (cli_wait (who, CLI_MS), 0);
-  g_autofree char *out = cli_stdout (who);
-  assert_non_null (strstr (out, "one of 200"));
+  cli_output_shows (0, "one of 200", CLI_WORDS (ZKFLOCK, "who", "/config/label"));
   assert_int_equal (g_unlink (file), 0);
 }
 
 TEST (the_servers_come_from_a_file)
 {
-  g_autofree char *named =
-      write_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (fixture));
-  g_setenv ("ZKFLOCK_CONFIG", named, TRUE);
-  g_autoptr (Cli) by_name = run ("/config", CLI_COMMAND, "exit", "3", NULL);
-  cli_ends (by_name, 3, NULL);
+  use_config ("named", "# our ensemble\n[zkflock]\nhosts = %s\n", fixture_server (fixture));
+  run_ends (3, NULL, "/config", CLI_COMMAND, "exit", "3");
   g_unsetenv ("ZKFLOCK_CONFIG");
 
   g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
-  g_autoptr (Cli) by_folder = run ("/config", CLI_COMMAND, "exit", "4", NULL);
-  cli_ends (by_folder, 4, NULL);
+  run_ends (4, NULL, "/config", CLI_COMMAND, "exit", "4");
   g_unsetenv ("XDG_CONFIG_HOME");
 
   g_free (write_config (".config/zkflock.conf", "[zkflock]\nhosts=%s\n", fixture_server (fixture)));
-  g_autoptr (Cli) by_home = run ("/config", CLI_COMMAND, "exit", "5", NULL);
-  cli_ends (by_home, 5, NULL);
+  run_ends (5, NULL, "/config", CLI_COMMAND, "exit", "5");
 }
 
 /* Options, then ZKFLOCK_OPTIONS, then the variables, then the file. */
 TEST (what_is_nearer_counts)
 {
   const char *server = fixture_server (fixture);
-  g_autofree char *file = write_config ("nearer", "[zkflock]\nhosts=" NOWHERE
-                                                  "\nconnect-timeout=0.2\nsession-timeout=30\n");
-  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
 
-  g_autoptr (Cli) alone = run ("/nearer", "true", NULL);
-  cli_ends (alone, 69, NOWHERE);
-  g_autoptr (Cli) option = run ("-Z", server, "/nearer", "true", NULL);
-  cli_ends (option, 0, NULL);
+  use_config ("nearer", "[zkflock]\nhosts=" NOWHERE "\nconnect-timeout=0.2\nsession-timeout=30\n");
+  run_ends (69, NOWHERE, "/nearer", "true");
+  run_ends (0, NULL, "-Z", server, "/nearer", "true");
   g_setenv ("ZKFLOCK_HOSTS", server, TRUE);
-  g_autoptr (Cli) variable = run ("/nearer", "true", NULL);
-  cli_ends (variable, 0, NULL);
+  run_ends (0, NULL, "/nearer", "true");
   g_setenv ("ZKFLOCK_OPTIONS", "-Z localhost:2", TRUE);
-  g_autoptr (Cli) options = run ("/nearer", "true", NULL);
-  cli_ends (options, 69, "localhost:2");
+  run_ends (69, "localhost:2", "/nearer", "true");
   /* The file of another set-up is not read at all. */
   g_setenv ("ZKFLOCK_CONFIG", "", TRUE);
   g_unsetenv ("ZKFLOCK_OPTIONS");
-  g_autoptr (Cli) empty = run ("/nearer", "true", NULL);
-  cli_ends (empty, 0, NULL);
+  run_ends (0, NULL, "/nearer", "true");
 }
 
 TEST (the_file_of_the_user_comes_before_that_of_the_system)
 {
-  g_autoptr (Cli) probe = cli_start (
-      "/bin/sh", "-c", "exec unshare --mount --map-root-user mount -t tmpfs x /etc", NULL);
+  g_autoptr (Cli) probe =
+      cli_start ("/bin/sh", "-c", "exec unshare --mount --map-root-user mount -t tmpfs x /etc");
   if (cli_wait (probe, CLI_MS) != 0)
     skip ();
   const char *const script =
@@ -136,12 +115,12 @@ TEST (the_file_of_the_user_comes_before_that_of_the_system)
       "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=0.2\\n\" >/etc/zkflock.conf\n"
       "shift; exec \"$@\"' sh \"$@\"";
   g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
-                                      ZKFLOCK, "/system", CLI_COMMAND, "exit", "3", NULL);
+                                      ZKFLOCK, "/system", CLI_COMMAND, "exit", "3");
   cli_ends (system, 3, NULL);
   g_free (write_config ("zkflock.conf", "[zkflock]\nhosts=localhost:3\n"));
   g_setenv ("XDG_CONFIG_HOME", folder, TRUE);
   g_autoptr (Cli) user = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
-                                    ZKFLOCK, "/system", "true", NULL);
+                                    ZKFLOCK, "/system", "true");
   cli_ends (user, 69, "localhost:3");
 }
 
@@ -165,19 +144,14 @@ TEST (mistakes_name_file_line_and_key)
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
-      g_autofree char *file = write_config ("mistake", "%s", rows[i].text);
-      g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
-      g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
-      cli_ends (cli, 64, rows[i].says);
+      use_config ("mistake", "%s", rows[i].text);
+      run_ends (64, rows[i].says, "who", "/mistake");
     }
-  g_autofree char *file = write_config ("mistake", "[zkflock]\nnonsense=1\n");
-  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
-  g_autoptr (Cli) version = run ("--version", NULL);
-  cli_ends (version, 0, NULL);
+  use_config ("mistake", "[zkflock]\nnonsense=1\n");
+  run_ends (0, NULL, "--version");
   g_autofree char *absent = g_build_filename (folder, "absent", NULL);
   g_setenv ("ZKFLOCK_CONFIG", absent, TRUE);
-  g_autoptr (Cli) cli = run ("who", "/mistake", NULL);
-  cli_ends (cli, 77, "No such file");
+  run_ends (77, "No such file", "who", "/mistake");
 }
 
 /* Whoever names another file by mistake may have named a secret. */
@@ -203,43 +177,36 @@ TEST (no_line_of_another_file_is_shown)
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
     {
       g_auto (GStrv) parts = g_strsplit (texts[i], "%s", 2);
-      g_autofree char *file = write_config ("secret", "%sopensesame%s", parts[0], parts[1]);
-      g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
-      g_autoptr (Cli) cli = run ("who", "/secret", NULL);
+      use_config ("secret", "%sopensesame%s", parts[0], parts[1]);
+      g_autoptr (Cli) cli = cli_start (ZKFLOCK, "who", "/secret");
       cli_ends (cli, 64, "secret, line ");
-      g_autofree char *err = cli_stderr (cli);
-      assert_null (strstr (err, "opensesame"));
+      cli_says_not (cli, "opensesame");
     }
 }
 
 /* It decides which servers get the passwords. */
 TEST (a_file_that_others_can_write_is_refused)
 {
-  g_autofree char *file = write_config ("open",
-                                        "[zkflock]\nhosts=%s\nsasl=digest\nsasl-user=me\n"
-                                        "sasl-password-file=/nowhere\n",
-                                        fixture_server (fixture));
   static const mode_t modes[] = { 0664, 0646, 0666, 0620 };
 
-  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
+  use_config ("open",
+              "[zkflock]\nhosts=%s\nsasl=digest\nsasl-user=me\nsasl-password-file=/nowhere\n",
+              fixture_server (fixture));
+  const char *file = g_getenv ("ZKFLOCK_CONFIG");
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       assert_int_equal (chmod (file, modes[i]), 0);
-      g_autoptr (Cli) cli = run ("/open", "true", NULL);
-      cli_ends (cli, 77, "other users can write it");
+      run_ends (77, "other users can write it", "/open", "true");
     }
   assert_int_equal (chmod (file, 0600), 0);
-  g_autoptr (Cli) closed = run ("/open", "true", NULL);
-  cli_ends (closed, 77, "SASL password file /nowhere"); /* so the file was used */
+  run_ends (77, "SASL password file /nowhere", "/open", "true"); /* so the file was used */
   if (geteuid () == 0)
     {
       assert_int_equal (chown (file, 4321, 4321), 0);
-      g_autoptr (Cli) foreign = run ("/open", "true", NULL);
-      cli_ends (foreign, 77, "it belongs to another user");
+      run_ends (77, "it belongs to another user", "/open", "true");
     }
   g_setenv ("ZKFLOCK_CONFIG", "/dev/null", TRUE);
-  g_autoptr (Cli) device = run ("/open", "true", NULL);
-  cli_ends (device, 77, "not a regular file");
+  run_ends (77, "not a regular file", "/open", "true");
 }
 
 /* The example, with every line in force. */
@@ -251,13 +218,11 @@ TEST (the_example_is_right)
   g_autoptr (GRegex) comment = g_regex_new ("^#([a-z-]+ = )", G_REGEX_MULTILINE, 0, NULL);
   g_autofree char *in_force = g_regex_replace (comment, text, -1, 0, "\\1", 0, NULL);
   assert_non_null (strstr (in_force, "\nsasl-password-file = "));
-  g_autofree char *file = write_config ("example", "%s", in_force);
-  g_setenv ("ZKFLOCK_CONFIG", file, TRUE);
-  g_autoptr (Cli) cli = run ("/example", "true", NULL);
+  use_config ("example", "%s", in_force);
+  g_autoptr (Cli) cli = cli_start (ZKFLOCK, "/example", "true");
   const int code = cli_wait (cli, CLI_MS);
-  g_autofree char *err = cli_stderr (cli);
   assert_true (code == 76 || code == 77); /* a file that it names is not here */
-  assert_non_null (strstr (err, "/etc/zkflock/"));
+  cli_says (cli, "/etc/zkflock/");
 }
 
 static int

@@ -2,291 +2,158 @@
  * group, with and without a control group, and helper processes that are killed. */
 #include "cli.h"
 
-#include "support/process.h"
-
-#include <fcntl.h>
 #include <glib/gstdio.h>
-#include <mntent.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SESSION_TEXT "6"
+#define AS_NOBODY    "exec setpriv --reuid=nobody --regid=nogroup --clear-groups \"$@\""
 
-/* A log that any user may write. */
-static char *
-new_open_log (void)
-{
-  char *file = cli_new_file ();
-  assert_true (g_file_set_contents (file, "", -1, NULL));
-  assert_int_equal (chmod (file, 0666), 0);
-  return file;
-}
-
-/* Process ids in the lines "BEAT pid t". */
 static void
-kill_beaters (const char *log)
+kill_beaters (Cli *cli)
 {
-  g_auto (GStrv) lines = cli_lines (log);
+  g_autoptr (GArray) pids = cli_beaters (cli->log);
 
-  for (char **line = lines; *line != NULL; line++)
-    if (g_str_has_prefix (*line, "BEAT "))
-      kill ((pid_t) g_ascii_strtoll (*line + 5, NULL, 10), SIGKILL);
+  for (guint i = 0; i < pids->len; i++)
+    kill (g_array_index (pids, pid_t, i), SIGKILL);
 }
 
-/* A copy of the command that runs as root whoever starts it. */
-static char *
-new_setuid_command (void)
+typedef struct
 {
-  char *file = cli_new_file ();
-  g_autofree char *program = NULL;
-  gsize length;
+  char *folder;
+  char *mounted; /* NULL: the system has it mounted */
+} Cgroup;
 
-  assert_true (g_file_get_contents (CLI_COMMAND, &program, &length, NULL));
-  assert_true (g_file_set_contents (file, program, (gssize) length, NULL));
-  assert_int_equal (chmod (file, 04755), 0);
-  return file;
-}
-
-static char *
-find_cgroup2 (void)
+static void
+cgroup_free (Cgroup *self)
 {
-  FILE *mounts = setmntent ("/proc/self/mounts", "re");
-  char *found = NULL;
+  const gboolean removed = holds_within (g_rmdir (self->folder) == 0, CLI_MS);
 
-  for (const struct mntent *entry; found == NULL && (entry = getmntent (mounts)) != NULL;)
-    found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
-  endmntent (mounts);
-  return found;
+  if (self->mounted != NULL)
+    {
+      umount2 (self->mounted, MNT_DETACH);
+      g_rmdir (self->mounted);
+      g_free (self->mounted);
+    }
+  g_free (self->folder);
+  g_free (self);
+  /* zkflock has left no control group below it. */
+  assert_true (removed);
 }
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Cgroup, cgroup_free)
 
-/* A control group that the user "nobody" may use, with or without that right; NULL where the kernel
- * has none. */
-static char *
-new_cgroup (gboolean delegated, char **mounted)
+/* A control group that the user "nobody" may use, with or without that right. Skips the test where
+ * the kernel has none. */
+static Cgroup *
+cgroup_new (gboolean delegated)
 {
   const struct passwd *nobody = getpwnam ("nobody");
-  g_autofree char *mount_point = find_cgroup2 ();
+  Cgroup *self = g_new0 (Cgroup, 1);
+  g_autofree char *mount_point = cli_cgroup2 ();
 
+  if (geteuid () != 0)
+    skip ();
   if (mount_point == NULL)
     {
       mount_point = cli_new_file ();
       if (g_mkdir (mount_point, 0755) != 0 || mount ("none", mount_point, "cgroup2", 0, NULL) != 0)
         {
           g_rmdir (mount_point);
-          return NULL;
+          skip ();
         }
-      *mounted = g_strdup (mount_point);
+      self->mounted = g_strdup (mount_point);
     }
-  char *folder = g_strdup_printf ("%s/curator-test-%d", mount_point, (int) getpid ());
-  g_autofree char *procs = g_build_filename (folder, "cgroup.procs", NULL);
-  g_autofree char *killer = g_build_filename (folder, "cgroup.kill", NULL);
-  if (g_mkdir (folder, 0755) != 0 || !g_file_test (killer, G_FILE_TEST_EXISTS))
+  self->folder = g_strdup_printf ("%s/curator-test-%d", mount_point, (int) getpid ());
+  g_autofree char *procs = g_build_filename (self->folder, "cgroup.procs", NULL);
+  g_autofree char *killer = g_build_filename (self->folder, "cgroup.kill", NULL);
+  if (g_mkdir (self->folder, 0755) != 0 || !g_file_test (killer, G_FILE_TEST_EXISTS))
     {
-      g_rmdir (folder);
-      g_free (folder);
-      return NULL;
+      g_rmdir (self->folder);
+      skip ();
     }
   if (delegated)
     {
-      assert_int_equal (chown (folder, nobody->pw_uid, nobody->pw_gid), 0);
+      assert_int_equal (chown (self->folder, nobody->pw_uid, nobody->pw_gid), 0);
       assert_int_equal (chown (procs, nobody->pw_uid, nobody->pw_gid), 0);
     }
-  return folder;
-}
-
-static gboolean
-removes_folder (gpointer folder)
-{
-  return g_rmdir (folder) == 0;
-}
-
-static void
-free_cgroup (char *folder, char *mounted)
-{
-  const gboolean removed = wait_until (removes_folder, folder, CLI_MS);
-
-  if (mounted != NULL)
-    {
-      umount2 (mounted, MNT_DETACH);
-      g_rmdir (mounted);
-      g_free (mounted);
-    }
-  g_free (folder);
-  /* zkflock has left no control group below it. */
-  assert_true (removed);
+  return self;
 }
 
 /* zkflock as the user "nobody" in that control group. */
-static Cli *
-start_as_nobody (const char *address, const char *cgroup, const char *path, const char *command,
-                 const char *mode, const char *log)
-{
-  g_autofree char *script = g_strdup_printf ("echo $$ >'%s/cgroup.procs' && "
-                                             "exec setpriv --reuid=nobody --regid=nogroup "
-                                             "--clear-groups \"$@\"",
-                                             cgroup);
-  return cli_start ("/bin/sh", "-c", script, "sh", ZKFLOCK, "-Z", address, "--session-timeout",
-                    SESSION_TEXT, path, command, mode, log, NULL);
-}
+#define start_as_nobody(cgroup, address, ...)                                                      \
+  cli_start ("/bin/sh", "-c", "echo $$ >\"$0/cgroup.procs\" && " AS_NOBODY, (cgroup)->folder,      \
+             ZKFLOCK, "-Z", (address), "--session-timeout", SESSION_TEXT, __VA_ARGS__)
 
-/* Loses the lock under a command that has become root while zkflock runs as "nobody". Returns the
- * exit code; the next holder has had its turn. */
-static int
-lose_under_root (Fixture *fixture, gboolean delegated, const char *path, char **err, gint64 *last,
-                 gint64 *next_in)
+/* Loses the lock under a command that has become root while zkflock runs as "nobody"; the next
+ * holder has its turn. */
+static void
+lose_under_root (Fixture *fixture, gboolean delegated, const char *path)
 {
-  LOG beats = new_open_log ();
-  LOG turns = cli_new_file ();
-  LOG command = new_setuid_command ();
-  char *mounted = NULL;
-  char *cgroup = new_cgroup (delegated, &mounted);
+  g_autoptr (Cgroup) cgroup = cgroup_new (delegated);
+  LOG command = cli_new_setuid_command ();
+  g_autoptr (Cli) holder =
+      start_as_nobody (cgroup, fixture_proxy (fixture), path, command, "root", "LOG");
 
-  if (cgroup == NULL)
-    return -2;
-  Cli *holder = start_as_nobody (fixture_proxy (fixture), cgroup, path, command, "root", beats);
-  const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
-  Cli *next = cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "turn", turns, "0", NULL);
-  const gboolean queued = raw_zk_wait_children (fixture->raw, path, 2, CLI_MS);
+  cli_beats (holder, 4);
+  g_autoptr (Cli) next = cli_next_in_line (fixture, path);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  const int next_code = cli_wait (next, CLI_MS);
-  const int code = cli_wait (holder, CLI_MS);
+  cli_ends (next, 0, NULL);
+  cli_wait (holder, CLI_MS);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  *err = cli_stderr (holder);
-  *last = cli_last_beat (beats);
-  kill_beaters (beats);
-  *next_in = cli_number (turns, "IN ");
-  cli_free (next);
-  cli_free (holder);
-  free_cgroup (cgroup, mounted);
-  if (code != 70 && code != 75)
-    print_error ("%s\n", *err);
-  assert_true (began && queued);
-  assert_int_equal (next_code, 0);
-  return code;
+  kill_beaters (holder);
+  if (delegated)
+    {
+      cli_hand_over (holder, 75, next);
+      return;
+    }
+  cli_ends (holder, 70, "cannot be sent to the command: Operation not permitted");
+  cli_says (holder, "lock lost, and the command could not be killed; running: ");
+  cli_says (holder, "user root");
 }
 
 TEST (what_cannot_be_killed_is_reported)
 {
-  g_autofree char *err = NULL;
-  gint64 last = 0;
-  gint64 next_in = 0;
-
-  if (geteuid () != 0)
-    skip ();
-  const int code = lose_under_root (fixture, FALSE, "/survives", &err, &last, &next_in);
-  if (code == -2)
-    skip ();
-  assert_int_equal (code, 70);
-  assert_non_null (strstr (err, "cannot be sent to the command: Operation not permitted"));
-  assert_non_null (strstr (err, "lock lost, and the command could not be killed; running: "));
-  assert_non_null (strstr (err, "user root"));
+  lose_under_root (fixture, FALSE, "/survives");
 }
 
 TEST (p37_a_control_group_kills_another_user)
 {
-  g_autofree char *err = NULL;
-  gint64 last = 0;
-  gint64 next_in = 0;
-
-  if (geteuid () != 0)
-    skip ();
-  const int code = lose_under_root (fixture, TRUE, "/delegated", &err, &last, &next_in);
-  if (code == -2)
-    skip ();
-  assert_int_equal (code, 75);
-  assert_true (last > 0 && last < next_in);
-}
-
-/* With a control group, what has left the process group ends too. */
-TEST (p37_a_control_group_keeps_what_leaves)
-{
-  LOG beats = new_open_log ();
-  char *mounted = NULL;
-  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
-
-  if (cgroup == NULL)
-    skip ();
-  Cli *holder =
-      start_as_nobody (fixture_server (fixture), cgroup, "/escape", CLI_COMMAND, "escape", beats);
-  const gboolean began = cli_wait_lines (beats, "BEAT", 4, CLI_MS);
-  kill (holder->pid, SIGKILL);
-  cli_wait (holder, CLI_MS);
-  cli_free (holder);
-  cli_end_of_beats (beats);
-  free_cgroup (cgroup, mounted);
-  assert_true (began);
+  lose_under_root (fixture, TRUE, "/delegated");
 }
 
 /* More than one read of their list has. TERM reaches all of them, or they would never end. */
 TEST (term_reaches_a_crowd)
 {
   const int n = 3000;
-  char *mounted = NULL;
-  char *cgroup = new_cgroup (TRUE, &mounted);
-  LOG log = cli_new_file ();
+  g_autoptr (Cgroup) cgroup = cgroup_new (TRUE);
+  g_autoptr (Cli) holder =
+      start_as_nobody (cgroup, fixture_server (fixture), "/crowd", COMMAND ("crowd"), "3000");
 
-  if (cgroup == NULL)
-    skip ();
-  g_autofree char *script = g_strdup_printf ("exec %s crowd %s %d", CLI_COMMAND, log, n);
-  Cli *holder =
-      start_as_nobody (fixture_server (fixture), cgroup, "/crowd", "/bin/sh", "-c", script);
-  const gboolean began = cli_wait_lines (log, "IN", n, CLI_MS);
+  assert_true (cli_wait_lines (holder->log, "IN", n, CLI_MS));
   kill (holder->pid, SIGTERM);
   const int code = cli_wait (holder, CLI_MS);
-  const gboolean reached = cli_wait_lines (log, "GOT", n, 0);
-  cli_free (holder);
-  free_cgroup (cgroup, mounted);
-  assert_true (began);
   assert_true (code == 0 || code == 128 + SIGTERM);
-  assert_true (reached);
-}
-
-/* The processes whose parent is pid. */
-static GArray *
-children_of (pid_t pid)
-{
-  GArray *found = g_array_new (FALSE, FALSE, sizeof (pid_t));
-  g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
-
-  for (const char *name; (name = g_dir_read_name (proc)) != NULL;)
-    {
-      g_autofree char *file = g_build_filename ("/proc", name, "stat", NULL);
-      g_autofree char *text = NULL;
-      char state;
-      int parent;
-      if (g_ascii_isdigit (*name) && g_file_get_contents (file, &text, NULL, NULL)
-          && sscanf (strrchr (text, ')') + 1, " %c %d", &state, &parent) == 2 && parent == pid)
-        {
-          const pid_t child = (pid_t) g_ascii_strtoll (name, NULL, 10);
-          g_array_append_val (found, child);
-        }
-    }
-  return found;
+  assert_true (cli_wait_lines (holder->log, "GOT", n, 0));
 }
 
 TEST (a_killed_helper_ends_the_wait)
 {
-  const char *server = fixture_server (fixture);
-  g_autoptr (Cli) holder = cli_zkflock (server, "/helper", NULL);
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/helper");
 
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
   for (guint i = 0; i < 2; i++)
     {
       g_autoptr (Cli) waiter =
-          cli_zkflock (server, "--verbose", "/helper", CLI_COMMAND, "exit", "0", NULL);
-      assert_true (cli_wait_text (waiter->err, "waiting: 1 of 1", CLI_MS));
-      g_autoptr (GArray) children = children_of (waiter->pid);
-      assert_int_equal (children->len, 2);
-      kill (g_array_index (children, pid_t, i), SIGKILL);
-      assert_int_equal (cli_wait (waiter, CLI_MS), 128 + SIGKILL);
-      assert_true (cli_wait_text (waiter->err, "a helper process of zkflock was killed", 0));
+          cli_zkflock (fixture_server (fixture), "--verbose", "/helper", "true");
+      cli_says (waiter, "waiting: 1 of 1");
+      g_autoptr (GArray) helpers = cli_helpers (waiter);
+      kill (g_array_index (helpers, pid_t, i), SIGKILL);
+      cli_ends (waiter, 128 + SIGKILL, "a helper process of zkflock was killed");
     }
 }
 
@@ -294,22 +161,12 @@ TEST (a_killed_helper_ends_the_wait)
 static gboolean
 is_known_as (pid_t pid, const char *name)
 {
-  static const char *const files[] = { "comm", "cmdline" };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
-    {
-      g_autofree char *file = g_strdup_printf ("/proc/%d/%s", (int) pid, files[i]);
-      g_autofree char *text = NULL;
-      gsize length = 0;
-      if (g_file_get_contents (file, &text, &length, NULL)
-          && memmem (text, length, name, strlen (name)) != NULL)
-        return TRUE;
-    }
-  return FALSE;
+  return cli_process_has (pid, "comm", name) || cli_process_has (pid, "cmdline", name);
 }
 
 typedef enum
 {
+  ZKFLOCK_ALONE,
   BY_NAME,
   THE_GUARD,
   ALL_AT_ONCE,
@@ -320,16 +177,17 @@ typedef enum
 static gboolean
 is_victim (Victims victims, pid_t pid, pid_t zkflock)
 {
-  return victims == ALL_AT_ONCE || (victims == BY_NAME && is_known_as (pid, "zkflock"))
+  return victims == ALL_AT_ONCE || (victims == ZKFLOCK_ALONE && pid == zkflock)
+         || (victims == BY_NAME && is_known_as (pid, "zkflock"))
          || (victims == THE_GUARD && pid != zkflock && !is_known_as (pid, "cli_command"));
 }
 
 /* Who beats in the log is dead within a second. */
 static void
-assert_silence (const char *log)
+assert_silence (Cli *cli)
 {
   const gint64 killed_at = wait_now_ns ();
-  assert_true (cli_end_of_beats (log) - killed_at < G_GINT64_CONSTANT (1000000000));
+  assert_true (cli_end_of_beats (cli->log) - killed_at < G_GINT64_CONSTANT (1000000000));
 }
 
 /* Kills some of them while the command runs and another one waits. In a group of two processes the
@@ -338,37 +196,31 @@ assert_silence (const char *log)
 static void
 kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
 {
-  LOG beats = new_open_log ();
-  char *mounted = NULL;
-  char *cgroup = new_cgroup (delegated, &mounted);
-
-  if (cgroup == NULL)
-    skip ();
+  g_autoptr (Cgroup) cgroup = cgroup_new (delegated);
   g_autofree char *path = g_strdup_printf ("/victims/%d-%d", victims, delegated);
-  Cli *holder = start_as_nobody (fixture_server (fixture), cgroup, path, CLI_COMMAND,
-                                 delegated ? "escape" : "daemon", beats);
-  assert_true (cli_wait_lines (beats, "BEAT", 10, CLI_MS));
-  g_autoptr (GArray) tree = children_of (holder->pid);
-  assert_int_equal (tree->len, 2);
+  g_autoptr (Cli) holder = start_as_nobody (cgroup, fixture_server (fixture), path,
+                                            COMMAND (delegated ? "escape" : "daemon"));
+
+  cli_beats (holder, 10);
+  g_autoptr (GArray) tree = cli_helpers (holder);
   g_array_prepend_val (tree, holder->pid);
   for (guint i = tree->len; i > 0; i--)
     if (!is_victim (victims, g_array_index (tree, pid_t, i - 1), holder->pid))
       g_array_remove_index (tree, i - 1);
   for (guint i = 0; i < tree->len; i++)
     kill (g_array_index (tree, pid_t, i), SIGKILL);
-  assert_silence (beats);
-  assert_int_equal (cli_wait (holder, CLI_MS),
-                    victims == THE_GUARD ? 128 + SIGKILL : 1000 + SIGKILL);
-  assert_int_equal (cli_wait_text (holder->err, "a helper process of zkflock was killed", 0),
-                    victims == THE_GUARD);
-  cli_free (holder);
-  free_cgroup (cgroup, mounted);
+  assert_silence (holder);
+  if (victims == THE_GUARD)
+    {
+      cli_ends (holder, 128 + SIGKILL, "a helper process of zkflock was killed");
+      return;
+    }
+  cli_ends (holder, 1000 + SIGKILL, NULL);
+  cli_says_not (holder, "a helper process of zkflock was killed");
 }
 
 TEST (p37_whoever_is_killed)
 {
-  if (geteuid () != 0)
-    skip ();
   for (Victims victims = 0; victims < N_VICTIMS; victims++)
     {
       kill_and_check (fixture, victims, FALSE);
@@ -377,72 +229,53 @@ TEST (p37_whoever_is_killed)
     }
 }
 
-/* As "nobody", where /proc shows it no process of others. */
+/* As "nobody", where /proc shows it no process of others, with a command that becomes root. */
 static Cli *
-start_hidden (const char *address, const char *path, const char *command, const char *mode,
-              const char *log)
+start_hidden (const char *address, const char *path, const char *command, const char *mode)
 {
-  return cli_start ("/usr/bin/unshare", "--mount", "/bin/sh", "-c",
-                    "mount -t proc -o hidepid=2 proc /proc && "
-                    "exec setpriv --reuid=nobody --regid=nogroup --clear-groups \"$@\"",
-                    "sh", ZKFLOCK, "-Z", address, "--session-timeout", SESSION_TEXT, path, command,
-                    mode, log, NULL);
+  Cli *holder =
+      cli_start ("/usr/bin/unshare", "--mount", "/bin/sh", "-c",
+                 "mount -t proc -o hidepid=2 proc /proc && " AS_NOBODY, "sh", ZKFLOCK, "-Z",
+                 address, "--session-timeout", SESSION_TEXT, path, command, mode, "LOG");
+  cli_beats (holder, 4);
+  return holder;
 }
 
 TEST (p37_a_hidden_process_is_not_dead)
 {
-  if (geteuid () != 0)
-    skip ();
-  LOG beats = new_open_log ();
-  LOG command = new_setuid_command ();
-  g_autoptr (Cli) holder =
-      start_hidden (fixture_proxy (fixture), "/hidden/lost", command, "root", beats);
-  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
+  LOG command = cli_new_setuid_command ();
+  g_autoptr (Cli) holder = start_hidden (fixture_proxy (fixture), "/hidden/lost", command, "root");
+
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  const int code = cli_wait (holder, CLI_MS);
-  kill_beaters (beats);
-  assert_int_equal (code, 70);
-  assert_true (cli_wait_text (holder->err, "could not be killed; running: ", 0));
+  cli_wait (holder, CLI_MS);
+  kill_beaters (holder);
+  cli_ends (holder, 70, "could not be killed; running: ");
 }
 
 TEST (p37_no_release_under_a_hidden_process)
 {
-  if (geteuid () != 0)
-    skip ();
-  LOG beats = new_open_log ();
-  LOG turns = cli_new_file ();
-  LOG command = new_setuid_command ();
+  LOG command = cli_new_setuid_command ();
   g_autoptr (Cli) holder =
-      start_hidden (fixture_server (fixture), "/hidden/left", command, "leave_root", beats);
-  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
-  g_autoptr (Cli) next =
-      cli_zkflock (fixture_server (fixture), "/hidden/left", CLI_COMMAND, "turn", turns, "0", NULL);
-  const gboolean waits = raw_zk_wait_children (fixture->raw, "/hidden/left", 2, CLI_MS)
-                         && cli_wait_text (holder->err, "the lock is held until these do", 20000);
-  kill_beaters (beats);
+      start_hidden (fixture_server (fixture), "/hidden/left", command, "leave_root");
+  g_autoptr (Cli) next = cli_next_in_line (fixture, "/hidden/left");
+  const gboolean waits = cli_wait_text (holder->err, "the lock is held until these do", 20000);
+
+  kill_beaters (holder);
   assert_true (waits);
-  assert_int_equal (cli_wait (holder, CLI_MS), 4);
-  assert_int_equal (cli_wait (next, CLI_MS), 0);
-  assert_true (cli_last_beat (beats) < cli_number (turns, "IN "));
+  cli_hand_over (holder, 4, next);
 }
 
 /* The command is another zkflock with a control group of its own, which dies with its guard. */
 TEST (removes_control_groups_in_its_own)
 {
-  LOG beats = new_open_log ();
-  char *mounted = NULL;
-  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
-
-  if (cgroup == NULL)
-    skip ();
+  g_autoptr (Cgroup) cgroup = cgroup_new (TRUE);
   const char *server = fixture_server (fixture);
-  g_autofree char *script =
-      g_strdup_printf (ZKFLOCK " -Z %s /inner " CLI_COMMAND " beat %s", server, beats);
-  g_autoptr (Cli) outer = start_as_nobody (server, cgroup, "/outer", "/bin/sh", "-c", script);
-  assert_true (cli_wait_lines (beats, "BEAT", 1, CLI_MS));
+  g_autoptr (Cli) outer =
+      start_as_nobody (cgroup, server, "/outer", ZKFLOCK, "-Z", server, "/inner", COMMAND ("beat"));
+
+  cli_beats (outer, 1);
   kill (outer->pid, SIGKILL);
-  assert_int_equal (cli_wait (outer, CLI_MS), 1000 + SIGKILL);
-  free_cgroup (cgroup, mounted);
+  cli_ends (outer, 1000 + SIGKILL, NULL);
 }
 
 /* Both zkflock and its guard were killed, and a process has left the group: the next zkflock ends
@@ -450,61 +283,34 @@ TEST (removes_control_groups_in_its_own)
 TEST (sweeps_control_groups_of_the_dead)
 {
   const char *server = fixture_server (fixture);
-  LOG beats = new_open_log ();
-  LOG others = new_open_log ();
-  char *mounted = NULL;
-  char *cgroup = geteuid () == 0 ? new_cgroup (TRUE, &mounted) : NULL;
+  g_autoptr (Cgroup) cgroup = cgroup_new (TRUE);
+  g_autoptr (Cli) other = start_as_nobody (cgroup, server, "/swept/other", COMMAND ("beat"));
+  g_autoptr (Cli) dead = start_as_nobody (cgroup, server, "/swept/dead", COMMAND ("escape"));
 
-  if (cgroup == NULL)
-    skip ();
-  g_autoptr (Cli) other =
-      start_as_nobody (server, cgroup, "/swept/other", CLI_COMMAND, "beat", others);
-  g_autoptr (Cli) dead =
-      start_as_nobody (server, cgroup, "/swept/dead", CLI_COMMAND, "escape", beats);
-  assert_true (cli_wait_lines (others, "BEAT", 1, CLI_MS));
-  assert_true (cli_wait_lines (beats, "BEAT", 4, CLI_MS));
-  g_autoptr (GArray) tree = children_of (dead->pid);
+  cli_beats (other, 1);
+  cli_beats (dead, 4);
+  g_autoptr (GArray) helpers = cli_helpers (dead);
   kill (dead->pid, SIGSTOP);
-  for (guint i = 0; i < tree->len; i++)
-    kill (g_array_index (tree, pid_t, i), SIGKILL);
+  for (guint i = 0; i < helpers->len; i++)
+    kill (g_array_index (helpers, pid_t, i), SIGKILL);
   kill (dead->pid, SIGKILL);
-  assert_int_equal (cli_wait (dead, CLI_MS), 1000 + SIGKILL);
-  g_autoptr (Cli) next = start_as_nobody (server, cgroup, "/swept/next", CLI_COMMAND, "exit", "0");
-  assert_int_equal (cli_wait (next, CLI_MS), 0);
-  assert_silence (beats);
+  cli_ends (dead, 1000 + SIGKILL, NULL);
+  g_autoptr (Cli) next = start_as_nobody (cgroup, server, "/swept/next", "true");
+  cli_ends (next, 0, NULL);
+  assert_silence (dead);
   assert_int_equal (cli_wait (other, 0), -1);
   kill (other->pid, SIGTERM);
-  assert_int_equal (cli_wait (other, CLI_MS), 128 + SIGTERM);
-  free_cgroup (cgroup, mounted);
-}
-
-/* Its children that have ended and that it has not waited for. */
-static guint
-count_zombies (pid_t parent)
-{
-  g_autoptr (GArray) children = children_of (parent);
-  guint n = 0;
-
-  for (guint i = 0; i < children->len; i++)
-    {
-      g_autofree char *file =
-          g_strdup_printf ("/proc/%d/stat", (int) g_array_index (children, pid_t, i));
-      g_autofree char *text = NULL;
-      n += g_file_get_contents (file, &text, NULL, NULL) && strrchr (text, ')')[2] == 'Z';
-    }
-  return n;
+  cli_ends (other, 128 + SIGTERM, NULL);
 }
 
 /* The servers release the lock while the guard ends, here while it cannot. */
 TEST (the_lock_does_not_wait_for_the_guard)
 {
-  LOG log = cli_new_file ();
   g_autoptr (Cli) holder =
-      cli_zkflock (fixture_server (fixture), "/guarded", CLI_COMMAND, "polite", log, "0", NULL);
+      cli_zkflock (fixture_server (fixture), "/guarded", COMMAND ("polite"), "0");
 
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
-  g_autoptr (GArray) tree = children_of (holder->pid);
-  assert_int_equal (tree->len, 2);
+  cli_beats (holder, 1);
+  g_autoptr (GArray) tree = cli_helpers (holder);
   const pid_t first = g_array_index (tree, pid_t, 0);
   const pid_t guard = is_known_as (first, "cli_command") ? g_array_index (tree, pid_t, 1) : first;
   assert_int_equal (ptrace (PTRACE_SEIZE, guard, NULL, NULL), 0);
@@ -514,31 +320,34 @@ TEST (the_lock_does_not_wait_for_the_guard)
   assert_true (raw_zk_wait_children (fixture->raw, "/guarded", 0, CLI_MS));
   assert_int_equal (cli_wait (holder, 0), -1);
   assert_int_equal (ptrace (PTRACE_DETACH, guard, NULL, NULL), 0);
-  assert_int_equal (cli_wait (holder, CLI_MS), 0);
+  cli_ends (holder, 0, NULL);
 }
 
+/* A child that has ended and that it has not waited for. */
 static gboolean
-has_no_zombie (gpointer pid)
+has_zombie (pid_t parent)
 {
-  return count_zombies (*(pid_t *) pid) == 0;
+  g_autoptr (GArray) children = cli_children_of (parent);
+
+  for (guint i = 0; i < children->len; i++)
+    if (!cli_is_running (g_array_index (children, pid_t, i)))
+      return TRUE;
+  return FALSE;
 }
 
 /* As process 1 of a container, zkflock is the parent of every orphan there. */
 TEST (process_1_reaps_orphans)
 {
-  LOG log = new_open_log ();
-
   if (geteuid () != 0)
     skip ();
   g_autoptr (Cli) outer = cli_start ("/usr/bin/unshare", "--pid", "--fork", "--kill-child", ZKFLOCK,
                                      "-Z", fixture_server (fixture), "/first", "/bin/sh", "-c",
-                                     CLI_COMMAND " orphans \"$0\" 20; sleep 3", log, NULL);
-  assert_true (cli_wait_lines (log, "BEAT", 20, CLI_MS));
-  g_autoptr (GArray) inner = children_of (outer->pid);
+                                     CLI_COMMAND " orphans \"$0\" 20; sleep 3", "LOG");
+  cli_beats (outer, 20);
+  g_autoptr (GArray) inner = cli_children_of (outer->pid);
   assert_int_equal (inner->len, 1);
-  pid_t first = g_array_index (inner, pid_t, 0);
-  assert_true (wait_until (has_no_zombie, &first, 1000));
-  assert_int_equal (cli_wait (outer, CLI_MS), 0);
+  assert_true (holds_within (!has_zombie (g_array_index (inner, pid_t, 0)), 1000));
+  cli_ends (outer, 0, NULL);
 }
 
 SUITE ("kill", fixture_start, fixture_stop)

@@ -2,88 +2,66 @@
  * other. */
 #include "cli.h"
 
-#include <glib/gstdio.h>
 #include <string.h>
 
 typedef struct
 {
-  const char *name;
   const char *kind; /* as messages call it */
   const char *options[3];
 } Mode;
 
 static const Mode modes[] = {
-  { "plain", "a mutex", { NULL } },
-  { "read", "a read-write lock", { "-s" } },
-  { "write", "a read-write lock", { "-x" } },
-  { "semaphore", "a semaphore", { "-N", "2" } },
-  { "multi", "a mutex", { "--multi", "/multi/other" } },
+  { "a mutex", { NULL } },
+  { "a read-write lock", { "-s" } },
+  { "a read-write lock", { "-x" } },
+  { "a semaphore", { "-N", "2" } },
+  { "a mutex", { "--multi", "/multi/other" } },
 };
 
 static Cli *
-start (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path, const char *what,
-       const char *log)
+start (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path, const char *what)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-
-  g_ptr_array_add (argv, (gpointer) ZKFLOCK);
-  g_ptr_array_add (argv, (gpointer) "-Z");
-  g_ptr_array_add (argv, (gpointer) fixture_server (fixture));
-  for (const char *const *word = mode->options; *word != NULL; word++)
-    g_ptr_array_add (argv, (gpointer) *word);
-  if (mixed)
-    g_ptr_array_add (argv, (gpointer) "--mixed");
-  const char *const rest[] = { path, CLI_COMMAND, what, log, "0" };
-  for (gsize i = 0; i < G_N_ELEMENTS (rest); i++)
-    g_ptr_array_add (argv, (gpointer) rest[i]);
-  g_ptr_array_add (argv, NULL);
-  return cli_start_strv ((char *const *) argv->pdata);
+  return cli_zkflock (fixture_server (fixture), mode->options[0], mode->options[1],
+                      mixed ? "--mixed" : NULL, path, COMMAND (what), "0");
 }
 
 static Cli *
 start_holder (Fixture *fixture, const Mode *mode, gboolean mixed, const char *path)
 {
-  g_autofree char *log = cli_new_file ();
-  Cli *holder = start (fixture, mode, mixed, path, "beat", log);
-
-  assert_true (cli_wait_lines (log, "BEAT", 1, CLI_MS));
-  g_unlink (log);
+  Cli *holder = start (fixture, mode, mixed, path, "beat");
+  cli_beats (holder, 1);
   return holder;
 }
 
 /* Ends with 64, names both kinds and the way out, and has not run its command. */
 static void
-assert_refused (Cli *cli, const char *mark, const char *theirs, const char *ours)
+assert_refused (Fixture *fixture, const Mode *mode, const char *path, const char *theirs)
 {
-  assert_int_equal (cli_wait (cli, CLI_MS), 64);
-  g_autofree char *err = cli_stderr (cli);
-  g_auto (GStrv) lines = cli_lines (mark);
-  assert_int_equal (g_strv_length (lines), 0);
-  const char *const wanted[] = { theirs, ours, "do not exclude each other", "--mixed" };
-  for (gsize i = 0; i < G_N_ELEMENTS (wanted); i++)
-    assert_non_null (strstr (err, wanted[i]));
+  g_autoptr (Cli) cli = start (fixture, mode, FALSE, path, "turn");
+
+  cli_ends (cli, 64, theirs);
+  cli_says (cli, mode->kind);
+  cli_says (cli, "do not exclude each other");
+  cli_says (cli, "--mixed");
+  assert_false (cli_wait_lines (cli->log, "", 1, 0));
 }
 
 static void
 meet (Fixture *fixture, const Mode *held, const Mode *rival, const char *path)
 {
-  g_autofree char *mark = cli_new_file ();
-
   if (strcmp (held->kind, rival->kind) == 0)
     return;
-  g_autoptr (Cli) refused = start (fixture, rival, FALSE, path, "turn", mark);
-  assert_refused (refused, mark, held->kind, rival->kind);
-  g_autoptr (Cli) mixed = start (fixture, rival, TRUE, path, "turn", mark);
-  assert_int_equal (cli_wait (mixed, CLI_MS), 0);
-  assert_true (cli_wait_lines (mark, "OUT", 1, 0));
-  g_unlink (mark);
+  assert_refused (fixture, rival, path, held->kind);
+  g_autoptr (Cli) mixed = start (fixture, rival, TRUE, path, "turn");
+  cli_ends (mixed, 0, NULL);
+  assert_true (cli_wait_lines (mixed->log, "OUT", 1, 0));
 }
 
 TEST (every_kind_refuses_to_run_beside_every_other)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
     {
-      g_autofree char *path = g_strdup_printf ("/beside/%s", modes[i].name);
+      g_autofree char *path = g_strdup_printf ("/beside/%d", (int) i);
       g_autoptr (Cli) holder = start_holder (fixture, &modes[i], FALSE, path);
       for (gsize k = 0; k < G_N_ELEMENTS (modes); k++)
         meet (fixture, &modes[i], &modes[k], path);
@@ -96,22 +74,18 @@ TEST (one_kind_may_follow_another)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (modes) - 1; i++) /* the last one is plain, too */
     {
-      g_autofree char *mark = cli_new_file ();
-      g_autoptr (Cli) cli = start (fixture, &modes[i], FALSE, "/follow", "turn", mark);
+      g_autoptr (Cli) cli = start (fixture, &modes[i], FALSE, "/follow", "turn");
       cli_ends (cli, 0, "");
-      g_unlink (mark);
     }
 }
 
 /* It would wait for its own kind, perhaps for hours, and then be refused. */
 TEST (a_waiter_is_refused_at_once)
 {
-  g_autofree char *mark = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) plain = start_holder (fixture, &modes[0], FALSE, "/waits");
   G_GNUC_UNUSED g_autoptr (Cli) writer = start_holder (fixture, &modes[2], TRUE, "/waits");
-  g_autoptr (Cli) waiter = start (fixture, &modes[2], FALSE, "/waits", "turn", mark);
 
-  assert_refused (waiter, mark, "a mutex", "a read-write lock");
+  assert_refused (fixture, &modes[2], "/waits", "a mutex");
 }
 
 /* The second of two paths, and a kind that zkflock does not have. */
@@ -130,14 +104,11 @@ TEST (kinds_of_other_programs)
     {
       g_autofree char *path = g_strdup_printf ("/programs%d", (int) i);
       g_autofree char *node = g_strdup_printf ("%s/%s", path, others[i].node);
-      g_autofree char *mark = cli_new_file ();
+      const Mode multi = { "a mutex", { "--multi", path } };
       raw_zk_create (fixture->raw, path, "", 0, NULL);
       raw_zk_create (fixture->raw, node, "", 0, NULL);
-      g_autoptr (Cli) cli = start (fixture, &modes[0], FALSE, path, "turn", mark);
-      assert_refused (cli, mark, others[i].kind, "a mutex");
-      const Mode multi = { "multi", "a mutex", { "--multi", path } };
-      g_autoptr (Cli) second = start (fixture, &multi, FALSE, "/a-free-one", "turn", mark);
-      assert_refused (second, mark, others[i].kind, "a mutex");
+      assert_refused (fixture, &modes[0], path, others[i].kind);
+      assert_refused (fixture, &multi, "/a-free-one", others[i].kind);
     }
 }
 
@@ -154,46 +125,19 @@ TEST (views_show_both_kinds)
       G_GNUC_UNUSED g_autoptr (Cli) other = start_holder (fixture, &modes[i], TRUE, path);
       g_autofree char *wanted =
           g_strdup_printf ("also used as %s, which the lock above does not exclude", others[i]);
-      g_autofree char *who = cli_run (fixture, 0, "who", path, NULL);
-      assert_non_null (strstr (who, wanted));
-      g_autofree char *tree = cli_run (fixture, 0, "tree", path, NULL);
-      assert_non_null (strstr (tree, wanted));
-      cli_run_shows (fixture, 1, wanted, "doctor", path, NULL);
-      g_autofree char *top = cli_run (fixture, 0, "top", "--iterations", "1", path, NULL);
-      cli_shows (top, "%s: also used as %s: they do not exclude each other", path, others[i]);
+      g_autofree char *in_top =
+          g_strdup_printf ("%s: also used as %s: they do not exclude each other", path, others[i]);
+      cli_run_shows (fixture, 0, wanted, "who", path);
+      cli_run_shows (fixture, 0, wanted, "tree", path);
+      cli_run_shows (fixture, 1, wanted, "doctor", path);
+      cli_run_shows (fixture, 0, in_top, "top", "--iterations", "1", path);
       static const char *const verbs[] = { "who", "tree", "top" };
       for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-        {
-          g_autofree char *json =
-              k == 2 ? cli_run (fixture, 0, verbs[k], "--json", "--iterations", "1", path, NULL)
-                     : cli_run (fixture, 0, verbs[k], "--json", path, NULL);
-          cli_shows (json, "\"kinds_not_excluded\":[\"%s\"]", i < 3 ? "read-write" : "semaphore");
-        }
+        cli_run_shows (fixture, 0,
+                       i < 3 ? "\"kinds_not_excluded\":[\"read-write\"]"
+                             : "\"kinds_not_excluded\":[\"semaphore\"]",
+                       verbs[k], "--json", k == 2 ? "--iterations=1" : NULL, path);
     }
-}
-
-/* Sequential nodes of an application are nobody's lock. */
-TEST (nodes_of_an_application_do_not_matter)
-{
-  raw_zk_create (fixture->raw, "/application", "", 0, NULL);
-  raw_zk_create (fixture->raw, "/application/order-0000000001", "", 0, NULL);
-  raw_zk_create (fixture->raw, "/application/short", "", 0, NULL);
-  g_free (cli_run (fixture, 0, "/application", "true", NULL));
-}
-
-/* One line if they differ, and else nothing. */
-static void
-assert_told (Cli *cli, int theirs, int ours)
-{
-  g_autofree char *err = cli_stderr (cli);
-
-  if (theirs == ours)
-    {
-      assert_string_equal (err, "");
-      return;
-    }
-  cli_shows (err, "with a count of %d, and this command with %d: ", theirs, ours);
-  assert_ptr_equal (strchr (err, '\n'), err + strlen (err) - 1);
 }
 
 /* Each count meets each: beside a holder, and refused by it. */
@@ -205,48 +149,48 @@ TEST (another_count_is_told)
     {
       for (int ours = 1; ours <= 3; ours++)
         {
-          const Mode held = { "held", "a semaphore", { leases[theirs] } };
-          const Mode rival = { "rival", "a semaphore", { leases[ours], "-n" } };
+          const Mode held = { "a semaphore", { leases[theirs] } };
+          const Mode rival = { "a semaphore", { leases[ours], "-n" } };
           g_autofree char *path = g_strdup_printf ("/counts/%d-%d", theirs, ours);
-          g_autofree char *mark = cli_new_file ();
           g_autofree char *summary = g_strdup_printf ("semaphore of %d, 1 holds, 0 wait", theirs);
+          g_autofree char *told =
+              g_strdup_printf ("with a count of %d, and this command with %d: ", theirs, ours);
           G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (fixture, &held, FALSE, path);
-          g_autoptr (Cli) cli = start (fixture, &rival, FALSE, path, "turn", mark);
-          assert_int_equal (cli_wait (cli, CLI_MS), ours > 1 ? 0 : 1);
-          assert_told (cli, theirs, ours);
-          cli_run_shows (fixture, 0, summary, "who", path, NULL);
-          g_unlink (mark);
+          g_autoptr (Cli) cli = start (fixture, &rival, FALSE, path, "turn");
+          if (theirs == ours)
+            cli_ends (cli, ours > 1 ? 0 : 1, "");
+          else
+            cli_ends_with_line (cli, ours > 1 ? 0 : 1, told);
+          cli_run_shows (fixture, 0, summary, "who", path);
         }
     }
 }
 
 TEST (views_show_counts)
 {
-  static const Mode two = { "two", "a semaphore", { "--leases=2" } };
-  static const Mode three = { "three", "a semaphore", { "--leases=3" } };
-  static const Mode one = { "one", "a semaphore", { "--leases=1" } };
+  static const Mode two = { "a semaphore", { "--leases=2" } };
+  static const Mode three = { "a semaphore", { "--leases=3" } };
+  static const Mode one = { "a semaphore", { "--leases=1" } };
   const char *path = "/counts/mixed";
-  g_autofree char *mark = cli_new_file ();
   G_GNUC_UNUSED g_autoptr (Cli) first = start_holder (fixture, &two, FALSE, path);
-  g_free (cli_run (fixture, 0, "doctor", "--session-timeout", "10", path, NULL));
+  cli_exits (fixture, 0, "doctor", "--session-timeout", "10", path);
   g_autoptr (Cli) second = start_holder (fixture, &three, FALSE, path);
-  g_autoptr (Cli) waiter = start (fixture, &one, FALSE, path, "turn", mark);
+  g_autoptr (Cli) waiter = start (fixture, &one, FALSE, path, "turn");
 
-  assert_true (cli_wait_text (second->err, "with a count of 2, and this command with 3", CLI_MS));
-  assert_true (cli_wait_text (waiter->err, "with a count of 3, and this command with 1", CLI_MS));
+  cli_says (second, "with a count of 2, and this command with 3");
+  cli_says (waiter, "with a count of 3, and this command with 1");
   assert_int_equal (cli_wait (waiter, 0), -1);
-  g_autofree char *who = cli_run (fixture, 0, "who", path, NULL);
-  assert_non_null (strstr (who, "semaphore of 1 to 3, 2 hold, 1 waits"));
-  g_autofree char *json = cli_run (fixture, 0, "who", "--json", path, NULL);
+  g_autofree char *who = cli_run (fixture, 0, "who", path);
+  cli_shows (who, "semaphore of 1 to 3, 2 hold, 1 waits");
+  g_autofree char *json = cli_run (fixture, 0, "who", "--json", path);
   for (int i = 1; i <= 3; i++)
     {
       cli_shows (json, "\"count\":%d", i);
       cli_shows (who, " -N %d ", i);
     }
-  g_autofree char *doctor = cli_run (fixture, 1, "doctor", "--session-timeout", "10", path, NULL);
-  assert_non_null (
-      strstr (doctor, "came with counts from 1 to 3: as many hold it as the greatest"));
-  assert_non_null (strstr (doctor, "give all the same -N"));
+  g_autofree char *doctor = cli_run (fixture, 1, "doctor", "--session-timeout", "10", path);
+  cli_shows (doctor, "came with counts from 1 to 3: as many hold it as the greatest");
+  cli_shows (doctor, "give all the same -N");
 }
 
 /* Java, the library and older versions write none; a mutex has none, whatever its label says. */
@@ -255,7 +199,6 @@ TEST (who_shows_no_count_has_none)
   static const char *const labels[] = {
     "", "10.0.0.1", "old@host:12", "-N 3", "me -N 3x", "me -N "
   };
-  const char *server = fixture_server (fixture);
   g_autofree char *longest = g_strnfill (4096, 'x');
 
   for (gsize i = 0; i < G_N_ELEMENTS (labels); i++)
@@ -267,15 +210,13 @@ TEST (who_shows_no_count_has_none)
       raw_zk_make_path (fixture->raw, folder);
       assert_int_equal (
           raw_zk_create (fixture->raw, node, labels[i], ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
-      g_autoptr (Cli) cli = cli_zkflock (server, "-n", "-N", "2", path, "true", NULL);
-      cli_ends (cli, 0, "");
-      g_autofree char *json = cli_run (fixture, 0, "who", "--json", path, NULL);
+      cli_fails (fixture, 0, "", "-n", "-N", "2", path, "true");
+      g_autofree char *json = cli_run (fixture, 0, "who", "--json", path);
       assert_null (strstr (json, "\"count\""));
     }
-  G_GNUC_UNUSED g_autoptr (Cli) mutex =
-      cli_hold (fixture, "--label", "me -N 2", "/counts/mutex", NULL);
-  cli_run_shows (fixture, 0, "mutex, 1 holds", "who", "/counts/mutex", NULL);
-  g_free (cli_run (fixture, 0, "--label", longest, "-N", "2", "/counts/long", "true", NULL));
+  G_GNUC_UNUSED g_autoptr (Cli) mutex = cli_hold (fixture, "--label", "me -N 2", "/counts/mutex");
+  cli_run_shows (fixture, 0, "mutex, 1 holds", "who", "/counts/mutex");
+  cli_exits (fixture, 0, "--label", longest, "-N", "2", "/counts/long", "true");
 }
 
 SUITE ("kinds", fixture_start, fixture_stop)

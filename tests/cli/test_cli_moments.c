@@ -26,13 +26,6 @@ TEST (moments_are_in_order)
     }
 }
 
-static void
-seconds (GString *row, gint64 ms)
-{
-  g_string_append_printf (row, " %d.%d s |", (int) ((ms + 50) / 1000),
-                          (int) ((ms + 50) / 100 % 10));
-}
-
 TEST (the_table_in_the_documents)
 {
   static const int sessions[] = { 4, 6, 10, 20, 30, 60 };
@@ -42,15 +35,14 @@ TEST (the_table_in_the_documents)
   for (gsize i = 0; i < G_N_ELEMENTS (sessions); i++)
     {
       const Timeline row_ms = timeline_of (sessions[i]);
+      const gint64 values[] = { row_ms.doubt_ms, row_ms.term_ms,  row_ms.kill_ms,
+                                row_ms.end_ms,   row_ms.grant_ms, row_ms.survived_ms };
       g_autoptr (GString) row = g_string_new (NULL);
 
       g_string_append_printf (row, "| %d s |", sessions[i]);
-      seconds (row, row_ms.doubt_ms);
-      seconds (row, row_ms.term_ms);
-      seconds (row, row_ms.kill_ms);
-      seconds (row, row_ms.end_ms);
-      seconds (row, row_ms.grant_ms);
-      seconds (row, row_ms.survived_ms);
+      for (gsize k = 0; k < G_N_ELEMENTS (values); k++)
+        g_string_append_printf (row, " %d.%d s |", (int) ((values[k] + 50) / 1000),
+                                (int) ((values[k] + 50) / 100 % 10));
       if (strstr (page, row->str) == NULL)
         fail_msg ("docs/zkflock.md lacks the row %s", row->str);
     }

@@ -2,10 +2,7 @@
 #include "cli.h"
 
 #include <glib/gstdio.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 /* The manager: a socket, and all that it was told. */
@@ -19,21 +16,12 @@ typedef struct
 static Manager *
 manager_new (gboolean is_abstract)
 {
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
   Manager *self = g_new0 (Manager, 1);
   g_autofree char *file = cli_new_file ();
 
-  self->name = is_abstract ? g_strdup_printf ("@%s", file) : g_strdup (file);
-  self->told = g_string_new (NULL);
-  self->fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  assert_true (strlen (self->name) < sizeof address.sun_path);
-  memcpy (address.sun_path, self->name, strlen (self->name));
-  if (is_abstract)
-    address.sun_path[0] = '\0';
-  assert_int_equal (
-      bind (self->fd, (struct sockaddr *) &address,
-            (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (self->name))),
-      0);
+  self->name = g_strconcat (is_abstract ? "@" : "", file, NULL);
+  self->told = g_string_new ("\n");
+  self->fd = cli_listen_to_datagrams (self->name);
   return self;
 }
 
@@ -48,56 +36,39 @@ manager_free (Manager *self)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Manager, manager_free)
 
-static void
-manager_hear (Manager *self, int timeout_ms)
+static gboolean
+is_told (Manager *self, const char *line)
 {
-  struct pollfd poll_fd = { .fd = self->fd, .events = POLLIN };
-  char text[1024];
+  g_autofree char *wanted = g_strdup_printf ("\n%s\n", line);
 
-  if (poll (&poll_fd, 1, timeout_ms) == 1)
-    {
-      const gssize n = recv (self->fd, text, sizeof text, 0);
-      assert_true (n > 0);
-      g_string_append_len (self->told, text, n);
-      g_string_append_c (self->told, '\n');
-    }
+  cli_hear (self->fd, self->told, 100);
+  return strstr (self->told->str, wanted) != NULL;
 }
 
 /* Waits for that whole line. */
 static void
 assert_told (Manager *self, const char *line)
 {
-  g_autofree char *wanted = g_strdup_printf ("\n%s\n", line);
-  const gint64 end = wait_now_ms () + CLI_MS;
-
-  for (;;)
-    {
-      g_autofree char *all = g_strdup_printf ("\n%s", self->told->str);
-      if (strstr (all, wanted) != NULL)
-        return;
-      if (wait_now_ms () >= end)
-        fail_msg ("not told \"%s\", but:\n%s", line, self->told->str);
-      manager_hear (self, 100);
-    }
+  if (!holds_within (is_told (self, line), CLI_MS))
+    fail_msg ("not told \"%s\", but:%s", line, self->told->str);
 }
 
 static void
 assert_not_told (Manager *self, const char *text)
 {
-  manager_hear (self, 0);
+  cli_hear (self->fd, self->told, 0);
   assert_null (strstr (self->told->str, text));
 }
 
 /* zkflock gets it from its manager; nobody else here shall. */
 static Cli *
-start_service (Fixture *fixture, Manager *manager, const char *watchdog_pid, const char *path,
-               const char *log)
+start_service (Fixture *fixture, Manager *manager, const char *watchdog_pid, const char *path)
 {
   g_setenv ("NOTIFY_SOCKET", manager->name, TRUE);
   g_setenv ("WATCHDOG_USEC", "200000", TRUE);
   if (watchdog_pid != NULL)
     g_setenv ("WATCHDOG_PID", watchdog_pid, TRUE);
-  Cli *service = cli_zkflock (fixture_server (fixture), path, CLI_COMMAND, "show", log, NULL);
+  Cli *service = cli_zkflock (fixture_server (fixture), path, COMMAND ("show"));
   g_unsetenv ("NOTIFY_SOCKET");
   g_unsetenv ("WATCHDOG_USEC");
   g_unsetenv ("WATCHDOG_PID");
@@ -107,9 +78,8 @@ start_service (Fixture *fixture, Manager *manager, const char *watchdog_pid, con
 TEST (place_then_readiness)
 {
   g_autoptr (Manager) manager = manager_new (FALSE);
-  LOG log = cli_new_file ();
-  g_autoptr (Cli) holder = cli_hold (fixture, "--label", "first@host", "/notify", NULL);
-  g_autoptr (Cli) service = start_service (fixture, manager, NULL, "/notify", log);
+  g_autoptr (Cli) holder = cli_hold (fixture, "--label", "first@host", "/notify");
+  g_autoptr (Cli) service = start_service (fixture, manager, NULL, "/notify");
   assert_told (manager, "STATUS=connecting");
   assert_told (manager, "STATUS=waiting: 1 of 1, held by first@host");
   assert_told (manager, "WATCHDOG=1");
@@ -119,34 +89,33 @@ TEST (place_then_readiness)
   assert_told (manager, "READY=1");
   assert_told (manager, "STATUS=holding the lock");
   assert_told (manager, "STOPPING=1");
-  assert_int_equal (cli_wait (service, CLI_MS), 0);
+  cli_ends (service, 0, NULL);
   /* It speaks for zkflock alone. */
-  assert_true (cli_wait_lines (log, "ENV CURATOR_LOCK_PATH=/notify", 1, CLI_MS));
-  assert_false (cli_wait_lines (log, "ENV NOTIFY_", 1, 0));
-  assert_false (cli_wait_lines (log, "ENV WATCHDOG_", 1, 0));
+  assert_true (cli_wait_lines (service->log, "ENV CURATOR_LOCK_PATH=/notify", 1, CLI_MS));
+  assert_false (cli_wait_lines (service->log, "ENV NOTIFY_", 1, 0));
+  assert_false (cli_wait_lines (service->log, "ENV WATCHDOG_", 1, 0));
 }
 
 /* A socket without a file, and a watchdog that is meant for another process. */
 TEST (abstract_socket_and_foreign_watchdog)
 {
   g_autoptr (Manager) manager = manager_new (TRUE);
-  LOG log = cli_new_file ();
-  g_autoptr (Cli) service = start_service (fixture, manager, "1", "/abstract", log);
+  g_autoptr (Cli) service = start_service (fixture, manager, "1", "/abstract");
 
   assert_told (manager, "READY=1");
   assert_told (manager, "STOPPING=1");
-  assert_int_equal (cli_wait (service, CLI_MS), 0);
+  cli_ends (service, 0, NULL);
   assert_not_told (manager, "WATCHDOG=1");
-  assert_false (cli_wait_lines (log, "ENV WATCHDOG_", 1, 0));
+  assert_false (cli_wait_lines (service->log, "ENV WATCHDOG_", 1, 0));
 }
 
 /* A manager that is gone, or a name that is none, is nobody's trouble. */
 TEST (nobody_listens)
 {
   g_setenv ("NOTIFY_SOCKET", "/no/such/socket", TRUE);
-  g_free (cli_run (fixture, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
+  cli_exits (fixture, 0, "/deaf", "true");
   g_setenv ("NOTIFY_SOCKET", "nonsense", TRUE);
-  g_free (cli_run (fixture, 0, "/deaf", CLI_COMMAND, "exit", "0", NULL));
+  cli_exits (fixture, 0, "/deaf", "true");
   g_unsetenv ("NOTIFY_SOCKET");
 }
 

@@ -97,70 +97,39 @@ plant_all (Fixture *fixture, RawZk *second, const char *below)
   return others;
 }
 
-/* "path" and "session" of each participant of these locks, one a line, sorted; an independent
- * parser. */
-static char *
-list_owners (const char *json)
+/* A view has them and their owners, and no others. */
+static void
+assert_owners (char *json, GPtrArray *others)
 {
-  static const char program[] =
-      "import json, sys; d = json.load (sys.stdin); d = d if isinstance (d, list) else [d]; "
-      "print ('\\n'.join (sorted (l['path'] + ' ' + p['node'] + ' ' + p['session'] + ' ' + "
-      "p['kind'] "
-      "for l in d for p in l['participants'])))";
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GSubprocess) python =
-      g_subprocess_new (G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error,
-                        "python3", "-c", program, NULL);
-  char *out = NULL;
-
-  assert_non_null (python);
-  assert_true (g_subprocess_communicate_utf8 (python, json, NULL, &out, NULL, &error));
-  assert_true (g_subprocess_get_successful (python));
-  return out;
-}
-
-static int
-compare_lines (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(const char *const *) a, *(const char *const *) b);
-}
-
-static char *
-expected_owners (GPtrArray *others)
-{
-  g_autoptr (GPtrArray) lines = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *lines = cli_eval_json (
+      json, "'\\n' + ''.join (l['path'] + ' ' + p['node'] + ' ' + p['session'] + ' ' + p['kind'] + "
+            "'\\n' for l in d for p in l['participants'])");
+  g_auto (GStrv) list = g_strsplit (lines, "\n", -1);
 
   for (guint i = 0; i < others->len; i++)
     {
       const Other *other = g_ptr_array_index (others, i);
-      g_ptr_array_add (lines, g_strdup_printf ("%s %s 0x%" G_GINT64_MODIFIER "x other", other->path,
-                                               other->node, raw_zk_session (other->owner)));
+      cli_shows (lines, "\n%s %s 0x%" G_GINT64_MODIFIER "x other\n", other->path, other->node,
+                 raw_zk_session (other->owner));
     }
-  g_ptr_array_sort (lines, compare_lines);
-  g_ptr_array_add (lines, NULL);
-  g_autofree char *text = g_strjoinv ("\n", (char **) lines->pdata);
-  return g_strconcat (text, "\n", NULL);
+  /* The text begins and ends with a line feed. */
+  assert_int_equal (g_strv_length (list), others->len + 2);
+  g_free (json);
 }
 
 TEST (views_show_every_queue_with_its_owners)
 {
   RawZk *second = raw_zk_open (fixture_server (fixture));
   g_autoptr (GPtrArray) others = plant_all (fixture, second, "/shown");
-  g_autofree char *expected = expected_owners (others);
 
-  g_autofree char *tree = cli_run (fixture, 0, "tree", "--json", "/shown", NULL);
-  g_autofree char *in_tree = list_owners (tree);
-  assert_string_equal (in_tree, expected);
-  g_autofree char *top = cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown", NULL);
-  g_autofree char *in_top = list_owners (top);
-  assert_string_equal (in_top, expected);
-  g_autofree char *doctor =
-      cli_run (fixture, 0, "doctor", "--session-timeout", "10", "/shown", NULL);
+  assert_owners (cli_run (fixture, 0, "tree", "--json", "/shown"), others);
+  assert_owners (cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown"), others);
+  g_autofree char *doctor = cli_run (fixture, 0, "doctor", "--session-timeout", "10", "/shown");
   for (guint i = 0; i < others->len; i++)
     {
       const Other *other = g_ptr_array_index (others, i);
       cli_shows (doctor, "note: %s: used as ", other->path);
-      g_autofree char *who = cli_run (fixture, 0, "who", other->path, NULL);
+      g_autofree char *who = cli_run (fixture, 0, "who", other->path);
       assert_null (strstr (who, "free"));
       cli_shows (who, "0x%" G_GINT64_MODIFIER "x", raw_zk_session (other->owner));
     }
@@ -177,16 +146,15 @@ TEST (wait_and_lock_do_not_take_it_for_free)
   for (guint i = 0; i < others->len; i++)
     {
       const Other *other = g_ptr_array_index (others, i);
-      g_autofree char *mark = cli_new_file ();
-      g_free (cli_run (fixture, 1, "wait", "-w", "0.05", other->path, NULL));
+      cli_exits (fixture, 1, "wait", "-w", "0.05", other->path);
       g_autoptr (Cli) refused =
           cli_zkflock (fixture_server (fixture), modes[i % G_N_ELEMENTS (modes)], other->path,
-                       CLI_COMMAND, "turn", mark, "0", NULL);
+                       COMMAND ("turn"), "0");
       cli_ends (refused, 64, "do not exclude each other");
-      assert_false (g_file_test (mark, G_FILE_TEST_EXISTS));
+      assert_false (g_file_test (refused->log, G_FILE_TEST_EXISTS));
     }
   const Other *first = g_ptr_array_index (others, 0);
-  g_free (cli_run (fixture, 0, "--mixed", first->path, "true", NULL));
+  cli_exits (fixture, 0, "--mixed", first->path, "true");
   raw_zk_close (second);
   assert_int_equal (raw_zk_delete_tree (fixture->raw, "/refused"), ZOK);
 }
@@ -199,15 +167,15 @@ TEST (beside_locks_of_curator)
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
     {
       g_autofree char *path = g_strdup_printf ("/beside/%u", i);
-      G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, modes[i], path, NULL);
+      G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, modes[i], path);
       g_autofree char *line = g_strdup_printf ("%s: also used as a lock of another program", path);
-      g_autofree char *before = cli_run (fixture, 0, "who", path, NULL);
+      g_autofree char *before = cli_run (fixture, 0, "who", path);
       assert_null (strstr (before, "also used"));
       Other *other = plant (path, "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
-      cli_run_shows (fixture, 0, line, "who", path, NULL);
-      cli_run_shows (fixture, 0, line, "tree", path, NULL);
-      cli_run_shows (fixture, 1, "also used as a lock of another program", "doctor", path, NULL);
-      g_free (cli_run (fixture, 64, modes[i], path, "true", NULL));
+      cli_run_shows (fixture, 0, line, "who", path);
+      cli_run_shows (fixture, 0, line, "tree", path);
+      cli_run_shows (fixture, 1, "also used as a lock of another program", "doctor", path);
+      cli_exits (fixture, 64, modes[i], path, "true");
       assert_int_equal (raw_zk_delete (fixture->raw, other->node), ZOK);
       free_other (other);
     }
@@ -216,29 +184,26 @@ TEST (beside_locks_of_curator)
 /* Nobody's: folders with numbers, containers among them, and data of an application. */
 TEST (nodes_without_an_owner_are_no_queue)
 {
-  g_free (cli_run (fixture, 0, "/own/batch-0000000001", "true", NULL));
-  g_free (cli_run (fixture, 0, "/own/" HEX, "true", NULL));
+  cli_exits (fixture, 0, "/own/batch-0000000001", "true");
+  cli_exits (fixture, 0, "/own/" HEX, "true");
   raw_zk_create (fixture->raw, "/own/order-0000000007", "", ZOO_PERSISTENT, NULL);
-  cli_run_shows (fixture, 3, "free", "who", "/own", NULL);
-  g_autofree char *tree = cli_run (fixture, 0, "tree", "/own", NULL);
+  cli_run_shows (fixture, 3, "free", "who", "/own");
+  g_autofree char *tree = cli_run (fixture, 0, "tree", "/own");
   assert_string_equal (tree, "");
-  g_free (cli_run (fixture, 0, "wait", "-w", "0.05", "/own", NULL));
-  g_free (cli_run (fixture, 0, "-n", "/own", "true", NULL));
+  cli_exits (fixture, 0, "wait", "-w", "0.05", "/own");
+  cli_exits (fixture, 0, "-n", "/own", "true");
 }
 
 /* What may not be read may be somebody's. */
 TEST (what_cannot_be_read_is_not_free)
 {
   Other *other = plant ("/hidden", "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
-  struct Stat stat;
 
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, other->node, ZOO_PERM_ALL & ~ZOO_PERM_READ),
                     ZOK);
-  g_autofree char *who = cli_run (fixture, 0, "who", "/hidden", NULL);
+  g_autofree char *who = cli_run (fixture, 0, "who", "/hidden");
   assert_null (strstr (who, "free"));
-  g_free (cli_run (fixture, 64, "/hidden", "true", NULL));
-  /* Where the server hides that, too. */
-  print_message ("the Stat: %s\n", zerror (raw_zk_stat (fixture->raw, other->node, &stat)));
+  cli_exits (fixture, 64, "/hidden", "true");
   free_other (other);
 }
 

@@ -7,10 +7,7 @@
 #include "cli.h"
 #include "timeline.h"
 
-#include <glib/gstdio.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* The table is for servers that tick every two seconds, whose sessions last 40 s at most. */
 #define LONGEST_MS   40000
@@ -41,7 +38,6 @@ typedef struct
 {
   Proxy *proxy;
   Cli *cli;
-  char *log;
   gint64 silent_ns; /* when the silence began */
 } Holder;
 
@@ -50,7 +46,6 @@ typedef struct
   Timeline row;
   Holder holders[N_HOLDERS];
   Cli *next; /* waits for the lock of the one that is killed */
-  char *next_log;
 } Scene;
 
 static gboolean
@@ -65,19 +60,18 @@ start_holder (Fixture *fixture, Holder *holder, const Timeline *row, const char 
 {
   g_autofree char *seconds = g_strdup_printf ("%d", (int) (row->session_ms / 1000));
 
-  holder->log = cli_new_file ();
   holder->proxy = proxy_new (fixture_server (fixture));
   assert_non_null (holder->proxy);
-  holder->cli =
-      cli_zkflock (proxy_address (holder->proxy), "--session-timeout", seconds, "--on-suspend",
-                   on_suspend, path, CLI_COMMAND, mode, holder->log, "0", NULL);
+  holder->cli = cli_zkflock (proxy_address (holder->proxy), "--session-timeout", seconds,
+                             "--on-suspend", on_suspend, path, COMMAND (mode), "0");
 }
 
 /* At the second heartbeat from now: its request is held back with all that follows. */
 static void
 silence_at_a_heartbeat (Holder *holder)
 {
-  assert_true (cli_wait_lines (holder->log, "BEAT", 1, CLI_MS));
+  cli_beats (holder->cli, 1);
+  proxy_reset_counts (holder->proxy);
   proxy_arm (holder->proxy, PROXY_MULTI, 2, 1, PROXY_HOLE_BEFORE);
 }
 
@@ -86,8 +80,6 @@ free_holder (Holder *holder)
 {
   cli_free (holder->cli);
   proxy_free (holder->proxy);
-  g_unlink (holder->log);
-  g_free (holder->log);
 }
 
 static void
@@ -97,44 +89,34 @@ start_scene (Fixture *fixture, Scene *scene)
                                           { "continue", "polite" },
                                           { "continue", "stubborn" } };
   const int seconds = (int) (scene->row.session_ms / 1000);
-  g_autofree char *last = NULL;
+  g_autofree char *last = g_strdup_printf ("/outage/%d/stubborn", seconds);
 
   for (int i = 0; i < N_HOLDERS; i++)
     {
       g_autofree char *path = g_strdup_printf ("/outage/%d/%s", seconds, modes[i][1]);
       start_holder (fixture, &scene->holders[i], &scene->row, path, modes[i][0], modes[i][1]);
-      g_free (last);
-      last = g_steal_pointer (&path);
     }
   for (int i = 0; i < N_HOLDERS; i++)
-    assert_true (cli_wait_lines (scene->holders[i].log, "BEAT", 1, CLI_MS));
-  scene->next_log = cli_new_file ();
-  scene->next = cli_zkflock (fixture_server (fixture), "--session-timeout", "30", last, CLI_COMMAND,
-                             "turn", scene->next_log, "0", NULL);
+    cli_beats (scene->holders[i].cli, 1);
+  scene->next = cli_zkflock (fixture_server (fixture), "--session-timeout", "30", last,
+                             COMMAND ("turn"), "0");
   assert_true (raw_zk_wait_children (fixture->raw, last, 2, CLI_MS));
 }
 
 /* Notes when each silence begins. */
-static void
-wait_for_silence (Scene *scenes, int n)
+static gboolean
+all_are_silent (Scene *scenes, int n)
 {
-  const gint64 until = wait_now_ms () + CLI_MS;
-  int left = n * N_HOLDERS;
+  gboolean all = TRUE;
 
-  while (left > 0 && wait_now_ms () < until)
+  for (int i = 0; i < n * N_HOLDERS; i++)
     {
-      for (int i = 0; i < n * N_HOLDERS; i++)
-        {
-          Holder *holder = &scenes[i / N_HOLDERS].holders[i % N_HOLDERS];
-          if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
-            {
-              holder->silent_ns = wait_now_ns ();
-              left--;
-            }
-        }
-      wait_ms (2);
+      Holder *holder = &scenes[i / N_HOLDERS].holders[i % N_HOLDERS];
+      if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
+        holder->silent_ns = wait_now_ns ();
+      all = all && holder->silent_ns != 0;
     }
-  assert_int_equal (left, 0);
+  return all;
 }
 
 /* Since the last request that was confirmed: the heartbeat before the one that was held back. */
@@ -160,13 +142,15 @@ judge (Scene *scene)
   const Timeline *row = &scene->row;
 
   for (int i = 0; i < N_HOLDERS; i++)
-    assert_int_equal (cli_wait (scene->holders[i].cli, CLI_MS), 75);
+    cli_ends (scene->holders[i].cli, 75, NULL);
   assert_int_equal (cli_wait (scene->next, 2 * CLI_MS), 0);
-  const gint64 paused = moment_ms (scene, PAUSED, cli_end_of_beats (scene->holders[PAUSED].log));
-  const gint64 term = moment_ms (scene, TERMED, cli_number (scene->holders[TERMED].log, "GOT "));
-  const gint64 killed_ns = cli_end_of_beats (scene->holders[KILLED].log);
+  const gint64 paused =
+      moment_ms (scene, PAUSED, cli_end_of_beats (scene->holders[PAUSED].cli->log));
+  const gint64 term =
+      moment_ms (scene, TERMED, cli_number (scene->holders[TERMED].cli->log, "GOT "));
+  const gint64 killed_ns = cli_end_of_beats (scene->holders[KILLED].cli->log);
   const gint64 killed = moment_ms (scene, KILLED, killed_ns);
-  const gint64 granted_ns = cli_number (scene->next_log, "IN ");
+  const gint64 granted_ns = cli_number (scene->next->log, "IN ");
   const gint64 granted = moment_ms (scene, KILLED, granted_ns);
 
   print_message ("T = %2d s: stopped %.2f s, TERM %.2f s, KILL %.2f s, next grant %.2f s\n",
@@ -193,15 +177,13 @@ measure_moments (Fixture *fixture, const int *seconds, int n)
     }
   for (int i = 0; i < n * N_HOLDERS; i++)
     silence_at_a_heartbeat (&scenes[i / N_HOLDERS].holders[i % N_HOLDERS]);
-  wait_for_silence (scenes, n);
+  assert_soon (all_are_silent (scenes, n));
   for (int i = 0; i < n; i++)
     {
       judge (&scenes[i]);
       for (int k = 0; k < N_HOLDERS; k++)
         free_holder (&scenes[i].holders[k]);
       cli_free (scenes[i].next);
-      g_unlink (scenes[i].next_log);
-      g_free (scenes[i].next_log);
     }
 }
 
@@ -246,15 +228,6 @@ start_edge (Fixture *fixture, Edge *edge, int round)
   start_holder (fixture, &edge->holder, &edge->row, path, "continue", "polite");
 }
 
-/* At the second heartbeat from now the outage begins. */
-static void
-arm_edge (Edge *edge)
-{
-  assert_true (cli_wait_lines (edge->holder.log, "BEAT", 1, CLI_MS));
-  proxy_reset_counts (edge->holder.proxy);
-  proxy_arm (edge->holder.proxy, PROXY_MULTI, 2, 1, PROXY_HOLE_BEFORE);
-}
-
 /* From the end of the outage to TERM, or from TERM to it. */
 static gint64
 margin_ns (const Edge *edge)
@@ -269,22 +242,6 @@ edge_ns (const Edge *edge)
 {
   return edge->confirmed_ns + edge->row.term_ms * MS_IN_NS
          + (edge->is_longer ? margin_ns (edge) : -margin_ns (edge));
-}
-
-static void
-end_outage (Edge *edge, gint64 now_ns)
-{
-  edge->received = proxy_bytes (edge->holder.proxy).to_client;
-  edge->passed_ns = now_ns;
-  proxy_set_mode (edge->holder.proxy, PROXY_PASS);
-}
-
-static void
-watch_answer (Edge *edge, gint64 now_ns, gint64 step_ns)
-{
-  edge->longest_ns = MAX (edge->longest_ns, step_ns);
-  if (edge->answered_ns == 0 && proxy_bytes (edge->holder.proxy).to_client > edge->received)
-    edge->answered_ns = now_ns;
 }
 
 /* TRUE when its outage is over, and what follows from it should have come. */
@@ -303,13 +260,18 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
     }
   if (edge->passed_ns == 0)
     {
-      if (holder->silent_ns != 0 && now_ns >= edge_ns (edge))
-        end_outage (edge, now_ns);
+      if (holder->silent_ns == 0 || now_ns < edge_ns (edge))
+        return FALSE;
+      edge->received = proxy_bytes (holder->proxy).to_client;
+      edge->passed_ns = now_ns;
+      proxy_set_mode (holder->proxy, PROXY_PASS);
       return FALSE;
     }
   if (now_ns - step_ns >= edge->passed_ns + 2 * margin_ns (edge))
     return TRUE;
-  watch_answer (edge, now_ns, step_ns);
+  edge->longest_ns = MAX (edge->longest_ns, step_ns);
+  if (edge->answered_ns == 0 && proxy_bytes (holder->proxy).to_client > edge->received)
+    edge->answered_ns = now_ns;
   return FALSE;
 }
 
@@ -345,17 +307,6 @@ run_outages (Edge *edges, int n)
 }
 
 static void
-print_edge (const Edge *edge)
-{
-  print_message ("T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f "
-                 "s is the edge\n",
-                 (int) (edge->row.session_ms / 1000), edge->is_longer ? "ended by" : "survived",
-                 (double) (edge->passed_ns - edge->holder.silent_ns) / 1e9,
-                 (double) (edge->passed_ns - edge->confirmed_ns) / 1e9,
-                 (double) edge->row.term_ms / 1000);
-}
-
-static void
 judge_edge (Edge *edge)
 {
   Holder *holder = &edge->holder;
@@ -366,34 +317,41 @@ judge_edge (Edge *edge)
                 edge->row.beat_ms);
   if (edge->is_longer)
     {
-      assert_int_equal (cli_wait (holder->cli, CLI_MS), 75);
-      assert_true (cli_wait_lines (holder->log, "GOT", 1, CLI_MS));
+      cli_ends (holder->cli, 75, NULL);
+      assert_true (cli_wait_lines (holder->cli->log, "GOT", 1, CLI_MS));
     }
   else
     {
       wait_ms ((int) edge->row.term_ms);
-      if (cli_wait_lines (holder->log, "GOT", 1, 0) || cli_wait (holder->cli, 0) != -1)
+      if (cli_wait_lines (holder->cli->log, "GOT", 1, 0) || cli_wait (holder->cli, 0) != -1)
         {
           g_autofree char *err = cli_stderr (holder->cli);
           fail_msg ("T = %d s: an outage of %d ms ended the command: %s",
                     (int) (edge->row.session_ms / 1000), (int) outage_ms, err);
         }
       kill (holder->cli->pid, SIGTERM);
-      assert_int_equal (cli_wait (holder->cli, CLI_MS), 0);
+      cli_ends (holder->cli, 0, NULL);
     }
-  print_edge (edge);
+  print_message ("T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f "
+                 "s is the edge\n",
+                 (int) (edge->row.session_ms / 1000), edge->is_longer ? "ended by" : "survived",
+                 (double) (edge->passed_ns - holder->silent_ns) / 1e9,
+                 (double) (edge->passed_ns - edge->confirmed_ns) / 1e9,
+                 (double) edge->row.term_ms / 1000);
 }
 
-/* Those that are not measured yet. */
-static void
+/* Measures those that are not yet; returns how many are. */
+static int
 measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
 {
+  int n_measured = 0;
+
   for (int i = 0; i < n; i++)
     if (!edges[i].is_measured)
       start_edge (fixture, &edges[i], round);
   for (int i = 0; i < n; i++)
     if (!edges[i].is_measured)
-      arm_edge (&edges[i]);
+      silence_at_a_heartbeat (&edges[i].holder);
   run_outages (edges, n);
   for (int i = 0; i < n; i++)
     {
@@ -404,7 +362,9 @@ measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
             judge_edge (&edges[i]);
           free_holder (&edges[i].holder);
         }
+      n_measured += edges[i].is_measured;
     }
+  return n_measured;
 }
 
 static void
@@ -419,12 +379,7 @@ measure_edges (Fixture *fixture, const int *seconds, int n)
       edges[i].is_longer = i % 2 == 1;
     }
   for (int round = 0; n_measured < 2 * n && round < MOST_ROUNDS; round++)
-    {
-      measure_edges_once (fixture, edges, 2 * n, round);
-      n_measured = 0;
-      for (int i = 0; i < 2 * n; i++)
-        n_measured += edges[i].is_measured;
-    }
+    n_measured = measure_edges_once (fixture, edges, 2 * n, round);
   assert_int_equal (n_measured, 2 * n);
 }
 

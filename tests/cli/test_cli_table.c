@@ -1,16 +1,12 @@
 /* Every mode of locking meets every outcome with every kind of -E: the exit code, and whether the
- * command ran. It leaves a mark if it runs, and must never run without the lock. */
+ * command ran. It leaves a mark in its log if it runs, so that an exit code which equals its own
+ * cannot hide it, and must never run without the lock. */
 #include "cli.h"
 
-#include "support/net.h"
-
-#include <glib/gstdio.h>
 #include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MAX_WORDS 24
+#define LAST_CODE 255
+#define AT_ONCE   8
 
 typedef struct
 {
@@ -31,97 +27,54 @@ static const Mode modes[] = {
   { .name = "hold", .is_hold = TRUE, .children = "" },
 };
 
-static const char *const codes[] = { "0", "1", "9", "255" };
+static const int codes[] = { 0, 1, 9, 255 };
+
+/* Codes with a meaning of their own, and the ends of the range. */
+static const int special_codes[] = { 0, 1, 9, 64, 69, 70, 75, 76, 77, 126, 127, 128, 130, 255 };
 
 /* One cell of the table. */
 typedef struct
 {
   Fixture *fixture;
   const Mode *mode;
-  const char *code; /* of -E */
+  int code; /* of -E */
   char *path;
-  char *mark;
 } Cell;
 
-typedef struct
-{
-  const char *words[MAX_WORDS];
-  int n;
-} Words;
+#define OPTIONS(...)                                                                               \
+  (const char *const[3])                                                                           \
+  {                                                                                                \
+    __VA_ARGS__                                                                                    \
+  }
+#define RUN(mode, argument)                                                                        \
+  (const char *const[4])                                                                           \
+  {                                                                                                \
+    CLI_COMMAND, (mode), "LOG", (argument)                                                         \
+  }
+#define TURN RUN ("turn", "0")
 
-static void
-add (Words *words, const char *word)
-{
-  assert_true (words->n + 1 < MAX_WORDS);
-  words->words[words->n++] = word;
-}
-
-static void
-add_mode (Words *words, const Cell *cell, const char *option)
-{
-  if (option != NULL)
-    {
-      add (words, option);
-      return;
-    }
-  for (gsize i = 0; i < G_N_ELEMENTS (cell->mode->options) && cell->mode->options[i] != NULL; i++)
-    add (words, cell->mode->options[i]);
-}
-
-/* zkflock with these options in this mode; command: a mode of cli_command that logs to the mark,
- * with an argument. */
+/* zkflock with these options in this mode. */
 static Cli *
-start (const Cell *cell, const char *hosts, const char *const *options, const char *command,
-       const char *argument)
+start (const Cell *cell, const char *hosts, const char *const *options, const char *const *command)
 {
-  Words words = { 0 };
-  g_autofree char *other = g_strconcat (cell->path, "-other", NULL);
+  const Mode *mode = cell->mode;
+  const char *const none[4] = { NULL };
+  const char *const *words = mode->is_hold ? none : command;
+  g_autofree char *code = g_strdup_printf ("%d", cell->code);
+  g_autofree char *other = g_strconcat ("--multi=", cell->path, "-other", NULL);
 
-  add (&words, ZKFLOCK);
-  add (&words, "-Z");
-  add (&words, hosts);
-  add (&words, "-E");
-  add (&words, cell->code);
-  for (; *options != NULL; options++)
-    add (&words, *options);
-  add_mode (&words, cell, NULL);
-  if (cell->mode->is_multi)
-    {
-      add (&words, "--multi");
-      add (&words, other);
-    }
-  add (&words, cell->path);
-  if (!cell->mode->is_hold)
-    {
-      add (&words, CLI_COMMAND);
-      add (&words, command);
-      add (&words, cell->mark);
-      add (&words, argument);
-    }
-  return cli_start_strv ((char *const *) words.words);
+  return cli_zkflock (hosts, "-E", code, options[0], options[1], options[2], mode->options[0],
+                      mode->options[1], mode->is_multi ? other : NULL, cell->path, words[0],
+                      words[1], words[2], words[3]);
 }
 
 static Cli *
 start_holder (const Cell *cell)
 {
-  Words words = { 0 };
-
-  add (&words, ZKFLOCK);
-  add (&words, "-Z");
-  add (&words, fixture_server (cell->fixture));
-  add_mode (&words, cell, cell->mode->holder);
-  add (&words, cell->path);
-  Cli *holder = cli_start_strv ((char *const *) words.words);
-  assert_true (cli_wait_lines (holder->out, "", 1, CLI_MS));
-  return holder;
-}
-
-static gboolean
-has_run (const Cell *cell, Cli *cli)
-{
-  g_auto (GStrv) marks = cli_lines (cell->mark);
-  g_autofree char *out = cli_stdout (cli);
-  return g_strv_length (marks) > 0 || *out != '\0';
+  const Mode *mode = cell->mode;
+  const gboolean is_other = mode->holder != NULL;
+  return cli_hold (cell->fixture, is_other ? mode->holder : mode->options[0],
+                   is_other ? NULL : mode->options[1], cell->path);
 }
 
 /* Ends with that code, and the command has run or not. Without a command, the token on stdout
@@ -130,67 +83,44 @@ static void
 check (const Cell *cell, Cli *cli, int code, gboolean runs, const char *outcome)
 {
   const int found = cli_wait (cli, CLI_MS);
-  const gboolean ran = has_run (cell, cli);
+  g_auto (GStrv) marks = cli_lines (cli->log);
+  g_autofree char *out = cli_stdout (cli);
+  const gboolean ran = *marks != NULL || *out != '\0';
 
   if (found != code || ran != runs)
     {
       g_autofree char *err = cli_stderr (cli);
-      print_error ("%s, %s, -E %s: exit code %d, not %d; the command ran: %d, not %d; %s\n",
-                   cell->mode->name, outcome, cell->code, found, code, ran, runs, err);
+      fail_msg ("%s, %s, -E %d: exit code %d, not %d; the command ran: %d, not %d; %s",
+                cell->mode->name, outcome, cell->code, found, code, ran, runs, err);
     }
-  assert_int_equal (found, code);
-  assert_int_equal (ran, runs);
   cli_free (cli);
-}
-
-static const char *const no_options[] = { NULL };
-static const char *const try[] = { "-n", NULL };
-static const char *const timed[] = { "-w", "2", NULL };
-
-static int
-own_code (const Cell *cell)
-{
-  return (int) g_ascii_strtoll (cell->code, NULL, 10);
 }
 
 /* Waits until the command runs, or the token is printed. */
 static void
 wait_for_grant (const Cell *cell, Cli *cli)
 {
-  const gboolean granted = cell->mode->is_hold ? cli_wait_lines (cli->out, "", 1, CLI_MS)
-                                               : cli_wait_lines (cell->mark, "BEAT", 1, CLI_MS);
-  assert_true (granted);
+  if (cell->mode->is_hold)
+    cli_holding (cli);
+  else
+    cli_beats (cli, 1);
 }
 
 static void
 meet_grant (const Cell *cell)
 {
-  Cli *cli = start (cell, fixture_server (cell->fixture), no_options, "turn", "0");
+  Cli *cli = start (cell, fixture_server (cell->fixture), OPTIONS (NULL), TURN);
 
   cli_close_stdin (cli);
   check (cell, cli, 0, TRUE, "granted");
 }
 
 static void
-meet_conflict (const Cell *cell)
-{
-  g_autoptr (Cli) holder = start_holder (cell);
-  Cli *one = start (cell, fixture_server (cell->fixture), try, "turn", "0");
-  Cli *two = start (cell, fixture_server (cell->fixture), timed, "turn", "0");
-
-  check (cell, one, own_code (cell), FALSE, "conflict");
-  check (cell, two, own_code (cell), FALSE, "timeout");
-  assert_int_equal (cli_wait (holder, 0), -1);
-}
-
-static void
 meet_unreachable (const Cell *cell)
 {
-  static const char *const brief[] = { "--connect-timeout", "0.5", NULL };
-  g_autofree char *host = zk_server_new_host ();
-  g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
-  Cli *one = start (cell, address, try, "turn", "0");
-  Cli *two = start (cell, address, brief, "turn", "0");
+  g_autofree char *address = cli_unused_address ();
+  Cli *one = start (cell, address, OPTIONS ("-n"), TURN);
+  Cli *two = start (cell, address, OPTIONS ("--connect-timeout", "0.5"), TURN);
 
   check (cell, one, 69, FALSE, "unreachable, try");
   check (cell, two, 69, FALSE, "unreachable");
@@ -200,24 +130,20 @@ meet_unreachable (const Cell *cell)
 static void
 meet_refusal (const Cell *cell)
 {
-  LOG file = cli_new_file ();
-  const char *const owner[] = { "--auth-file", file, "--acl=creator", NULL };
+  LOG file = cli_write_file ("digest:somebody:secret\n", -1, 0600);
+  const char *server = fixture_server (cell->fixture);
+  Cli *first = start (cell, server, OPTIONS ("--auth-file", file, "--acl=creator"), TURN);
 
-  assert_true (g_file_set_contents (file, "digest:somebody:secret\n", -1, NULL));
-  assert_int_equal (chmod (file, 0600), 0);
-  Cli *first = start (cell, fixture_server (cell->fixture), owner, "turn", "0");
   cli_close_stdin (first);
   check (cell, first, 0, TRUE, "granted to the owner");
-  g_unlink (cell->mark);
-  Cli *cli = start (cell, fixture_server (cell->fixture), try, "turn", "0");
-  check (cell, cli, 77, FALSE, "refused");
+  check (cell, start (cell, server, OPTIONS ("-n"), TURN), 77, FALSE, "refused");
 }
 
 static void
 meet_loss (const Cell *cell)
 {
   RawZk *raw = cell->fixture->raw;
-  Cli *cli = start (cell, fixture_server (cell->fixture), no_options, "beat", NULL);
+  Cli *cli = start (cell, fixture_server (cell->fixture), OPTIONS (NULL), RUN ("beat", NULL));
   g_autofree char *parent = g_strconcat (cell->path, cell->mode->children, NULL);
 
   wait_for_grant (cell, cli);
@@ -233,8 +159,8 @@ meet_loss (const Cell *cell)
 static void
 meet_revocation (const Cell *cell)
 {
-  static const char *const revocable[] = { "--revocable", NULL };
-  Cli *cli = start (cell, fixture_server (cell->fixture), revocable, "polite", "6");
+  Cli *cli =
+      start (cell, fixture_server (cell->fixture), OPTIONS ("--revocable"), RUN ("polite", "6"));
 
   if (cell->mode->is_multi)
     {
@@ -242,18 +168,17 @@ meet_revocation (const Cell *cell)
       return;
     }
   wait_for_grant (cell, cli);
-  g_free (cli_run (cell->fixture, 0, "revoke", cell->path, NULL));
+  cli_exits (cell->fixture, 0, "revoke", cell->path);
   check (cell, cli, cell->mode->is_hold ? 0 : 6, TRUE, "revoked");
 }
 
 static void
 meet_signal (const Cell *cell)
 {
-  static const char *const patient[] = { "--verbose", "-w", "60", NULL };
   G_GNUC_UNUSED g_autoptr (Cli) holder = start_holder (cell);
-  Cli *cli = start (cell, fixture_server (cell->fixture), patient, "turn", "0");
+  Cli *cli = start (cell, fixture_server (cell->fixture), OPTIONS ("--verbose", "-w", "60"), TURN);
 
-  assert_true (cli_wait_text (cli->err, "connected", CLI_MS));
+  cli_says (cli, "connected");
   kill (cli->pid, SIGTERM);
   check (cell, cli, 128 + SIGTERM, FALSE, "signalled");
 }
@@ -261,30 +186,13 @@ meet_signal (const Cell *cell)
 static void
 meet_exec_failure (const Cell *cell)
 {
-  g_autofree char *other = g_strconcat (cell->path, "-other", NULL);
-  const char *const option = cell->mode->is_multi ? "--multi" : cell->mode->options[0];
-  const char *const value = cell->mode->is_multi ? other : cell->mode->options[1];
-
-  if (cell->mode->is_hold)
-    return;
   static const char *const programs[] = { "/etc/passwd", "/no/such/program" };
-  for (int i = 0; i < 2; i++)
-    {
-      const char *words[] = { ZKFLOCK, "-Z",       fixture_server (cell->fixture),
-                              "-E",    cell->code, NULL,
-                              NULL,    NULL,       NULL,
-                              NULL };
-      int n = 5;
-      for (int j = 0; j < 2; j++)
-        {
-          const char *const word = j == 0 ? option : value;
-          if (word != NULL)
-            words[n++] = word;
-        }
-      words[n++] = cell->path;
-      words[n] = programs[i];
-      check (cell, cli_start_strv ((char *const *) words), 126 + i, FALSE, "exec failure");
-    }
+
+  for (int i = 0; i < 2 && !cell->mode->is_hold; i++)
+    check (cell,
+           start (cell, fixture_server (cell->fixture), OPTIONS (NULL),
+                  (const char *const[4]){ programs[i] }),
+           126 + i, FALSE, "exec failure");
 }
 
 static void
@@ -294,12 +202,8 @@ walk_table (Fixture *fixture, void (*meet) (const Cell *cell), const char *outco
     {
       for (gsize j = 0; j < G_N_ELEMENTS (codes); j++)
         {
-          g_autofree char *path = g_strdup_printf ("/%s-%s-%s", outcome, modes[i].name, codes[j]);
-          LOG mark = cli_new_file ();
-          const Cell cell = {
-            .fixture = fixture, .mode = &modes[i], .code = codes[j], .path = path, .mark = mark
-          };
-          meet (&cell);
+          g_autofree char *path = g_strdup_printf ("/%s-%s-%d", outcome, modes[i].name, codes[j]);
+          meet (&(Cell){ fixture, &modes[i], codes[j], path });
         }
     }
 }
@@ -311,12 +215,61 @@ walk_table (Fixture *fixture, void (*meet) (const Cell *cell), const char *outco
   }
 
 DEFINE_OUTCOME (granted, meet_grant)
-DEFINE_OUTCOME (conflict_and_timeout, meet_conflict)
 DEFINE_OUTCOME (unreachable, meet_unreachable)
 DEFINE_OUTCOME (refused, meet_refusal)
 DEFINE_OUTCOME (lost, meet_loss)
 DEFINE_OUTCOME (revoked, meet_revocation)
 DEFINE_OUTCOME (signalled, meet_signal)
 DEFINE_OUTCOME (exec_failure, meet_exec_failure)
+
+/* A held lock: each ends with the code of its -E, in silence, and its command does not run. */
+static void
+meet_conflicts (Cell *cell, const char *const *options, const int *wanted, int n)
+{
+  for (int first = 0; first < n; first += AT_ONCE)
+    {
+      const int n_rivals = MIN (AT_ONCE, n - first);
+      Cli *rivals[AT_ONCE];
+      for (int i = 0; i < n_rivals; i++)
+        {
+          cell->code = wanted[first + i];
+          rivals[i] = start (cell, fixture_server (cell->fixture), options, TURN);
+        }
+      for (int i = 0; i < n_rivals; i++)
+        {
+          cell->code = wanted[first + i];
+          cli_ends (rivals[i], cell->code, "");
+          check (cell, rivals[i], cell->code, FALSE, "conflict");
+        }
+    }
+}
+
+TEST (conflict_and_timeout)
+{
+  const int n = G_N_ELEMENTS (special_codes);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
+    {
+      g_autofree char *path = g_strdup_printf ("/conflict-%s", modes[i].name);
+      Cell cell = { .fixture = fixture, .mode = &modes[i], .path = path };
+      g_autoptr (Cli) holder = start_holder (&cell);
+      meet_conflicts (&cell, OPTIONS ("-n"), special_codes, n);
+      meet_conflicts (&cell, OPTIONS ("-w", "2"), special_codes, n);
+      assert_int_equal (cli_wait (holder, 0), -1);
+    }
+}
+
+/* And 0, which equals the command's own, in many tries side by side. */
+TEST (every_code_stands_for_a_conflict)
+{
+  int all[LAST_CODE + 1 + 6 * AT_ONCE] = { 0 };
+  Cell cell = { .fixture = fixture, .mode = &modes[0], .path = (char *) "/codes" };
+  g_autoptr (Cli) holder = start_holder (&cell);
+
+  for (int code = 0; code <= LAST_CODE; code++)
+    all[code] = code;
+  meet_conflicts (&cell, OPTIONS ("-w", "0"), all, G_N_ELEMENTS (all));
+  assert_int_equal (cli_wait (holder, 0), -1);
+}
 
 SUITE ("table", fixture_start, fixture_stop)

@@ -6,179 +6,83 @@
 
 #include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define LONG_PATH "/top/a/path/that/is/much/too/long/for/its/column/nightly"
 
-static void
-assert_shows (Terminal *terminal, const char *text)
-{
-  if (!terminal_wait_text (terminal, text, CLI_MS))
-    {
-      g_autofree char *picture = terminal_get_picture (terminal);
-      fail_msg ("the terminal does not show \"%s\":\n%s", text, picture);
-    }
-}
-
-static Terminal *
-top_start (Fixture *fixture, const char *path)
-{
-  const char *const argv[] = { ZKFLOCK, "-Z", fixture_server (fixture), "top", "--interval", "0.1",
-                               path,    NULL };
-  return terminal_start ((char *const *) argv);
-}
+#define top_start(fixture, path)                                                                   \
+  terminal_start (ZKFLOCK, "-Z", fixture_server (fixture), "top", "--interval", "0.1", (path))
 
 static Cli *
-holder_start (Fixture *fixture, const char *label, const char *path)
+waiter_start (Fixture *fixture, const char *label, const char *path, int n)
 {
-  Cli *holder = cli_hold (fixture, "--label", label, path, NULL);
-  return holder;
-}
-
-static Cli *
-waiter_start (Fixture *fixture, const char *label, const char *path, guint n)
-{
-  Cli *waiter = cli_zkflock (fixture_server (fixture), "--label", label, path, NULL);
-  assert_true (raw_zk_wait_children (fixture->raw, path, (int) n, CLI_MS));
+  Cli *waiter = cli_zkflock (fixture_server (fixture), "--label", label, path);
+  assert_true (raw_zk_wait_children (fixture->raw, path, n, CLI_MS));
   return waiter;
-}
-
-/* The server stops under it: the age of the data is shown, and goes when there is an answer. */
-TEST (top_marks_old_data)
-{
-  G_GNUC_UNUSED g_autoptr (Cli) holder = holder_start (fixture, "somebody", "/old/one");
-  g_autoptr (Terminal) terminal = top_start (fixture, "/old");
-
-  assert_shows (terminal, "/old/one");
-  zk_server_freeze (fixture->server);
-  const gboolean marked = terminal_wait_text (terminal, "no answer for ", CLI_MS);
-  zk_server_thaw (fixture->server);
-  assert_true (marked);
-  G_GNUC_UNUSED g_autoptr (Cli) other = holder_start (fixture, "another", "/old/two");
-  assert_shows (terminal, "/old/two");
-  g_autofree char *picture = terminal_get_picture (terminal);
-  assert_null (strstr (picture, "no answer"));
-}
-
-/* More locks than rows. */
-TEST (top_scrolls)
-{
-  g_autoptr (Terminal) terminal = NULL;
-
-  for (int i = 0; i < 40; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/many/lock-%02d", i);
-      g_autofree char *node =
-          g_strconcat (path, "/_c_00000000-0000-4000-8000-000000000000-lock-", NULL);
-      raw_zk_make_path (fixture->raw, path);
-      raw_zk_create (fixture->raw, node, NULL, ZOO_PERSISTENT_SEQUENTIAL, NULL);
-    }
-  terminal = top_start (fixture, "/many");
-  assert_shows (terminal, "/many/lock-00");
-  g_autofree char *first = terminal_get_picture (terminal);
-  assert_null (strstr (first, "/many/lock-39"));
-  terminal_type (terminal, "   ");
-  assert_shows (terminal, "/many/lock-39");
-  terminal_type (terminal, "g");
-  assert_shows (terminal, "/many/lock-00");
-  terminal_type (terminal, "\x1b[6~\x1b[B");
-  assert_shows (terminal, "/many/lock-20");
 }
 
 /* Names too long for their columns, in a picture that fits. */
 TEST (top_fits_into_80_columns)
 {
   G_GNUC_UNUSED g_autoptr (Cli) holder =
-      holder_start (fixture, "billing@a-host-with-quite-a-long-name:4711", LONG_PATH);
+      cli_hold (fixture, "--label", "billing@a-host-with-quite-a-long-name:4711", LONG_PATH);
   g_autoptr (Cli) first = waiter_start (fixture, "first@db1:88", LONG_PATH, 2);
   G_GNUC_UNUSED g_autoptr (Cli) second = waiter_start (fixture, "second@db2:89", LONG_PATH, 3);
-  G_GNUC_UNUSED g_autoptr (Cli) other = holder_start (fixture, "deploy", "/top/short");
+  G_GNUC_UNUSED g_autoptr (Cli) other = cli_hold (fixture, "--label", "deploy", "/top/short");
   g_autoptr (Terminal) terminal = top_start (fixture, "/top");
-  int status;
 
-  assert_shows (terminal, "2 locks, 2 held, 2 waiting");
-  assert_shows (terminal, "/top/short");
-  assert_true (terminal_is_alternate (terminal));
-  assert_int_equal (terminal_get_n_scrolled (terminal), 0);
-  g_autofree char *picture = terminal_get_picture (terminal);
-  g_autofree char *titles = terminal_get_row (terminal, 1);
+  terminal_shows (terminal, "2 locks, 2 held, 2 waiting");
+  terminal_shows (terminal, "/top/short");
+  assert_true (terminal->is_alternate);
+  assert_int_equal (terminal->n_scrolled, 0);
   g_autofree char *row = terminal_get_row (terminal, 2);
-  g_autofree char *next = terminal_get_row (terminal, 3);
-  g_autofree char *below = terminal_get_row (terminal, 4);
-  print_message ("%s", picture);
-  assert_true (g_str_has_prefix (titles, "LOCK "));
-  assert_true (g_str_has_suffix (titles, " QUEUE"));
+  terminal_has_row (terminal, 1, "LOCK ", " QUEUE");
   /* The end of the path and the start of the label are what tells them from others. */
-  assert_non_null (strstr (row, "/nightly mutex"));
-  assert_non_null (strstr (row, " billing@a-host"));
-  assert_non_null (strstr (row, " 2 1 first@db1"));
+  cli_shows (row, "/nightly mutex");
+  cli_shows (row, " billing@a-host");
+  cli_shows (row, " 2 1 first@db1");
   assert_int_equal (g_utf8_strlen (row, -1), TERMINAL_COLUMNS);
-  assert_true (g_str_has_prefix (next, "/top/short "));
+  terminal_has_row (terminal, 3, "/top/short ", "");
+  g_autofree char *below = terminal_get_row (terminal, 4);
   assert_string_equal (below, "");
-  assert_true (terminal_has_colours (terminal));
+  assert_true (terminal->has_colours);
 
   /* It is live. */
   cli_close_stdin (first);
   kill (first->pid, SIGTERM);
-  assert_int_equal (cli_wait (first, CLI_MS), 128 + SIGTERM);
-  assert_shows (terminal, "2 locks, 2 held, 1 waiting");
+  cli_ends (first, 128 + SIGTERM, NULL);
+  terminal_shows (terminal, "2 locks, 2 held, 1 waiting");
   terminal_type (terminal, "q");
-  assert_true (terminal_wait_end (terminal, CLI_MS, &status));
-  assert_true (WIFEXITED (status) && WEXITSTATUS (status) == 0);
-  assert_false (terminal_is_alternate (terminal));
+  terminal_ends (terminal, 0);
 }
 
 /* One lock alone has a row for everybody in it. */
 TEST (top_of_one_lock_shows_everybody)
 {
-  G_GNUC_UNUSED g_autoptr (Cli) holder = holder_start (fixture, "first", "/alone");
+  G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "--label", "first", "/alone");
   G_GNUC_UNUSED g_autoptr (Cli) waiter = waiter_start (fixture, "second", "/alone", 2);
   g_setenv ("NO_COLOR", "1", TRUE);
   g_autoptr (Terminal) terminal = top_start (fixture, "/alone");
   g_unsetenv ("NO_COLOR");
-  int status;
 
-  assert_shows (terminal, "1 lock, 1 held, 1 waiting");
-  assert_shows (terminal, "    1  mutex ");
-  g_autofree char *first = terminal_get_row (terminal, 4);
-  g_autofree char *second = terminal_get_row (terminal, 5);
-  assert_true (g_str_has_prefix (first, "    *  mutex "));
-  assert_non_null (strstr (first, " first "));
-  assert_true (g_str_has_suffix (first, "00000"));
-  assert_non_null (strstr (second, " second "));
-  assert_true (g_str_has_suffix (second, "00001"));
-  assert_false (terminal_has_colours (terminal));
-  kill (terminal_get_pid (terminal), SIGINT);
-  assert_true (terminal_wait_end (terminal, CLI_MS, &status));
-  assert_true (WIFEXITED (status) && WEXITSTATUS (status) == 128 + SIGINT);
-  assert_false (terminal_is_alternate (terminal));
-}
-
-static void
-assert_at_prompt (Terminal *shell)
-{
-  if (!terminal_wait_prompt (shell, "$", CLI_MS))
-    {
-      g_autofree char *picture = terminal_get_picture (shell);
-      fail_msg ("no prompt:\n%s", picture);
-    }
+  terminal_shows (terminal, "1 lock, 1 held, 1 waiting");
+  terminal_shows (terminal, "    1  mutex ");
+  terminal_has_row (terminal, 4, "    *  mutex ", "00000");
+  terminal_has_row (terminal, 5, "    1  mutex ", "00001");
+  terminal_shows (terminal, " first ");
+  terminal_shows (terminal, " second ");
+  assert_false (terminal->has_colours);
+  kill (terminal->pid, SIGINT);
+  terminal_ends (terminal, 128 + SIGINT);
 }
 
 /* A shell as people have it, without line editing. */
 static Terminal *
 shell_start (Fixture *fixture)
 {
-  static const char *const argv[] = { "/bin/bash",   "--norc", "--noprofile",
-                                      "--noediting", "-i",     NULL };
-
-  g_setenv ("PS1", "$ ", TRUE);
-  g_setenv ("HISTFILE", "", TRUE);
-  g_setenv ("ZKFLOCK_HOSTS", fixture_server (fixture), TRUE);
-  Terminal *shell = terminal_start ((char *const *) argv);
-  g_unsetenv ("ZKFLOCK_HOSTS");
-  g_unsetenv ("HISTFILE");
-  g_unsetenv ("PS1");
-  assert_at_prompt (shell);
+  g_autofree char *hosts = g_strconcat ("ZKFLOCK_HOSTS=", fixture_server (fixture), NULL);
+  Terminal *shell = terminal_start ("/usr/bin/env", "PS1=$ ", "HISTFILE=", hosts, "/bin/bash",
+                                    "--norc", "--noprofile", "--noediting", "-i");
+  terminal_prompts (shell);
   return shell;
 }
 
@@ -195,14 +99,16 @@ shell_run (Terminal *shell, const char *format, ...)
   terminal_type (shell, "\n");
 }
 
-/* The shell has the terminal back, and answers. What is typed is shown, too, and must not look like
- * the answer. */
+/* The shell has the terminal back, and answers with that word and the exit code. What is typed is
+ * shown, too, and must not look like the answer. */
 static void
-assert_prompt (Terminal *shell, const char *word)
+assert_prompt (Terminal *shell, const char *answer)
 {
-  shell_run (shell, "result=$?; clear; echo '%c''%s'=$result", *word, word + 1);
-  g_autofree char *text = g_strdup_printf ("%s=", word);
-  assert_shows (shell, text);
+  const char *rest = answer + 1;
+
+  shell_run (shell, "result=$?; clear; echo '%c''%.*s'=$result", *answer, (int) strcspn (rest, "="),
+             rest);
+  terminal_shows (shell, answer);
 }
 
 static void
@@ -224,8 +130,8 @@ static void
 type_ctrl_c (Terminal *shell)
 {
   terminal_type (shell, "\x03");
-  assert_shows (shell, "^C");
-  assert_at_prompt (shell);
+  terminal_shows (shell, "^C");
+  terminal_prompts (shell);
 }
 
 TEST (ctrl_z_and_ctrl_c)
@@ -237,13 +143,12 @@ TEST (ctrl_z_and_ctrl_c)
   assert_true (cli_wait_lines (log, "READY 1", 1, CLI_MS));
   assert_key (shell, log, "hello");
   terminal_type (shell, "\x1a");
-  assert_shows (shell, "Stopped");
-  assert_prompt (shell, "stopped");
+  terminal_shows (shell, "Stopped");
+  assert_prompt (shell, "stopped=");
   shell_run (shell, "fg");
   assert_key (shell, log, "again");
   type_ctrl_c (shell);
-  assert_prompt (shell, "interrupted");
-  assert_shows (shell, "interrupted=130");
+  assert_prompt (shell, "interrupted=130");
 }
 
 /* As without zkflock: who dies of Ctrl-C takes the script along. */
@@ -258,10 +163,9 @@ TEST (ctrl_c_ends_the_script_too)
              log, after);
   assert_key (shell, log, "in");
   type_ctrl_c (shell);
-  assert_prompt (shell, "ended");
-  assert_shows (shell, "ended=130");
+  assert_prompt (shell, "ended=130");
   assert_false (g_file_test (after, G_FILE_TEST_EXISTS));
-  g_free (cli_run (fixture, 0, "-n", "/script", CLI_COMMAND, "exit", "0", NULL));
+  cli_exits (fixture, 0, "-n", "/script", "true");
 }
 
 TEST (background_to_foreground)
@@ -274,12 +178,11 @@ TEST (background_to_foreground)
   /* It reads, may not, and stops; the shell tells so at its next prompt. */
   for (int i = 0; i < CLI_MS / 100 && !terminal_wait_text (shell, "Stopped", 100); i++)
     shell_run (shell, "jobs");
-  assert_shows (shell, "Stopped");
+  terminal_shows (shell, "Stopped");
   shell_run (shell, "fg");
   assert_key (shell, log, "late");
   terminal_type (shell, "\x04");
-  assert_prompt (shell, "over");
-  assert_shows (shell, "over=0");
+  assert_prompt (shell, "over=0");
 }
 
 /* The other end of the pipe may need the terminal, so the command gets it only when it reads. */
@@ -292,25 +195,21 @@ TEST (command_in_a_pipeline)
   assert_true (cli_wait_lines (log, "READY 0", 1, CLI_MS));
   assert_key (shell, log, "piped");
   terminal_type (shell, "\x04");
-  assert_prompt (shell, "closed");
+  assert_prompt (shell, "closed=");
 }
 
 /* No shell looks after the group here, so the kernel refuses to stop it: the command goes on. */
 TEST (ctrl_z_without_a_shell)
 {
   LOG log = cli_new_file ();
-  const char *const argv[] = { ZKFLOCK,   "-Z",        fixture_server (fixture),
-                               "/orphan", CLI_COMMAND, "keys",
-                               log,       NULL };
-  g_autoptr (Terminal) terminal = terminal_start ((char *const *) argv);
-  int status;
+  g_autoptr (Terminal) terminal =
+      terminal_start (ZKFLOCK, "-Z", fixture_server (fixture), "/orphan", CLI_COMMAND, "keys", log);
 
   assert_key (terminal, log, "one");
   terminal_type (terminal, "\x1a");
   assert_key (terminal, log, "two");
   terminal_type (terminal, "\x04");
-  assert_true (terminal_wait_end (terminal, CLI_MS, &status));
-  assert_true (WIFEXITED (status) && WEXITSTATUS (status) == 0);
+  terminal_ends (terminal, 0);
 }
 
 int
