@@ -6,9 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "channel/channel_error.h"
-#include "channel/channel_job.h"
 #include "support/link_lab.h"
+#include "support/link_lab_job.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,81 +15,6 @@
 #define SESSION     0x1234
 #define TIMEOUT_MS  40000
 #define CLIENT_BYTE 0xc5 /* in no other frame to the server */
-
-/* --- jobs, in place of channel_job.c --- */
-
-struct _CuratorJob
-{
-  void (*run) (gpointer data);
-  gpointer data;
-  GDestroyNotify destroy;
-  gboolean is_done;
-  gboolean is_dropped;
-};
-
-static GQueue running = G_QUEUE_INIT;
-static gboolean next_fails;
-
-static void
-job_free (CuratorJob *job)
-{
-  job->destroy (job->data);
-  g_free (job);
-}
-
-static void
-finish_jobs (void)
-{
-  CuratorJob *job;
-  while ((job = g_queue_pop_head (&running)) != NULL)
-    {
-      job->run (job->data);
-      job->is_done = TRUE;
-      if (job->is_dropped)
-        job_free (job);
-    }
-}
-
-CuratorJob *
-curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy, int wake_fd,
-                   GError **error)
-{
-  if (next_fails)
-    {
-      next_fails = FALSE;
-      destroy (data);
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                           "no thread");
-      return NULL;
-    }
-  CuratorJob *job = g_new0 (CuratorJob, 1);
-  *job = (CuratorJob){ .run = run, .data = data, .destroy = destroy };
-  g_queue_push_tail (&running, job);
-  if (!lab.holds_jobs)
-    finish_jobs ();
-  return job;
-}
-
-gpointer
-curator_job_data (CuratorJob *job)
-{
-  return job->data;
-}
-
-gpointer
-curator_job_result (CuratorJob *job)
-{
-  return job->is_done ? job->data : NULL;
-}
-
-void
-curator_job_drop (CuratorJob *job)
-{
-  if (job != NULL && job->is_done)
-    job_free (job);
-  else if (job != NULL)
-    job->is_dropped = TRUE;
-}
 
 /* --- what can happen --- */
 
@@ -112,9 +36,8 @@ next (Input *input)
 static const uint8_t *
 next_bytes (Input *input, uint8_t *n)
 {
+  *n = (uint8_t) MIN (next (input), input->left);
   const uint8_t *at = input->at;
-
-  *n = (uint8_t) MIN (*n, input->left);
   input->at += *n;
   input->left -= *n;
   return at;
@@ -151,7 +74,7 @@ refusal (Input *input)
 static void
 bytes (Input *input)
 {
-  uint8_t n = next (input);
+  uint8_t n;
   const uint8_t *at = next_bytes (input, &n);
   lab_send (at, n);
 }
@@ -166,7 +89,7 @@ zeros (Input *input)
 static void
 token (Input *input)
 {
-  uint8_t n = next (input);
+  uint8_t n;
   const uint8_t *at = next_bytes (input, &n);
   lab_send_sasl (0, at, n);
 }
@@ -174,19 +97,19 @@ token (Input *input)
 static void
 hold_jobs (Input *input)
 {
-  lab.holds_jobs = TRUE;
+  lab.holds_jobs = lab_jobs.are_held = TRUE;
 }
 
 static void
 end_jobs (Input *input)
 {
-  finish_jobs ();
+  lab_jobs_finish ();
 }
 
 static void
 start_no_job (Input *input)
 {
-  next_fails = TRUE;
+  lab_jobs.next_fails = TRUE;
 }
 
 static void
@@ -254,8 +177,8 @@ check_what_the_server_gets (void)
 static void
 check_that_the_true_server_is_reached (void)
 {
-  lab.holds_jobs = next_fails = FALSE;
-  finish_jobs ();
+  lab.holds_jobs = lab_jobs.are_held = lab_jobs.next_fails = FALSE;
+  lab_jobs_finish ();
   lab_connect (0, TIMEOUT_MS);
   if (lab.link->state == CURATOR_LINK_PAUSED)
     lab_let_deadline_pass ();
