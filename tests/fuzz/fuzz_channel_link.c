@@ -35,7 +35,8 @@ next (Input *input)
 static const uint8_t *
 next_bytes (Input *input, uint8_t *n)
 {
-  *n = (uint8_t) MIN (next (input), input->left);
+  *n = next (input);
+  *n = (uint8_t) MIN (*n, input->left);
   const uint8_t *at = input->at;
   input->at += *n;
   input->left -= *n;
