@@ -39,47 +39,46 @@ typedef struct
   gint64 at_ns;
   gint64 after_ns;
   gint64 left_ms;
-  gint64 deadline_ns;
 } Sample;
 
-static gint64
-left_of (CuratorLease *lease)
+void
+belief_note (Recorder *recorder, RecordEvent event, RecordOp op, RecordResult result)
 {
-  const gint64 left_ms = curator_lease_get_remaining_ms (lease);
-  return curator_lease_get_state (lease) == CURATOR_LEASE_LOST ? 0 : left_ms;
+  event.op = (guint8) op;
+  event.result = (guint8) result;
+  recorder_add (recorder, event);
 }
 
 /* FALSE if the process was delayed meanwhile, so that the time of the sample is unknown. */
 static gboolean
 take_sample (GPtrArray *leases, Sample *sample)
 {
-  sample->left_ms = G_MAXINT64;
-  sample->at_ns = wait_now_ns ();
+  *sample = (Sample){ .at_ns = wait_now_ns (), .left_ms = G_MAXINT64 };
   for (guint i = 0; i < leases->len; i++)
-    sample->left_ms = MIN (sample->left_ms, left_of (g_ptr_array_index (leases, i)));
+    {
+      CuratorLease *lease = g_ptr_array_index (leases, i);
+      const gint64 left_ms = curator_lease_get_remaining_ms (lease);
+      const gboolean is_lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+      sample->left_ms = MIN (sample->left_ms, is_lost ? 0 : left_ms);
+    }
   sample->after_ns = wait_now_ns ();
-  sample->deadline_ns = sample->after_ns + (sample->left_ms + 1) * MS;
   return sample->after_ns - sample->at_ns <= LONGEST_SAMPLE_NS;
 }
 
 static void
-record_sample (const Belief *belief, Recorder *recorder, const Sample *sample)
+keep_sample (Belief *belief, const Sample *sample)
 {
-  RecordEvent event = belief->event;
-  event.op = RECORD_SAMPLE;
-  event.time_ns = sample->left_ms > 0 ? sample->at_ns : sample->after_ns;
-  event.timeout_ms = sample->left_ms;
-  recorder_add (recorder, event);
+  belief->deadline_ns = sample->after_ns + (sample->left_ms + 1) * MS;
+  belief->sampled_ns = sample->at_ns;
 }
 
 static void
-record_deadline (Belief *belief, gint64 now_ns)
+record (const Belief *belief, RecordOp op, gint64 at_ns, gint64 left_ms)
 {
   RecordEvent event = belief->event;
-  event.op = RECORD_DEADLINE;
-  event.time_ns = MIN (belief->deadline_ns, now_ns);
-  recorder_add (belief->keeper->samples, event);
-  belief->over = TRUE;
+  event.time_ns = at_ns;
+  event.timeout_ms = left_ms;
+  belief_note (belief->keeper->samples, event, op, RECORD_OK);
 }
 
 /* With the keeper's mutex held. Once no time is left the belief has ended for good. */
@@ -90,18 +89,18 @@ look_at (Belief *belief)
   if (belief->over)
     return;
   const gboolean clear = take_sample (belief->leases, &sample);
-  const gboolean paused = sample.at_ns - belief->sampled_ns > PAUSE_NS;
   if (sample.left_ms == 0)
     {
-      record_deadline (belief, sample.at_ns);
-      record_sample (belief, belief->keeper->samples, &sample);
+      record (belief, RECORD_DEADLINE, MIN (belief->deadline_ns, sample.at_ns),
+              belief->event.timeout_ms);
+      record (belief, RECORD_SAMPLE, sample.after_ns, 0);
+      belief->over = TRUE;
     }
   else if (clear)
     {
-      if (paused)
-        record_sample (belief, belief->keeper->samples, &sample);
-      belief->deadline_ns = sample.deadline_ns;
-      belief->sampled_ns = sample.at_ns;
+      if (sample.at_ns - belief->sampled_ns > PAUSE_NS)
+        record (belief, RECORD_SAMPLE, sample.at_ns, sample.left_ms);
+      keep_sample (belief, &sample);
     }
 }
 
@@ -149,6 +148,7 @@ belief_keeper_free (BeliefKeeper *keeper)
   g_free (keeper);
 }
 
+/* Of a lease that may outlive the belief. */
 typedef struct
 {
   Recorder *recorder;
@@ -159,26 +159,9 @@ static void
 on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   const Told *told = data;
-  RecordEvent event = told->event;
-  (void) lease;
-  event.op = state == CURATOR_LEASE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST;
   if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
-    recorder_add (told->recorder, event);
-}
-
-static void
-listen (Belief *belief)
-{
-  belief->listeners = g_array_new (FALSE, FALSE, sizeof (guint));
-  for (guint i = 0; i < belief->leases->len; i++)
-    {
-      Told *told = g_new0 (Told, 1);
-      told->recorder = belief->keeper->told;
-      told->event = belief->event;
-      const guint id = curator_lease_add_listener (g_ptr_array_index (belief->leases, i), on_state,
-                                                   told, g_free);
-      g_array_append_val (belief->listeners, id);
-    }
+    belief_note (told->recorder, told->event,
+                 state == CURATOR_LEASE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST, RECORD_OK);
 }
 
 Belief *
@@ -198,14 +181,19 @@ belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
   Belief *belief = g_new0 (Belief, 1);
   belief->keeper = keeper;
   belief->leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
-  for (guint i = 0; i < leases->len; i++)
-    g_ptr_array_add (belief->leases, curator_lease_ref (g_ptr_array_index (leases, i)));
+  belief->listeners = g_array_new (FALSE, FALSE, sizeof (guint));
   belief->event = *event;
   belief->event.time_ns = 0;
-  belief->event.result = RECORD_OK;
-  belief->deadline_ns = sample.deadline_ns;
-  belief->sampled_ns = sample.at_ns;
-  listen (belief);
+  keep_sample (belief, &sample);
+  for (guint i = 0; i < leases->len; i++)
+    {
+      CuratorLease *lease = curator_lease_ref (g_ptr_array_index (leases, i));
+      Told *told = g_new (Told, 1);
+      *told = (Told){ keeper->told, belief->event };
+      const guint id = curator_lease_add_listener (lease, on_state, told, g_free);
+      g_array_append_val (belief->listeners, id);
+      g_ptr_array_add (belief->leases, lease);
+    }
   pthread_mutex_lock (&keeper->mutex);
   g_ptr_array_add (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
@@ -251,16 +239,8 @@ belief_look (Belief *belief, gint64 *at_ns)
     }
   while (!belief->over && belief->sampled_ns == before_ns);
   const gboolean believed = !belief->over;
-  *at_ns = belief->sampled_ns;
+  if (at_ns != NULL)
+    *at_ns = belief->sampled_ns;
   pthread_mutex_unlock (&belief->keeper->mutex);
   return believed;
-}
-
-gboolean
-belief_is_over (Belief *belief)
-{
-  pthread_mutex_lock (&belief->keeper->mutex);
-  const gboolean over = belief->over;
-  pthread_mutex_unlock (&belief->keeper->mutex);
-  return over;
 }

@@ -15,6 +15,9 @@
 
 #include <curator/curator.h>
 
+/* Records the event with that operation and result. */
+void belief_note (Recorder *recorder, RecordEvent event, RecordOp op, RecordResult result);
+
 typedef struct _BeliefKeeper BeliefKeeper;
 typedef struct _Belief Belief;
 
@@ -31,8 +34,8 @@ Belief *belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *
 /* Called just before the release. TRUE if the belief had ended before. Frees the belief. */
 gboolean belief_end (Belief *belief);
 
-/* Samples now. TRUE, with the time of the sample, if the hold was still provable. */
+/* Samples now. TRUE, with the time of the sample unless that is NULL, if the hold was still
+ * provable. */
 gboolean belief_look (Belief *belief, gint64 *at_ns);
-gboolean belief_is_over (Belief *belief);
 
 #endif

@@ -4,6 +4,7 @@
  * The driver: runs an ensemble, workers and faults, and judges each epoch. At the end of an epoch
  * all faults are healed and all workers quiet: then no residue may be left on the servers, no call
  * may be in flight, and the history must be good. See chaos.h for the workers. */
+#include "chaos_judge.h"
 #include "chaos_servers.h"
 #include "resource.h"
 #include "security.h"
@@ -17,6 +18,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define N_THREADS  (CHAOS_THREADS + CHAOS_ACTORS) /* of a worker, that take turns */
@@ -25,30 +27,13 @@
 #define OUTPUT_END 20000 /* characters of a process's output that are shown */
 #define PATIENCE_MS                                                                                \
   60000 /* for a call to end, once all faults are healed and while one server leads */
-#define MAX_ELECTIONS   3   /* of the servers, while calls are to end */
-#define ENSEMBLE_EPOCHS 3   /* after which another ensemble takes over */
-#define CHILD_DIES_MS   100 /* with its parent */
-#define WATCH_EVENTS    50000
-#define LATE_ANSWER_MS  500
-#define OBSERVED        "/observed" /* nobody else's */
-#define LONG_RUN_S      600         /* in which every kind of disturbance must come */
-
-/* Of the addresses in the lists of servers at which there is none. */
-static const HostWay absent_ways[] = { HOST_DROPS, HOST_SILENT, HOST_CLOSES, HOST_REFUSES };
-
-typedef struct
-{
-  ChaosScene scene;
-  char *directory; /* of the epoch */
-  char *resource_directory;
-  ChaosCells *cells;
-  pthread_t watcher; /* of an epoch */
-  pthread_t observer;
-  Figures *figures;
-  int last_process;
-  int session_ms[CHAOS_NUMBERS];
-  guint failures;
-} Chaos;
+#define LOOK_MS        20
+#define MAX_ELECTIONS  3   /* of the servers, while calls are to end */
+#define CHILD_DIES_MS  100 /* with its parent */
+#define WATCH_EVENTS   50000
+#define LATE_ANSWER_MS 500
+#define OBSERVED       "/observed" /* nobody else's */
+#define LONG_RUN_S     600         /* in which every kind of disturbance must come */
 
 static gint seconds = 75;
 static gint epoch_seconds = 45;
@@ -71,94 +56,60 @@ static const GOptionEntry OPTIONS[] = {
 };
 
 static void
-fail (Chaos *chaos, const char *figure, guint n)
+fail (ChaosScene *scene, const char *figure, guint n)
 {
-  figures_add (chaos->figures, figure, n);
+  figures_add (scene->figures, figure, n);
   if (n > 0)
     {
       g_printerr ("chaos: %s: %u\n", figure, n);
-      chaos->failures += n;
+      scene->failures += n;
     }
 }
 
 static char *
-output_of (const Chaos *chaos, int process)
+output_of (const ChaosScene *scene, int process)
 {
-  return g_strdup_printf ("%s/%d.out", chaos->directory, process);
-}
-
-/* Of a time namespace for the process, in seconds; "0": none. */
-static char *
-boot_offset (Chaos *chaos)
-{
-  const gboolean own = g_rand_boolean (chaos->scene.rand);
-  const int offset_s = g_rand_int_range (chaos->scene.rand, 1, 1000000);
-  return g_strdup_printf (
-      "%d", own && chaos_kinds_has (&chaos->scene.kinds, CHAOS_KIND_SLEEP) ? offset_s : 0);
+  return g_strdup_printf ("%s/%d.out", scene->directory, process);
 }
 
 static void
-start_worker (Chaos *chaos, int i)
+start_worker (ChaosScene *scene, ChaosSlot *slot)
 {
-  ChaosSlot *slot = &chaos->scene.slots[i];
-  slot->process = ++chaos->last_process;
+  GRand *rand = scene->rand;
+  slot->process = ++scene->last_process;
   g_assert (slot->process < CHAOS_PROCESSES);
-  chaos->session_ms[slot->process] = slot->session_ms;
-  g_autofree char *session = g_strdup_printf ("%d", slot->session_ms);
-  g_autofree char *tick = g_strdup_printf ("%d", CHAOS_TICK_MS);
-  g_autofree char *offset = boot_offset (chaos);
-  g_autofree char *slept = NULL;
+  /* Every second process has a time namespace, with another boot time. */
+  const gboolean sleeps = chaos_kinds_has (&scene->kinds, CHAOS_KIND_SLEEP);
+  scene->cells->starts[slot->process] =
+      (ChaosStart){ .session_ms = slot->session_ms,
+                    .seed = g_rand_int (rand),
+                    .boot_offset_s =
+                        g_rand_boolean (rand) && sleeps ? g_rand_int_range (rand, 1, 1000000) : 0,
+                    .slot = (guint32) (slot - scene->slots) };
   g_autofree char *process = g_strdup_printf ("%d", slot->process);
-  g_autofree char *seed = g_strdup_printf ("%u", g_rand_int (chaos->scene.rand));
-  g_autofree char *output = output_of (chaos, slot->process);
-  const char *const argv[] = { worker != NULL ? worker : CHAOS_WORKER,
-                               slot->connect_string,
-                               session,
-                               tick,
-                               process,
-                               seed,
-                               chaos->directory,
-                               chaos->resource_directory,
-                               offset,
-                               slot->names_path,
-                               NULL };
-  slept = g_strdup_printf ("%s/%d.slept", chaos->directory, slot->process);
-  chaos_clocks_close (slot->clocks);
-  slot->clocks = chaos_clocks_open (slept);
-  g_assert (slot->clocks != NULL);
+  g_autofree char *output = output_of (scene, slot->process);
+  const char *const argv[] = { worker != NULL ? worker : CHAOS_WORKER, slot->connect_string,
+                               process, scene->directory, NULL };
   slot->pid = process_spawn ((char *const *) argv, output);
   g_assert (slot->pid != 0);
 }
 
 static void
-note_death (Chaos *chaos, int process)
+note_death (ChaosScene *scene, int process)
 {
-  RecordEvent event = { .op = RECORD_PROCESS_DIED, .time_ns = wait_now_ns () };
-  Recorder *recorder = recorder_open (chaos->directory, process, 2000, 1);
-  recorder_add (recorder, event);
+  Recorder *recorder = recorder_open (scene->directory, process, 2000, 1);
+  recorder_add (recorder, (RecordEvent){ .op = RECORD_PROCESS_DIED });
   recorder_close (recorder);
-}
-
-/* A child of fork dies with its parent, but nobody is told. */
-static void
-note_death_of_child (Chaos *chaos, int parent)
-{
-  const int child = (int) chaos_cell (&chaos->cells->child[parent]);
-  if (child != 0)
-    {
-      wait_ms (CHILD_DIES_MS);
-      note_death (chaos, child);
-    }
 }
 
 /* Until the workers end. */
 static void *
 watch_clock (void *data)
 {
-  Chaos *chaos = data;
+  ChaosScene *scene = data;
   Recorder *recorder =
-      recorder_open (chaos->directory, CHAOS_MACHINE, CHAOS_CLOCK_THREAD, WATCH_EVENTS);
-  while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
+      recorder_open (scene->directory, CHAOS_MACHINE, CHAOS_CLOCK_THREAD, WATCH_EVENTS);
+  while (shared_get (&scene->cells->phase) != CHAOS_END)
     chaos_watch (recorder);
   recorder_close (recorder);
   return NULL;
@@ -168,17 +119,17 @@ watch_clock (void *data)
 static void *
 observe_servers (void *data)
 {
-  Chaos *chaos = data;
+  ChaosScene *scene = data;
   RawZk *raw = NULL;
   Recorder *recorder =
-      recorder_open (chaos->directory, CHAOS_MACHINE, CHAOS_SERVERS_THREAD, WATCH_EVENTS);
-  while (chaos_cell (&chaos->cells->phase) != CHAOS_END)
+      recorder_open (scene->directory, CHAOS_MACHINE, CHAOS_SERVERS_THREAD, WATCH_EVENTS);
+  while (shared_get (&scene->cells->phase) != CHAOS_END)
     {
       const gint64 asked_ms = wait_now_ms ();
       if (raw == NULL || raw_zk_is_expired (raw))
         {
           raw_zk_close (raw);
-          raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
+          raw = raw_zk_open (zk_ensemble_connect_string (scene->ensemble));
         }
       if (raw != NULL && raw_zk_set (raw, OBSERVED, "") == ZNONODE)
         raw_zk_create (raw, OBSERVED, "", ZOO_PERSISTENT, NULL);
@@ -192,16 +143,20 @@ observe_servers (void *data)
   return NULL;
 }
 
-/* Its logs are kept; a new process takes over its slot and its path. */
+/* Its logs are kept; a new process takes over its slot and its path. A child of fork dies with its
+ * parent, but nobody is told. */
 static void
-replace_worker (gpointer data, int i)
+replace_worker (ChaosScene *scene, ChaosSlot *slot)
 {
-  Chaos *chaos = data;
-  ChaosSlot *slot = &chaos->scene.slots[i];
   process_kill (slot->pid);
-  note_death (chaos, slot->process);
-  note_death_of_child (chaos, slot->process);
-  start_worker (chaos, i);
+  note_death (scene, slot->process);
+  const int child = (int) shared_get (&scene->cells->child[slot->process]);
+  if (child != 0)
+    {
+      wait_ms (CHILD_DIES_MS);
+      note_death (scene, child);
+    }
+  start_worker (scene, slot);
 }
 
 static int
@@ -219,14 +174,13 @@ count_fds (pid_t pid)
 /* Its descriptors are counted while it is connected, which the first need not be when the last one
  * is. */
 static gboolean
-all_ready (gpointer data)
+all_ready (ChaosScene *scene)
 {
-  Chaos *chaos = data;
   gboolean all = TRUE;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
-      ChaosSlot *slot = &chaos->scene.slots[i];
-      if (chaos_cell (&chaos->cells->ready[slot->process]) != 0)
+      ChaosSlot *slot = &scene->slots[i];
+      if (shared_get (&scene->cells->ready[slot->process]) != 0)
         slot->usual_fds = MAX (slot->usual_fds, count_fds (slot->pid));
       else
         all = FALSE;
@@ -234,187 +188,147 @@ all_ready (gpointer data)
   return all;
 }
 
-static gboolean
-all_idle (gpointer data)
+/* Threads whose turn has not ended. */
+static guint
+count_busy (ChaosScene *scene)
 {
-  Chaos *chaos = data;
+  guint busy = 0;
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    if (chaos_cell (&chaos->cells->idle[chaos->scene.slots[i].process]) != N_THREADS)
-      return FALSE;
-  return TRUE;
+    busy += N_THREADS - shared_get (&scene->cells->idle[scene->slots[i].process]);
+  return busy;
+}
+
+static const char *
+server_address (const ChaosScene *scene, int i)
+{
+  return zk_server_address (zk_ensemble_server (scene->ensemble, i));
 }
 
 /* Who leads: each leader has an epoch of its own, the upper half of its zxid. -1: nobody serves as
  * leader. */
 static gint64
-epoch_of_leader (Chaos *chaos)
+epoch_of_leader (ChaosScene *scene)
 {
-  ZkEnsemble *ensemble = chaos->scene.ensemble;
-  const int leader = zk_ensemble_leader (ensemble);
-  const gint64 zxid =
-      leader >= 0 ? four_letter_zxid (zk_server_address (zk_ensemble_server (ensemble, leader)))
-                  : -1;
+  const int leader = zk_ensemble_leader (scene->ensemble);
+  const gint64 zxid = leader >= 0 ? four_letter_zxid (server_address (scene, leader)) : -1;
   return zxid >= 0 ? zxid >> 32 : -1;
 }
 
 /* Without servers no call can end. A busy machine may cost them their quorum although no fault is
  * left: the patience begins anew with their next leader. */
 static void
-wait_until_idle (Chaos *chaos)
+wait_until_idle (ChaosScene *scene)
 {
   guint elections = 0;
-  gint64 before = epoch_of_leader (chaos);
-  while (!wait_until (all_idle, chaos, PATIENCE_MS) && elections < MAX_ELECTIONS
-         && (before < 0 || epoch_of_leader (chaos) != before))
+  gint64 before = epoch_of_leader (scene);
+  while (!holds_within (count_busy (scene) == 0, PATIENCE_MS) && elections < MAX_ELECTIONS
+         && (before < 0 || epoch_of_leader (scene) != before))
     {
       elections++;
-      if (!zk_ensemble_wait_whole (chaos->scene.ensemble, 2 * PATIENCE_MS))
-        fail (chaos, "ensemble_broken", 1);
-      before = epoch_of_leader (chaos);
+      if (!zk_ensemble_wait_whole (scene->ensemble, 2 * PATIENCE_MS))
+        fail (scene, "ensemble_broken", 1);
+      before = epoch_of_leader (scene);
     }
-  figures_add (chaos->figures, "elections_without_fault", elections);
+  figures_add (scene->figures, "elections_without_fault", elections);
 }
 
 /* The number of threads whose turn does not end. */
 static guint
-wait_for_quiet (Chaos *chaos)
+wait_for_quiet (ChaosScene *scene)
 {
-  guint hanging = 0;
-  const gint64 began = wait_now_ms ();
-  chaos_cell_set (&chaos->cells->phase, CHAOS_QUIET);
-  wait_until_idle (chaos);
-  figures_add (chaos->figures, "quiet_ms", (double) (wait_now_ms () - began));
-  for (int i = 0; i < CHAOS_WORKERS; i++)
+  shared_set (&scene->cells->phase, CHAOS_QUIET);
+  wait_until_idle (scene);
+  const guint busy = count_busy (scene);
+  for (int i = 0; i < CHAOS_WORKERS && busy > 0; i++)
     {
-      const ChaosSlot *slot = &chaos->scene.slots[i];
-      const guint idle = chaos_cell (&chaos->cells->idle[slot->process]);
-      hanging += N_THREADS - idle;
-      if (idle != N_THREADS)
-        {
-          g_printerr ("process %d: %u threads do not end their turn\n", slot->process,
-                      N_THREADS - idle);
-          chaos_print_stacks (slot->pid);
-        }
+      g_printerr ("%u threads do not end their turn; those of process %d:\n", busy,
+                  scene->slots[i].process);
+      chaos_print_stacks (scene->slots[i].pid);
     }
-  return hanging;
+  return busy;
 }
 
-static guint
-count_ephemerals (RawZk *raw, const char *path, gboolean print)
+/* Adds the ephemeral nodes below the path, a line each. */
+static void
+add_ephemerals (RawZk *raw, const char *path, GString *view)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);
-  guint n = 0;
   for (char **name = names; name != NULL && *name != NULL; name++)
     {
       g_autofree char *child = g_strconcat (path, "/", *name, NULL);
       const gint64 owner = raw_zk_owner (raw, child);
-      if (owner > 0 && print)
-        g_printerr ("left behind: %s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
-      n += owner > 0 ? 1 : count_ephemerals (raw, child, print);
+      if (owner > 0)
+        g_string_append_printf (view, "%s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
+      add_ephemerals (raw, child, view);
     }
-  return n;
 }
 
-static void
-add_view (RawZk *raw, const char *path, GString *view)
+/* The ephemeral nodes that a server knows, or all of them. */
+static char *
+view_of (const char *servers)
 {
-  g_auto (GStrv) names = raw_zk_children (raw, path);
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      if (raw_zk_owner (raw, child) > 0)
-        g_string_append_printf (view, "%s\n", child);
-      add_view (raw, child, view);
-    }
+  g_autoptr (RawZk) raw = raw_zk_open (servers);
+  GString *view = g_string_new (raw != NULL ? "" : "no answer\n");
+  if (raw != NULL)
+    add_ephemerals (raw, CHAOS_ROOT, view);
+  return g_string_free (view, FALSE);
 }
 
 static gboolean
-servers_agree (gpointer data)
+servers_agree (ChaosScene *scene)
 {
-  Chaos *chaos = data;
-  GString *views[3];
-  for (int i = 0; i < 3; i++)
-    {
-      RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i)));
-      views[i] = g_string_new (raw != NULL ? "" : "no answer");
-      if (raw != NULL)
-        {
-          add_view (raw, CHAOS_ROOT, views[i]);
-          raw_zk_close (raw);
-        }
-    }
-  const gboolean agree = g_string_equal (views[0], views[1]) && g_string_equal (views[1], views[2]);
-  for (int i = 0; i < 3; i++)
-    g_string_free (views[i], TRUE);
-  return agree;
-}
-
-static gboolean
-nothing_left (gpointer raw)
-{
-  return count_ephemerals (raw, CHAOS_ROOT, FALSE) == 0;
+  g_autofree char *first = view_of (server_address (scene, 0));
+  g_autofree char *second = view_of (server_address (scene, 1));
+  g_autofree char *third = view_of (server_address (scene, 2));
+  return strcmp (first, second) == 0 && strcmp (second, third) == 0;
 }
 
 static guint
-count_watches (Chaos *chaos)
+count_watches (ChaosScene *scene)
 {
   guint n = 0;
   for (int i = 0; i < 3; i++)
     {
-      const int watches = four_letter_total_watches (
-          zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i)));
+      const int watches = four_letter_total_watches (server_address (scene, i));
       n += watches >= 0 ? (guint) watches : 1; /* one that does not answer may have some */
     }
   return n;
 }
 
-static gboolean
-no_watches (gpointer chaos)
-{
-  return count_watches (chaos) == 0;
-}
-
 static guint
-count_leaked_fds (Chaos *chaos)
+count_leaked_fds (ChaosScene *scene)
 {
   guint leaked = 0;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
-      const ChaosSlot *slot = &chaos->scene.slots[i];
+      const ChaosSlot *slot = &scene->slots[i];
       leaked += (guint) MAX (count_fds (slot->pid) - slot->usual_fds, 0);
     }
   return leaked;
 }
 
-static gboolean
-no_leaked_fds (gpointer chaos)
-{
-  return count_leaked_fds (chaos) == 0;
-}
-
 static void
-tell_servers (Chaos *chaos)
+tell_servers (ChaosScene *scene)
 {
   static const char *const words[] = { "srvr", "wchp", "cons", "dump" };
   for (int i = 0; i < 3; i++)
     {
-      const char *server = zk_server_address (zk_ensemble_server (chaos->scene.ensemble, i));
       for (gsize w = 0; w < G_N_ELEMENTS (words); w++)
         {
-          g_autofree char *answer = four_letter (server, words[w], 2000);
-          g_printerr ("%s %s:\n%s\n", server, words[w], answer);
+          g_autofree char *answer = four_letter (server_address (scene, i), words[w], 2000);
+          g_printerr ("%s %s:\n%s\n", server_address (scene, i), words[w], answer);
         }
     }
 }
 
 /* The servers' transactions show what became of a node and of its session. */
 static void
-keep_data (Chaos *chaos)
+keep_data (ChaosScene *scene)
 {
   for (int i = 0; i < 3; i++)
     {
-      ZkServer *server = zk_ensemble_server (chaos->scene.ensemble, i);
-      g_autofree char *copy = g_strdup_printf ("%s/server-%d", chaos->directory, i);
+      ZkServer *server = zk_ensemble_server (scene->ensemble, i);
+      g_autofree char *copy = g_strdup_printf ("%s/server-%d", scene->directory, i);
       const char *const argv[] = { "cp", "-r", zk_server_data_dir (server), copy, NULL };
       g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
                     NULL);
@@ -422,9 +336,9 @@ keep_data (Chaos *chaos)
 }
 
 static void
-print_output (Chaos *chaos, int process)
+print_output (ChaosScene *scene, int process)
 {
-  g_autofree char *path = output_of (chaos, process);
+  g_autofree char *path = output_of (scene, process);
   g_autofree char *text = NULL;
   gsize length = 0;
   g_file_get_contents (path, &text, &length, NULL);
@@ -434,155 +348,115 @@ print_output (Chaos *chaos, int process)
 
 /* A node is left: prints what servers and clients know of it. */
 static void
-tell_all (Chaos *chaos)
+tell_all (ChaosScene *scene)
 {
-  tell_servers (chaos);
-  chaos_cell_set (&chaos->cells->tell, 1);
+  tell_servers (scene);
+  shared_set (&scene->cells->tell, 1);
   wait_ms (TELL_MS);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
-      chaos_print_stacks (chaos->scene.slots[i].pid);
-      print_output (chaos, chaos->scene.slots[i].process);
+      chaos_print_stacks (scene->slots[i].pid);
+      print_output (scene, scene->slots[i].process);
     }
-  keep_data (chaos);
+  keep_data (scene);
 }
 
 /* All faults are healed and all workers quiet: a node that still exists would stay forever. */
 static void
-look_for_residue (Chaos *chaos)
+look_for_residue (ChaosScene *scene)
 {
-  RawZk *raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
-  if (raw == NULL)
+  const char *servers = zk_ensemble_connect_string (scene->ensemble);
+  const gint64 deadline_ms = wait_now_ms () + PATIENCE_MS;
+  g_autofree char *left = view_of (servers);
+  while (*left != '\0' && wait_now_ms () < deadline_ms)
     {
-      fail (chaos, "no_observer", 1);
-      return;
+      wait_ms (LOOK_MS);
+      g_free (left);
+      left = view_of (servers);
     }
-  wait_until (nothing_left, raw, PATIENCE_MS);
-  const guint orphans = count_ephemerals (raw, CHAOS_ROOT, TRUE);
-  fail (chaos, "orphans", orphans);
-  raw_zk_close (raw);
+  guint orphans = 0;
+  for (const char *line = left; *line != '\0'; line = strchr (line, '\n') + 1)
+    orphans++;
+  fail (scene, "orphans", orphans);
   if (orphans > 0)
-    tell_all (chaos);
-  wait_until (no_watches, chaos, PATIENCE_MS);
-  fail (chaos, "watches", count_watches (chaos));
-  wait_until (no_leaked_fds, chaos, PATIENCE_MS);
-  fail (chaos, "fds", count_leaked_fds (chaos));
-}
-
-/* A call hangs: prints ephemeral nodes, watches and connections. */
-static void
-tell_residue (Chaos *chaos)
-{
-  RawZk *raw = raw_zk_open (zk_ensemble_connect_string (chaos->scene.ensemble));
-  if (raw != NULL)
     {
-      count_ephemerals (raw, CHAOS_ROOT, TRUE);
-      raw_zk_close (raw);
+      g_printerr ("left behind:\n%s", left);
+      tell_all (scene);
     }
-  tell_servers (chaos);
+  guint n = 0;
+  (void) holds_within ((n = count_watches (scene)) == 0, PATIENCE_MS);
+  fail (scene, "watches", n);
+  (void) holds_within ((n = count_leaked_fds (scene)) == 0, PATIENCE_MS);
+  fail (scene, "fds", n);
 }
 
 static void
-end_watch (Chaos *chaos)
+end_watch (ChaosScene *scene)
 {
-  chaos_cell_set (&chaos->cells->phase, CHAOS_END);
-  pthread_join (chaos->watcher, NULL);
-  pthread_join (chaos->observer, NULL);
+  shared_set (&scene->cells->phase, CHAOS_END);
+  pthread_join (scene->watcher, NULL);
+  pthread_join (scene->observer, NULL);
 }
 
 static void
-end_workers (Chaos *chaos)
+end_workers (ChaosScene *scene)
 {
   guint hangs = 0;
   guint crashes = 0;
-  end_watch (chaos);
+  end_watch (scene);
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       int status = 0;
-      ChaosSlot *slot = &chaos->scene.slots[i];
+      ChaosSlot *slot = &scene->slots[i];
       const gboolean ended =
-          process_wait (slot->pid, chaos->failures == 0 ? PATIENCE_MS : 5000, &status);
+          process_wait (slot->pid, scene->failures == 0 ? PATIENCE_MS : 5000, &status);
       if (!ended)
         process_kill (slot->pid);
       const gboolean crashed = ended && (!WIFEXITED (status) || WEXITSTATUS (status) != 0);
       hangs += !ended;
       crashes += crashed;
       slot->pid = 0;
-      if (!ended || crashed || chaos_cell (&chaos->cells->unexpected) > 0)
-        print_output (chaos, slot->process);
+      if (!ended || crashed || shared_get (&scene->cells->unexpected) > 0)
+        print_output (scene, slot->process);
     }
-  fail (chaos, "hangs_at_close", hangs);
-  fail (chaos, "crashes", crashes);
+  fail (scene, "hangs_at_close", hangs);
+  fail (scene, "crashes", crashes);
 }
 
-/* The timeouts of children of fork, and what the actors of the workers have done. */
+/* What the actors of the workers have done. */
 static void
-note_actors (Chaos *chaos)
+note_actors (ChaosScene *scene)
 {
-  ChaosCells *cells = chaos->cells;
-  ChaosKinds *kinds = &chaos->scene.kinds;
-  for (guint i = 0; i < cells->n_children; i++)
-    {
-      const int number = CHAOS_PROCESSES + (int) i;
-      chaos->session_ms[number] = chaos->session_ms[cells->lives_in[number]];
-    }
-  chaos_kinds_count_several (kinds, CHAOS_KIND_FORKS, cells->n_children);
-  chaos_kinds_add_effects (kinds, CHAOS_KIND_FORKS, cells->lived);
-  chaos_kinds_count_several (kinds, CHAOS_KIND_BLOCKS, cells->blocks);
-  chaos_kinds_add_effects (kinds, CHAOS_KIND_BLOCKS, cells->blocks);
-  chaos_kinds_count_several (kinds, CHAOS_KIND_ENDS, cells->ends);
-  chaos_kinds_add_effects (kinds, CHAOS_KIND_ENDS, cells->ends_in_calls);
-  chaos_faults_note_effects (&chaos->scene);
-  fail (chaos, "fork_hangs", cells->fork_hangs);
-  fail (chaos, "fork_failures", cells->fork_failures);
-  fail (chaos, "slow_ends", cells->slow_ends);
-  figures_add (chaos->figures, "slowest_child_ms", cells->slowest_child_ms);
+  ChaosCells *cells = scene->cells;
+  ChaosKinds *kinds = &scene->kinds;
+  kinds->happened[CHAOS_KIND_FORKS] += cells->n_children;
+  kinds->took_effect[CHAOS_KIND_FORKS] += cells->lived;
+  kinds->happened[CHAOS_KIND_BLOCKS] += cells->blocks;
+  kinds->took_effect[CHAOS_KIND_BLOCKS] += cells->blocks;
+  kinds->happened[CHAOS_KIND_ENDS] += cells->ends;
+  kinds->took_effect[CHAOS_KIND_ENDS] += cells->ends_in_calls;
+  chaos_faults_note_effects (scene);
+  fail (scene, "fork_hangs", cells->fork_hangs);
+  fail (scene, "fork_failures", cells->fork_failures);
+  fail (scene, "slow_ends", cells->slow_ends);
+  fail (scene, "unexpected_errors", cells->unexpected);
+  fail (scene, "dead_reentries", cells->dead_reentries);
+  figures_add (scene->figures, "in_namespace", cells->in_namespace);
 }
 
 static void
-judge (Chaos *chaos)
+judge (ChaosScene *scene)
 {
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
-  if (!recorder_read_all (chaos->directory, events))
+  if (!recorder_read_all (scene->directory, events))
     {
-      fail (chaos, "unreadable", 1);
+      fail (scene, "unreadable", 1);
       return;
     }
-  history_add_events (chaos->directory, events);
-  note_actors (chaos);
-  const ChaosCase of = { .cells = chaos->cells,
-                         .faults = chaos->scene.faults,
-                         .session_ms = chaos->session_ms,
-                         .unequal = chaos->scene.unequal,
-                         .figures = chaos->figures,
-                         .kinds = &chaos->scene.kinds };
-  chaos->failures += chaos_judge (events, &of);
-  figures_add (chaos->figures, "faults", chaos->scene.faults->len);
-  fail (chaos, "unexpected_errors", chaos_cell (&chaos->cells->unexpected));
-  figures_add (chaos->figures, "in_namespace", chaos_cell (&chaos->cells->in_namespace));
-  fail (chaos, "robbed_third_parties", chaos_third_robbed (chaos->scene.third));
-  fail (chaos, "dead_reentries", chaos_cell (&chaos->cells->dead_reentries));
-}
-
-static void
-begin_epoch (Chaos *chaos)
-{
-  chaos->directory = scratch_new ("chaos");
-  chaos->cells = chaos_cells_open (chaos->directory);
-  chaos->last_process = 0;
-  chaos_cell_set (&chaos->cells->chosen, chaos->scene.kinds.chosen);
-  g_array_set_size (chaos->scene.faults, 0);
-  chaos_third_begin_epoch (chaos->scene.third, chaos->directory);
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      start_worker (chaos, i);
-      chaos->scene.slots[i].usual_fds = 0;
-    }
-  if (pthread_create (&chaos->watcher, NULL, watch_clock, chaos) != 0
-      || pthread_create (&chaos->observer, NULL, observe_servers, chaos) != 0)
-    g_error ("no thread");
-  if (!wait_until (all_ready, chaos, 2 * PATIENCE_MS))
-    fail (chaos, "not_connected", 1);
+  history_add_events (scene->directory, events);
+  note_actors (scene);
+  scene->failures += chaos_judge (events, scene);
+  figures_add (scene->figures, "faults", scene->faults->len);
 }
 
 /* Of the clients in a slot. */
@@ -592,51 +466,35 @@ security_of (int slot)
   return !secured ? SECURITY_NONE : slot == 0 ? SECURITY_SASL : SECURITY_TLS;
 }
 
-/* All ways are met at once; that of a slot is another one with each ensemble. */
-static void
-open_absent (ChaosScene *scene)
-{
-  scene->first_absent = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
-  scene->absent = NULL;
-  if (!chaos_kinds_has (&scene->kinds, CHAOS_KIND_ABSENT))
-    return;
-  scene->absent = hosts_new (zk_server_address (zk_ensemble_server (scene->ensemble, 0)),
-                             G_N_ELEMENTS (absent_ways), FALSE);
-  for (guint way = 0; way < G_N_ELEMENTS (absent_ways); way++)
-    hosts_set (scene->absent, way, absent_ways[way]);
-}
-
-/* An address of the slot's list at which there is no server; NULL: this slot has none. */
+/* An address at which there is no server, in one of the ways; NULL: there are fewer ways. */
 static const char *
-absent_address (ChaosScene *scene, int i)
+absent_address (ChaosScene *scene, guint way)
 {
-  const guint way = (guint) (scene->first_absent + i) % CHAOS_WORKERS;
-  if (scene->absent == NULL || way >= G_N_ELEMENTS (absent_ways))
+  static const HostWay ways[] = { HOST_DROPS, HOST_SILENT, HOST_CLOSES, HOST_REFUSES };
+  if (!chaos_kinds_has (&scene->kinds, CHAOS_KIND_ABSENT) || way >= G_N_ELEMENTS (ways))
     return NULL;
-  const char *address = hosts_address (scene->absent, way);
-  scene->slots[i].names->absent = chaos_faults_host (address);
-  chaos_kinds_count (&scene->kinds, CHAOS_KIND_ABSENT);
-  return address;
+  if (scene->absent == NULL)
+    scene->absent = hosts_new (server_address (scene, 0), G_N_ELEMENTS (ways), FALSE);
+  hosts_set (scene->absent, way, ways[way]);
+  scene->kinds.happened[CHAOS_KIND_ABSENT]++;
+  return hosts_address (scene->absent, way);
 }
 
-/* Every second slot knows its servers by their names, if they can move. */
+/* Every second slot knows its servers by their names, if they can move. absent: an address of its
+ * list at which there is none, or NULL. */
 static void
-name_servers (Chaos *chaos, int i)
+name_servers (ChaosScene *scene, int i, const char *absent)
 {
-  ChaosScene *scene = &chaos->scene;
   ChaosSlot *slot = &scene->slots[i];
   g_autoptr (GString) hosts = g_string_new (NULL);
   slot->by_name =
       i % 2 == 0 && (chaos_kinds_has (&scene->kinds, CHAOS_KIND_MOVES) || scene->hostile != NULL);
-  slot->names_path = g_strdup_printf ("%s/%d.names", chaos->resource_directory, i);
-  slot->names = chaos_names_open (slot->names_path);
-  g_assert (slot->names != NULL);
-  const char *absent = absent_address (scene, i);
+  slot->names = &scene->cells->names[i];
   for (int s = 0; s < 3; s++)
     {
       const char *address = proxy_address (slot->proxies[s]);
       const char *port = strrchr (address, ':');
-      g_autofree char *name = chaos_name (s);
+      g_autofree char *name = g_strdup_printf ("zk-%d.test", s);
       if (absent != NULL && s == i % 3)
         g_string_append_printf (hosts, "%s%s", s > 0 ? "," : "", absent);
       g_string_append_printf (hosts, "%s%s%s", hosts->len > 0 ? "," : "",
@@ -646,34 +504,30 @@ name_servers (Chaos *chaos, int i)
         chaos_hostile_listen (scene->hostile, atoi (port + 1));
     }
   chaos_faults_tell_hosts (slot);
-  slot->names->hostile = scene->hostile != NULL ? chaos_hostile_host (scene->hostile) : 0;
+  slot->names->absent = absent != NULL ? resolver_host (absent) : 0;
+  slot->names->wrong = scene->hostile != NULL ? chaos_hostile_host (scene->hostile) : 0;
   slot->connect_string = security_connect_string (hosts->str, security_of (i));
 }
 
 static gboolean
-open_servers (Chaos *chaos)
+open_servers (ChaosScene *scene)
 {
-  ChaosScene *scene = &chaos->scene;
   static const int sessions[] = { 3000, 4000, CHAOS_LONGEST_SESSION_MS };
   if (!chaos_servers_start (scene))
     return FALSE;
-  chaos->resource_directory = scratch_new ("resource");
-  scene->hostile_counted = 0;
   scene->hostile = chaos_kinds_has (&scene->kinds, CHAOS_KIND_HOSTILE)
                        ? chaos_hostile_new (g_rand_int (scene->rand))
                        : NULL;
-  open_absent (scene);
-  chaos_third_use (scene->third, zk_ensemble_connect_string (scene->ensemble));
+  /* All ways are met at once; that of a slot is another one with each ensemble. */
+  const guint way = g_rand_int (scene->rand) % CHAOS_WORKERS;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       ChaosSlot *slot = &scene->slots[i];
-      slot->session_ms = sessions[i % 3];
+      *slot = (ChaosSlot){ .session_ms = sessions[i % 3] };
       for (int s = 0; s < 3; s++)
-        {
-          slot->proxies[s] =
-              security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
-        }
-      name_servers (chaos, i);
+        slot->proxies[s] =
+            security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
+      name_servers (scene, i, absent_address (scene, (way + (guint) i) % CHAOS_WORKERS));
     }
   if (scene->hostile != NULL)
     chaos_hostile_start (scene->hostile);
@@ -681,115 +535,122 @@ open_servers (Chaos *chaos)
 }
 
 static void
-close_servers (Chaos *chaos)
+close_servers (ChaosScene *scene)
 {
-  ChaosScene *scene = &chaos->scene;
   for (int i = 0; i < CHAOS_WORKERS; i++)
     {
       for (int s = 0; s < 3; s++)
         proxy_free (scene->slots[i].proxies[s]);
       g_free (scene->slots[i].connect_string);
-      g_free (scene->slots[i].names_path);
-      chaos_names_close (scene->slots[i].names);
     }
   g_clear_pointer (&scene->hostile, chaos_hostile_free);
   g_clear_pointer (&scene->absent, hosts_free);
   zk_ensemble_stop (scene->ensemble);
-  scratch_remove (chaos->resource_directory);
 }
 
 static void
-tell_resource (Chaos *chaos)
+tell_resource (ChaosScene *scene)
 {
-  ResourceFigures figures;
-  Resource *resource = resource_open (chaos->resource_directory);
-  resource_get_figures (resource, &figures);
+  Resource *resource = resource_open (scene->directory);
+  fail (scene, "fenced_stale", (guint) resource->stale);
+  figures_add (scene->figures, "unfenced_stale", (double) resource->unfenced_stale);
   resource_close (resource);
-  fail (chaos, "fenced_stale", (guint) figures.stale);
-  figures_add (chaos->figures, "fenced_accepted", (double) figures.accepted);
-  figures_add (chaos->figures, "fenced_refused", (double) figures.refused);
-  figures_add (chaos->figures, "unfenced_stale", (double) figures.unfenced_stale);
 }
 
 static void
-replace_servers (Chaos *chaos)
+begin_epoch (ChaosScene *scene)
 {
-  tell_resource (chaos);
-  close_servers (chaos);
-  if (!open_servers (chaos))
-    fail (chaos, "no_ensemble", 1);
+  scene->last_process = 0;
+  shared_set (&scene->cells->chosen, scene->kinds.chosen);
+  g_array_set_size (scene->faults, 0);
+  scene->third = chaos_third_new (&scene->kinds, g_rand_int (scene->rand),
+                                  zk_ensemble_connect_string (scene->ensemble), scene->directory);
+  for (int i = 0; i < CHAOS_WORKERS; i++)
+    start_worker (scene, &scene->slots[i]);
+  if (pthread_create (&scene->watcher, NULL, watch_clock, scene) != 0
+      || pthread_create (&scene->observer, NULL, observe_servers, scene) != 0)
+    g_error ("no thread");
+  fail (scene, "not_connected", !holds_within (all_ready (scene), 2 * PATIENCE_MS));
 }
 
 /* Servers that fail often may diverge: a follower that loses its leader can lose transactions that
  * a quorum has committed (ZOOKEEPER-4712, ZOOKEEPER-4785; seen with 3.8.0). No lock is safe on such
  * servers, so the epoch does not count. It is reported, and fresh servers take over. */
 static void
-void_epoch (Chaos *chaos)
+void_epoch (ChaosScene *scene)
 {
   g_print ("chaos: the servers hold different data; this epoch is void\n");
   for (int i = 0; i < CHAOS_WORKERS; i++)
-    process_kill (chaos->scene.slots[i].pid);
-  end_watch (chaos);
-  replace_servers (chaos);
+    process_kill (scene->slots[i].pid);
+  end_watch (scene);
 }
 
 static void
-end_epoch (Chaos *chaos, guint hanging)
+end_epoch (ChaosScene *scene, guint hanging, guint robbed)
 {
-  fail (chaos, "hangs", hanging);
+  fail (scene, "hangs", hanging);
   if (hanging == 0)
-    look_for_residue (chaos);
+    look_for_residue (scene);
   else
-    tell_residue (chaos);
-  end_workers (chaos);
-  judge (chaos);
+    tell_servers (scene);
+  end_workers (scene);
+  judge (scene);
+  tell_resource (scene);
+  fail (scene, "robbed_third_parties", robbed);
 }
 
 /* TRUE if it was judged. */
 static gboolean
-run_epoch (Chaos *chaos, gint64 until_ms)
+play_epoch (ChaosScene *scene, gint64 end_ms)
 {
-  begin_epoch (chaos);
-  chaos_cell_set (&chaos->cells->phase, CHAOS_RUN);
-  while (wait_now_ms () < until_ms && chaos->failures == 0)
-    if (!chaos_round (&chaos->scene))
-      fail (chaos, "ensemble_broken", 1);
-  if (!chaos_third_heal (chaos->scene.third, TRUE, PATIENCE_MS))
-    fail (chaos, "third_parties_left_something", 1);
-  chaos_third_end_epoch (chaos->scene.third);
-  const guint hanging = wait_for_quiet (chaos);
-  const gboolean agree = wait_until (servers_agree, chaos, AGREE_MS);
-  figures_add (chaos->figures, "void_epochs", agree ? 0 : 1);
+  begin_epoch (scene);
+  shared_set (&scene->cells->phase, CHAOS_RUN);
+  while (wait_now_ms () < end_ms && scene->failures == 0)
+    if (!chaos_round (scene))
+      fail (scene, "ensemble_broken", 1);
+  if (!chaos_third_heal (scene->third, TRUE, PATIENCE_MS))
+    fail (scene, "third_parties_left_something", 1);
+  const guint robbed = chaos_third_free (scene->third);
+  const guint hanging = wait_for_quiet (scene);
+  const gboolean agree = holds_within (servers_agree (scene), AGREE_MS);
+  figures_add (scene->figures, "void_epochs", agree ? 0 : 1);
   if (agree)
-    end_epoch (chaos, hanging);
+    end_epoch (scene, hanging, robbed);
   else
-    void_epoch (chaos);
-  chaos_cells_close (chaos->cells);
-  if (chaos->failures == 0)
-    {
-      scratch_remove (chaos->directory);
-    }
-  else
-    {
-      g_printerr ("chaos: the logs are kept in %s\n", chaos->directory);
-      g_free (chaos->directory);
-    }
+    void_epoch (scene);
   return agree;
 }
 
-/* A short run of all kinds may miss some. */
-static void
-report_kinds (Chaos *chaos)
+/* On servers of its own. TRUE if it was judged. */
+static gboolean
+run_epoch (ChaosScene *scene, gint64 end_ms)
 {
-  const guint missing = chaos_kinds_report (&chaos->scene.kinds, chaos->figures);
-  if (seconds >= LONG_RUN_S || only != NULL)
-    fail (chaos, "kinds_without_effect", missing);
+  gboolean judged = FALSE;
+  scene->directory = scratch_new ("chaos");
+  scene->cells = shared_map (scene->directory, CHAOS_CELLS, sizeof (ChaosCells));
+  g_assert (scene->cells != NULL);
+  if (open_servers (scene))
+    {
+      judged = play_epoch (scene, MIN (end_ms, wait_now_ms () + (gint64) epoch_seconds * 1000));
+      close_servers (scene);
+    }
+  else
+    {
+      fail (scene, "no_ensemble", 1);
+    }
+  munmap (scene->cells, sizeof *scene->cells);
+  if (scene->failures > 0)
+    g_printerr ("chaos: the logs are kept in %s\n", scene->directory);
+  else
+    scratch_remove (g_steal_pointer (&scene->directory));
+  g_free (scene->directory);
+  return judged;
 }
 
 int
 main (int argc, char **argv)
 {
-  static Chaos chaos;
+  static ChaosScene scene;
   g_autoptr (GError) error = NULL;
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_option_context_add_main_entries (context, OPTIONS, NULL);
@@ -798,52 +659,40 @@ main (int argc, char **argv)
       g_printerr ("chaos: %s\n", error != NULL ? error->message : "unknown argument");
       return 64;
     }
-  if (!chaos_kinds_choose (&chaos.scene.kinds, only))
-    {
-      g_autofree char *list = chaos_kinds_list ();
-      g_printerr ("chaos: the kinds are %s\n", list);
-      return 64;
-    }
+  if (!chaos_kinds_choose (&scene.kinds, only))
+    return 64;
   /* GLib's own allocator does not survive a fork while other threads use it. */
   g_setenv ("G_SLICE", "always-malloc", TRUE);
   const guint32 seed = seed_given >= 0 ? (guint32) seed_given : g_random_int ();
   g_print ("chaos: seed %u\n", seed);
-  chaos.figures = figures_open ("chaos");
-  chaos.scene.rand = g_rand_new_with_seed (seed);
-  chaos.scene.faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
-  chaos.scene.verbose = verbose;
-  chaos.scene.security = secured ? security_folder () : NULL;
-  chaos.scene.third = chaos_third_new (&chaos.scene.kinds, seed);
-  chaos.scene.replace = replace_worker;
-  chaos.scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  chaos.scene.data = &chaos;
-  if (!chaos_servers_may_mount ())
-    chaos_kinds_leave_out (&chaos.scene.kinds, CHAOS_KIND_DISK, "no right to mount a disk");
-  if (chaos.figures == NULL || !open_servers (&chaos))
+  g_random_set_seed (seed);
+  scene.figures = figures_open ("chaos");
+  scene.rand = g_rand_new_with_seed (seed);
+  scene.faults = g_array_new (FALSE, TRUE, sizeof (ChaosFault));
+  scene.verbose = verbose;
+  scene.security = secured ? security_folder () : NULL;
+  scene.replace = replace_worker;
+  scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  if (chaos_kinds_has (&scene.kinds, CHAOS_KIND_DISK) && !chaos_servers_may_mount ())
     {
-      g_printerr ("chaos: no ensemble, or no file for the figures\n");
-      return 1;
+      g_print ("chaos: without disk: no right to mount one\n");
+      scene.kinds.chosen &= ~(1U << CHAOS_KIND_DISK);
     }
-  const gint64 end = wait_now_ms () + (gint64) seconds * 1000;
+  if (scene.figures == NULL)
+    g_error ("no file for the figures");
+  const gint64 end_ms = wait_now_ms () + (gint64) seconds * 1000;
   guint judged = 0;
-  guint epochs = 0;
-  while ((judged == 0 || wait_now_ms () < end) && chaos.failures == 0)
-    {
-      const gint64 longest = wait_now_ms () + (gint64) epoch_seconds * 1000;
-      judged += run_epoch (&chaos, judged == 0 ? longest : MIN (end, longest));
-      if (++epochs % ENSEMBLE_EPOCHS == 0 && chaos.failures == 0 && wait_now_ms () < end)
-        replace_servers (&chaos);
-    }
-  tell_resource (&chaos);
-  close_servers (&chaos);
-  figures_add (chaos.figures, "shortened", chaos.scene.shortened);
-  figures_add (chaos.figures, "lengthened", chaos.scene.lengthened);
-  report_kinds (&chaos);
-  g_hash_table_unref (chaos.scene.timeouts);
-  chaos_third_free (chaos.scene.third);
-  g_array_unref (chaos.scene.faults);
-  g_rand_free (chaos.scene.rand);
-  figures_close (chaos.figures);
-  g_print ("chaos: seed %u: %s\n", seed, chaos.failures == 0 ? "good" : "BAD");
-  return chaos.failures == 0 ? 0 : 1;
+  while ((judged == 0 || wait_now_ms () < end_ms) && scene.failures == 0)
+    judged += run_epoch (&scene, judged == 0 ? G_MAXINT64 : end_ms);
+  figures_add (scene.figures, "shortened", scene.shortened);
+  figures_add (scene.figures, "lengthened", scene.lengthened);
+  const guint missing = chaos_kinds_report (&scene.kinds, scene.figures);
+  if (seconds >= LONG_RUN_S || only != NULL) /* a short run of all kinds may miss some */
+    fail (&scene, "kinds_without_effect", missing);
+  g_hash_table_unref (scene.timeouts);
+  g_array_unref (scene.faults);
+  g_rand_free (scene.rand);
+  fclose (scene.figures);
+  g_print ("chaos: seed %u: %s\n", seed, scene.failures == 0 ? "good" : "BAD");
+  return scene.failures == 0 ? 0 : 1;
 }

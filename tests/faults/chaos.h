@@ -8,6 +8,8 @@
 #define CURATOR_TEST_CHAOS_H
 
 #include "machine_sleep.h"
+#include "resolver.h"
+#include "shared.h"
 #include "support/recorder.h"
 
 #include <glib.h>
@@ -18,9 +20,9 @@
 #define CHAOS_ACTORS    3    /* further threads: see chaos_actors.h */
 #define CHAOS_PROCESSES 256  /* numbers of processes in one epoch, restarts included */
 #define CHAOS_NUMBERS   8192 /* the further ones are those of their children */
-#define CHAOS_MEMBERS   3
 #define CHAOS_LOSSES    64
 #define CHAOS_ROOT      "/chaos"
+#define CHAOS_TICK_MS   500 /* the longest that a server has */
 
 typedef enum
 {
@@ -57,7 +59,6 @@ typedef struct
 extern const ChaosLock chaos_locks[CHAOS_LOCKS];
 
 char *chaos_path (guint lock);
-char *chaos_fixed_path (guint lock); /* of the node of a CHAOS_FIXED */
 
 typedef enum
 {
@@ -75,15 +76,30 @@ typedef struct
   gint32 process;
 } ChaosLoss;
 
+/* What a process begins with. */
+typedef struct
+{
+  gint32 session_ms; /* the timeout of its sessions */
+  guint32 seed;
+  gint32 boot_offset_s; /* of a time namespace of its own, as on a machine that has slept before */
+  guint32 slot;
+} ChaosStart;
+
+/* The file in the directory of an epoch that its driver and its workers share. */
+#define CHAOS_CELLS "chaos.cells"
+
 typedef struct
 {
   guint32 phase;
-  guint32 ready[CHAOS_PROCESSES];      /* connected */
-  guint32 stalled_ms[CHAOS_PROCESSES]; /* of each process, in which it did not run */
-  guint32 idle[CHAOS_PROCESSES];       /* threads that are quiet */
-  guint32 unexpected;                  /* errors without a fault that explains them */
-  guint32 in_namespace;                /* processes with another boot time than the driver */
-  guint32 dead_reentries;              /* acquires that re-entered a lost hold */
+  ChaosStart starts[CHAOS_PROCESSES];
+  ResolverNames names[CHAOS_WORKERS];    /* for the processes of each slot */
+  guint32 ready[CHAOS_PROCESSES];        /* connected */
+  guint32 stalled_ms[CHAOS_PROCESSES];   /* of each process, in which it did not run */
+  guint32 idle[CHAOS_PROCESSES];         /* threads that are quiet */
+  guint32 unexpected;                    /* errors without a fault that explains them */
+  MachineClocks clocks[CHAOS_PROCESSES]; /* as the processes see them */
+  guint32 in_namespace;                  /* processes with another boot time than the driver */
+  guint32 dead_reentries;                /* acquires that re-entered a lost hold */
 
   guint32 chosen;                  /* kinds of disturbance, bits */
   guint32 tell;                    /* workers print what they know of their clients */
@@ -92,56 +108,22 @@ typedef struct
   guint32 child[CHAOS_PROCESSES];  /* that is alive; 0: none */
   guint32 lived;                   /* children that have acquired and released a lock */
   guint32 fork_hangs;              /* children that hung */
-  guint32 fork_failures;    /* children that crashed, or whose inherited objects did not refuse */
-  guint32 slowest_child_ms; /* whose life was not disturbed by a server */
-  guint32 blocks;           /* user functions that have blocked */
-  guint32 n_losses;         /* of holds of clients whose user code blocks */
+  guint32 fork_failures; /* children that crashed, or whose inherited objects did not refuse */
+  guint32 blocks;        /* user functions that have blocked */
+  guint32 n_losses;      /* of holds of clients whose user code blocks */
   ChaosLoss losses[CHAOS_LOSSES];
   guint32 ends;
   guint32 ends_in_calls; /* of these with a call under way */
   guint32 slow_ends;     /* that took longer than client.h says */
 } ChaosCells;
 
-ChaosCells *chaos_cells_open (const char *directory);
-void chaos_cells_close (ChaosCells *cells);
-guint32 chaos_cell (const guint32 *cell);
-void chaos_cell_set (guint32 *cell, guint32 value);
-void chaos_cell_add (guint32 *cell, int value);
-
-void chaos_cell_raise (guint32 *cell, guint32 value); /* to at least that */
-
-/* What the names "zk-0.chaos" to "zk-2.chaos" mean to the processes of a slot, and whom these
- * connect to. */
-typedef enum
-{
-  CHAOS_NAMES_RIGHT,
-  CHAOS_NAMES_SEVERAL, /* also addresses where nobody is */
-  CHAOS_NAMES_UNKNOWN,
-  CHAOS_NAMES_HANG, /* there is no answer for half a minute */
-  CHAOS_NAMES_WRONG /* the address of the hostile host */
-} ChaosNamesMode;
-
-typedef struct
-{
-  guint32 mode;
-  guint32 hosts[CHAOS_MEMBERS]; /* IPv4 addresses, big-endian */
-  guint32 hostile;
-  guint32 absent; /* the host in the list of servers that does not serve; 0: there is none */
-  guint32 dials;  /* of the processes to it, since the driver has counted them */
-} ChaosNames;
-
-ChaosNames *chaos_names_open (const char *path);
-void chaos_names_close (ChaosNames *names); /* NULL is allowed */
-char *chaos_name (int member);
+/* Into a file that exists. */
+gboolean chaos_write (const char *path, const char *text);
 
 /* Waits for a tick. Records by how much it was late, if that is a stall: then the whole process did
  * not run. Returns it in milliseconds, otherwise 0. */
 int chaos_watch (Recorder *recorder);
 
 void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */
-
-/* What a process sees of its machine's clocks; NULL if the file cannot be mapped. */
-MachineClocks *chaos_clocks_open (const char *path);
-void chaos_clocks_close (MachineClocks *clocks); /* NULL is allowed */
 
 #endif

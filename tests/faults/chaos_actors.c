@@ -1,17 +1,11 @@
 #include "chaos_actors.h"
 
 #include "security.h"
-#include "support/waiting.h"
 
 CuratorClient *
-chaos_client_new (const char *connect_string, gint64 session_ms, int tick_ms)
+chaos_client_new (const ChaosProcess *process)
 {
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
-  CuratorClient *client = security_client_new (connect_string, policy);
-  curator_client_set_session_timeout (client, session_ms);
-  curator_client_set_connection_timeout (client, session_ms);
-  curator_client_set_server_tick (client, tick_ms);
-  return client;
+  return security_client_for (process->connect_string, process->session_ms, CHAOS_TICK_MS);
 }
 
 void
@@ -24,20 +18,7 @@ chaos_client_tell (CuratorClient *client, const char *what)
 }
 
 gboolean
-chaos_actor_is_chosen (const ChaosActor *actor, ChaosKind kind)
+chaos_is_chosen (const ChaosProcess *process, ChaosKind kind)
 {
-  return (chaos_cell (&actor->cells->chosen) & (1U << kind)) != 0;
-}
-
-void
-chaos_actor_wait (const ChaosActor *actor)
-{
-  while (chaos_cell (&actor->cells->phase) == CHAOS_CONNECT)
-    wait_ms (5);
-}
-
-gboolean
-chaos_actor_runs (const ChaosActor *actor)
-{
-  return chaos_cell (&actor->cells->phase) == CHAOS_RUN;
+  return (shared_get (&process->cells->chosen) & (1U << kind)) != 0;
 }

@@ -3,26 +3,24 @@
 #include "chaos_actors.h"
 #include "support/waiting.h"
 
-#define LOOK_MS       5
-#define ACQUIRE_MS    3000
-#define RELEASE_MS    1000
-#define MOST_AT_ONCE  3
-#define LONGEST_PAUSE 1000
+#define LOOK_MS      5
+#define ACQUIRE_MS   3000
+#define RELEASE_MS   1000
+#define MOST_AT_ONCE 3
 
 struct _ChaosBlocks
 {
   CuratorClient *client;
   CuratorLock *lock;
-  char *other; /* path of a lock that callbacks and destroy functions belong to */
+  CuratorLock *other; /* that callbacks and destroy functions belong to */
 };
 
 /* What the functions that block during one hold share. */
 typedef struct
 {
+  const ChaosProcess *process;
   ChaosBlocks *blocks;
-  ChaosCells *cells;
   CuratorLease *lease;
-  int block_ms;
   gint64 held_ns; /* for so long it was certainly held */
   gboolean is_lost;
   gint n_left; /* atomic; calls that have not ended */
@@ -32,12 +30,12 @@ static void
 block (gpointer data)
 {
   Hold *hold = data;
-  wait_ms (hold->block_ms);
-  chaos_cell_add (&hold->cells->blocks, 1);
+  wait_ms ((int) hold->process->session_ms * 3 / 2);
+  shared_add (&hold->process->cells->blocks, 1);
   g_atomic_int_add (&hold->n_left, -1);
 }
 
-/* --- the ways in which the library gets to user code ------------------------------------------ */
+/* --- some of the ways in which the library gets to user code; test_user_code has all ------------ */
 
 static void
 ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
@@ -45,23 +43,7 @@ ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data
 }
 
 static void
-ignore_error (CuratorClient *client, const GError *error, gpointer data)
-{
-}
-
-static void
 ignore_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
-{
-}
-
-static void
-ignore_revocation (CuratorLock *lock, gpointer data)
-{
-}
-
-static void
-ignore_leadership (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
-                   gpointer data)
 {
 }
 
@@ -87,14 +69,6 @@ state_listener (Hold *hold)
 }
 
 static void
-error_listener (Hold *hold)
-{
-  CuratorClient *client = hold->blocks->client;
-  const guint id = curator_client_add_connection_error_listener (client, ignore_error, hold, block);
-  curator_client_remove_connection_error_listener (client, id);
-}
-
-static void
 lease_listener (Hold *hold)
 {
   const guint id = curator_lease_add_listener (hold->lease, ignore_lease_state, hold, block);
@@ -104,58 +78,36 @@ lease_listener (Hold *hold)
 static void
 acquire_callback (Hold *hold)
 {
-  g_autoptr (CuratorLock) lock =
-      curator_mutex_new (hold->blocks->client, hold->blocks->other, NULL);
-  curator_lock_acquire_then (lock, ACQUIRE_MS, NULL, block_with_lease, hold);
+  curator_lock_acquire_then (hold->blocks->other, ACQUIRE_MS, NULL, block_with_lease, hold);
 }
 
 static void
 release_callback (Hold *hold)
 {
-  g_autoptr (CuratorLock) lock =
-      curator_mutex_new (hold->blocks->client, hold->blocks->other, NULL);
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, ACQUIRE_MS, NULL, NULL);
-  if (lease == NULL)
-    {
-      g_atomic_int_add (&hold->n_left, -1);
-      return;
-    }
-  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, block_released, hold);
+  g_autoptr (CuratorLease) lease =
+      curator_lock_acquire_lease (hold->blocks->other, ACQUIRE_MS, NULL, NULL);
+  if (lease != NULL)
+    curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, block_released, hold);
+  else
+    g_atomic_int_add (&hold->n_left, -1);
 }
 
-static void
-revocation_listener (Hold *hold)
-{
-  g_autoptr (CuratorLock) lock =
-      curator_mutex_new (hold->blocks->client, hold->blocks->other, NULL);
-  g_assert_true (curator_lock_make_revocable (lock, ignore_revocation, hold, block, NULL));
-}
-
-static void
-leader_function (Hold *hold)
-{
-  CuratorLeaderSelector *selector = curator_leader_selector_new (
-      hold->blocks->client, hold->blocks->other, ignore_leadership, hold, block, NULL);
-  curator_leader_selector_unref (selector);
-}
-
-static void (*const WAYS[]) (Hold *hold) = { state_listener,   error_listener,
-                                             lease_listener,   acquire_callback,
-                                             release_callback, revocation_listener,
-                                             leader_function };
+static void (*const WAYS[]) (Hold *hold) = { state_listener, lease_listener, acquire_callback,
+                                             release_callback };
 
 /* --- the actor -------------------------------------------------------------------------------- */
 
 ChaosBlocks *
-chaos_blocks_open (const ChaosActor *actor)
+chaos_blocks_open (const ChaosProcess *process)
 {
-  if (!chaos_actor_is_chosen (actor, CHAOS_KIND_BLOCKS))
+  if (!chaos_is_chosen (process, CHAOS_KIND_BLOCKS))
     return NULL;
   ChaosBlocks *blocks = g_new0 (ChaosBlocks, 1);
-  g_autofree char *path = g_strdup_printf (CHAOS_ROOT "/blocked-%d", actor->process);
-  blocks->other = g_strdup_printf (CHAOS_ROOT "/blocked-%d-other", actor->process);
-  blocks->client = chaos_client_new (actor->connect_string, actor->session_ms, actor->tick_ms);
+  g_autofree char *path = g_strdup_printf (CHAOS_ROOT "/blocked-%d", process->number);
+  g_autofree char *other = g_strconcat (path, "-other", NULL);
+  blocks->client = chaos_client_new (process);
   blocks->lock = curator_mutex_new (blocks->client, path, NULL);
+  blocks->other = curator_mutex_new (blocks->client, other, NULL);
   g_assert_true (curator_client_start (blocks->client, NULL));
   G_GNUC_UNUSED const gboolean connected =
       curator_client_block_until_connected (blocks->client, CURATOR_WAIT_FOREVER, NULL, NULL);
@@ -169,8 +121,8 @@ chaos_blocks_close (ChaosBlocks *blocks)
     return;
   curator_client_close (blocks->client);
   curator_lock_unref (blocks->lock);
+  curator_lock_unref (blocks->other);
   curator_client_unref (blocks->client);
-  g_free (blocks->other);
   g_free (blocks);
 }
 
@@ -182,70 +134,55 @@ chaos_blocks_tell (const ChaosBlocks *blocks)
 }
 
 static void
-note_loss (const ChaosActor *actor, const Hold *hold, gint64 lost_ns)
+note_loss (const Hold *hold)
 {
-  ChaosCells *cells = actor->cells;
-  const guint32 n = __atomic_fetch_add (&cells->n_losses, 1, __ATOMIC_SEQ_CST);
+  ChaosCells *cells = hold->process->cells;
+  const guint32 n = shared_add (&cells->n_losses, 1);
   if (n < CHAOS_LOSSES)
-    cells->losses[n] = (ChaosLoss){ hold->held_ns, lost_ns, actor->process };
+    cells->losses[n] = (ChaosLoss){ hold->held_ns, wait_now_ns (), hold->process->number };
   g_printerr ("%s is lost; the client has session 0x%" G_GINT64_MODIFIER "x\n",
               curator_lease_get_node_path (hold->lease),
               curator_client_get_session_id (hold->blocks->client));
 }
 
 static void
-look (const ChaosActor *actor, Hold *hold)
+look (Hold *hold)
 {
   const gint64 now_ns = wait_now_ns ();
-  if (curator_lease_get_state (hold->lease) != CURATOR_LEASE_LOST)
-    {
-      hold->held_ns = now_ns;
-    }
-  else if (!hold->is_lost)
-    {
-      hold->is_lost = TRUE;
-      note_loss (actor, hold, wait_now_ns ());
-    }
+  const gboolean was_lost = hold->is_lost;
+  hold->is_lost = curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST;
+  if (!hold->is_lost)
+    hold->held_ns = now_ns;
+  else if (!was_lost)
+    note_loss (hold);
 }
 
 /* Functions of different kinds block threads of the client at the same time. */
 static void
-hold_and_block (const ChaosActor *actor, ChaosBlocks *blocks, CuratorLease *lease, GRand *rand)
+hold_and_block (Hold *hold, GRand *rand)
 {
   const int n = g_rand_int_range (rand, 1, MOST_AT_ONCE + 1);
-  Hold hold = { .blocks = blocks,
-                .cells = actor->cells,
-                .lease = lease,
-                .block_ms = (int) actor->session_ms * 3 / 2,
-                .held_ns = wait_now_ns (),
-                .n_left = n };
+  hold->n_left = n;
+  hold->held_ns = wait_now_ns ();
   for (int i = 0; i < n; i++)
     {
-      WAYS[g_rand_int_range (rand, 0, G_N_ELEMENTS (WAYS))](&hold);
-      look (actor, &hold);
+      WAYS[g_rand_int_range (rand, 0, G_N_ELEMENTS (WAYS))](hold);
+      look (hold);
     }
-  while (g_atomic_int_get (&hold.n_left) > 0)
+  while (g_atomic_int_get (&hold->n_left) > 0)
     {
       wait_ms (LOOK_MS);
-      look (actor, &hold);
+      look (hold);
     }
 }
 
 void
-chaos_blocks_run (const ChaosActor *actor, ChaosBlocks *blocks)
+chaos_blocks_once (const ChaosProcess *process, GRand *rand)
 {
-  GRand *rand = g_rand_new_with_seed (actor->seed);
-  chaos_actor_wait (actor);
-  while (blocks != NULL && chaos_actor_runs (actor))
-    {
-      g_autoptr (CuratorLease) lease =
-          curator_lock_acquire_lease (blocks->lock, ACQUIRE_MS, NULL, NULL);
-      if (lease != NULL)
-        {
-          hold_and_block (actor, blocks, lease, rand);
-          curator_lease_release (lease, RELEASE_MS, NULL, NULL);
-        }
-      wait_ms (g_rand_int_range (rand, 0, LONGEST_PAUSE));
-    }
-  g_rand_free (rand);
+  g_autoptr (CuratorLease) lease =
+      curator_lock_acquire_lease (process->blocks->lock, ACQUIRE_MS, NULL, NULL);
+  if (lease == NULL)
+    return;
+  hold_and_block (&(Hold){ .process = process, .blocks = process->blocks, .lease = lease }, rand);
+  curator_lease_release (lease, RELEASE_MS, NULL, NULL);
 }

@@ -4,11 +4,12 @@
 #include "chaos_actors.h"
 #include "support/waiting.h"
 
+#include <pthread.h>
+
 #define LONGEST_CLOSE_MS 14000 /* what client.h says, and four seconds for a busy machine */
 #define SOON_MS          1500  /* for the library to get to user code, if there is a connection */
 #define CONNECT_MS       1000
 #define HOLD_MS          300
-#define LONGEST_PAUSE_MS 500
 #define N_VICTIMS        3
 
 typedef enum
@@ -24,7 +25,7 @@ typedef enum
 
 typedef struct
 {
-  const ChaosActor *actor;
+  const ChaosProcess *process;
   CuratorClient *client;
   CuratorLock *lock;
   GCancellable *cancellable;
@@ -34,47 +35,33 @@ typedef struct
   pthread_t victims[N_VICTIMS];
 } Life;
 
-typedef struct
+/* The time of the process: that in which it did not run does not count. */
+static gint64
+process_ms (const Life *life)
 {
-  gint64 ms;
-  guint32 stalled_ms;
-} Moment;
-
-static guint32
-stalled_ms (const Life *life)
-{
-  return chaos_cell (&life->actor->cells->stalled_ms[life->actor->process]);
+  const ChaosProcess *process = life->process;
+  return wait_now_ms () - shared_get (&process->cells->stalled_ms[process->number]);
 }
 
-static Moment
-now (const Life *life)
-{
-  return (Moment){ wait_now_ms (), stalled_ms (life) };
-}
-
-/* The time in which the process did not run does not count. */
 static void
-note_close (Life *life, Moment began)
+note_close (const Life *life, gint64 began_ms)
 {
-  gint64 took_ms = wait_now_ms () - began.ms;
-  if (took_ms > LONGEST_CLOSE_MS)
-    {
-      wait_ms (2 * TICK_OF_WATCH_MS); /* until a stall that has just ended is counted */
-      took_ms -= stalled_ms (life) - began.stalled_ms;
-    }
-  if (took_ms > LONGEST_CLOSE_MS)
+  if (process_ms (life) - began_ms > LONGEST_CLOSE_MS)
+    wait_ms (2 * TICK_OF_WATCH_MS); /* until a stall that has just ended is counted */
+  const gint64 took_ms = process_ms (life) - began_ms;
+  if (took_ms > LONGEST_CLOSE_MS + 2 * TICK_OF_WATCH_MS)
     {
       g_printerr ("the end of a client took %d ms, way %d\n", (int) took_ms, (int) life->way);
-      chaos_cell_add (&life->actor->cells->slow_ends, 1);
+      shared_add (&life->process->cells->slow_ends, 1);
     }
 }
 
 static void
-close_client (Life *life)
+close_client (const Life *life)
 {
-  const Moment began = now (life);
+  const gint64 began_ms = process_ms (life);
   curator_client_close (life->client);
-  note_close (life, began);
+  note_close (life, began_ms);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -95,20 +82,6 @@ wait_hold_and_end (void *data)
     pthread_exit (NULL);
   curator_lock_release (life->lock, CONNECT_MS, NULL, NULL);
   return NULL;
-}
-
-static void
-start_victims (Life *life)
-{
-  for (int i = 0; i < N_VICTIMS; i++)
-    pthread_create (&life->victims[i], NULL, wait_hold_and_end, life);
-}
-
-static void
-join_victims (Life *life)
-{
-  for (int i = 0; i < N_VICTIMS; i++)
-    pthread_join (life->victims[i], NULL);
 }
 
 /* --- user code that ends its client ----------------------------------------------------------- */
@@ -139,30 +112,14 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   g_atomic_int_add (&life->n_owed, -1);
 }
 
-static void
-wait_owed (const Life *life)
-{
-  while (g_atomic_int_get (&life->n_owed) > 0)
-    wait_ms (5);
-}
-
 /* --- the actor -------------------------------------------------------------------------------- */
 
-static void
-end_by_last_reference (Life *life)
-{
-  g_cancellable_cancel (life->cancellable);
-  join_victims (life);
-  const Moment began = now (life);
-  curator_lock_unref (life->lock);
-  curator_client_unref (life->client);
-  note_close (life, began);
-}
-
-/* Whatever happens before, the actor closes the client, too. */
+/* Whatever happens before, the actor closes the client, too, unless the last reference does. */
 static void
 end (Life *life, guint listener)
 {
+  if (life->way == BY_LAST_REFERENCE)
+    g_cancellable_cancel (life->cancellable);
   if (life->way == BY_CALLBACK)
     {
       g_atomic_int_inc (&life->n_owed);
@@ -174,52 +131,42 @@ end (Life *life, guint listener)
     pthread_cancel (life->victims[i]);
   if (life->way == BY_CALLBACK || life->way == BY_DESTROY)
     wait_ms (SOON_MS / N_VICTIMS);
-  close_client (life);
-  join_victims (life);
+  if (life->way != BY_LAST_REFERENCE)
+    close_client (life);
+  for (int i = 0; i < N_VICTIMS; i++)
+    pthread_join (life->victims[i], NULL);
+  const gint64 began_ms = process_ms (life);
   curator_lock_unref (life->lock);
   curator_client_unref (life->client);
+  note_close (life, began_ms);
+  while (g_atomic_int_get (&life->n_owed) > 0)
+    wait_ms (5);
 }
 
-static void
-lead_a_life (const ChaosActor *actor, GRand *rand)
+void
+chaos_ends_once (const ChaosProcess *process, GRand *rand)
 {
-  Life life = { .actor = actor,
+  Life life = { .process = process,
                 .way = (Way) g_rand_int_range (rand, 0, N_WAYS),
                 .cancellable = g_cancellable_new (),
                 .n_owed = 1 };
   g_autofree char *path =
       g_strdup_printf (CHAOS_ROOT "/ends-%d", g_rand_int_range (rand, 0, CHAOS_WORKERS / 2));
-  life.client = chaos_client_new (actor->connect_string, actor->session_ms, actor->tick_ms);
+  life.client = chaos_client_new (process);
   life.lock = curator_mutex_new (life.client, path, NULL);
   const guint listener =
       curator_client_add_state_listener (life.client, on_state, &life, on_destroy);
   g_assert_true (curator_client_start (life.client, NULL));
-  start_victims (&life);
+  for (int i = 0; i < N_VICTIMS; i++)
+    pthread_create (&life.victims[i], NULL, wait_hold_and_end, &life);
   if (g_rand_int_range (rand, 0, 4) > 0)
     {
       G_GNUC_UNUSED const gboolean connected =
           curator_client_block_until_connected (life.client, CONNECT_MS, NULL, NULL);
       wait_ms (g_rand_int_range (rand, 0, HOLD_MS));
     }
-  chaos_cell_add (&actor->cells->ends_in_calls, g_atomic_int_get (&life.n_waiting) > 0);
-  if (life.way == BY_LAST_REFERENCE)
-    end_by_last_reference (&life);
-  else
-    end (&life, listener);
-  wait_owed (&life);
+  shared_add (&process->cells->ends_in_calls, g_atomic_int_get (&life.n_waiting) > 0);
+  end (&life, listener);
   g_object_unref (life.cancellable);
-  chaos_cell_add (&actor->cells->ends, 1);
-}
-
-void
-chaos_ends_run (const ChaosActor *actor)
-{
-  GRand *rand = g_rand_new_with_seed (actor->seed);
-  chaos_actor_wait (actor);
-  while (chaos_actor_is_chosen (actor, CHAOS_KIND_ENDS) && chaos_actor_runs (actor))
-    {
-      lead_a_life (actor, rand);
-      wait_ms (g_rand_int_range (rand, 0, LONGEST_PAUSE_MS));
-    }
-  g_rand_free (rand);
+  shared_add (&process->cells->ends, 1);
 }

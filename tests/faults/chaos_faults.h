@@ -2,15 +2,39 @@
 #ifndef CURATOR_TEST_CHAOS_FAULTS_H
 #define CURATOR_TEST_CHAOS_FAULTS_H
 
+#include "chaos.h"
 #include "chaos_hostile.h"
-#include "chaos_judge.h"
 #include "chaos_kinds.h"
 #include "chaos_third.h"
 #include "support/hosts.h"
 #include "support/proxy.h"
 #include "support/zk_server.h"
 
-#include <sys/types.h>
+#include <pthread.h>
+
+/* What any process asks for, and any server grants. */
+#define CHAOS_LONGEST_SESSION_MS 6000
+
+typedef enum
+{
+  CHAOS_AT_SERVERS, /* or between them */
+  CHAOS_PATH_SILENT,
+  CHAOS_PATH_BAD,
+  CHAOS_STOPPED,
+  CHAOS_ASLEEP,
+  CHAOS_KILLED,
+  CHAOS_ACL,
+  CHAOS_QUOTA,
+  CHAOS_THIRD_PARTY /* any */
+} ChaosFaultKind;
+
+typedef struct
+{
+  ChaosFaultKind kind;
+  int process; /* 0: servers */
+  gint64 from_ns;
+  gint64 to_ns;
+} ChaosFault;
 
 /* A worker's slot: when its process is killed, another takes it over. */
 typedef struct
@@ -21,15 +45,20 @@ typedef struct
   Proxy *proxies[3];
   char *connect_string;
   int usual_fds;
-  MachineClocks *clocks; /* what the process sees of them */
-  ChaosNames *names;
-  char *names_path;
+  ResolverNames *names;
   gboolean by_name;       /* its processes know the servers by their names */
   int accepted_before[3]; /* of a server that has moved: connections until then; -1: none has */
 } ChaosSlot;
 
-typedef struct
+typedef struct _ChaosScene ChaosScene;
+struct _ChaosScene
 {
+  char *directory; /* of the epoch, as the next two */
+  pthread_t watcher;
+  pthread_t observer;
+  int last_process;
+  guint failures;
+  FILE *figures;
   ZkEnsemble *ensemble;
   ZkEnsembleSetup setup; /* as the members are configured now */
   guint n_ensembles;     /* so far */
@@ -40,18 +69,16 @@ typedef struct
   ChaosKinds kinds;
   ChaosThird *third;
   ChaosHostile *hostile;
-  guint hostile_counted; /* of what it has served */
-  Hosts *absent;         /* in the lists of some slots, each in a way of its own; NULL: none */
-  int first_absent;      /* where the list of the first slot is in the order of these ways */
+  Hosts *absent;     /* in the lists of some slots, each in a way of its own; NULL: none */
+  ChaosCells *cells; /* of the epoch */
   ChaosSlot slots[CHAOS_WORKERS];
   GRand *rand;
   GArray *faults; /* of ChaosFault */
   gboolean verbose;
   const char *security; /* of the servers, as of ZkServerSetup */
   /* Kills the process in that slot and starts a new one in it. */
-  void (*replace) (gpointer data, int slot);
-  gpointer data;
-} ChaosScene;
+  void (*replace) (ChaosScene *scene, ChaosSlot *slot);
+};
 
 /* One round: some simultaneous faults for a while, and a calm phase. FALSE if the ensemble has not
  * recovered. */
@@ -59,8 +86,6 @@ gboolean chaos_round (ChaosScene *scene);
 /* Moved servers that clients have found, and connections to the hostile and the absent hosts, since
  * the last call. */
 void chaos_faults_note_effects (ChaosScene *scene);
-/* The IPv4 address, big-endian, of "a.b.c.d:port". */
-guint32 chaos_faults_host (const char *address);
 /* Says in the slot's names where its servers are. */
 void chaos_faults_tell_hosts (ChaosSlot *slot);
 

@@ -10,31 +10,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LONGEST_PAUSE_MS 600
-#define PATIENCE_MS      5000
-#define HOLD_MS          20
-#define N_MUTEXES        6 /* the first locks */
-#define LOOK_MS          5
-#define HANG_LOOKS       8000 /* of a process that runs: the time in which it is stopped does not count */
-#define LOG_EVENTS       512
+#define PATIENCE_MS 5000
+#define HOLD_MS     20
+#define N_MUTEXES   6 /* the first locks */
+#define LOOK_MS     5
+#define HANG_LOOKS  8000 /* of a process that runs: the time in which it is stopped does not count */
+#define LOG_EVENTS  512
 
 typedef enum
 {
   LIVED,
-  NOT_CONNECTED, /* the next three may be so because of a fault */
-  NOT_ACQUIRED,
-  LOST,
-  NOT_REFUSED, /* an inherited object */
-  N_OUTCOMES
+  DISTURBED,  /* not connected, not granted the lock, or it lost it: because of a fault */
+  NOT_REFUSED /* an inherited object */
 } Outcome;
 
 typedef struct
 {
-  const ChaosActor *parent;
+  const ChaosProcess *parent;
   int number;
-  guint lock;
   BeliefKeeper *keeper;
   Recorder *recorder;
+  RecordEvent event;
 } Child;
 
 /* --- in the child ----------------------------------------------------------------------------- */
@@ -50,90 +46,74 @@ is_refused (gboolean success, GError **error)
 }
 
 static gboolean
-inherited_refuses (const ChaosActor *parent)
+inherited_refuses (const ChaosProcess *parent)
 {
-  g_autoptr (GError) error = NULL;
-  gboolean success = curator_lock_acquire (parent->lock, 100, NULL, &error);
-  gboolean refused = is_refused (success, &error);
-  success = curator_lock_release (parent->lock, 100, NULL, &error);
-  refused = is_refused (success, &error) && refused;
-  success = curator_client_block_until_connected (parent->client, 100, NULL, &error);
-  refused = is_refused (success, &error) && refused;
-  success = curator_lock_acquire_lease (parent->lock, 0, NULL, &error) != NULL;
-  refused = is_refused (success, &error) && refused;
+  GError *e = NULL;
+  const gboolean refused =
+      is_refused (curator_lock_acquire (parent->lock, 100, NULL, &e), &e)
+      && is_refused (curator_lock_release (parent->lock, 100, NULL, &e), &e)
+      && is_refused (curator_client_block_until_connected (parent->client, 100, NULL, &e), &e)
+      && is_refused (curator_lock_acquire_lease (parent->lock, 0, NULL, &e) != NULL, &e);
   curator_client_close (parent->client);
   return refused;
 }
 
 static void
-note (Child *child, RecordEvent event, RecordOp op, RecordResult result)
+note (const Child *child, RecordOp op, RecordResult result)
 {
-  event.op = (guint8) op;
-  event.result = (guint8) result;
-  recorder_add (child->recorder, event);
+  belief_note (child->recorder, child->event, op, result);
 }
 
 static Outcome
-hold (Child *child, CuratorLease *lease, RecordEvent event)
+hold (Child *child, CuratorLease *lease)
 {
-  Belief *belief = belief_begin (child->keeper, lease, &event);
-  note (child, event, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
-  event.time_ns = 0;
+  Belief *belief = belief_begin (child->keeper, lease, &child->event);
+  note (child, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
+  child->event.time_ns = 0;
   if (belief == NULL)
-    return LOST;
-  for (int ms = 0; ms < HOLD_MS && !belief_is_over (belief); ms += LOOK_MS)
+    return DISTURBED;
+  for (int ms = 0; ms < HOLD_MS && belief_look (belief, NULL); ms += LOOK_MS)
     wait_ms (LOOK_MS);
   const gboolean lost = belief_end (belief);
-  note (child, event, RECORD_RELEASE_CALLED, RECORD_OK);
+  note (child, RECORD_RELEASE_CALLED, RECORD_OK);
   const gboolean released = curator_lease_release (lease, PATIENCE_MS, NULL, NULL);
-  note (child, event, RECORD_RELEASE_RETURNED, released && !lost ? RECORD_OK : RECORD_PENDING);
-  return lost ? LOST : LIVED;
+  note (child, RECORD_RELEASE_RETURNED, released && !lost ? RECORD_OK : RECORD_PENDING);
+  return lost ? DISTURBED : LIVED;
 }
 
 static Outcome
 acquire (Child *child, CuratorClient *client)
 {
-  g_autofree char *path = chaos_path (child->lock);
+  g_autofree char *path = chaos_path (child->event.lock);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, path, NULL);
-  const RecordEvent event = {
-    .lock = child->lock, .kind = RECORD_MUTEX, .permits = 1, .limit = 1, .timeout_ms = PATIENCE_MS
-  };
   g_autoptr (GError) error = NULL;
-  note (child, event, RECORD_ACQUIRE_CALLED, RECORD_OK);
+  note (child, RECORD_ACQUIRE_CALLED, RECORD_OK);
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, PATIENCE_MS, NULL, &error);
   if (lease != NULL)
-    return hold (child, lease, event);
+    return hold (child, lease);
   const gboolean timed_out = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
-  note (child, event, RECORD_ACQUIRE_RETURNED, timed_out ? RECORD_TIMED_OUT : RECORD_FAILED);
-  return NOT_ACQUIRED;
-}
-
-static Outcome
-live (Child *child)
-{
-  const ChaosActor *parent = child->parent;
-  Outcome outcome = NOT_CONNECTED;
-  g_autoptr (CuratorClient) client =
-      chaos_client_new (parent->connect_string, parent->session_ms, parent->tick_ms);
-  if (curator_client_start (client, NULL)
-      && curator_client_block_until_connected (client, PATIENCE_MS, NULL, NULL))
-    outcome = acquire (child, client);
-  curator_client_close (client);
-  return outcome;
+  note (child, RECORD_ACQUIRE_RETURNED, timed_out ? RECORD_TIMED_OUT : RECORD_FAILED);
+  return DISTURBED;
 }
 
 static G_NORETURN void
 run_child (Child *child, pid_t parent)
 {
+  const char *directory = child->parent->directory;
+  Outcome outcome = DISTURBED;
   prctl (PR_SET_PDEATHSIG, SIGKILL);
   if (getppid () != parent)
-    _exit (LOST);
+    _exit (DISTURBED);
   if (!inherited_refuses (child->parent))
     _exit (NOT_REFUSED);
-  child->recorder = recorder_open (child->parent->directory, child->number, 1, LOG_EVENTS);
-  child->keeper =
-      belief_keeper_new (child->parent->directory, child->number, LOOK_MS * 1000, LOG_EVENTS);
-  const Outcome outcome = live (child);
+  child->recorder = recorder_open (directory, child->number, 1, LOG_EVENTS);
+  child->keeper = belief_keeper_new (directory, child->number, LOOK_MS * 1000, LOG_EVENTS);
+  CuratorClient *client = chaos_client_new (child->parent);
+  if (curator_client_start (client, NULL)
+      && curator_client_block_until_connected (client, PATIENCE_MS, NULL, NULL))
+    outcome = acquire (child, client);
+  curator_client_close (client);
+  curator_client_unref (client);
   belief_keeper_free (child->keeper);
   recorder_close (child->recorder);
   _exit ((int) outcome);
@@ -141,74 +121,52 @@ run_child (Child *child, pid_t parent)
 
 /* --- in the parent ---------------------------------------------------------------------------- */
 
-static void
-judge (const ChaosActor *actor, pid_t pid, int status, gint64 took_ms)
+/* The status of its end. A child that hangs is killed. */
+static int
+wait_for (const ChaosProcess *process, pid_t pid)
 {
-  ChaosCells *cells = actor->cells;
-  const gboolean lived = WIFEXITED (status) && WEXITSTATUS (status) == LIVED;
-  if (lived)
-    {
-      chaos_cell_add (&cells->lived, 1);
-      chaos_cell_raise (&cells->slowest_child_ms, (guint32) took_ms);
-    }
-  else if (!WIFEXITED (status) || WEXITSTATUS (status) >= NOT_REFUSED)
-    {
-      g_printerr ("child %d of fork ends with status 0x%x\n", (int) pid, (unsigned) status);
-      chaos_cell_add (&cells->fork_failures, 1);
-    }
-}
-
-static void
-wait_for (const ChaosActor *actor, pid_t pid)
-{
-  const gint64 began_ms = wait_now_ms ();
   int status = 0;
-  int looks = 0;
-  while (waitpid (pid, &status, WNOHANG) == 0)
+  for (int looks = 0; waitpid (pid, &status, WNOHANG) == 0; looks++)
     {
-      if (++looks == HANG_LOOKS)
+      if (looks == HANG_LOOKS)
         {
           g_printerr ("child %d of fork hangs:\n", (int) pid);
           chaos_print_stacks (pid);
-          chaos_cell_add (&actor->cells->fork_hangs, 1);
+          shared_add (&process->cells->fork_hangs, 1);
           kill (pid, SIGKILL);
-          waitpid (pid, &status, 0);
-          return;
+          waitpid (pid, NULL, 0);
+          return W_EXITCODE (DISTURBED, 0);
         }
       wait_ms (LOOK_MS);
     }
-  judge (actor, pid, status, wait_now_ms () - began_ms);
-}
-
-static void
-fork_one (const ChaosActor *actor, GRand *rand)
-{
-  ChaosCells *cells = actor->cells;
-  const guint32 n = __atomic_fetch_add (&cells->n_children, 1, __ATOMIC_SEQ_CST);
-  const pid_t parent = getpid ();
-  Child child = { .parent = actor,
-                  .number = CHAOS_PROCESSES + (int) n,
-                  .lock = (guint) g_rand_int_range (rand, 0, N_MUTEXES) };
-  g_assert (child.number < CHAOS_NUMBERS);
-  chaos_cell_set (&cells->lives_in[child.number], (guint32) actor->process);
-  chaos_cell_set (&cells->child[actor->process], (guint32) child.number);
-  const pid_t pid = fork ();
-  if (pid == 0)
-    run_child (&child, parent);
-  if (pid > 0)
-    wait_for (actor, pid);
-  chaos_cell_set (&cells->child[actor->process], 0);
+  return status;
 }
 
 void
-chaos_forks_run (const ChaosActor *actor)
+chaos_forks_once (const ChaosProcess *process, GRand *rand)
 {
-  GRand *rand = g_rand_new_with_seed (actor->seed);
-  chaos_actor_wait (actor);
-  while (chaos_actor_is_chosen (actor, CHAOS_KIND_FORKS) && chaos_actor_runs (actor))
+  ChaosCells *cells = process->cells;
+  const guint32 n = shared_add (&cells->n_children, 1);
+  const pid_t parent = getpid ();
+  Child child = { .parent = process,
+                  .number = CHAOS_PROCESSES + (int) n,
+                  .event = { .lock = (guint) g_rand_int_range (rand, 0, N_MUTEXES),
+                             .kind = RECORD_MUTEX,
+                             .permits = 1,
+                             .limit = 1,
+                             .timeout_ms = PATIENCE_MS } };
+  g_assert (child.number < CHAOS_NUMBERS);
+  shared_set (&cells->lives_in[child.number], (guint32) process->number);
+  shared_set (&cells->child[process->number], (guint32) child.number);
+  const pid_t pid = fork ();
+  if (pid == 0)
+    run_child (&child, parent);
+  const int status = pid > 0 ? wait_for (process, pid) : W_EXITCODE (DISTURBED, 0);
+  shared_add (&cells->lived, WIFEXITED (status) && WEXITSTATUS (status) == LIVED);
+  if (!WIFEXITED (status) || WEXITSTATUS (status) >= NOT_REFUSED)
     {
-      wait_ms (g_rand_int_range (rand, 0, LONGEST_PAUSE_MS));
-      fork_one (actor, rand);
+      g_printerr ("child %d of fork ends with status 0x%x\n", (int) pid, (unsigned) status);
+      shared_add (&cells->fork_failures, 1);
     }
-  g_rand_free (rand);
+  shared_set (&cells->child[process->number], 0);
 }

@@ -28,34 +28,26 @@ static const struct
 gboolean
 chaos_kinds_choose (ChaosKinds *kinds, const char *names)
 {
-  g_auto (GStrv) words = names != NULL ? g_strsplit (names, ",", -1) : NULL;
-  kinds->chosen = words == NULL ? (1U << CHAOS_KINDS) - 1 : 0;
-  for (char **word = words; word != NULL && *word != NULL; word++)
-    {
-      int kind = 0;
-      while (kind < CHAOS_KINDS && strcmp (KINDS[kind].name, *word) != 0)
-        kind++;
-      if (kind == CHAOS_KINDS)
-        return FALSE;
-      kinds->chosen |= 1U << kind;
-    }
-  return kinds->chosen != 0;
+  g_auto (GStrv) words = g_strsplit (names != NULL ? names : "", ",", -1);
+  guint n_found = 0;
+  kinds->chosen = 0;
+  for (int kind = 0; kind < CHAOS_KINDS; kind++)
+    if (names == NULL || g_strv_contains ((const char *const *) words, KINDS[kind].name))
+      {
+        kinds->chosen |= 1U << kind;
+        n_found++;
+      }
+  if (names == NULL || n_found == g_strv_length (words))
+    return TRUE;
+  for (int kind = 0; kind < CHAOS_KINDS; kind++)
+    g_printerr ("chaos: a kind is %s\n", KINDS[kind].name);
+  return FALSE;
 }
 
 gboolean
 chaos_kinds_has (const ChaosKinds *kinds, ChaosKind kind)
 {
   return (kinds->chosen & (1U << kind)) != 0;
-}
-
-void
-chaos_kinds_leave_out (ChaosKinds *kinds, ChaosKind kind, const char *reason)
-{
-  if (chaos_kinds_has (kinds, kind))
-    {
-      g_print ("chaos: without %s: %s\n", KINDS[kind].name, reason);
-      kinds->chosen &= ~(1U << kind);
-    }
 }
 
 ChaosKind
@@ -82,54 +74,24 @@ chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among)
   return found;
 }
 
-void
-chaos_kinds_count (ChaosKinds *kinds, ChaosKind kind)
-{
-  kinds->happened[kind]++;
-}
-
-void
-chaos_kinds_count_several (ChaosKinds *kinds, ChaosKind kind, guint n)
-{
-  kinds->happened[kind] += n;
-}
-
-void
-chaos_kinds_add_effects (ChaosKinds *kinds, ChaosKind kind, guint n)
-{
-  kinds->took_effect[kind] += n;
-}
-
 guint
-chaos_kinds_report (const ChaosKinds *kinds, Figures *figures)
+chaos_kinds_report (const ChaosKinds *kinds, FILE *figures)
 {
   guint missing = 0;
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
     {
-      const guint effects =
-          KINDS[kind].effect != NULL ? kinds->took_effect[kind] : kinds->happened[kind];
-      g_autofree char *figure = g_strconcat ("kind_", KINDS[kind].name, NULL);
-      g_autofree char *effect = g_strconcat ("effect_", KINDS[kind].name, NULL);
+      const char *effect = KINDS[kind].effect;
+      const guint n = kinds->happened[kind];
+      const guint effects = effect != NULL ? kinds->took_effect[kind] : n;
+      g_autofree char *times_figure = g_strconcat ("kind_", KINDS[kind].name, NULL);
+      g_autofree char *effect_figure = g_strconcat ("effect_", KINDS[kind].name, NULL);
       if (!chaos_kinds_has (kinds, (ChaosKind) kind))
         continue;
-      figures_add (figures, figure, kinds->happened[kind]);
-      figures_add (figures, effect, effects);
-      g_print ("chaos: %-10s %4u times%s%s%s", KINDS[kind].name, kinds->happened[kind],
-               KINDS[kind].effect != NULL ? "; " : "\n",
-               KINDS[kind].effect != NULL ? KINDS[kind].effect : "",
-               KINDS[kind].effect != NULL ? ": " : "");
-      if (KINDS[kind].effect != NULL)
-        g_print ("%u\n", effects);
+      figures_add (figures, times_figure, n);
+      figures_add (figures, effect_figure, effects);
+      g_print ("chaos: %-10s %4u times; %s: %u\n", KINDS[kind].name, n,
+               effect != NULL ? effect : "all of them", effects);
       missing += effects == 0;
     }
   return missing;
-}
-
-char *
-chaos_kinds_list (void)
-{
-  GString *list = g_string_new (NULL);
-  for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    g_string_append_printf (list, "%s%s", kind > 0 ? ", " : "", KINDS[kind].name);
-  return g_string_free (list, FALSE);
 }

@@ -29,28 +29,22 @@ typedef enum
 
 typedef struct
 {
-  guint chosen; /* bits */
-  guint happened[CHAOS_KINDS];
+  guint chosen;                /* bits */
+  guint happened[CHAOS_KINDS]; /* each as often */
   guint took_effect[CHAOS_KINDS];
 } ChaosKinds;
 
-/* Names with commas between them; NULL: all kinds. FALSE if a name is unknown. */
+/* Names with commas between them; NULL: all kinds. FALSE, after a message, if one is unknown. */
 gboolean chaos_kinds_choose (ChaosKinds *kinds, const char *names);
 gboolean chaos_kinds_has (const ChaosKinds *kinds, ChaosKind kind);
-/* What this machine cannot do is left out, with a message. */
-void chaos_kinds_leave_out (ChaosKinds *kinds, ChaosKind kind, const char *reason);
 /* One of these (bits) that is chosen, or CHAOS_KINDS. */
 ChaosKind chaos_kinds_pick (const ChaosKinds *kinds, GRand *rand, guint among);
 
 /* The one that has come least often. */
 ChaosKind chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among);
 
-void chaos_kinds_count (ChaosKinds *kinds, ChaosKind kind);
-void chaos_kinds_count_several (ChaosKinds *kinds, ChaosKind kind, guint n);
-void chaos_kinds_add_effects (ChaosKinds *kinds, ChaosKind kind, guint n);
 /* Prints the numbers and adds them to the figures. Returns how many chosen kinds have had no
  * effect. */
-guint chaos_kinds_report (const ChaosKinds *kinds, Figures *figures);
-char *chaos_kinds_list (void);
+guint chaos_kinds_report (const ChaosKinds *kinds, FILE *figures);
 
 #endif

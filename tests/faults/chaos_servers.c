@@ -4,7 +4,6 @@
 #include "support/raw_zk.h"
 #include "support/waiting.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,22 +33,12 @@ static const struct
                  { 1000, CHAOS_LONGEST_SESSION_MS } };
 
 static gboolean
-write_text (const char *path, const char *text)
-{
-  const int fd = open (path, O_WRONLY | O_CLOEXEC);
-  const gssize n = fd >= 0 ? write (fd, text, strlen (text)) : -1;
-  if (fd >= 0)
-    close (fd);
-  return n == (gssize) strlen (text);
-}
-
-static gboolean
 become_root_of_namespace (void)
 {
   g_autofree char *users = g_strdup_printf ("0 %d 1", (int) getuid ());
   g_autofree char *groups = g_strdup_printf ("0 %d 1", (int) getgid ());
-  return unshare (CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_text ("/proc/self/setgroups", "deny")
-         && write_text ("/proc/self/uid_map", users) && write_text ("/proc/self/gid_map", groups);
+  return unshare (CLONE_NEWUSER | CLONE_NEWNS) == 0 && chaos_write ("/proc/self/setgroups", "deny")
+         && chaos_write ("/proc/self/uid_map", users) && chaos_write ("/proc/self/gid_map", groups);
 }
 
 gboolean
@@ -113,7 +102,7 @@ chaos_servers_roll (ChaosScene *scene)
       limit_sessions (&setup, i, g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (sessions)));
       whole = whole && zk_ensemble_change_member (scene->ensemble, i, &setup)
               && zk_server_wait_serving (zk_ensemble_server (scene->ensemble, i), SERVE_MS);
-      chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_ROLLING, whole);
+      scene->kinds.took_effect[CHAOS_KIND_ROLLING] += whole;
       wait_ms (g_rand_int_range (scene->rand, 0, 500));
     }
   scene->setup = setup;
@@ -134,8 +123,7 @@ note_session (ChaosScene *scene, const char *line)
   const int before_ms = GPOINTER_TO_INT (g_hash_table_lookup (scene->timeouts, key));
   scene->shortened += before_ms != 0 && now_ms < before_ms;
   scene->lengthened += before_ms != 0 && now_ms > before_ms;
-  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_SESSIONS,
-                           before_ms != 0 && now_ms != before_ms);
+  scene->kinds.took_effect[CHAOS_KIND_SESSIONS] += before_ms != 0 && now_ms != before_ms;
   g_hash_table_replace (scene->timeouts, g_steal_pointer (&key), GINT_TO_POINTER (now_ms));
 }
 
@@ -154,28 +142,14 @@ chaos_servers_note_sessions (ChaosScene *scene)
 
 /* --- another list of servers ------------------------------------------------------------------ */
 
-typedef struct
-{
-  RawZk *raw;
-  const char *joining;
-  const char *leaving;
-  int rc;
-} Reconfig;
-
 /* It is refused while another one, or an election, is under way. */
-static gboolean
-try_reconfig (gpointer data)
-{
-  Reconfig *reconfig = data;
-  reconfig->rc = raw_zk_reconfig (reconfig->raw, reconfig->joining, reconfig->leaving);
-  return reconfig->rc == ZOK || reconfig->rc == ZBADARGUMENTS;
-}
-
 static gboolean
 reconfigure (RawZk *raw, const char *joining, const char *leaving)
 {
-  Reconfig reconfig = { raw, joining, leaving, ZOK };
-  return wait_until (try_reconfig, &reconfig, SERVE_MS) && reconfig.rc == ZOK;
+  int rc = ZOK;
+  return holds_within ((rc = raw_zk_reconfig (raw, joining, leaving)) == ZOK || rc == ZBADARGUMENTS,
+                       SERVE_MS)
+         && rc == ZOK;
 }
 
 gboolean
@@ -196,40 +170,24 @@ chaos_servers_reconfig (ChaosScene *scene)
   wait_ms (away_ms);
   const gboolean joined = reconfigure (raw, line, NULL);
   raw_zk_close (raw);
-  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_RECONFIG, left && joined);
+  scene->kinds.took_effect[CHAOS_KIND_RECONFIG] += left && joined;
   return joined;
 }
 
 /* --- a full disk ------------------------------------------------------------------------------ */
-
-void
-chaos_servers_fill_disk (ChaosScene *scene, int member)
-{
-  if (zk_server_fill_disk (zk_ensemble_server (scene->ensemble, member)))
-    chaos_kinds_count (&scene->kinds, CHAOS_KIND_DISK);
-}
-
-static gboolean
-serves (ZkServer *server)
-{
-  g_autofree char *answer = four_letter (zk_server_address (server), "srvr", 500);
-  return answer != NULL && strstr (answer, "Mode:") != NULL;
-}
 
 /* A server that does not come up with what the full disk has left begins without data. */
 gboolean
 chaos_servers_free_disk (ChaosScene *scene, int member)
 {
   ZkServer *server = zk_ensemble_server (scene->ensemble, member);
-  chaos_kinds_add_effects (&scene->kinds, CHAOS_KIND_DISK, !serves (server));
+  scene->kinds.took_effect[CHAOS_KIND_DISK] += four_letter_zxid (zk_server_address (server)) < 0;
   zk_server_kill (server);
   if (!zk_server_free_disk (server) || !zk_server_relaunch (server))
     return FALSE;
-  if (!zk_server_wait_serving (server, SERVE_MS / 3))
-    {
-      g_print ("chaos: server %d does not start with the data that a full disk has left\n", member);
-      zk_server_wipe (server);
-      return zk_server_relaunch (server) && zk_server_wait_serving (server, SERVE_MS);
-    }
-  return TRUE;
+  if (zk_server_wait_serving (server, SERVE_MS / 3))
+    return TRUE;
+  g_print ("chaos: server %d does not start with the data that a full disk has left\n", member);
+  zk_server_wipe (server);
+  return zk_server_relaunch (server) && zk_server_wait_serving (server, SERVE_MS);
 }

@@ -5,8 +5,6 @@
 
 #include "chaos_faults.h"
 
-#define CHAOS_TICK_MS 500 /* the longest that a server has */
-
 /* Starts an ensemble as the chosen kinds need it, at random where they leave a choice. */
 gboolean chaos_servers_start (ChaosScene *scene);
 
@@ -14,8 +12,7 @@ gboolean chaos_servers_start (ChaosScene *scene);
 gboolean chaos_servers_roll (ChaosScene *scene);
 /* A member that is not the leader leaves the ensemble and joins it again. */
 gboolean chaos_servers_reconfig (ChaosScene *scene);
-/* Until chaos_servers_free_disk() the member's disk is full. */
-void chaos_servers_fill_disk (ChaosScene *scene, int member);
+/* Its disk was full. */
 gboolean chaos_servers_free_disk (ChaosScene *scene, int member);
 
 /* Asks the servers which session has which timeout, and counts those that have another one. */

@@ -3,7 +3,7 @@
 #include "support/waiting.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <unistd.h>
 
 #define STALL_MS 100
@@ -27,96 +27,14 @@ chaos_path (guint lock)
   return g_strdup_printf (CHAOS_ROOT "/%u", lock);
 }
 
-char *
-chaos_fixed_path (guint lock)
+gboolean
+chaos_write (const char *path, const char *text)
 {
-  return g_strdup_printf (CHAOS_ROOT "/%u/node", lock);
-}
-
-static void *
-map_file (const char *path, gsize size)
-{
-  const int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  void *memory = MAP_FAILED;
-  if (fd >= 0 && ftruncate (fd, (off_t) size) == 0)
-    memory = mmap (NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const int fd = open (path, O_WRONLY | O_CLOEXEC);
+  const gssize n = fd >= 0 ? write (fd, text, strlen (text)) : -1;
   if (fd >= 0)
     close (fd);
-  return memory != MAP_FAILED ? memory : NULL;
-}
-
-ChaosCells *
-chaos_cells_open (const char *directory)
-{
-  g_autofree char *path = g_build_filename (directory, "chaos.cells", NULL);
-  return map_file (path, sizeof (ChaosCells));
-}
-
-void
-chaos_cells_close (ChaosCells *cells)
-{
-  munmap (cells, sizeof *cells);
-}
-
-ChaosNames *
-chaos_names_open (const char *path)
-{
-  return map_file (path, sizeof (ChaosNames));
-}
-
-void
-chaos_names_close (ChaosNames *names)
-{
-  if (names != NULL)
-    munmap (names, sizeof *names);
-}
-
-char *
-chaos_name (int member)
-{
-  return g_strdup_printf ("zk-%d.chaos", member);
-}
-
-MachineClocks *
-chaos_clocks_open (const char *path)
-{
-  return map_file (path, sizeof (MachineClocks));
-}
-
-void
-chaos_clocks_close (MachineClocks *clocks)
-{
-  if (clocks != NULL)
-    munmap (clocks, sizeof *clocks);
-}
-
-guint32
-chaos_cell (const guint32 *cell)
-{
-  return __atomic_load_n (cell, __ATOMIC_SEQ_CST);
-}
-
-void
-chaos_cell_set (guint32 *cell, guint32 value)
-{
-  __atomic_store_n (cell, value, __ATOMIC_SEQ_CST);
-}
-
-void
-chaos_cell_add (guint32 *cell, int value)
-{
-  __atomic_fetch_add (cell, (guint32) value, __ATOMIC_SEQ_CST);
-}
-
-void
-chaos_cell_raise (guint32 *cell, guint32 value)
-{
-  guint32 before = chaos_cell (cell);
-  while (before < value
-         && !__atomic_compare_exchange_n (cell, &before, value, FALSE, __ATOMIC_SEQ_CST,
-                                          __ATOMIC_SEQ_CST))
-    {
-    }
+  return n == (gssize) strlen (text);
 }
 
 int

@@ -1,5 +1,6 @@
 #include "chaos_third.h"
 
+#include "belief.h"
 #include "chaos.h"
 #include "support/raw_zk.h"
 #include "support/waiting.h"
@@ -11,34 +12,24 @@
  * may hold such a request back for as long as the session lives. */
 #define GRACE_NS G_GINT64_CONSTANT (15000000000)
 
-/* A lock's node. */
+/* A lock's node, or one of the third party; this one may be persistent. */
 typedef struct
 {
   guint lock;
   char *path;
   struct Stat stat;
-  GBytes *data;
+  gint64 created_ns; /* of the third party: it exists since then at the latest, */
+  gint64 seen_ns;    /* and was known to exist then */
 } Node;
-
-/* A node of the third party. */
-typedef struct
-{
-  guint lock;
-  char *path;
-  gint64 czxid;
-  gint64 session; /* 0: persistent */
-  gint64 created_ns;
-  gint64 seen_ns; /* when it was known to exist last */
-} Foreign;
 
 struct _ChaosThird
 {
   ChaosKinds *kinds;
   GRand *rand;
-  char *connect_string;
+  const char *connect_string;
   RawZk *raw;
   Recorder *recorder;
-  GPtrArray *foreign; /* Foreign */
+  GPtrArray *foreign; /* Node */
   GPtrArray *closed;  /* paths without some permissions */
   GPtrArray *limited; /* paths with a quota */
   guint robbed;
@@ -47,72 +38,44 @@ struct _ChaosThird
 static void
 node_free (gpointer data)
 {
-  Node *node = data;
-  g_free (node->path);
-  g_clear_pointer (&node->data, g_bytes_unref);
-  g_free (node);
+  g_free (((Node *) data)->path);
+  g_free (data);
 }
 
-static void
-foreign_free (gpointer data)
+static Node *
+node_new (guint lock, const char *path)
 {
-  Foreign *foreign = data;
-  g_free (foreign->path);
-  g_free (foreign);
+  Node *node = g_new0 (Node, 1);
+  node->lock = lock;
+  node->path = g_strdup (path);
+  return node;
 }
 
 ChaosThird *
-chaos_third_new (ChaosKinds *kinds, guint32 seed)
+chaos_third_new (ChaosKinds *kinds, guint32 seed, const char *connect_string, const char *directory)
 {
   ChaosThird *third = g_new0 (ChaosThird, 1);
   third->kinds = kinds;
   third->rand = g_rand_new_with_seed (seed);
-  third->foreign = g_ptr_array_new_with_free_func (foreign_free);
+  third->connect_string = connect_string;
+  third->recorder = recorder_open (directory, CHAOS_MACHINE, CHAOS_THIRD_THREAD, LOG_EVENTS);
+  third->foreign = g_ptr_array_new_with_free_func (node_free);
   third->closed = g_ptr_array_new_with_free_func (g_free);
   third->limited = g_ptr_array_new_with_free_func (g_free);
   return third;
 }
 
-void
+guint
 chaos_third_free (ChaosThird *third)
 {
+  const guint robbed = third->robbed;
   raw_zk_close (third->raw);
+  recorder_close (third->recorder);
   g_ptr_array_unref (third->foreign);
   g_ptr_array_unref (third->closed);
   g_ptr_array_unref (third->limited);
-  g_free (third->connect_string);
   g_rand_free (third->rand);
   g_free (third);
-}
-
-void
-chaos_third_use (ChaosThird *third, const char *connect_string)
-{
-  g_clear_pointer (&third->raw, raw_zk_close);
-  g_ptr_array_set_size (third->foreign, 0);
-  g_ptr_array_set_size (third->closed, 0);
-  g_ptr_array_set_size (third->limited, 0);
-  g_free (third->connect_string);
-  third->connect_string = g_strdup (connect_string);
-}
-
-void
-chaos_third_begin_epoch (ChaosThird *third, const char *directory)
-{
-  third->recorder = recorder_open (directory, CHAOS_MACHINE, CHAOS_THIRD_THREAD, LOG_EVENTS);
-}
-
-void
-chaos_third_end_epoch (ChaosThird *third)
-{
-  g_clear_pointer (&third->recorder, recorder_close);
-}
-
-guint
-chaos_third_robbed (ChaosThird *third)
-{
-  const guint robbed = third->robbed;
-  third->robbed = 0;
   return robbed;
 }
 
@@ -136,51 +99,44 @@ is_usable (ChaosThird *third)
 /* --- records ---------------------------------------------------------------------------------- */
 
 static void
+record (ChaosThird *third, RecordEvent event, RecordOp op, RecordResult result, gint64 at_ns)
+{
+  event.time_ns = at_ns;
+  belief_note (third->recorder, event, op, result);
+}
+
+static void
 record_taken (ChaosThird *third, const Node *node, gint64 before_ns, gboolean sure,
               gboolean recreated)
 {
-  const RecordEvent event = { .op = RECORD_NODE_TAKEN,
-                              .result = sure ? RECORD_OK : RECORD_PENDING,
-                              .lock = node->lock,
+  const RecordEvent event = { .lock = node->lock,
                               .token = (guint64) node->stat.czxid,
                               .session = node->stat.ephemeralOwner,
-                              .time_ns = before_ns,
                               .spare = (guint64) wait_now_ns (),
                               .limit = recreated };
-  recorder_add (third->recorder, event);
+  record (third, event, RECORD_NODE_TAKEN, sure ? RECORD_OK : RECORD_PENDING, before_ns);
 }
 
+/* Recorded afterwards, when it is known how long the node has existed. In a queue it only stands in
+ * the way. */
 static void
-record (ChaosThird *third, RecordEvent event, RecordOp op, RecordResult result, gint64 at_ns)
+record_foreign (ChaosThird *third, const Node *node)
 {
-  event.op = (guint8) op;
-  event.result = (guint8) result;
-  event.time_ns = at_ns;
-  recorder_add (third->recorder, event);
-}
-
-/* Recorded afterwards, when it is known how long the node has existed. */
-static void
-record_foreign (ChaosThird *third, const Foreign *foreign)
-{
-  const gboolean fixed = chaos_locks[foreign->lock].recipe == CHAOS_FIXED;
-  const RecordEvent event = { .lock = foreign->lock,
+  const gboolean fixed = chaos_locks[node->lock].recipe == CHAOS_FIXED;
+  const RecordEvent event = { .lock = node->lock,
                               .kind = RECORD_MUTEX,
-                              .token = (guint64) foreign->czxid,
-                              .session = foreign->session,
+                              .token = (guint64) node->stat.czxid,
+                              .session = node->stat.ephemeralOwner,
                               .timeout_ms = -1,
                               .permits = 1,
                               .limit = 1 };
-  record (third, event, RECORD_ACQUIRE_CALLED, RECORD_OK, foreign->created_ns);
+  record (third, event, RECORD_ACQUIRE_CALLED, RECORD_OK, node->created_ns);
+  record (third, event, RECORD_ACQUIRE_RETURNED, fixed ? RECORD_OK : RECORD_FAILED,
+          fixed ? node->created_ns : node->seen_ns);
   if (!fixed)
-    {
-      /* It only stands in the way. */
-      record (third, event, RECORD_ACQUIRE_RETURNED, RECORD_FAILED, foreign->seen_ns);
-      return;
-    }
-  record (third, event, RECORD_ACQUIRE_RETURNED, RECORD_OK, foreign->created_ns);
-  record (third, event, RECORD_RELEASE_CALLED, RECORD_OK, foreign->seen_ns);
-  record (third, event, RECORD_RELEASE_RETURNED, RECORD_PENDING, foreign->seen_ns);
+    return;
+  record (third, event, RECORD_RELEASE_CALLED, RECORD_OK, node->seen_ns);
+  record (third, event, RECORD_RELEASE_RETURNED, RECORD_PENDING, node->seen_ns);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
@@ -201,25 +157,19 @@ collect (ChaosThird *third, guint lock, const char *path, GPtrArray *nodes)
         }
       else if (stat.ephemeralOwner != raw_zk_session (third->raw))
         {
-          Node *node = g_new0 (Node, 1);
-          node->lock = lock;
-          node->path = g_steal_pointer (&child);
+          Node *node = node_new (lock, child);
           node->stat = stat;
           g_ptr_array_add (nodes, node);
         }
     }
 }
 
+/* In place of a multi-lock, its first member. */
 static guint
 pick_lock (ChaosThird *third)
 {
-  guint lock;
-  do
-    {
-      lock = (guint) g_rand_int_range (third->rand, 0, CHAOS_LOCKS);
-    }
-  while (chaos_locks[lock].recipe == CHAOS_MULTI);
-  return lock;
+  const guint lock = (guint) g_rand_int_range (third->rand, 0, CHAOS_LOCKS);
+  return chaos_locks[lock].recipe == CHAOS_MULTI ? chaos_locks[lock].first : lock;
 }
 
 /* Old enough that its holder, if it has one, holds for long. */
@@ -258,12 +208,6 @@ pick_node (ChaosThird *third, GPtrArray *nodes)
 }
 
 static gboolean
-has_fixed_name (const Node *node)
-{
-  return chaos_locks[node->lock].recipe == CHAOS_FIXED;
-}
-
-static gboolean
 is_unknown (int rc)
 {
   return rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZSESSIONEXPIRED
@@ -276,7 +220,7 @@ take (ChaosThird *third, Node *node, GBytes *data, int mode)
 {
   /* The name of a fixed node may stand for another one by now. */
   struct Stat deleted = { 0 };
-  const gboolean ask = has_fixed_name (node);
+  const gboolean ask = chaos_locks[node->lock].recipe == CHAOS_FIXED;
   const gint64 before_ns = wait_now_ns ();
   const int rc = raw_zk_replace (third->raw, node->path, data, mode, ask ? &deleted : NULL);
   if (ask && rc == ZOK)
@@ -289,31 +233,29 @@ take (ChaosThird *third, Node *node, GBytes *data, int mode)
 /* --- deletion --------------------------------------------------------------------------------- */
 
 static void
-delete_all (ChaosThird *third, GPtrArray *nodes)
+delete_node (ChaosThird *third, Node *node)
 {
-  for (guint i = 0; i < nodes->len; i++)
-    if (take (third, g_ptr_array_index (nodes, i), NULL, RAW_ZK_NO_NODE) == ZOK)
-      chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
-  if (nodes->len > 0)
-    {
-      const Node *node = g_ptr_array_index (nodes, 0);
-      g_autofree char *parent = g_path_get_dirname (node->path);
-      raw_zk_delete (third->raw, parent); /* fails if it is not empty */
-    }
+  if (take (third, node, NULL, RAW_ZK_NO_NODE) == ZOK)
+    third->kinds->happened[CHAOS_KIND_DELETION]++;
 }
 
+/* One, or all and their parent. */
 static void
 delete_some (ChaosThird *third)
 {
   g_autoptr (GPtrArray) nodes = nodes_of_some_lock (third, FALSE);
-  if (chance (third, 15))
+  Node *node = pick_node (third, nodes);
+  if (node == NULL)
+    return;
+  if (!chance (third, 15))
     {
-      delete_all (third, nodes);
+      delete_node (third, node);
       return;
     }
-  Node *node = pick_node (third, nodes);
-  if (node != NULL && take (third, node, NULL, RAW_ZK_NO_NODE) == ZOK)
-    chaos_kinds_count (third->kinds, CHAOS_KIND_DELETION);
+  for (guint i = 0; i < nodes->len; i++)
+    delete_node (third, g_ptr_array_index (nodes, i));
+  g_autofree char *parent = g_path_get_dirname (node->path);
+  raw_zk_delete (third->raw, parent); /* fails if it is not empty */
 }
 
 /* --- recreation ------------------------------------------------------------------------------- */
@@ -322,27 +264,20 @@ static gboolean
 is_foreign_lock (ChaosThird *third, guint lock)
 {
   for (guint i = 0; i < third->foreign->len; i++)
-    {
-      const Foreign *foreign = g_ptr_array_index (third->foreign, i);
-      if (foreign->lock == lock)
-        return TRUE;
-    }
+    if (((const Node *) g_ptr_array_index (third->foreign, i))->lock == lock)
+      return TRUE;
   return FALSE;
 }
 
-/* created_ns: it exists since then at the latest. */
 static void
-foreign_add (ChaosThird *third, const Node *node, int mode, gint64 created_ns)
+foreign_add (ChaosThird *third, const Node *node, int mode)
 {
-  Foreign *foreign = g_new0 (Foreign, 1);
-  struct Stat stat;
-  foreign->lock = node->lock;
-  foreign->path = g_strdup (node->path);
-  foreign->session = mode == ZOO_EPHEMERAL ? raw_zk_session (third->raw) : 0;
-  foreign->created_ns = created_ns;
-  foreign->seen_ns = created_ns;
-  if (raw_zk_stat (third->raw, node->path, &stat) == ZOK && stat.ephemeralOwner == foreign->session)
-    foreign->czxid = stat.czxid;
+  Node *foreign = node_new (node->lock, node->path);
+  const gint64 session = mode == ZOO_EPHEMERAL ? raw_zk_session (third->raw) : 0;
+  foreign->created_ns = foreign->seen_ns = wait_now_ns ();
+  if (raw_zk_stat (third->raw, node->path, &foreign->stat) != ZOK
+      || foreign->stat.ephemeralOwner != session)
+    foreign->stat = (struct Stat){ .ephemeralOwner = session };
   g_ptr_array_add (third->foreign, foreign);
 }
 
@@ -371,29 +306,24 @@ recreate_some (ChaosThird *third)
     raw_zk_get (third->raw, node->path, &data, NULL);
   const int mode = chance (third, 80) ? ZOO_EPHEMERAL : ZOO_PERSISTENT;
   const int rc = recreate (third, node, data, mode);
-  if (rc == ZOK)
-    {
-      foreign_add (third, node, mode, wait_now_ns ());
-      chaos_kinds_count (third->kinds, CHAOS_KIND_RECREATION);
-    }
-  else if (is_unknown (rc))
-    {
-      foreign_add (third, node, mode, wait_now_ns ()); /* if it does not exist, that is found out */
-    }
+  /* If it does not exist, that is found out. */
+  if (rc == ZOK || is_unknown (rc))
+    foreign_add (third, node, mode);
+  third->kinds->happened[CHAOS_KIND_RECREATION] += rc == ZOK;
 }
 
 /* Whether it has gone, by whatever hand. */
 static gboolean
-foreign_is_gone (ChaosThird *third, Foreign *foreign)
+foreign_is_gone (ChaosThird *third, Node *node)
 {
   struct Stat stat = { 0 };
   const gint64 before_ns = wait_now_ns ();
-  const int rc = raw_zk_stat (third->raw, foreign->path, &stat);
-  if (rc == ZOK && stat.ephemeralOwner == foreign->session
-      && (foreign->czxid == 0 || stat.czxid == foreign->czxid))
+  const int rc = raw_zk_stat (third->raw, node->path, &stat);
+  if (rc == ZOK && stat.ephemeralOwner == node->stat.ephemeralOwner
+      && (node->stat.czxid == 0 || stat.czxid == node->stat.czxid))
     {
-      foreign->czxid = stat.czxid;
-      foreign->seen_ns = before_ns;
+      node->stat = stat;
+      node->seen_ns = before_ns;
       return FALSE;
     }
   return rc == ZOK || rc == ZNONODE;
@@ -401,35 +331,29 @@ foreign_is_gone (ChaosThird *third, Foreign *foreign)
 
 /* TRUE if it exists no more. */
 static gboolean
-foreign_remove (ChaosThird *third, Foreign *foreign)
+foreign_remove (ChaosThird *third, Node *node)
 {
-  struct Stat deleted = { 0 };
-  const gboolean same_session =
-      foreign->session == 0 || foreign->session == raw_zk_session (third->raw);
-  if (foreign_is_gone (third, foreign))
+  const gint64 session = node->stat.ephemeralOwner;
+  const gboolean same_session = session == 0 || session == raw_zk_session (third->raw);
+  if (foreign_is_gone (third, node))
     {
-      if (same_session && raw_zk_is_connected (third->raw) && foreign->czxid != 0
-          && foreign->seen_ns > foreign->created_ns + GRACE_NS)
+      if (same_session && raw_zk_is_connected (third->raw) && node->stat.czxid != 0
+          && node->seen_ns > node->created_ns + GRACE_NS)
         {
-          g_printerr ("%s of a third party has been deleted\n", foreign->path);
+          g_printerr ("%s of a third party has been deleted\n", node->path);
           third->robbed++;
         }
       return TRUE;
     }
   if (!same_session)
     return FALSE; /* until its session has ended */
-  Node node = { .lock = foreign->lock, .path = foreign->path };
+  Node deleted = { .lock = node->lock };
   const gint64 before_ns = wait_now_ns ();
-  const int rc = raw_zk_replace (third->raw, foreign->path, NULL, RAW_ZK_NO_NODE, &deleted);
-  if (rc == ZOK && deleted.czxid == foreign->czxid)
-    {
-      foreign->seen_ns = before_ns;
-    }
+  const int rc = raw_zk_replace (third->raw, node->path, NULL, RAW_ZK_NO_NODE, &deleted.stat);
+  if (rc == ZOK && deleted.stat.czxid == node->stat.czxid)
+    node->seen_ns = before_ns;
   else if (rc == ZOK)
-    {
-      node.stat = deleted;
-      record_taken (third, &node, before_ns, TRUE, FALSE);
-    }
+    record_taken (third, &deleted, before_ns, TRUE, FALSE);
   return rc == ZOK;
 }
 
@@ -438,15 +362,15 @@ remove_foreign (ChaosThird *third, gboolean all)
 {
   for (guint i = third->foreign->len; i > 0; i--)
     {
-      Foreign *foreign = g_ptr_array_index (third->foreign, i - 1);
+      Node *node = g_ptr_array_index (third->foreign, i - 1);
       if (!all && chance (third, 30))
         {
-          foreign_is_gone (third, foreign);
+          foreign_is_gone (third, node);
         }
-      else if (foreign_remove (third, foreign))
+      else if (foreign_remove (third, node))
         {
-          if (foreign->czxid != 0)
-            record_foreign (third, foreign);
+          if (node->stat.czxid != 0)
+            record_foreign (third, node);
           g_ptr_array_remove_index_fast (third->foreign, i - 1);
         }
     }
@@ -468,21 +392,14 @@ close_some (ChaosThird *third)
   if (raw_zk_set_world_acl (third->raw, path, some | ZOO_PERM_ADMIN) != ZNONODE)
     {
       g_ptr_array_add (third->closed, g_steal_pointer (&path));
-      chaos_kinds_count (third->kinds, CHAOS_KIND_ACL);
+      third->kinds->happened[CHAOS_KIND_ACL]++;
     }
 }
 
-static gboolean
-open_all (ChaosThird *third)
+static int
+open_path (ChaosThird *third, const char *path)
 {
-  for (guint i = third->closed->len; i > 0; i--)
-    {
-      const int rc =
-          raw_zk_set_world_acl (third->raw, g_ptr_array_index (third->closed, i - 1), ZOO_PERM_ALL);
-      if (rc == ZOK || rc == ZNONODE)
-        g_ptr_array_remove_index_fast (third->closed, i - 1);
-    }
-  return third->closed->len == 0;
+  return raw_zk_set_world_acl (third->raw, path, ZOO_PERM_ALL);
 }
 
 static char *
@@ -509,20 +426,27 @@ limit_some (ChaosThird *third)
   if (raw_zk_create (third->raw, limits, "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1",
                      ZOO_PERSISTENT, NULL)
       == ZOK)
-    chaos_kinds_count (third->kinds, CHAOS_KIND_QUOTA);
+    third->kinds->happened[CHAOS_KIND_QUOTA]++;
 }
 
-static gboolean
-unlimit_all (ChaosThird *third)
+static int
+unlimit_path (ChaosThird *third, const char *path)
 {
-  for (guint i = third->limited->len; i > 0; i--)
+  g_autofree char *folder = quota_path (path, "");
+  return raw_zk_delete_tree (third->raw, folder);
+}
+
+/* TRUE if none of the paths is left. */
+static gboolean
+undo_all (ChaosThird *third, GPtrArray *paths, int (*undo) (ChaosThird *third, const char *path))
+{
+  for (guint i = paths->len; i > 0; i--)
     {
-      g_autofree char *folder = quota_path (g_ptr_array_index (third->limited, i - 1), "");
-      const int rc = raw_zk_delete_tree (third->raw, folder);
+      const int rc = undo (third, g_ptr_array_index (paths, i - 1));
       if (rc == ZOK || rc == ZNONODE)
-        g_ptr_array_remove_index_fast (third->limited, i - 1);
+        g_ptr_array_remove_index_fast (paths, i - 1);
     }
-  return third->limited->len == 0;
+  return paths->len == 0;
 }
 
 /* --- all of them ------------------------------------------------------------------------------ */
@@ -530,45 +454,30 @@ unlimit_all (ChaosThird *third)
 void
 chaos_third_disturb (ChaosThird *third, ChaosKind kind)
 {
+  static void (*const kinds[CHAOS_KINDS]) (ChaosThird * third) = {
+    [CHAOS_KIND_DELETION] = delete_some,
+    [CHAOS_KIND_RECREATION] = recreate_some,
+    [CHAOS_KIND_ACL] = close_some,
+    [CHAOS_KIND_QUOTA] = limit_some,
+  };
+  if (is_usable (third))
+    kinds[kind](third);
+}
+
+static gboolean
+heal (ChaosThird *third, gboolean all)
+{
+  if (third->foreign->len == 0 && third->closed->len == 0 && third->limited->len == 0)
+    return TRUE;
   if (!is_usable (third))
-    return;
-  switch ((int) kind)
-    {
-    case CHAOS_KIND_DELETION:
-      delete_some (third);
-      break;
-    case CHAOS_KIND_RECREATION:
-      recreate_some (third);
-      break;
-    case CHAOS_KIND_ACL:
-      close_some (third);
-      break;
-    case CHAOS_KIND_QUOTA:
-      limit_some (third);
-      break;
-    default:
-      break;
-    }
+    return FALSE;
+  const gboolean removed = remove_foreign (third, all);
+  const gboolean opened = undo_all (third, third->closed, open_path);
+  return undo_all (third, third->limited, unlimit_path) && removed && opened;
 }
 
 gboolean
 chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms)
 {
-  const gint64 deadline = wait_now_ms () + timeout_ms;
-  gboolean healed = FALSE;
-  do
-    {
-      if (third->foreign->len == 0 && third->closed->len == 0 && third->limited->len == 0)
-        return TRUE;
-      if (is_usable (third))
-        {
-          const gboolean removed = remove_foreign (third, all);
-          const gboolean opened = open_all (third);
-          healed = unlimit_all (third) && removed && opened;
-        }
-      if (!healed)
-        wait_ms (50);
-    }
-  while (!healed && wait_now_ms () < deadline);
-  return healed;
+  return holds_within (heal (third, all), timeout_ms);
 }

@@ -14,23 +14,16 @@
 
 typedef struct _ChaosThird ChaosThird;
 
-ChaosThird *chaos_third_new (ChaosKinds *kinds, guint32 seed);
-void chaos_third_free (ChaosThird *third);
-
-/* The ensemble has been replaced by another one. */
-void chaos_third_use (ChaosThird *third, const char *connect_string);
-/* Its records are in that directory until the end of the epoch. */
-void chaos_third_begin_epoch (ChaosThird *third, const char *directory);
-void chaos_third_end_epoch (ChaosThird *third);
+/* For an epoch, whose records are in that directory. */
+ChaosThird *chaos_third_new (ChaosKinds *kinds, guint32 seed, const char *connect_string,
+                             const char *directory);
+/* How many of its nodes others have deleted long after the node was theirs. */
+guint chaos_third_free (ChaosThird *third);
 
 /* One disturbance of that kind, if the servers answer. */
 void chaos_third_disturb (ChaosThird *third, ChaosKind kind);
 /* Restores permissions and quotas, and removes its nodes; some may stay if not all. FALSE if that
  * did not succeed in time. */
 gboolean chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms);
-
-/* How many of its nodes others have deleted long after the node was theirs; since the last call. */
-guint chaos_third_robbed (ChaosThird *third);
-/* Its session, for a look at what is left; NULL if there is none. */
 
 #endif

@@ -14,30 +14,26 @@
 /* Starts an ensemble whose members reach each other through links; prints a message and returns
  * NULL on failure. */
 ZkEnsemble *lab_start_ensemble (int sync_limit);
+int lab_stop_ensemble (void **state);
 const char *lab_server (ZkEnsemble *ensemble, int member);
 /* The leader; waits until there is one and all members serve. */
 int lab_wait_leader (ZkEnsemble *ensemble);
 
-/* The same duel for a mutex, a leader selector and a leader latch. */
-#define N_DUELS 3
-void duels_name (Duel *duels, const char *name, guint first_lock);
-void duels_start (Lab *lab, Duel *duels);
-void duels_note_fault (Duel *duels);
-void duels_wait_grant (Lab *lab, Duel *duels);
-/* Asserts that each holder has lost its hold. */
-void duels_finish (Lab *lab, Duel *duels);
-
-/* The control beside a duel, on a lock of its own: Curator holds at A's server, another waits at
- * B's. From B's grant to SUSPENDED, Curator believed wrongly. */
+/* Leader and followers lose each other, while a client at the one side holds a lock, and another
+ * waits at the other side: with a mutex, a leader selector and a leader latch. */
 typedef struct
 {
-  guint lock;
-  Control *holder;
-  int waiter;
-} ControlDuel;
+  const char *name;
+  gboolean is_deposed; /* the holder is at the leader, whom its followers lose; otherwise at a
+                        * follower that is cut off */
+  /* Java Curator holds and waits beside them, on a lock of its own. */
+  gboolean has_control;
+  int longest_ms; /* if the next grant takes longer, the control shows nothing; 0: it always does */
+} Separation;
 
-void control_duel_start (Lab *lab, ControlDuel *duel, const char *holder_at, const char *waiter_at);
-/* Waits for both; returns how long both were confident holders. */
-double control_duel_overlap_ms (Lab *lab, ControlDuel *duel);
+/* Asserts that each holder has lost its hold, and that the control, from the next grant until it
+ * was SUSPENDED, believed wrongly. FALSE if that was not seen, since the grant took too long.
+ * first_lock: it uses four. */
+gboolean lab_separate (Lab *lab, ZkEnsemble *ensemble, const Separation *how, guint first_lock);
 
 #endif

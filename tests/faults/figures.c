@@ -1,8 +1,6 @@
 #include "figures.h"
 
-#include <stdio.h>
-
-Figures *
+FILE *
 figures_open (const char *name)
 {
   g_autofree char *usual = g_build_filename (CURATOR_BINARY_DIR, "figures", NULL);
@@ -10,18 +8,12 @@ figures_open (const char *name)
   const char *folder = wanted != NULL ? wanted : usual;
   g_autofree char *path = g_strconcat (folder, "/", name, ".txt", NULL);
   g_mkdir_with_parents (folder, 0755);
-  return (Figures *) fopen (path, "we");
+  return fopen (path, "we");
 }
 
 void
-figures_add (Figures *figures, const char *name, double value)
+figures_add (FILE *figures, const char *name, double value)
 {
-  fprintf ((FILE *) figures, "%s %.3f\n", name, value);
-  fflush ((FILE *) figures);
-}
-
-void
-figures_close (Figures *figures)
-{
-  fclose ((FILE *) figures);
+  fprintf (figures, "%s %.3f\n", name, value);
+  fflush (figures);
 }

@@ -3,13 +3,11 @@
 #define CURATOR_TEST_FIGURES_H
 
 #include <glib.h>
-
-typedef struct _Figures Figures;
+#include <stdio.h>
 
 /* name: of the test; its earlier figures are overwritten. The folder is CURATOR_FIGURES, or
  * "figures" in the build folder. NULL if the file cannot be written. */
-Figures *figures_open (const char *name);
-void figures_add (Figures *figures, const char *name, double value);
-void figures_close (Figures *figures);
+FILE *figures_open (const char *name);
+void figures_add (FILE *figures, const char *name, double value);
 
 #endif

@@ -18,107 +18,82 @@
 #define LOOK_US   1000
 #define NOTIFY_MS 10000
 
-typedef struct
-{
-  Recorder *recorder;
-  BeliefKeeper *keeper;
-  Resource *resource;
-  CuratorLock *lock; /* one of the three */
-  CuratorLeaderSelector *selector;
-  CuratorLeaderLatch *latch;
-  GCancellable *cancellable;
-  gint returned; /* atomic: the selector's function has, or cannot be called any more */
-  RecordEvent event;
-  gboolean tried; /* the result has been recorded */
-  gboolean failed;
-} Holder;
+static Recorder *recorder;
+static BeliefKeeper *keeper;
+static Resource *resource;
+static CuratorLock *lock; /* one of the three */
+static CuratorLeaderSelector *selector;
+static CuratorLeaderLatch *latch;
+static GCancellable *terminated;
+static RecordEvent event = { .kind = RECORD_MUTEX, .timeout_ms = -1, .permits = 1, .limit = 1 };
+static gboolean tried; /* the result has been recorded */
+static gboolean failed;
+static gint returned; /* atomic: the selector's function has, or cannot be called any more */
+static gint was_told; /* atomic: a leader, that it does not lead any more */
 
 static void *
-wait_for_term (void *data)
+wait_for_term (void *term)
 {
-  sigset_t term;
   int signal_number = 0;
-  sigemptyset (&term);
-  sigaddset (&term, SIGTERM);
-  sigwait (&term, &signal_number);
-  g_cancellable_cancel (data);
+  sigwait (term, &signal_number);
+  g_cancellable_cancel (terminated);
   return NULL;
 }
 
 static void
-note (Holder *holder, RecordOp op, RecordResult result)
+note (RecordOp op, RecordResult result)
 {
-  RecordEvent event = holder->event;
-  event.op = (guint8) op;
-  event.result = (guint8) result;
-  recorder_add (holder->recorder, event);
-}
-
-static void
-write_both (Holder *holder)
-{
-  resource_write (holder->resource, holder->event.lock, holder->event.token);
-  resource_write_unfenced (holder->resource, holder->event.lock, holder->event.token);
+  belief_note (recorder, event, op, result);
 }
 
 /* Whether a leader still says that it leads. */
 static gboolean
-leads (const Holder *holder)
+leads (void)
 {
-  return (holder->selector != NULL && curator_leader_selector_has_leadership (holder->selector))
-         || (holder->latch != NULL && curator_leader_latch_has_leadership (holder->latch));
-}
-
-static gint was_told; /* atomic: that it does not lead any more */
-
-static gboolean
-has_been_told (gpointer data)
-{
-  return g_atomic_int_get (&was_told);
+  return (selector != NULL && curator_leader_selector_has_leadership (selector))
+         || (latch != NULL && curator_leader_latch_has_leadership (latch));
 }
 
 /* Of a leader the release is never confirmed. */
 static gboolean
-give_back (Holder *holder, gboolean lost)
+give_back (gboolean lost)
 {
-  g_autoptr (GError) error = NULL;
-  if (holder->latch != NULL)
+  if (latch != NULL)
     {
       /* Its listener runs on another thread, and does not run any more after this close. */
-      if (lost)
-        wait_until (has_been_told, NULL, NOTIFY_MS);
-      curator_leader_latch_close (holder->latch, CURATOR_LEADER_LATCH_SILENT);
+      for (int ms = 0; lost && !g_atomic_int_get (&was_told) && ms < NOTIFY_MS; ms++)
+        wait_ms (1);
+      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
     }
-  return holder->lock != NULL
-         && curator_lock_release (holder->lock, CURATOR_WAIT_DEFAULT, NULL, &error);
+  return lock != NULL && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
 static gboolean
-hold (Holder *holder, CuratorLease *lease)
+hold (CuratorLease *lease)
 {
-  Belief *belief = belief_begin (holder->keeper, lease, &holder->event);
-  holder->tried = TRUE;
-  note (holder, RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
-  holder->event.time_ns = 0;
+  Belief *belief = belief_begin (keeper, lease, &event);
+  tried = TRUE;
+  note (RECORD_ACQUIRE_RETURNED, belief != NULL ? RECORD_OK : RECORD_FAILED);
+  event.time_ns = 0;
   if (belief == NULL)
     return FALSE;
-  write_both (holder);
-  while (!belief_is_over (belief) && !g_cancellable_is_cancelled (holder->cancellable))
+  resource_write (resource, event.lock, event.token);
+  while (belief_look (belief, NULL) && !g_cancellable_is_cancelled (terminated))
     wait_ms (1);
   const gboolean lost = belief_end (belief);
-  const gboolean leads_on = lost && leads (holder);
+  const gboolean leads_on = lost && leads ();
   if (leads_on)
     g_printerr ("it says that it leads, although its lease has run out\n");
   if (lost)
-    write_both (holder);
-  note (holder, RECORD_RELEASE_CALLED, RECORD_OK);
-  const gboolean confirmed = give_back (holder, lost) && !lost;
-  note (holder, RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
+    resource_write (resource, event.lock, event.token);
+  note (RECORD_RELEASE_CALLED, RECORD_OK);
+  const gboolean confirmed = give_back (lost) && !lost;
+  note (RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
   return !leads_on;
 }
 
 static void
-print_told (void)
+tell (void)
 {
   g_print ("TOLD %" G_GINT64_FORMAT "\n", wait_now_ns ());
   g_atomic_int_set (&was_told, TRUE);
@@ -127,111 +102,85 @@ print_told (void)
 static void
 on_cancelled (GCancellable *cancellable, gpointer data)
 {
-  print_told ();
+  tell ();
 }
 
 static void
-lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
-      gpointer user_data)
+lead (CuratorLeaderSelector *of, CuratorLease *lease, GCancellable *cancellable, gpointer data)
 {
-  Holder *holder = user_data;
   g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), NULL, NULL);
-  holder->failed = !hold (holder, lease);
-  g_atomic_int_set (&holder->returned, TRUE);
+  failed = !hold (lease);
+  g_atomic_int_set (&returned, TRUE);
 }
 
 static void
-on_destroyed (gpointer user_data)
+on_destroyed (gpointer data)
 {
-  g_atomic_int_set (&((Holder *) user_data)->returned, TRUE);
+  g_atomic_int_set (&returned, TRUE);
 }
 
 static gboolean
-has_returned (const Holder *holder)
+run_selector (CuratorClient *client, const char *path, GError **error)
 {
-  return g_atomic_int_get (&holder->returned);
-}
-
-static gboolean
-run_selector (Holder *holder, CuratorClient *client, const char *path)
-{
-  CuratorLeaderSelector *selector =
-      curator_leader_selector_new (client, path, lead, holder, on_destroyed, NULL);
-  holder->selector = selector;
-  note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
-  gboolean fine = curator_leader_selector_start (selector, NULL);
-  while (!g_cancellable_is_cancelled (holder->cancellable) && !has_returned (holder))
+  selector = curator_leader_selector_new (client, path, lead, NULL, on_destroyed, error);
+  const gboolean started = curator_leader_selector_start (selector, error);
+  while (!g_cancellable_is_cancelled (terminated) && !g_atomic_int_get (&returned))
     wait_ms (1);
   curator_leader_selector_unref (selector);
-  while (!has_returned (holder))
+  while (!g_atomic_int_get (&returned))
     wait_ms (1);
-  if (!holder->tried)
-    note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
-  return fine && !holder->failed;
+  return started && !failed;
 }
 
 static void
-on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
+on_change (CuratorLeaderLatch *of, gboolean is_leader, gpointer data)
 {
   if (!is_leader)
-    print_told ();
+    tell ();
 }
 
 static gboolean
-run_latch (Holder *holder, CuratorClient *client, const char *path)
+run_latch (CuratorClient *client, const char *path, GError **error)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, path, NULL, NULL);
-  g_autoptr (CuratorLease) lease = NULL;
-  holder->latch = latch;
+  latch = curator_leader_latch_new (client, path, NULL, NULL);
   curator_leader_latch_add_listener (latch, on_change, NULL, NULL);
-  note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
-  gboolean fine = curator_leader_latch_start (latch, &error);
+  g_autoptr (CuratorLease) lease = NULL;
+  gboolean fine = curator_leader_latch_start (latch, error);
   while (lease == NULL && fine)
     {
-      fine = curator_leader_latch_await (latch, CURATOR_WAIT_FOREVER, holder->cancellable, &error);
+      fine = curator_leader_latch_await (latch, CURATOR_WAIT_FOREVER, terminated, error);
       lease = curator_leader_latch_dup_lease (latch);
     }
-  if (lease != NULL)
-    return hold (holder, lease);
-  note (holder, RECORD_ACQUIRE_RETURNED, RECORD_CANCELLED);
-  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  fine = lease != NULL && hold (lease);
+  curator_leader_latch_unref (latch);
+  return fine;
 }
 
 static gboolean
-run_mutex (Holder *holder, CuratorClient *client, const char *path)
+run_mutex (CuratorClient *client, const char *path, GError **error)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLock) lock = curator_mutex_new (client, path, NULL);
-  holder->lock = lock;
-  note (holder, RECORD_ACQUIRE_CALLED, RECORD_OK);
-  if (!curator_lock_acquire (holder->lock, CURATOR_WAIT_FOREVER, holder->cancellable, &error))
-    {
-      const gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-      note (holder, RECORD_ACQUIRE_RETURNED, cancelled ? RECORD_CANCELLED : RECORD_FAILED);
-      g_printerr ("%s\n", error->message);
-      return cancelled;
-    }
-  return hold (holder, held_lease (holder->lock));
+  lock = curator_mutex_new (client, path, NULL);
+  const gboolean held = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, terminated, error)
+                        && hold (held_lease (lock));
+  curator_lock_unref (lock);
+  return held;
 }
 
+/* TRUE, too, if it was ended before it got the lock. */
 static gboolean
-run (Holder *holder, CuratorClient *client, const char *path, const char *recipe)
+run (CuratorClient *client, const char *path, const char *recipe, GError **error)
 {
-  return strcmp (recipe, "selector") == 0 ? run_selector (holder, client, path)
-         : strcmp (recipe, "latch") == 0  ? run_latch (holder, client, path)
-                                          : run_mutex (holder, client, path);
-}
-
-static CuratorClient *
-connect_client (const char *address, int session_ms, int tick_ms)
-{
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
-  CuratorClient *client = security_client_new (address, policy);
-  curator_client_set_session_timeout (client, session_ms);
-  curator_client_set_connection_timeout (client, session_ms);
-  curator_client_set_server_tick (client, tick_ms);
-  return client;
+  if (!curator_client_start (client, error))
+    return FALSE;
+  note (RECORD_ACQUIRE_CALLED, RECORD_OK);
+  const gboolean fine = strcmp (recipe, "selector") == 0 ? run_selector (client, path, error)
+                        : strcmp (recipe, "latch") == 0  ? run_latch (client, path, error)
+                                                         : run_mutex (client, path, error);
+  if (tried)
+    return fine;
+  const gboolean cancelled = g_cancellable_is_cancelled (terminated);
+  note (RECORD_ACQUIRE_RETURNED, cancelled ? RECORD_CANCELLED : RECORD_FAILED);
+  return cancelled;
 }
 
 int
@@ -239,35 +188,28 @@ main (int argc, char **argv)
 {
   if (argc != 9)
     return 64;
-  sigset_t term;
+  static sigset_t term;
   sigemptyset (&term);
   sigaddset (&term, SIGTERM);
   pthread_sigmask (SIG_BLOCK, &term, NULL); /* before any other thread exists */
   const int process = atoi (argv[6]);
-  static Holder holder;
-  holder = (Holder){ .recorder = recorder_open (argv[7], process, 1, 64),
-                     .keeper = belief_keeper_new (argv[7], process, LOOK_US, 4096),
-                     .resource = resource_open (argv[7]),
-                     .cancellable = g_cancellable_new (),
-                     .event = { .lock = (guint32) atoi (argv[5]),
-                                .kind = RECORD_MUTEX,
-                                .timeout_ms = -1,
-                                .permits = 1,
-                                .limit = 1 } };
+  recorder = recorder_open (argv[7], process, 1, 64);
+  keeper = belief_keeper_new (argv[7], process, LOOK_US, 4096);
+  resource = resource_open (argv[7]);
+  terminated = g_cancellable_new ();
+  event.lock = (guint32) atoi (argv[5]);
   pthread_t terminator;
-  g_autoptr (GError) error = NULL;
-  pthread_create (&terminator, NULL, wait_for_term, holder.cancellable);
+  pthread_create (&terminator, NULL, wait_for_term, &term);
   pthread_detach (terminator);
 
-  CuratorClient *client = connect_client (argv[1], atoi (argv[3]), atoi (argv[4]));
-  const gboolean fine =
-      curator_client_start (client, &error) && run (&holder, client, argv[2], argv[8]);
+  g_autoptr (GError) error = NULL;
+  CuratorClient *client = security_client_for (argv[1], atoi (argv[3]), atoi (argv[4]));
+  const gboolean fine = run (client, argv[2], argv[8], &error);
   if (error != NULL)
     g_printerr ("%s\n", error->message);
   curator_client_close (client);
   curator_client_unref (client);
-  belief_keeper_free (holder.keeper);
-  recorder_close (holder.recorder);
-  resource_close (holder.resource);
+  belief_keeper_free (keeper);
+  recorder_close (recorder);
   return fine ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /* Shared by the scenarios: holders as separate processes, duels between two of them, the common
- * history, figures, and Java Curator as a peer that believes by its connection state.
+ * history, and figures.
  *
  * A duel: A holds behind the part that will be faulty, B waits at a healthy one. A must know that
  * its hold is over before B is granted the lock. All times are of one clock, which does not stop
@@ -8,56 +8,49 @@
 #ifndef CURATOR_TEST_LAB_H
 #define CURATOR_TEST_LAB_H
 
+#include "figures.h"
 #include "resource.h"
 #include "security.h"
 #include "support/recorder.h"
 #include "support/suite.h"
 
-#include <sys/types.h>
-
 #define LAB_PATIENCE_MS 60000 /* for events that must happen, without a promised bound */
 #define LAB_TICK_MS     500
 #define LAB_SESSION_MS  4000
 
-typedef struct _Lab Lab;
+typedef struct
+{
+  char *directory;
+  GArray *pids; /* pid_t, 0 once it has ended; the n-th process has number n + 1 */
+  Resource *resource;
+  FILE *figures; /* for the table that scripts/test prints */
+} Lab;
 
 /* name: of the test, under which its figures are kept. */
 Lab *lab_new (const char *name);
-/* Ends all running holders, judges the whole history, and frees the lab. TRUE if the history is
- * good. */
-gboolean lab_conclude (Lab *lab);
-/* The same, and asserts that it is. */
+/* Ends all running holders, asserts that the whole history is good, and frees the lab. */
 void lab_finish (Lab *lab);
 
-/* A group's set-up and tear-down; the state is a server of one process, with the usual security or
- * with TLS and SASL. */
+/* A group's set-up and tear-down; the state is a server of one process, with TLS and SASL, too, if
+ * the library has both (LAB_SECURED). */
 int lab_start (void **state);
-int lab_start_secured (void **state);
 int lab_stop (void **state);
 
 /* A process that holds the lock until it loses it or is ended. Returns its number. Its connect
- * string is one of security.h. */
-int lab_start_holder (Lab *lab, const char *connect_string, guint lock);
-/* The same for a leader; recipe: "selector" or "latch", or NULL for a mutex. */
-int lab_start_leader (Lab *lab, const char *connect_string, guint lock, const char *recipe);
-/* When a leader was told to stop; 0: it was not. */
-gint64 lab_told_ns (Lab *lab, int process);
-pid_t lab_pid (Lab *lab, int process);
+ * string is one of security.h. recipe: "selector" or "latch" for a leader, or NULL for a mutex. */
+int lab_start_holder (Lab *lab, const char *connect_string, guint lock, const char *recipe);
 /* SIGTERM; asserts that it exits successfully. */
 void lab_end_holder (Lab *lab, int process);
 /* SIGSTOP, returns when it is stopped; and SIGCONT. */
 void lab_stop_holder (Lab *lab, int process);
 void lab_continue_holder (Lab *lab, int process);
-/* The first such event of that process. */
-gboolean lab_find (Lab *lab, int process, RecordOp op, RecordEvent *event);
-gboolean lab_wait (Lab *lab, int process, RecordOp op, int timeout_ms, RecordEvent *event);
-/* All events of that process so far, to be freed. */
-GArray *lab_events (Lab *lab, int process);
-Resource *lab_resource (Lab *lab);
-const char *lab_directory (Lab *lab);
-
-/* One value of a figure, for the table that scripts/test prints. */
-void lab_figure (Lab *lab, const char *name, double value);
+/* Until it is granted; returns when. */
+gint64 lab_wait_granted (Lab *lab, int process);
+/* The first such event of that process since then. */
+gboolean lab_find (Lab *lab, int process, RecordOp op, gint64 since_ns, RecordEvent *event);
+/* The same; waits for it. */
+RecordEvent lab_wait (Lab *lab, int process, RecordOp op, gint64 since_ns);
+void lab_wait_queue (const char *server, guint lock, int n); /* until so many are in it */
 
 typedef struct
 {
@@ -70,7 +63,7 @@ typedef struct
   gboolean is_stopped; /* a leader may be told too late to stop */
   int a;               /* process numbers */
   int b;
-  gint64 fault_ns;
+  gint64 fault_ns; /* set by the test */
 
   gboolean lost; /* the results */
   gint64 suspect_ns;
@@ -80,20 +73,8 @@ typedef struct
 
 /* A holds and B waits when it returns. */
 void duel_start (Lab *lab, Duel *duel);
-/* The fault begins now. */
-void duel_note_fault (Duel *duel);
-/* Whether B is granted within that time. */
-gboolean duel_wait_grant (Lab *lab, Duel *duel, int timeout_ms);
 /* Makes A release the lock if it still holds, waits for B's grant, ends both, asserts that A knew
  * before B's grant, and prints and records the figures. */
 void duel_finish (Lab *lab, Duel *duel);
-
-/* Java Curator: one lock, held until it is killed. */
-typedef struct _Control Control;
-Control *control_start (Lab *lab, const char *connect_string, guint lock);
-/* When it first printed that word (GRANTED, SUSPENDED, LOST), on the recorder's clock; 0 if it
- * never did. */
-gint64 control_wait (Control *control, const char *word, int timeout_ms);
-void control_stop (Control *control); /* NULL is allowed */
 
 #endif

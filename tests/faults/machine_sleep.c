@@ -10,6 +10,7 @@
  * finds the program's own first. GLib waits for a condition by the system call itself. */
 #include "machine_sleep.h"
 
+#include "shared.h"
 #include "support/waiting.h"
 
 #include <dlfcn.h>
@@ -30,9 +31,6 @@
 /* Seconds of the wall clock are more than this, and those since the start of a machine are less. */
 #define LONGEST_UPTIME_S 1000000000
 
-typedef long (*SystemCall) (long number, ...);
-typedef int (*TimedWait) (pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-
 static const MachineClocks wakeful;
 static const MachineClocks *clocks = &wakeful; /* the machine never sleeps */
 
@@ -43,47 +41,36 @@ machine_sleep_begin (const MachineClocks *of_process)
 }
 
 static gint64
-read_number (const gint64 *number)
-{
-  return __atomic_load_n (number, __ATOMIC_SEQ_CST);
-}
-
-static gint64
 lag_ns (void)
 {
-  return read_number (&clocks->slept_ns);
-}
-
-static gint64
-gained_ns (void)
-{
-  const gint64 ppm = read_number (&clocks->wall_ppm);
-  return read_number (&clocks->wall_ns)
-         + (ppm != 0 ? (wait_now_ns () - read_number (&clocks->gains_from_ns)) / 1000000 * ppm : 0);
+  return shared_get (&clocks->slept_ns);
 }
 
 /* By how much that clock is ahead of the machine's own. */
 static gint64
 ahead_ns (clockid_t clock)
 {
+  const gint64 ppm = shared_get (&clocks->wall_ppm);
   switch (clock)
     {
     case CLOCK_MONOTONIC:
     case CLOCK_MONOTONIC_COARSE:
       return -lag_ns ();
     case CLOCK_BOOTTIME:
-      return -read_number (&clocks->stopped_ns);
+      return -shared_get (&clocks->stopped_ns);
     case CLOCK_REALTIME:
     case CLOCK_REALTIME_COARSE:
-      return gained_ns ();
+      return shared_get (&clocks->wall_ns)
+             + (ppm != 0 ? (wait_now_ns () - shared_get (&clocks->gains_from_ns)) / 1000000 * ppm
+                         : 0);
     default:
       return 0;
     }
 }
 
 /* The C library's own function. Any thread looks it up; they find the same. */
-static void
-find (gpointer *symbol, const char *name, gpointer function)
+static gpointer
+find (gpointer *symbol, const char *name)
 {
   gpointer found = g_atomic_pointer_get (symbol);
   if (found == NULL)
@@ -91,16 +78,14 @@ find (gpointer *symbol, const char *name, gpointer function)
       found = dlsym (RTLD_NEXT, name);
       g_atomic_pointer_set (symbol, found);
     }
-  memcpy (function, &found, sizeof found);
+  return found;
 }
 
-static SystemCall
+static __typeof__ (&syscall)
 system_call (void)
 {
   static gpointer symbol;
-  SystemCall found;
-  find (&symbol, "syscall", &found);
-  return found;
+  return (__typeof__ (&syscall)) find (&symbol, "syscall");
 }
 
 static gint64
@@ -169,14 +154,14 @@ REPLACES int
 pthread_cond_timedwait (pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
   static gpointer symbol;
-  TimedWait found;
+  const __typeof__ (&pthread_cond_timedwait) real_wait =
+      (__typeof__ (&pthread_cond_timedwait)) find (&symbol, "pthread_cond_timedwait");
   int rc;
-  find (&symbol, "pthread_cond_timedwait", &found);
   const gboolean lags = until->tv_sec < LONGEST_UPTIME_S;
   do
     {
       const struct timespec real = from_ns (to_ns (until) + (lags ? lag_ns () : 0));
-      rc = found (cond, mutex, &real);
+      rc = real_wait (cond, mutex, &real);
     }
   while (rc == ETIMEDOUT && lags && now_ns () < to_ns (until));
   return rc;

@@ -8,27 +8,20 @@
 
 #define RESOURCE_LOCKS 64
 
-typedef struct _Resource Resource;
-
+/* Atomic, as long as there are other processes. */
 typedef struct
 {
-  guint64 accepted;
+  guint64 fenced[RESOURCE_LOCKS]; /* the token of the last write */
+  guint64 unfenced[RESOURCE_LOCKS];
   guint64 refused;
   guint64 stale;          /* accepted after a higher token */
-  guint64 unfenced;       /* writes to the twin */
-  guint64 unfenced_stale; /* those that overwrote what a later holder had written */
-} ResourceFigures;
+  guint64 unfenced_stale; /* writes to the twin that overwrote what a later holder had written */
+} Resource;
 
 Resource *resource_open (const char *directory); /* NULL if it cannot be mapped */
 void resource_close (Resource *resource);
 
-/* TRUE if the fenced cell accepted it. */
+/* To the cell and its twin. TRUE if the fenced cell accepted it. */
 gboolean resource_write (Resource *resource, guint lock, guint64 token);
-gboolean resource_write_unfenced (Resource *resource, guint lock, guint64 token);
-
-/* The token of the last write that the fenced cell accepted; 0 if there was none. */
-guint64 resource_token (Resource *resource, guint lock);
-
-void resource_get_figures (Resource *resource, ResourceFigures *figures);
 
 #endif

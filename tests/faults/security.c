@@ -1,6 +1,7 @@
 #include "security.h"
 
-#include <glib/gstdio.h>
+#include "support/scratch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,31 +13,23 @@ static const char jaas[] = "Server {\n"
                            "  user_" USER "=\"" PASSWORD "\";\n"
                            "};\n";
 
+static const char *const words[] = { NULL, "tls", "sasl", "both" };
 static char *folder;
 
 Security
 security_usual (void)
 {
   const char *wanted = g_getenv ("CURATOR_TEST_SECURED");
-  return g_strcmp0 (wanted, "tls") == 0    ? SECURITY_TLS
-         : g_strcmp0 (wanted, "sasl") == 0 ? SECURITY_SASL
-                                           : SECURITY_NONE;
+  for (Security security = SECURITY_TLS; wanted != NULL && security <= SECURITY_SASL; security++)
+    if (strcmp (wanted, words[security]) == 0)
+      return security;
+  return SECURITY_NONE;
 }
 
 static void
 remove_folder (void)
 {
-  GDir *dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (folder, name, NULL);
-      g_unlink (file);
-    }
-  g_clear_pointer (&dir, g_dir_close);
-  g_rmdir (folder);
-  g_free (folder);
+  scratch_remove (folder);
 }
 
 const char *
@@ -44,7 +37,7 @@ security_folder (void)
 {
   if (folder != NULL)
     return folder;
-  folder = g_dir_make_tmp ("curator-lab-XXXXXX", NULL);
+  folder = scratch_new ("security");
   atexit (remove_folder);
   const char *const argv[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates", folder,
                                "127.0.0.1", NULL };
@@ -62,12 +55,6 @@ security_folder (void)
   return folder;
 }
 
-const char *
-security_usual_folder (void)
-{
-  return security_usual () != SECURITY_NONE ? security_folder () : NULL;
-}
-
 Proxy *
 security_proxy_new (ZkServer *server, Security security)
 {
@@ -82,7 +69,7 @@ security_connect_string (const char *hosts, Security security)
   if (security == SECURITY_NONE)
     return g_strdup (hosts);
   g_auto (GStrv) servers = g_strsplit (hosts, ",", -1);
-  for (char **server = servers; *server != NULL && security == SECURITY_TLS; server++)
+  for (char **server = servers; *server != NULL && security != SECURITY_SASL; server++)
     {
       const char *secure = zk_server_find_secure_address (*server);
       if (secure != NULL)
@@ -92,8 +79,7 @@ security_connect_string (const char *hosts, Security security)
         }
     }
   g_autofree char *joined = g_strjoinv (",", servers);
-  return g_strdup_printf ("%s@%s@%s", security == SECURITY_TLS ? "tls" : "sasl", security_folder (),
-                          joined);
+  return g_strdup_printf ("%s@%s@%s", words[security], security_folder (), joined);
 }
 
 static gboolean
@@ -119,10 +105,20 @@ security_client_new (const char *connect_string, CuratorRetryPolicy *policy)
   if (g_strv_length (parts) < 3)
     return curator_client_new (connect_string, policy);
   CuratorClient *client = curator_client_new (parts[2], policy);
-  const gboolean fine = strcmp (parts[0], "tls") == 0
-                            ? set_tls (client, parts[1], &error)
-                            : curator_client_set_sasl_digest (client, USER, PASSWORD, &error);
-  if (!fine)
+  if ((strcmp (parts[0], "sasl") != 0 && !set_tls (client, parts[1], &error))
+      || (strcmp (parts[0], "tls") != 0
+          && !curator_client_set_sasl_digest (client, USER, PASSWORD, &error)))
     g_error ("%s", error->message);
+  return client;
+}
+
+CuratorClient *
+security_client_for (const char *connect_string, gint64 session_ms, int tick_ms)
+{
+  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
+  CuratorClient *client = security_client_new (connect_string, policy);
+  curator_client_set_session_timeout (client, session_ms);
+  curator_client_set_connection_timeout (client, session_ms);
+  curator_client_set_server_tick (client, tick_ms);
   return client;
 }

@@ -2,7 +2,8 @@
  * DIGEST-MD5 in clear text.
  *
  * The driver makes certificates and tells a process by its connect string how to connect:
- * "tls@FOLDER@HOSTS" or "sasl@FOLDER@HOSTS". Observers connect in clear text. */
+ * "tls@FOLDER@HOSTS", "sasl@FOLDER@HOSTS", or "both@FOLDER@HOSTS" for a login through TLS.
+ * Observers connect in clear text. */
 #ifndef CURATOR_TEST_SECURITY_H
 #define CURATOR_TEST_SECURITY_H
 
@@ -14,7 +15,8 @@ typedef enum
 {
   SECURITY_NONE,
   SECURITY_TLS,
-  SECURITY_SASL
+  SECURITY_SASL,
+  SECURITY_BOTH
 } Security;
 
 /* CURATOR_TEST_SECURED: "tls" or "sasl". */
@@ -22,8 +24,6 @@ Security security_usual (void);
 /* For a server that is to have security; made at the first call, deleted at exit. NULL, after a
  * message, if that fails. */
 const char *security_folder (void);
-/* The same if clients usually have security, otherwise NULL. */
-const char *security_usual_folder (void);
 
 /* In front of the port of such clients. */
 Proxy *security_proxy_new (ZkServer *server, Security security);
@@ -33,5 +33,7 @@ char *security_connect_string (const char *hosts, Security security);
 
 /* In that process. */
 CuratorClient *security_client_new (const char *connect_string, CuratorRetryPolicy *policy);
+/* Its retries are every 50 ms, forever; both timeouts are that of the session. */
+CuratorClient *security_client_for (const char *connect_string, gint64 session_ms, int tick_ms);
 
 #endif

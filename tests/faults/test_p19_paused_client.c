@@ -4,6 +4,7 @@
  * refused by a resource that compares tokens, and corrupts one that does not. */
 #define SUITE_FIXTURE ZkServer *server
 #include "lab.h"
+#include "shared.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
@@ -22,59 +23,15 @@ static const Pause PAUSES[N_PAUSES] = {
   { 1.2, "client stopped for 1.2 T", "latch" }, { 2.0, "client stopped for 2 T" }
 };
 
-/* The holder's first sample after it resumed. */
-static RecordEvent
-first_sample_after (Lab *lab, int process, gint64 at_ns)
-{
-  const gint64 deadline = wait_now_ms () + LAB_PATIENCE_MS;
-  while (wait_now_ms () < deadline)
-    {
-      g_autoptr (GArray) events = lab_events (lab, process);
-      for (guint i = 0; i < events->len; i++)
-        {
-          const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-          if (event->op == RECORD_SAMPLE && event->time_ns >= at_ns)
-            return *event;
-        }
-      wait_ms (10);
-    }
-  fail_msg ("process %d took no further sample", process);
-  return (RecordEvent){ 0 };
-}
-
-typedef struct
-{
-  Resource *resource;
-  guint lock;
-  guint64 token;
-} Written;
-
-static gboolean
-has_written (gpointer data)
-{
-  const Written *written = data;
-  return resource_token (written->resource, written->lock) == written->token;
-}
-
-/* The later holder has been granted the lock and has written. */
-static void
-wait_for_work_of (Lab *lab, const Duel *duel)
-{
-  RecordEvent grant;
-  assert_true (lab_wait (lab, duel->b, RECORD_ACQUIRE_RETURNED, LAB_PATIENCE_MS, &grant));
-  Written written = { lab_resource (lab), duel->lock, grant.token };
-  assert_true (wait_until (has_written, &written, LAB_PATIENCE_MS));
-}
-
 static void
 go_on (Lab *lab, Duel *duel)
 {
   const gint64 continued_ns = wait_now_ns ();
   RecordEvent grant;
   lab_continue_holder (lab, duel->a);
-  const RecordEvent sample = first_sample_after (lab, duel->a, continued_ns);
-  const gboolean was_granted =
-      lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, &grant) && grant.time_ns <= sample.time_ns;
+  const RecordEvent sample = lab_wait (lab, duel->a, RECORD_SAMPLE, continued_ns);
+  const gboolean was_granted = lab_find (lab, duel->b, RECORD_ACQUIRE_RETURNED, 0, &grant)
+                               && grant.time_ns <= sample.time_ns;
   print_message ("%-28s first look %4.1f ms after going on: %" G_GINT64_FORMAT
                  " ms left; %s by then\n",
                  duel->name, (double) (sample.time_ns - continued_ns) / 1e6, sample.timeout_ms,
@@ -98,7 +55,7 @@ TEST (test_p19_paused_client)
     }
   for (guint i = 0; i < N_PAUSES; i++)
     {
-      duel_note_fault (&duels[i]);
+      duels[i].fault_ns = wait_now_ns ();
       lab_stop_holder (lab, duels[i].a);
     }
   for (guint i = 0; i < N_PAUSES; i++)
@@ -106,23 +63,27 @@ TEST (test_p19_paused_client)
       const gint64 until = duels[i].fault_ns + (gint64) (PAUSES[i].pause * LAB_SESSION_MS * 1e6);
       wait_ms ((int) MAX ((until - wait_now_ns ()) / 1000000, 0));
       if (i == N_PAUSES - 1)
-        wait_for_work_of (lab, &duels[i]);
+        {
+          /* The later holder has been granted the lock and has written. */
+          const guint64 token = lab_wait (lab, duels[i].b, RECORD_ACQUIRE_RETURNED, 0).token;
+          assert_true (holds_within (shared_get (&lab->resource->fenced[duels[i].lock]) == token,
+                                     LAB_PATIENCE_MS));
+        }
       go_on (lab, &duels[i]);
     }
   for (guint i = 0; i < N_PAUSES; i++)
     duel_finish (lab, &duels[i]);
   assert_true (duels[N_PAUSES - 1].lost);
 
-  ResourceFigures figures;
-  resource_get_figures (lab_resource (lab), &figures);
+  const Resource *resource = lab->resource;
   print_message ("late writes: the fenced resource refused %" G_GUINT64_FORMAT
                  ", its twin was corrupted by %" G_GUINT64_FORMAT "\n",
-                 figures.refused, figures.unfenced_stale);
-  assert_int_equal (figures.stale, 0);
-  assert_true (figures.refused > 0);
-  assert_true (figures.unfenced_stale > 0);
-  lab_figure (lab, "fenced_stale", (double) figures.stale);
-  lab_figure (lab, "unfenced_stale", (double) figures.unfenced_stale);
+                 resource->refused, resource->unfenced_stale);
+  assert_int_equal (resource->stale, 0);
+  assert_true (resource->refused > 0);
+  assert_true (resource->unfenced_stale > 0);
+  figures_add (lab->figures, "fenced_stale", (double) resource->stale);
+  figures_add (lab->figures, "unfenced_stale", (double) resource->unfenced_stale);
   lab_finish (lab);
 }
 

@@ -4,7 +4,6 @@
 
 #include <glib.h>
 
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 

@@ -6,91 +6,14 @@
  */
 #include "fuzz.h"
 
-#include "channel/channel_error.h"
-#include "channel/channel_job.h"
 #include "support/link_lab.h"
+#include "support/link_lab_job.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define SESSION     0x1234
 #define TIMEOUT_MS  40000
 #define CLIENT_BYTE 0xc5 /* in no other frame to the server */
-
-/* --- jobs, in place of channel_job.c --- */
-
-struct _CuratorJob
-{
-  void (*run) (gpointer data);
-  gpointer data;
-  GDestroyNotify destroy;
-  gboolean is_done;
-  gboolean is_dropped;
-};
-
-static GQueue running = G_QUEUE_INIT;
-static gboolean next_fails;
-
-static void
-job_free (CuratorJob *job)
-{
-  job->destroy (job->data);
-  g_free (job);
-}
-
-static void
-finish_jobs (void)
-{
-  CuratorJob *job;
-  while ((job = g_queue_pop_head (&running)) != NULL)
-    {
-      job->run (job->data);
-      job->is_done = TRUE;
-      if (job->is_dropped)
-        job_free (job);
-    }
-}
-
-CuratorJob *
-curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy, int wake_fd,
-                   GError **error)
-{
-  if (next_fails)
-    {
-      next_fails = FALSE;
-      destroy (data);
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                           "no thread");
-      return NULL;
-    }
-  CuratorJob *job = g_new0 (CuratorJob, 1);
-  *job = (CuratorJob){ .run = run, .data = data, .destroy = destroy };
-  g_queue_push_tail (&running, job);
-  if (!lab.holds_jobs)
-    finish_jobs ();
-  return job;
-}
-
-gpointer
-curator_job_data (CuratorJob *job)
-{
-  return job->data;
-}
-
-gpointer
-curator_job_result (CuratorJob *job)
-{
-  return job->is_done ? job->data : NULL;
-}
-
-void
-curator_job_drop (CuratorJob *job)
-{
-  if (job != NULL && job->is_done)
-    job_free (job);
-  else if (job != NULL)
-    job->is_dropped = TRUE;
-}
 
 /* --- what can happen --- */
 
@@ -112,106 +35,21 @@ next (Input *input)
 static const uint8_t *
 next_bytes (Input *input, uint8_t *n)
 {
-  const uint8_t *at = input->at;
-
+  *n = next (input);
   *n = (uint8_t) MIN (*n, input->left);
+  const uint8_t *at = input->at;
   input->at += *n;
   input->left -= *n;
   return at;
 }
 
 static void
-run (Input *input)
-{
-  lab_run ();
-}
-
-static void
-challenge (Input *input)
-{
-  lab_send_challenge (next (input) % (LAB_STEPS + 3));
-}
-
-static void
-response (Input *input)
+respond (Input *input)
 {
   static const gint64 sessions[] = { SESSION, 0, -1, G_MININT64 };
   static const gint32 timeouts[] = { TIMEOUT_MS, 0, -1, 1, G_MAXINT32, G_MININT32 };
   const gint64 session = sessions[next (input) % G_N_ELEMENTS (sessions)];
   lab_send_response (session, timeouts[next (input) % G_N_ELEMENTS (timeouts)]);
-}
-
-static void
-refusal (Input *input)
-{
-  const gint32 code = next (input) % 2 == 0 ? -115 : 0;
-  lab_send_sasl (code, NULL, (gint32) (next (input) % 2) - 1);
-}
-
-static void
-bytes (Input *input)
-{
-  uint8_t n = next (input);
-  const uint8_t *at = next_bytes (input, &n);
-  lab_send (at, n);
-}
-
-static void
-zeros (Input *input)
-{
-  static const guint8 none[256 * 258];
-  lab_send (none, (gsize) next (input) * 258);
-}
-
-static void
-token (Input *input)
-{
-  uint8_t n = next (input);
-  const uint8_t *at = next_bytes (input, &n);
-  lab_send_sasl (0, at, n);
-}
-
-static void
-hold_jobs (Input *input)
-{
-  lab.holds_jobs = TRUE;
-}
-
-static void
-end_jobs (Input *input)
-{
-  finish_jobs ();
-}
-
-static void
-start_no_job (Input *input)
-{
-  next_fails = TRUE;
-}
-
-static void
-let_time_pass (Input *input)
-{
-  lab_let_deadline_pass ();
-}
-
-static void
-set_chunk (Input *input)
-{
-  lab.chunk = next (input);
-}
-
-static void
-set_window (Input *input)
-{
-  const uint8_t n = next (input);
-  lab.window = n < 255 ? n : G_MAXSSIZE;
-}
-
-static void
-end_server (Input *input)
-{
-  lab.ends = TRUE;
 }
 
 static void
@@ -223,24 +61,75 @@ write_client (Input *input)
     (void) !send (lab.client_fd, written, (gsize) next (input) * 258, MSG_NOSIGNAL);
 }
 
-static void
-close_client (Input *input)
-{
-  if (lab.client_fd >= 0)
-    shutdown (lab.client_fd, SHUT_WR);
-}
+#define N_ACTIONS 17
 
 static void
-connect_again (Input *input)
+act (Input *input)
 {
-  lab_connect (next (input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
-}
+  static const guint8 zeros[256 * 258];
+  const uint8_t *at;
+  uint8_t n;
 
-static void (*const actions[]) (Input *) = {
-  run,        challenge,  response,     refusal,      bytes,         zeros,
-  token,      hold_jobs,  end_jobs,     start_no_job, let_time_pass, set_chunk,
-  set_window, end_server, write_client, close_client, connect_again,
-};
+  switch (next (input) % N_ACTIONS)
+    {
+    case 0:
+      lab_run ();
+      break;
+    case 1:
+      lab_send_challenge (next (input) % (LAB_STEPS + 3));
+      break;
+    case 2:
+      respond (input);
+      break;
+    case 3:
+      n = next (input) % 2;
+      lab_send_sasl (n == 0 ? -115 : 0, NULL, (gint32) (next (input) % 2) - 1);
+      break;
+    case 4:
+      at = next_bytes (input, &n);
+      lab_send (at, n);
+      break;
+    case 5:
+      lab_send (zeros, (gsize) next (input) * 258);
+      break;
+    case 6:
+      at = next_bytes (input, &n);
+      lab_send_sasl (0, at, n);
+      break;
+    case 7:
+      lab.holds_jobs = lab_jobs.are_held = TRUE;
+      break;
+    case 8:
+      lab_jobs_finish ();
+      break;
+    case 9:
+      lab_jobs.next_fails = TRUE;
+      break;
+    case 10:
+      lab_let_deadline_pass ();
+      break;
+    case 11:
+      lab.chunk = next (input);
+      break;
+    case 12:
+      n = next (input);
+      lab.window = n < 255 ? n : G_MAXSSIZE;
+      break;
+    case 13:
+      lab.ends = TRUE;
+      break;
+    case 14:
+      write_client (input);
+      break;
+    case 15:
+      if (lab.client_fd >= 0)
+        shutdown (lab.client_fd, SHUT_WR);
+      break;
+    default:
+      lab_connect (next (input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
+      break;
+    }
+}
 
 /* --- properties --- */
 
@@ -254,8 +143,8 @@ check_what_the_server_gets (void)
 static void
 check_that_the_true_server_is_reached (void)
 {
-  lab.holds_jobs = next_fails = FALSE;
-  finish_jobs ();
+  lab.holds_jobs = lab_jobs.are_held = lab_jobs.next_fails = FALSE;
+  lab_jobs_finish ();
   lab_connect (0, TIMEOUT_MS);
   if (lab.link->state == CURATOR_LINK_PAUSED)
     lab_let_deadline_pass ();
@@ -286,7 +175,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   lab_connect (next (&input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
   while (input.left > 0)
     {
-      actions[next (&input) % G_N_ELEMENTS (actions)](&input);
+      act (&input);
       check_what_the_server_gets ();
     }
   lab_run ();

@@ -1,4 +1,5 @@
-/* Paths and namespaces: compared with the rules of Java's PathUtils, on UTF-16 units. */
+/* Paths and namespaces: compared with the rules of Java's PathUtils, on UTF-16 units. Escaped, any
+ * text is printable and can be unescaped. */
 #include "fuzz.h"
 
 #include "base/path.h"
@@ -43,6 +44,37 @@ check_parts (const char *path)
   g_assert_cmpstr (below + strlen ("/base"), ==, path);
 }
 
+static char *
+unescape (const char *shown)
+{
+  GString *text = g_string_new (NULL);
+  while (*shown != '\0')
+    {
+      if (*shown != '\\')
+        {
+          g_string_append_c (text, *shown++);
+          continue;
+        }
+      g_assert_true (shown[1] == 'x' && g_ascii_isxdigit (shown[2]) && g_ascii_isxdigit (shown[3]));
+      g_string_append_c (
+          text, (char) (g_ascii_xdigit_value (shown[2]) * 16 + g_ascii_xdigit_value (shown[3])));
+      shown += 4;
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+check_escape (const char *name)
+{
+  g_autofree char *shown = curator_path_escape (name);
+  g_autofree char *back = unescape (shown);
+
+  g_assert_true (g_utf8_validate (shown, -1, NULL));
+  for (const char *c = shown; *c != '\0'; c = g_utf8_next_char (c))
+    g_assert_true (g_unichar_isprint (g_utf8_get_char (c)));
+  g_assert_cmpstr (back, ==, name);
+}
+
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
@@ -53,6 +85,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   const gboolean accepted = curator_path_validate (path, &error);
   const gboolean is_namespace = curator_namespace_validate (path, &namespace_error);
 
+  check_escape (path);
   g_assert_true (accepted == we_may_accept (path));
   g_assert_true (accepted == (error == NULL));
   g_assert_true (is_namespace == (*path != '\0' && we_may_accept (below_root)));

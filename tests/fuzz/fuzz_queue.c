@@ -41,10 +41,7 @@ oracle_decide (char **children, const char *own, gboolean rw, gsize *n_before, c
         return FALSE;
       int order = key == NULL ? 1 : strcmp (key, own_key);
       if (order == 0 && *child != own)
-        {
-          /* The queue's own tests cover ties. */
-          return FALSE;
-        }
+        return FALSE; /* the queue's own tests cover ties */
       if (order < 0)
         {
           (*n_before)++;
@@ -96,11 +93,9 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
         {
           gssize index = curator_queue_index_of (&queue, children[i]);
           g_assert_cmpuint (n_before, ==, (gsize) index);
+          /* A writer and its downgraded readers have one number. */
           if (before != NULL && !queue.irregular)
-            {
-              /* A writer and its downgraded readers have one number. */
-              g_assert_cmpstr (key (queue.names[index - 1], NULL), ==, key (before, NULL));
-            }
+            g_assert_cmpstr (key (queue.names[index - 1], NULL), ==, key (before, NULL));
         }
     }
   return 0;
