@@ -39,13 +39,14 @@ typedef struct
   pthread_mutex_t mutex;
   int answers; /* mutex guards these */
   gboolean has_failed;
-  gint64 answer;      /* the last number */
+  gint64 session;     /* of the handle that was opened last */
   GArray *work[MOST]; /* gint64, ns */
 } Subject;
 
-typedef struct
+typedef struct _Probe
 {
   const char *name;
+  void (*run) (struct _Probe *probe);
   const char *program;
   const char *server;
   RawZk *raw;
@@ -94,8 +95,8 @@ take_line (Subject *subject, char *line)
     {
       subject->answers++;
       subject->has_failed |= g_strcmp0 (words[0], "done") != 0;
-      subject->answer =
-          words[0] != NULL && words[1] != NULL ? g_ascii_strtoll (words[1], NULL, 10) : 0;
+      if (words[0] != NULL && words[1] != NULL)
+        subject->session = g_ascii_strtoll (words[1], NULL, 10);
     }
   pthread_mutex_unlock (&subject->mutex);
 }
@@ -202,14 +203,14 @@ wait_answer (Subject *subject, int n)
   return wait_until (has_answered, &awaited, LONG_MS);
 }
 
-/* A subject with a handle 0 and a mutex 0 of the path. Returns its session. */
+/* Returns its session. */
 static gint64
 subject_open (Probe *probe, Subject *subject, int h, const char *address)
 {
   if (!wait_answer (subject, tell (probe, subject, "open %d %s %d", h, address, SESSION_MS))
       || subject->has_failed)
     broken (probe, "the subject does not connect");
-  return subject->answer;
+  return subject->session;
 }
 
 static void
@@ -220,13 +221,12 @@ subject_init (Probe *probe, Subject *subject, int m, int h, const char *path)
     broken (probe, "the subject cannot initialize its mutex");
 }
 
+/* A subject with a handle 0 and a mutex 0 of the path. */
 static Subject *
-subject_at (Probe *probe, const char *address, const char *path, gint64 *session)
+subject_at (Probe *probe, const char *address, const char *path)
 {
   Subject *subject = subject_start (probe);
-  const gint64 id = subject_open (probe, subject, 0, address);
-  if (session != NULL)
-    *session = id;
+  subject_open (probe, subject, 0, address);
   subject_init (probe, subject, 0, 0, path);
   return subject;
 }
@@ -311,12 +311,6 @@ is_create (const ProxyFrame *frame)
 }
 
 static gboolean
-is_list (const ProxyFrame *frame)
-{
-  return frame->type == PROXY_GET_CHILDREN || frame->type == PROXY_GET_CHILDREN2;
-}
-
-static gboolean
 is_below (const ProxyFrame *frame, const char *path)
 {
   return frame->path != NULL && g_str_has_prefix (frame->path, path)
@@ -344,7 +338,7 @@ probe_lost_reply (Probe *probe)
 {
   int type = 0;
   int k = 0;
-  Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal, NULL);
+  Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal);
   proxy_log_start (probe->proxy);
   if (!hold (probe, first, 0))
     return;
@@ -362,7 +356,7 @@ probe_lost_reply (Probe *probe)
   if (k == 0)
     broken (probe, "the subject creates no node");
 
-  Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
+  Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path);
   proxy_arm (probe->proxy, type, k, 1, PROXY_CUT_BEFORE_REPLY);
   const int called = tell (probe, subject, "lock 0");
   if (!proxy_wait_fired (probe->proxy, 1, LONG_MS))
@@ -383,9 +377,9 @@ probe_gone_before_watch (Probe *probe)
 {
   int type = 0;
   int k = 0;
-  Subject *holder = subject_at (probe, probe->server, probe->rehearsal, NULL);
+  Subject *holder = subject_at (probe, probe->server, probe->rehearsal);
   subject_init (probe, holder, 1, 0, probe->path);
-  Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal, NULL);
+  Subject *first = subject_at (probe, proxy_address (probe->proxy), probe->rehearsal);
   proxy_log_start (probe->proxy);
   if (!hold (probe, holder, 0) || !hold (probe, holder, 1) || !call (probe, first, "lock", 0))
     return;
@@ -398,7 +392,9 @@ probe_gone_before_watch (Probe *probe)
     {
       const ProxyFrame *frame = g_ptr_array_index (frames, i);
       watches = !frame->is_reply && frame->watch && g_strcmp0 (frame->path, in_front) == 0;
-      if (!frame->is_reply && is_list (frame) && g_strcmp0 (frame->path, probe->rehearsal) == 0)
+      if (!frame->is_reply
+          && (frame->type == PROXY_GET_CHILDREN || frame->type == PROXY_GET_CHILDREN2)
+          && g_strcmp0 (frame->path, probe->rehearsal) == 0)
         {
           type = frame->type;
           k = ordinal (frames, i);
@@ -408,7 +404,7 @@ probe_gone_before_watch (Probe *probe)
   if (!watches || k == 0)
     broken (probe, "the subject watches nothing, or has not listed the queue before");
 
-  Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
+  Subject *subject = subject_at (probe, proxy_address (probe->proxy), probe->path);
   proxy_arm (probe->proxy, type, k, 1, PROXY_HOLD_REPLY);
   const int called = tell (probe, subject, "lock 0");
   if (!proxy_wait_fired (probe->proxy, 1, LONG_MS)
@@ -429,7 +425,7 @@ probe_gone_before_watch (Probe *probe)
 static void
 probe_two_of_one_session (Probe *probe)
 {
-  Subject *subject = subject_at (probe, probe->server, probe->path, NULL);
+  Subject *subject = subject_at (probe, probe->server, probe->path);
   subject_init (probe, subject, 1, 0, probe->path);
   if (!hold (probe, subject, 0) || !call (probe, subject, "lock", 1))
     return;
@@ -449,8 +445,8 @@ probe_two_of_one_session (Probe *probe)
 static void
 probe_session_ended (Probe *probe)
 {
-  Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
-  Subject *next = subject_at (probe, probe->server, probe->path, NULL);
+  Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path);
+  Subject *next = subject_at (probe, probe->server, probe->path);
   if (!hold (probe, holder, 0) || !queue (probe, next, 0, 2))
     return;
   proxy_set_mode (probe->proxy, PROXY_REFUSE);
@@ -470,8 +466,8 @@ probe_session_ended (Probe *probe)
 static void
 probe_partition (Probe *probe)
 {
-  Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path, NULL);
-  Subject *next = subject_at (probe, probe->server, probe->path, NULL);
+  Subject *holder = subject_at (probe, proxy_address (probe->proxy), probe->path);
+  Subject *next = subject_at (probe, probe->server, probe->path);
   if (!hold (probe, holder, 0) || !queue (probe, next, 0, 2))
     return;
   proxy_set_mode (probe->proxy, PROXY_HOLE);
@@ -539,9 +535,9 @@ probe_herd (Probe *probe)
 static void
 probe_abandoned_waiter (Probe *probe)
 {
-  Subject *holder = subject_at (probe, probe->server, probe->path, NULL);
-  Subject *waiter = subject_at (probe, probe->server, probe->path, NULL);
-  Subject *next = subject_at (probe, probe->server, probe->path, NULL);
+  Subject *holder = subject_at (probe, probe->server, probe->path);
+  Subject *waiter = subject_at (probe, probe->server, probe->path);
+  Subject *next = subject_at (probe, probe->server, probe->path);
   if (!hold (probe, holder, 0) || !queue (probe, waiter, 0, 2) || !call (probe, waiter, "unlock", 0)
       || !expect (probe, raw_zk_wait_children (probe->raw, probe->path, 1, LONG_MS),
                   "its node stays")
@@ -556,10 +552,9 @@ probe_abandoned_waiter (Probe *probe)
 static void
 probe_crash (Probe *probe)
 {
-  gint64 session = 0;
-  Subject *holder = subject_at (probe, probe->server, probe->path, NULL);
-  Subject *middle = subject_at (probe, probe->server, probe->path, NULL);
-  Subject *last = subject_at (probe, probe->server, probe->path, &session);
+  Subject *holder = subject_at (probe, probe->server, probe->path);
+  Subject *middle = subject_at (probe, probe->server, probe->path);
+  Subject *last = subject_at (probe, probe->server, probe->path);
   if (!hold (probe, holder, 0) || !queue (probe, middle, 0, 2) || !queue (probe, last, 0, 3))
     return;
   subject_kill (middle);
@@ -578,7 +573,7 @@ probe_crash (Probe *probe)
       g_auto (GStrv) names = raw_zk_children (probe->raw, probe->path);
       g_autofree char *node =
           g_strdup_printf ("%s/%s", probe->path, names != NULL && names[0] != NULL ? names[0] : "");
-      expect (probe, raw_zk_owner (probe->raw, node) == session,
+      expect (probe, raw_zk_owner (probe->raw, node) == last->session,
               "the node is not of the session that owns the lock");
     }
 }
@@ -599,10 +594,12 @@ static const struct
 };
 
 static Probe *
-probe_new (const char *name, const char *program, const char *server)
+probe_new (guint i, const char *program, const char *server)
 {
+  const char *name = PROBES[i].name;
   Probe *probe = g_new0 (Probe, 1);
   probe->name = name;
+  probe->run = PROBES[i].run;
   probe->program = program;
   probe->server = server;
   probe->raw = raw_zk_open (server);
@@ -634,9 +631,7 @@ static gpointer
 run (gpointer data)
 {
   Probe *probe = data;
-  for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
-    if (g_str_equal (PROBES[i].name, probe->name))
-      PROBES[i].run (probe);
+  probe->run (probe);
   return NULL;
 }
 
@@ -660,7 +655,7 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (PROBES); i++)
     if (argc == first + 1
         || g_strv_contains ((const char *const *) argv + first + 1, PROBES[i].name))
-      probes[n++] = probe_new (PROBES[i].name, argv[first], zk_server_address (server));
+      probes[n++] = probe_new (i, argv[first], zk_server_address (server));
   for (guint i = 0; i < n; i++)
     pthread_create (&threads[i], NULL, run, probes[i]);
   gboolean all_right = n > 0;

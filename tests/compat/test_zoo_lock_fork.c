@@ -89,19 +89,6 @@ live (const char *address)
              : 0);
 }
 
-typedef struct
-{
-  pid_t pid;
-  int status;
-} Child;
-
-static gboolean
-has_ended (gpointer data)
-{
-  Child *child = data;
-  return waitpid (child->pid, &child->status, WNOHANG) == child->pid;
-}
-
 static void
 show_threads (pid_t pid)
 {
@@ -116,22 +103,21 @@ show_threads (pid_t pid)
 
 /* How many have not lived to their end. */
 static guint
-reap (Child *children, guint n)
+reap (const pid_t *children, guint n)
 {
   guint n_bad = 0;
   for (guint i = 0; i < n; i++)
     {
-      const gboolean ended = wait_until (has_ended, &children[i], LONG_MS);
+      int status = -1;
+      const gboolean ended = process_wait (children[i], LONG_MS, &status);
       if (!ended)
         {
-          show_threads (children[i].pid);
-          kill (children[i].pid, SIGKILL);
-          waitpid (children[i].pid, NULL, 0);
+          show_threads (children[i]);
+          process_kill (children[i]);
         }
-      if (!ended || children[i].status != 0)
+      if (status != 0)
         {
-          print_error ("a child %s, status 0x%x\n", ended ? "failed" : "hung",
-                       (unsigned) children[i].status);
+          print_error ("a child %s, status 0x%x\n", ended ? "failed" : "hung", (unsigned) status);
           n_bad++;
         }
     }
@@ -148,7 +134,7 @@ TEST (test_children_live)
   const char *text = g_getenv ("CURATOR_FORK_CHILDREN");
   const guint n_children = text != NULL ? (guint) strtoul (text, NULL, 10) : N_CHILDREN;
   Worker workers[N_WORKERS];
-  Child children[MOST_AT_ONCE];
+  pid_t children[MOST_AT_ONCE];
   guint n_bad = 0;
   for (guint i = 0; i < N_WORKERS; i++)
     {
@@ -162,10 +148,10 @@ TEST (test_children_live)
           gint enough = g_atomic_int_get (&n_turns) + 1;
           assert_soon (g_atomic_int_get (&n_turns) >= enough);
           g_usleep ((gulong) g_random_int_range (0, PAUSE_US));
-          children[i].pid = fork ();
-          if (children[i].pid == 0)
+          children[i] = fork ();
+          if (children[i] == 0)
             live (fixture_server (fixture));
-          assert_true (children[i].pid > 0);
+          assert_true (children[i] > 0);
         }
       n_bad += reap (children, MOST_AT_ONCE);
     }

@@ -15,21 +15,28 @@ typedef struct
   gint64 over_ns; /* when it can no longer block others, G_MAXINT64 while unknown */
 } Claim;
 
+/* Of a kind, lock, token and so on to 1 + the index of an event. */
+typedef enum
+{
+  RELEASES, /* called */
+  GRANTED,
+  DEAD_SESSIONS,
+  DEAD_PROCESSES,
+  TOP, /* the grant with the highest token */
+  TOP_EXCLUSIVE,
+  TOP_WRITE,
+  N_TABLES
+} Table;
+
 typedef struct
 {
   const GArray *events;
   const CheckerRules *rules;
-  GPtrArray *claims;         /* all of them, by time of call */
-  GPtrArray *live;           /* those that are believed, by time of grant */
-  GHashTable *pending;       /* actor to Claim */
-  GHashTable *releases;      /* actor to 1 + index of the release called */
-  GHashTable *granted;       /* lock and token to 1 + index of the grant */
-  GHashTable *dead_sessions; /* session to 1 + index */
-  GHashTable *dead_processes;
-  GHashTable *top; /* lock to 1 + index of the grant with the highest token */
-  GHashTable *top_exclusive;
-  GHashTable *top_write; /* lock to 1 + index of the write with the highest token */
-  GArray *taken;         /* guint: indices of RECORD_NODE_TAKEN */
+  GPtrArray *claims;   /* all of them, by time of call */
+  GPtrArray *live;     /* those that are believed, by time of grant */
+  GHashTable *pending; /* actor to Claim */
+  GHashTable *tables[N_TABLES];
+  GArray *taken; /* guint: indices of RECORD_NODE_TAKEN */
   GPtrArray *violations;
 } Check;
 
@@ -86,12 +93,6 @@ violation_free (gpointer data)
 
 /* Keys are small strings: histories are short and the checker runs after the fact. */
 static char *
-actor_key (const RecordEvent *event)
-{
-  return g_strdup_printf ("%d/%d/%u/%d", event->process, event->thread, event->lock, event->kind);
-}
-
-static char *
 token_key (const RecordEvent *event)
 {
   return g_strdup_printf ("%u/%" G_GUINT64_FORMAT, event->lock, event->token);
@@ -105,17 +106,17 @@ number_key (gint64 number)
 
 /* The index stored under key (which is freed), or -1. */
 static int
-look_up (GHashTable *table, char *key)
+look_up (const Check *check, Table table, char *key)
 {
-  int stored = GPOINTER_TO_INT (g_hash_table_lookup (table, key));
+  int stored = GPOINTER_TO_INT (g_hash_table_lookup (check->tables[table], key));
   g_free (key);
   return stored - 1;
 }
 
 static void
-store (GHashTable *table, char *key, guint i)
+store (Check *check, Table table, char *key, guint i)
 {
-  g_hash_table_replace (table, key, GINT_TO_POINTER ((int) i + 1));
+  g_hash_table_replace (check->tables[table], key, GINT_TO_POINTER ((int) i + 1));
 }
 
 static gboolean
@@ -146,16 +147,6 @@ claim_at (Check *check, guint i)
   return g_ptr_array_index (check->claims, i);
 }
 
-/* Whether that deletion may have ended this hold. The record of several permits, or of the member
- * of a multi-lock, has only the token of its first node. */
-static gboolean
-may_have_ended (const RecordEvent *taken, const RecordEvent *hold)
-{
-  return taken->lock == hold->lock
-         && (taken->token == hold->token
-             || (hold->kind == RECORD_SEMAPHORE && taken->session == hold->session));
-}
-
 /* A waiter's node may be replaced, too: then it is found out after the grant. */
 static gint64
 last_belief_ns (const RecordEvent *taken, const RecordEvent *hold)
@@ -170,7 +161,7 @@ is_excused (const Check *check, const RecordEvent *hold, gint64 now_ns)
   for (guint t = 0; t < check->taken->len; t++)
     {
       const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
-      if (may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
+      if (record_may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
         return TRUE;
     }
   return FALSE;
@@ -223,30 +214,30 @@ check_exclusion (Check *check, guint i)
 }
 
 static void
-raise_top (GHashTable *table, const Check *check, guint i)
+raise_top (Check *check, Table table, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  int before = look_up (table, number_key (event->lock));
+  int before = look_up (check, table, number_key (event->lock));
   if (before < 0 || event_at (check, (guint) before)->token < event->token)
-    store (table, number_key (event->lock), i);
+    store (check, table, number_key (event->lock), i);
 }
 
 static void
 check_fencing (Check *check, guint i)
 {
   const RecordEvent *grant = event_at (check, i);
-  GHashTable *bar = is_exclusive (grant) ? check->top : check->top_exclusive;
-  int twin = look_up (check->granted, token_key (grant));
-  int higher = look_up (bar, number_key (grant->lock));
+  const Table bar = is_exclusive (grant) ? TOP : TOP_EXCLUSIVE;
+  int twin = look_up (check, GRANTED, token_key (grant));
+  int higher = look_up (check, bar, number_key (grant->lock));
   if (twin >= 0)
     report (check, CHECK_TOKEN_TWICE, (guint) twin, i);
   else if (higher >= 0 && event_at (check, (guint) higher)->token > grant->token
            && !is_excused (check, grant, grant->time_ns))
     report (check, CHECK_TOKEN_NOT_RISING, (guint) higher, i);
-  store (check->granted, token_key (grant), i);
-  raise_top (check->top, check, i);
+  store (check, GRANTED, token_key (grant), i);
+  raise_top (check, TOP, i);
   if (is_exclusive (grant))
-    raise_top (check->top_exclusive, check, i);
+    raise_top (check, TOP_EXCLUSIVE, i);
 }
 
 /* The hold that this thread re-enters, if there is one. Permits do not nest. */
@@ -267,7 +258,7 @@ static void
 on_grant (Check *check, Claim *claim, guint i)
 {
   const RecordEvent *grant = event_at (check, i);
-  int ended = look_up (check->dead_sessions, number_key (grant->session));
+  int ended = look_up (check, DEAD_SESSIONS, number_key (grant->session));
   Claim *own = own_hold (check, grant);
   if (grant->token == 0)
     {
@@ -338,7 +329,7 @@ static void
 on_acquire_called (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  char *key = actor_key (event);
+  char *key = record_dup_actor (event);
   Claim *before = g_hash_table_lookup (check->pending, key);
   if (before != NULL)
     report (check, CHECK_MALFORMED, before->call, i);
@@ -353,7 +344,7 @@ static void
 on_acquire_returned (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  g_autofree char *key = actor_key (event);
+  g_autofree char *key = record_dup_actor (event);
   Claim *claim = g_hash_table_lookup (check->pending, key);
   if (claim == NULL)
     {
@@ -372,7 +363,6 @@ on_acquire_returned (Check *check, guint i)
     check_busy (check, claim, i);
 }
 
-/* By token, so that any thread may release; the calling thread's hold when the token is unknown. */
 static Claim *
 claim_of (Check *check, const RecordEvent *event)
 {
@@ -380,9 +370,7 @@ claim_of (Check *check, const RecordEvent *event)
     {
       Claim *claim = claim_at (check, c - 1);
       const RecordEvent *grant = claim->granted ? event_at (check, claim->grant) : NULL;
-      if (grant != NULL && grant->process == event->process && grant->lock == event->lock
-          && grant->kind == event->kind
-          && (event->token != 0 ? grant->token == event->token : grant->thread == event->thread))
+      if (grant != NULL && record_is_of_hold (event, grant))
         return claim;
     }
   return NULL;
@@ -393,7 +381,7 @@ on_release_called (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
   Claim *claim = claim_of (check, event);
-  store (check->releases, actor_key (event), i);
+  store (check, RELEASES, record_dup_actor (event), i);
   if (claim != NULL && claim->depth > 0 && --claim->depth == 0)
     stop_believing (check, claim, i);
 }
@@ -402,10 +390,10 @@ static void
 on_release_returned (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  int call = look_up (check->releases, actor_key (event));
+  int call = look_up (check, RELEASES, record_dup_actor (event));
   Claim *claim = claim_of (check, event);
-  g_autofree char *key = actor_key (event);
-  g_hash_table_remove (check->releases, key);
+  g_autofree char *key = record_dup_actor (event);
+  g_hash_table_remove (check->tables[RELEASES], key);
   if (call < 0)
     report (check, CHECK_MALFORMED, i, i);
   else if (claim == NULL && event->result != RECORD_FAILED)
@@ -442,14 +430,14 @@ static void
 on_process_died (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  store (check->dead_processes, number_key (event->process), i);
+  store (check, DEAD_PROCESSES, number_key (event->process), i);
   for (guint c = 0; c < check->claims->len; c++)
     {
       Claim *claim = claim_at (check, c);
       const RecordEvent *call = event_at (check, claim->call);
       if (call->process == event->process)
         {
-          g_autofree char *key = actor_key (call);
+          g_autofree char *key = record_dup_actor (call);
           stop_believing (check, claim, i);
           g_hash_table_remove (check->pending, key);
         }
@@ -460,64 +448,59 @@ static void
 on_resource_write (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
-  int higher = look_up (check->top_write, number_key (event->lock));
+  int higher = look_up (check, TOP_WRITE, number_key (event->lock));
   if (event->result != RECORD_OK)
     return;
-  if (look_up (check->granted, token_key (event)) < 0)
+  if (look_up (check, GRANTED, token_key (event)) < 0)
     report (check, CHECK_FORGED_TOKEN, i, i);
   else if (higher >= 0 && event_at (check, (guint) higher)->token > event->token)
     report (check, CHECK_STALE_WRITE, (guint) higher, i);
-  raise_top (check->top_write, check, i);
+  raise_top (check, TOP_WRITE, i);
+}
+
+static void
+on_session_ended (Check *check, guint i)
+{
+  store (check, DEAD_SESSIONS, number_key (event_at (check, i)->session), i);
+}
+
+static void
+on_node_taken (Check *check, guint i)
+{
+  g_array_append_val (check->taken, i);
+}
+
+static void
+on_stall (Check *check, guint i)
+{
 }
 
 static void
 on_event (Check *check, guint i)
 {
+  static void (*const handlers[RECORD_N_OPS]) (Check *, guint) = {
+    [RECORD_ACQUIRE_CALLED] = on_acquire_called,
+    [RECORD_ACQUIRE_RETURNED] = on_acquire_returned,
+    [RECORD_RELEASE_CALLED] = on_release_called,
+    [RECORD_RELEASE_RETURNED] = on_release_returned,
+    [RECORD_LOST] = on_lost,
+    [RECORD_DEADLINE] = on_lost,
+    [RECORD_SESSION_ENDED] = on_session_ended,
+    [RECORD_PROCESS_DIED] = on_process_died,
+    [RECORD_RESOURCE_WRITE] = on_resource_write,
+    [RECORD_SUSPECT] = on_sample,
+    [RECORD_SAMPLE] = on_sample,
+    [RECORD_STALL] = on_stall,
+    [RECORD_NODE_TAKEN] = on_node_taken,
+  };
   const RecordEvent *event = event_at (check, i);
-  int died = look_up (check->dead_processes, number_key (event->process));
+  int died = look_up (check, DEAD_PROCESSES, number_key (event->process));
   if (died >= 0 && event->op != RECORD_RESOURCE_WRITE)
     report (check, CHECK_AFTER_DEATH, (guint) died, i);
-  switch ((RecordOp) event->op)
-    {
-    case RECORD_ACQUIRE_CALLED:
-      on_acquire_called (check, i);
-      break;
-    case RECORD_ACQUIRE_RETURNED:
-      on_acquire_returned (check, i);
-      break;
-    case RECORD_RELEASE_CALLED:
-      on_release_called (check, i);
-      break;
-    case RECORD_RELEASE_RETURNED:
-      on_release_returned (check, i);
-      break;
-    case RECORD_LOST:
-    case RECORD_DEADLINE:
-      on_lost (check, i);
-      break;
-    case RECORD_SESSION_ENDED:
-      store (check->dead_sessions, number_key (event->session), i);
-      break;
-    case RECORD_PROCESS_DIED:
-      on_process_died (check, i);
-      break;
-    case RECORD_RESOURCE_WRITE:
-      on_resource_write (check, i);
-      break;
-    case RECORD_SUSPECT:
-    case RECORD_SAMPLE:
-      on_sample (check, i);
-      break;
-    case RECORD_NODE_TAKEN:
-      g_array_append_val (check->taken, i);
-      break;
-    case RECORD_STALL:
-      break;
-    case RECORD_N_OPS:
-    default:
-      report (check, CHECK_MALFORMED, i, i);
-      break;
-    }
+  if (event->op < RECORD_N_OPS)
+    handlers[event->op](check, i);
+  else
+    report (check, CHECK_MALFORMED, i, i);
 }
 
 static void
@@ -526,7 +509,7 @@ check_liveness (Check *check)
   for (guint c = 0; c < check->claims->len; c++)
     {
       Claim *claim = claim_at (check, c);
-      g_autofree char *key = actor_key (event_at (check, claim->call));
+      g_autofree char *key = record_dup_actor (event_at (check, claim->call));
       if (g_hash_table_lookup (check->pending, key) == claim)
         report (check, CHECK_NEVER_RETURNED, claim->call, check->events->len - 1);
     }
@@ -541,28 +524,21 @@ new_table (void)
 GPtrArray *
 checker_run (const GArray *events, const CheckerRules *rules)
 {
-  GHashTable *tables[8];
-  for (gsize i = 0; i < G_N_ELEMENTS (tables); i++)
-    tables[i] = new_table ();
-  Check check = { events,
-                  rules,
-                  g_ptr_array_new_with_free_func (g_free),
-                  g_ptr_array_new (),
-                  tables[0],
-                  tables[1],
-                  tables[2],
-                  tables[3],
-                  tables[4],
-                  tables[5],
-                  tables[6],
-                  tables[7],
-                  g_array_new (FALSE, FALSE, sizeof (guint)),
-                  g_ptr_array_new_with_free_func (violation_free) };
+  Check check = { .events = events,
+                  .rules = rules,
+                  .claims = g_ptr_array_new_with_free_func (g_free),
+                  .live = g_ptr_array_new (),
+                  .pending = new_table (),
+                  .taken = g_array_new (FALSE, FALSE, sizeof (guint)),
+                  .violations = g_ptr_array_new_with_free_func (violation_free) };
+  for (gsize i = 0; i < N_TABLES; i++)
+    check.tables[i] = new_table ();
   for (guint i = 0; i < events->len; i++)
     on_event (&check, i);
   check_liveness (&check);
-  for (gsize i = 0; i < G_N_ELEMENTS (tables); i++)
-    g_hash_table_unref (tables[i]);
+  for (gsize i = 0; i < N_TABLES; i++)
+    g_hash_table_unref (check.tables[i]);
+  g_hash_table_unref (check.pending);
   g_array_unref (check.taken);
   g_ptr_array_unref (check.live);
   g_ptr_array_unref (check.claims);

@@ -57,12 +57,6 @@ history_add (const HistoryOp *op)
 
 /* --- recorded events -------------------------------------------------------------------------- */
 
-static char *
-actor_of (const RecordEvent *event)
-{
-  return g_strdup_printf ("%d/%d/%u/%d", event->process, event->thread, event->lock, event->kind);
-}
-
 static void
 write_op (const Export *export, const RecordEvent *grant, const char *op, gint64 start, gint64 end)
 {
@@ -89,26 +83,13 @@ end_hold (Export *export, Hold *hold, gint64 over_ns, gint64 end)
   g_ptr_array_remove (export->holds, hold);
 }
 
-/* Whether a third party has deleted that hold's node. Of several permits only the first node is
- * known. */
-static gboolean
-is_node_of (const RecordEvent *taken, const RecordEvent *grant)
-{
-  return taken->lock == grant->lock
-         && (taken->token == grant->token
-             || (grant->kind == RECORD_SEMAPHORE && taken->session == grant->session));
-}
-
 static Hold *
 hold_of (Export *export, const RecordEvent *event)
 {
   for (guint i = export->holds->len; i > 0; i--)
     {
       Hold *hold = export->holds->pdata[i - 1];
-      const RecordEvent *grant = hold->grant;
-      if (grant->process == event->process && grant->lock == event->lock
-          && grant->kind == event->kind
-          && (event->token != 0 ? grant->token == event->token : grant->thread == event->thread))
+      if (record_is_of_hold (event, hold->grant))
         return hold;
     }
   return NULL;
@@ -119,11 +100,11 @@ hold_of (Export *export, const RecordEvent *event)
 static void
 on_grant (Export *export, const RecordEvent *event)
 {
-  g_autofree char *actor = actor_of (event);
+  g_autofree char *actor = record_dup_actor (event);
   const RecordEvent *call = g_hash_table_lookup (export->calls, actor);
   Hold *own = event->kind != RECORD_SEMAPHORE ? hold_of (export, event) : NULL;
   for (guint i = 0; i < export->taken->len; i++)
-    if (is_node_of (export->taken->pdata[i], event))
+    if (record_may_have_ended (export->taken->pdata[i], event))
       return;
   if (own != NULL && own->grant->thread == event->thread)
     {
@@ -153,6 +134,13 @@ on_release (Export *export, const RecordEvent *event)
     }
 }
 
+/* At the latest with this event. */
+static void
+end_at (Export *export, Hold *hold, const RecordEvent *event)
+{
+  end_hold (export, hold, hold->over_ns != 0 ? hold->over_ns : event->time_ns, HISTORY_OPEN);
+}
+
 static void
 end_holds (Export *export, const RecordEvent *event)
 {
@@ -160,10 +148,9 @@ end_holds (Export *export, const RecordEvent *event)
     {
       Hold *hold = export->holds->pdata[i - 1];
       if (event->op == RECORD_PROCESS_DIED ? hold->grant->process == event->process
-                                           : is_node_of (event, hold->grant))
+                                           : record_may_have_ended (event, hold->grant))
         {
-          const gint64 over_ns = hold->over_ns != 0 ? hold->over_ns : event->time_ns;
-          end_hold (export, hold, over_ns, HISTORY_OPEN);
+          end_at (export, hold, event);
         }
     }
 }
@@ -171,45 +158,20 @@ end_holds (Export *export, const RecordEvent *event)
 static void
 add_event (Export *export, RecordEvent *event)
 {
-  Hold *hold;
-  switch ((RecordOp) event->op)
-    {
-    case RECORD_ACQUIRE_CALLED:
-      g_hash_table_replace (export->calls, actor_of (event), event);
-      break;
-    case RECORD_ACQUIRE_RETURNED:
-      if (event->result == RECORD_OK)
-        on_grant (export, event);
-      break;
-    case RECORD_RELEASE_CALLED:
-    case RECORD_RELEASE_RETURNED:
-      on_release (export, event);
-      break;
-    case RECORD_LOST:
-    case RECORD_DEADLINE:
-      hold = hold_of (export, event);
-      if (hold != NULL)
-        {
-          end_hold (export, hold, hold->over_ns != 0 ? hold->over_ns : event->time_ns,
-                    HISTORY_OPEN);
-        }
-      break;
-    case RECORD_NODE_TAKEN:
-      g_ptr_array_add (export->taken, event);
-      end_holds (export, event);
-      break;
-    case RECORD_PROCESS_DIED:
-      end_holds (export, event);
-      break;
-    case RECORD_SESSION_ENDED:
-    case RECORD_RESOURCE_WRITE:
-    case RECORD_SUSPECT:
-    case RECORD_SAMPLE:
-    case RECORD_STALL:
-    case RECORD_N_OPS:
-    default:
-      break;
-    }
+  const RecordOp op = event->op;
+  Hold *lost = op == RECORD_LOST || op == RECORD_DEADLINE ? hold_of (export, event) : NULL;
+  if (op == RECORD_ACQUIRE_CALLED)
+    g_hash_table_replace (export->calls, record_dup_actor (event), event);
+  if (op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK)
+    on_grant (export, event);
+  if (op == RECORD_RELEASE_CALLED || op == RECORD_RELEASE_RETURNED)
+    on_release (export, event);
+  if (op == RECORD_NODE_TAKEN)
+    g_ptr_array_add (export->taken, event);
+  if (op == RECORD_NODE_TAKEN || op == RECORD_PROCESS_DIED)
+    end_holds (export, event);
+  if (lost != NULL)
+    end_at (export, lost, event);
 }
 
 void

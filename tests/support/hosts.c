@@ -92,21 +92,6 @@ close_listener (Host *host)
   host->listener = -1;
 }
 
-/* -1: somebody has the port. */
-static int
-listen_at (const Host *host)
-{
-  const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-  if (bind (fd, (const struct sockaddr *) &host->name, sizeof host->name) != 0
-      || listen (fd, SOMAXCONN) != 0)
-    {
-      close (fd);
-      return -1;
-    }
-  return fd;
-}
-
 /* Linux drops a SYN while the queue of connections that nobody has accepted is full. */
 static void
 fill_queue (Host *host)
@@ -291,7 +276,7 @@ listen_all (Hosts *hosts, int port)
       g_free (host->address);
       host->address = g_strdup_printf ("%s:%d", host->ip, port);
       net_parse (host->address, &host->name);
-      host->listener = listen_at (host);
+      host->listener = net_listen (&host->name);
       is_done &= host->listener >= 0;
     }
   for (guint i = 0; !is_done && i < hosts->n; i++)

@@ -1,14 +1,11 @@
 #define THREADED 1 /* declares the synchronous calls */
 #include "raw_zk.h"
 
-#include "support/net.h"
 #include "support/waiting.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define SESSION_TIMEOUT_MS 10000
 #define OPEN_TIMEOUT_MS    60000
@@ -22,17 +19,11 @@ struct _RawZk
 static void
 ignore_event (zhandle_t *handle, int type, int state, const char *path, void *context)
 {
-  (void) handle;
-  (void) type;
-  (void) state;
-  (void) path;
-  (void) context;
 }
 
 static void
 ignore_log (const char *message)
 {
-  (void) message;
 }
 
 static zhandle_t *
@@ -195,35 +186,22 @@ raw_zk_watch (RawZk *raw, const char *path)
   return zoo_wget (raw->handle, path, ignore_event, NULL, buffer, &length, NULL);
 }
 
-typedef struct
-{
-  pthread_mutex_t mutex;
-  pthread_cond_t done;
-  int rc;
-  gboolean answered;
-} AuthAnswer;
+#define UNANSWERED 1
 
 static void
 auth_answered (int rc, const void *data)
 {
-  AuthAnswer *answer = (AuthAnswer *) (gpointer) data;
-  pthread_mutex_lock (&answer->mutex);
-  answer->rc = rc;
-  answer->answered = TRUE;
-  pthread_cond_signal (&answer->done);
-  pthread_mutex_unlock (&answer->mutex);
+  g_atomic_int_set ((gint *) (gpointer) data, rc);
 }
 
 int
 raw_zk_add_auth (RawZk *raw, const char *scheme, const char *cert)
 {
-  AuthAnswer answer = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, ZOK, FALSE };
+  gint answer = UNANSWERED; /* atomic */
   int rc = zoo_add_auth (raw->handle, scheme, cert, (int) strlen (cert), auth_answered, &answer);
-  pthread_mutex_lock (&answer.mutex);
-  while (rc == ZOK && !answer.answered)
-    pthread_cond_wait (&answer.done, &answer.mutex);
-  pthread_mutex_unlock (&answer.mutex);
-  return rc == ZOK ? answer.rc : rc;
+  while (rc == ZOK && g_atomic_int_get (&answer) == UNANSWERED)
+    wait_ms (1);
+  return rc == ZOK ? answer : rc;
 }
 
 int
@@ -347,60 +325,6 @@ raw_zk_make_path (RawZk *raw, const char *path)
       if (slash == NULL)
         break;
     }
-  return rc;
-}
-
-static void
-put_open_acl (GByteArray *body)
-{
-  net_put_int32 (body, 1);
-  net_put_int32 (body, 0x1f);
-  net_put_buffer (body, "world", 5);
-  net_put_buffer (body, "anyone", 6);
-}
-
-static void
-send_frame (int fd, GByteArray *body)
-{
-  g_autoptr (GByteArray) wire = g_byte_array_new ();
-  net_put_buffer (wire, body->data, (gint32) body->len);
-  if (send (fd, wire->data, wire->len, MSG_NOSIGNAL) != (gssize) wire->len)
-    g_printerr ("a raw frame could not be sent\n");
-  g_byte_array_unref (body);
-}
-
-int
-raw_zk_create_unchecked (const char *address, const char *path, gsize length)
-{
-  static const guint8 no_password[16];
-  guint8 greeting[41], reply[20];
-  guint8 not_read_only = 0;
-  int fd = net_connect (address, 20000);
-  if (fd < 0)
-    return ZCONNECTIONLOSS;
-  GByteArray *connect = g_byte_array_new ();
-  net_put_int32 (connect, 0);
-  net_put_int64 (connect, 0);
-  net_put_int32 (connect, SESSION_TIMEOUT_MS);
-  net_put_int64 (connect, 0);
-  net_put_buffer (connect, no_password, 16);
-  g_byte_array_append (connect, &not_read_only, 1);
-  send_frame (fd, connect);
-
-  GByteArray *create = g_byte_array_new ();
-  net_put_int32 (create, 1);
-  net_put_int32 (create, 1 /* create */);
-  net_put_buffer (create, path, (gint32) length);
-  net_put_buffer (create, "", 0);
-  put_open_acl (create);
-  net_put_int32 (create, ZOO_PERSISTENT);
-  send_frame (fd, create);
-
-  int rc = ZSYSTEMERROR;
-  if (net_read (fd, greeting, sizeof greeting, 20000) == sizeof greeting
-      && net_read (fd, reply, sizeof reply, 20000) == sizeof reply)
-    rc = net_get_int32 (reply + 16);
-  close (fd);
   return rc;
 }
 

@@ -62,11 +62,6 @@ int raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n)
 /* Creates the path and all its parents, persistent; existing nodes are kept. */
 int raw_zk_make_path (RawZk *raw, const char *path);
 
-/* Creates a persistent node over a raw connection, without libzookeeper's checks of the name, so
- * that any bytes can be sent. Returns the server's error code, or ZSYSTEMERROR if it closed the
- * connection. */
-int raw_zk_create_unchecked (const char *address, const char *path, gsize length);
-
 gboolean raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms);
 gboolean raw_zk_wait_gone (RawZk *raw, const char *path, int timeout_ms);
 

@@ -96,5 +96,31 @@ void recorder_sort (GArray *events);
 gboolean recorder_import_line (const char *line, const RecordEvent *model, GArray *events);
 
 const char *record_op_to_string (RecordOp op);
+/* The thread, and what it deals with. */
+static inline char *
+record_dup_actor (const RecordEvent *event)
+{
+  return g_strdup_printf ("%d/%d/%u/%d", event->process, event->thread, event->lock, event->kind);
+}
+
+/* Whether an event is about the hold that was granted then. By token, so that any thread may
+ * release; the calling thread's hold when the token is unknown. */
+static inline gboolean
+record_is_of_hold (const RecordEvent *event, const RecordEvent *grant)
+{
+  return grant->process == event->process && grant->lock == event->lock
+         && grant->kind == event->kind
+         && (event->token != 0 ? grant->token == event->token : grant->thread == event->thread);
+}
+
+/* Whether that deletion may have ended this hold. The record of several permits, or of the member
+ * of a multi-lock, has only the token of its first node. */
+static inline gboolean
+record_may_have_ended (const RecordEvent *taken, const RecordEvent *grant)
+{
+  return taken->lock == grant->lock
+         && (taken->token == grant->token
+             || (grant->kind == RECORD_SEMAPHORE && taken->session == grant->session));
+}
 
 #endif

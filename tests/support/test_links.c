@@ -81,16 +81,6 @@ TEST (test_silence_and_refusal)
   assert_true (becomes (ensemble, leader, "follower"));
 }
 
-TEST (test_restart_through_links)
-{
-  for (int i = 0; i < 3; i++)
-    {
-      zk_server_kill (zk_ensemble_server (ensemble, i));
-      assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, i)));
-      assert_true (zk_ensemble_wait_whole (ensemble, PATIENCE_MS));
-    }
-}
-
 TEST (test_mute_and_slow)
 {
   ZkLinks *links = zk_ensemble_links (ensemble);

@@ -1,10 +1,9 @@
-/* Every mode and action of the proxy, with libzookeeper's asynchronous calls as the client. */
+/* Modes and actions of the proxy, with libzookeeper's asynchronous calls as the client. */
 #include "raw_zk.h"
 #include "support/proxy.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include <zookeeper/zookeeper.h>
@@ -20,25 +19,15 @@ typedef struct
 #define SUITE_FIXTURE Fixture *fixture
 #include "support/suite.h"
 
-/* One asynchronous request: rc stays 1 until it has completed. */
-typedef struct
-{
-  pthread_mutex_t mutex;
-  int rc;
-} Answer;
+#define UNANSWERED 1
 
-#define ANSWER_INIT                                                                                \
-  {                                                                                                \
-    PTHREAD_MUTEX_INITIALIZER, 1                                                                   \
-  }
+/* One asynchronous request: its code, or UNANSWERED. Atomic. */
+typedef gint Answer;
 
 static void
 answered (int rc, const void *data)
 {
-  Answer *answer = (Answer *) (gpointer) data;
-  pthread_mutex_lock (&answer->mutex);
-  answer->rc = rc;
-  pthread_mutex_unlock (&answer->mutex);
+  g_atomic_int_set ((Answer *) (gpointer) data, rc);
 }
 
 static void
@@ -47,26 +36,17 @@ answered_string (int rc, const char *value, const void *data)
   answered (rc, data);
 }
 
-static int
-answer_rc (Answer *answer)
-{
-  pthread_mutex_lock (&answer->mutex);
-  int rc = answer->rc;
-  pthread_mutex_unlock (&answer->mutex);
-  return rc;
-}
-
 static gboolean
 has_answer (gpointer data)
 {
-  return answer_rc (data) != 1;
+  return g_atomic_int_get ((Answer *) data) != UNANSWERED;
 }
 
 static int
 wait_answer (Answer *answer)
 {
   assert_true (wait_until (has_answer, answer, 30000));
-  return answer_rc (answer);
+  return g_atomic_int_get (answer);
 }
 
 static void
@@ -83,6 +63,12 @@ static gboolean
 is_connected (gpointer data)
 {
   return zoo_state (data) == ZOO_CONNECTED_STATE;
+}
+
+static gboolean
+has_reconnected (gpointer data)
+{
+  return proxy_accepted (data) > 1;
 }
 
 static zhandle_t *
@@ -107,7 +93,7 @@ TEST (test_passes_and_counts)
 {
   g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
-  Answer answers[3] = { ANSWER_INIT, ANSWER_INIT, ANSWER_INIT };
+  Answer answers[3] = { UNANSWERED, UNANSWERED, UNANSWERED };
   create (handle, "/pass1", &answers[0]);
   create (handle, "/pass2", &answers[1]);
   assert_int_equal (zoo_adelete (handle, "/pass1", -1, answered, &answers[2]), ZOK);
@@ -125,34 +111,72 @@ TEST (test_passes_and_counts)
   assert_int_equal (id, zoo_client_id (handle)->client_id);
   assert_memory_equal (password, zoo_client_id (handle)->passwd, 16);
   assert_int_equal (proxy_connections (proxy), 1);
+  proxy_cut (proxy);
+  assert_true (wait_until (has_reconnected, proxy, 30000));
   zookeeper_close (handle);
 }
 
-TEST (test_cut_before)
+/* What a mode or an action does to a request. */
+TEST (test_modes_and_actions)
 {
-  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-  zhandle_t *handle = connect_through (proxy);
-  Answer first = ANSWER_INIT, second = ANSWER_INIT;
-  proxy_arm (proxy, PROXY_CREATE, 2, 1, PROXY_CUT_BEFORE);
-  create (handle, "/before1", &first);
-  assert_int_equal (wait_answer (&first), ZOK);
-  create (handle, "/before2", &second);
-  assert_int_equal (wait_answer (&second), ZCONNECTIONLOSS);
-  assert_int_equal (proxy_fired (proxy), 1);
-  assert_false (raw_zk_exists (fixture->observer, "/before2"));
-  assert_true (wait_until (is_connected, handle, 30000));
-  zookeeper_close (handle);
+  static const struct
+  {
+    ProxyMode mode; /* PROXY_PASS: an action */
+    ProxyAction action;
+    gboolean executed;
+    int rc; /* UNANSWERED: before it is healed */
+  } cases[] = { { PROXY_HOLE, 0, FALSE, UNANSWERED },
+                { PROXY_HOLE_TO_SERVER, 0, FALSE, UNANSWERED },
+                { PROXY_HOLE_TO_CLIENT, 0, TRUE, UNANSWERED },
+                { PROXY_PASS, PROXY_CUT_BEFORE, FALSE, ZCONNECTIONLOSS },
+                { PROXY_PASS, PROXY_CUT_BEFORE_REPLY, TRUE, ZCONNECTIONLOSS },
+                { PROXY_PASS, PROXY_CUT_AFTER_REPLY, TRUE, ZOK },
+                { PROXY_PASS, PROXY_HOLE_BEFORE, FALSE, UNANSWERED },
+                { PROXY_PASS, PROXY_HOLE_BEFORE_REPLY, TRUE, UNANSWERED },
+                { PROXY_PASS, PROXY_HOLD_REQUEST, FALSE, UNANSWERED },
+                { PROXY_PASS, PROXY_HOLD_REPLY, TRUE, UNANSWERED } };
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
+      zhandle_t *handle = connect_through (proxy);
+      Answer first = UNANSWERED, answer = UNANSWERED;
+      g_autofree char *before = g_strdup_printf ("/before%zu", i);
+      g_autofree char *path = g_strdup_printf ("/case%zu", i);
+      const gboolean acts = cases[i].mode == PROXY_PASS;
+      if (acts)
+        proxy_arm (proxy, PROXY_CREATE, 2, 1, cases[i].action);
+      create (handle, before, &first);
+      assert_int_equal (wait_answer (&first), ZOK);
+      proxy_set_mode (proxy, cases[i].mode);
+      create (handle, path, &answer);
+      assert_true (!acts || proxy_wait_fired (proxy, 1, 30000));
+      if (cases[i].rc == UNANSWERED)
+        wait_ms (300);
+      else
+        wait_answer (&answer);
+      assert_int_equal (g_atomic_int_get (&answer), cases[i].rc);
+      assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
+      if (cases[i].action >= PROXY_HOLD_REQUEST)
+        proxy_let_go (proxy);
+      else
+        proxy_set_mode (proxy, PROXY_PASS);
+      assert_int_equal (wait_answer (&answer), cases[i].rc == UNANSWERED ? ZOK : cases[i].rc);
+      assert_int_equal (proxy_fired (proxy), acts ? 1 : 0);
+      if (acts && cases[i].action <= PROXY_CUT_AFTER_REPLY)
+        assert_true (wait_until (has_reconnected, proxy, 30000));
+      zookeeper_close (handle);
+    }
 }
 
-/* The server executes the request and the reply is lost; twice in a row, then the call succeeds. */
-TEST (test_cut_before_reply)
+/* Twice in a row, then the call succeeds. */
+TEST (test_an_action_twice)
 {
   g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   proxy_arm (proxy, PROXY_CREATE, 1, 2, PROXY_CUT_BEFORE_REPLY);
   for (int i = 1; i <= 3; i++)
     {
-      Answer answer = ANSWER_INIT;
+      Answer answer = UNANSWERED;
       g_autofree char *path = g_strdup_printf ("/lost%d", i);
       assert_true (wait_until (is_connected, handle, 30000));
       create (handle, path, &answer);
@@ -163,57 +187,12 @@ TEST (test_cut_before_reply)
   zookeeper_close (handle);
 }
 
-TEST (test_cut_after_reply)
-{
-  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-  zhandle_t *handle = connect_through (proxy);
-  Answer answer = ANSWER_INIT;
-  proxy_arm (proxy, PROXY_CREATE, 1, 1, PROXY_CUT_AFTER_REPLY);
-  int accepted = proxy_accepted (proxy);
-  create (handle, "/after", &answer);
-  assert_int_equal (wait_answer (&answer), ZOK);
-  assert_true (proxy_wait_fired (proxy, 1, 30000));
-  assert_true (wait_until (is_connected, handle, 30000));
-  /* The state is still CONNECTED while the cut is unnoticed: send a request. */
-  Answer again = ANSWER_INIT;
-  create (handle, "/after2", &again);
-  wait_answer (&again);
-  assert_true (proxy_accepted (proxy) > accepted);
-  zookeeper_close (handle);
-}
-
-TEST (test_holes)
-{
-  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-  zhandle_t *handle = connect_through (proxy);
-  static const struct
-  {
-    ProxyMode mode;
-    gboolean executed;
-  } cases[] = { { PROXY_HOLE, FALSE },
-                { PROXY_HOLE_TO_SERVER, FALSE },
-                { PROXY_HOLE_TO_CLIENT, TRUE } };
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      Answer answer = ANSWER_INIT;
-      g_autofree char *path = g_strdup_printf ("/hole%zu", i);
-      proxy_set_mode (proxy, cases[i].mode);
-      create (handle, path, &answer);
-      wait_ms (300);
-      assert_int_equal (answer_rc (&answer), 1);
-      assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
-      proxy_set_mode (proxy, PROXY_PASS);
-      assert_int_equal (wait_answer (&answer), ZOK);
-    }
-  zookeeper_close (handle);
-}
-
 /* A connection that its client abandoned inside a hole delivers nothing afterwards. */
 TEST (test_hole_forgets_abandoned)
 {
   g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
-  Answer answer = ANSWER_INIT;
+  Answer answer = UNANSWERED;
   proxy_set_mode (proxy, PROXY_HOLE);
   create (handle, "/abandoned", &answer);
   int rc = wait_answer (&answer); /* two thirds of the session timeout */
@@ -221,63 +200,6 @@ TEST (test_hole_forgets_abandoned)
   proxy_set_mode (proxy, PROXY_PASS);
   assert_true (wait_until (is_connected, handle, 30000));
   assert_false (raw_zk_exists (fixture->observer, "/abandoned"));
-  zookeeper_close (handle);
-}
-
-TEST (test_rule_makes_hole)
-{
-  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-  zhandle_t *handle = connect_through (proxy);
-  static const struct
-  {
-    ProxyAction action;
-    gboolean executed;
-    gboolean let_go; /* healed by proxy_let_go() rather than by the mode */
-  } cases[] = { { PROXY_HOLE_BEFORE, FALSE, FALSE },
-                { PROXY_HOLE_BEFORE_REPLY, TRUE, FALSE },
-                { PROXY_HOLD_REQUEST, FALSE, TRUE },
-                { PROXY_HOLD_REPLY, TRUE, TRUE } };
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      Answer answer = ANSWER_INIT;
-      g_autofree char *path = g_strdup_printf ("/rule%zu", i);
-      proxy_arm (proxy, PROXY_CREATE, 1, 1, cases[i].action);
-      create (handle, path, &answer);
-      assert_true (proxy_wait_fired (proxy, 1, 30000));
-      wait_ms (50);
-      assert_int_equal (answer_rc (&answer), 1);
-      assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
-      if (cases[i].let_go)
-        proxy_let_go (proxy);
-      else
-        proxy_set_mode (proxy, PROXY_PASS);
-      assert_int_equal (wait_answer (&answer), ZOK);
-      assert_int_equal (proxy_fired (proxy), 1);
-    }
-  zookeeper_close (handle);
-}
-
-TEST (test_refuse_cut_delay)
-{
-  g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-  zhandle_t *handle = connect_through (proxy);
-  Answer refused = ANSWER_INIT, slow = ANSWER_INIT;
-  proxy_set_mode (proxy, PROXY_REFUSE);
-  assert_int_equal (proxy_connections (proxy), 0);
-  create (handle, "/refused", &refused);
-  assert_int_equal (wait_answer (&refused), ZCONNECTIONLOSS);
-  proxy_set_mode (proxy, PROXY_PASS);
-  assert_true (wait_until (is_connected, handle, 30000));
-  proxy_cut (proxy);
-  assert_int_equal (proxy_connections (proxy), 0);
-  wait_ms (50);
-  assert_true (wait_until (is_connected, handle, 30000));
-
-  proxy_set_delay (proxy, 100, 150);
-  gint64 before = wait_now_ms ();
-  create (handle, "/slow", &slow);
-  assert_int_equal (wait_answer (&slow), ZOK);
-  assert_true (wait_now_ms () - before >= 250);
   zookeeper_close (handle);
 }
 

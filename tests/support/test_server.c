@@ -1,7 +1,6 @@
-/* The support code against real servers: start, freeze, kill, restart, ensemble, four-letter words,
- * expiry, and the observer. */
+/* The support code against real servers: start, freeze, restart, four-letter words, and the
+ * observer. What programs have of it, too: test_testing. */
 #include "raw_zk.h"
-#include "support/expire.h"
 #include "support/four_letter.h"
 #include "support/suite.h"
 #include "support/waiting.h"
@@ -9,39 +8,14 @@
 
 #include <string.h>
 
-TEST (test_data_survives_restart)
+TEST (test_stop_removes_the_data)
 {
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (server);
-  RawZk *raw = raw_zk_open (zk_server_address (server));
-  assert_non_null (raw);
-  assert_int_equal (raw_zk_make_path (raw, "/a/b"), ZOK);
-  raw_zk_close (raw);
-
-  zk_server_freeze (server);
-  assert_null (four_letter (zk_server_address (server), "ruok", 100));
-  zk_server_thaw (server);
-  assert_true (zk_server_wait_serving (server, 5000));
-
   g_autofree char *dir = g_strdup (zk_server_data_dir (server));
-  assert_true (zk_server_restart (server));
-  raw = raw_zk_open (zk_server_address (server));
-  assert_non_null (raw);
-  assert_true (raw_zk_exists (raw, "/a/b"));
-  raw_zk_close (raw);
+  assert_true (g_file_test (dir, G_FILE_TEST_EXISTS));
   zk_server_stop (server);
   assert_false (g_file_test (dir, G_FILE_TEST_EXISTS));
-}
-
-TEST (test_empty_containers_are_deleted)
-{
-  const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, options);
-  g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (server));
-  assert_int_equal (raw_zk_create (raw, "/box", "", ZOO_CONTAINER, NULL), ZOK);
-  assert_int_equal (raw_zk_create (raw, "/box/a", "", ZOO_PERSISTENT, NULL), ZOK);
-  assert_int_equal (raw_zk_delete (raw, "/box/a"), ZOK);
-  assert_true (raw_zk_wait_gone (raw, "/box", 5000));
 }
 
 /* An ephemeral node, its session, a watch and packets, read by four-letter words. */
@@ -79,77 +53,6 @@ TEST (test_four_letter_words)
   assert_int_equal (four_letter_watches_below (address, "/n"), 0);
   assert_int_equal (four_letter_watches_of_session (address, session), 1);
   assert_int_equal (four_letter_watches_of_session (address, session + 1), 0);
-}
-
-/* Names that a foreign client can create: libzookeeper refuses some, the server others. */
-TEST (test_strange_names)
-{
-  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  const char *address = zk_server_address (server);
-  g_autoptr (RawZk) raw = raw_zk_open (address);
-  assert_int_equal (raw_zk_make_path (raw, "/q"), ZOK);
-  assert_int_equal (raw_zk_create (raw, "/q/a\x01", "", ZOO_PERSISTENT, NULL), ZBADARGUMENTS);
-  assert_int_equal (raw_zk_create_unchecked (address, "/q/a\x01", 5), ZBADARGUMENTS);
-  assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZOK);
-  assert_int_equal (raw_zk_create_unchecked (address, "/q/plain", 8), ZNODEEXISTS);
-  /* The server decodes invalid UTF-8 to U+FFFD, and then refuses that. */
-  int rc = raw_zk_create_unchecked (address, "/q/\xff\xfe", 5);
-  assert_true (rc == ZBADARGUMENTS || rc == ZOK);
-  print_message ("a name that is not UTF-8: %s\n", zerror (rc));
-}
-
-TEST (test_ensemble_fails_over)
-{
-  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  assert_non_null (ensemble);
-  int leader = zk_ensemble_leader (ensemble);
-  assert_true (leader >= 0);
-  int follower = (leader + 1) % 3;
-  zk_server_kill (zk_ensemble_server (ensemble, leader));
-  assert_true (zk_server_wait_serving (zk_ensemble_server (ensemble, follower), 20000));
-  RawZk *raw = raw_zk_open (zk_server_address (zk_ensemble_server (ensemble, follower)));
-  assert_non_null (raw);
-  assert_int_equal (raw_zk_make_path (raw, "/after"), ZOK);
-  raw_zk_close (raw);
-  assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, leader)));
-  assert_true (zk_server_wait_serving (zk_ensemble_server (ensemble, leader), 20000));
-}
-
-typedef struct
-{
-  const char *address;
-  gint64 session;
-} Listed;
-
-static gboolean
-is_not_listed (gpointer data)
-{
-  const Listed *listed = data;
-  return four_letter_session_alive (listed->address, listed->session) == 0;
-}
-
-TEST (test_expire_through_proxy)
-{
-  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-  const char *address = zk_server_address (server);
-  g_autoptr (Proxy) proxy = proxy_new (address);
-  assert_non_null (proxy);
-  g_autoptr (RawZk) observer = raw_zk_open (address);
-  for (int i = 0; i < 5; i++)
-    {
-      g_autoptr (RawZk) victim = raw_zk_open (proxy_address (proxy));
-      gint64 session = 0;
-      g_autofree char *path = g_strdup_printf ("/victim%d", i);
-      assert_non_null (victim);
-      assert_int_equal (raw_zk_create (victim, path, "", ZOO_EPHEMERAL, NULL), ZOK);
-      assert_true (expire_last_session (proxy, address, &session));
-      assert_int_equal (session, raw_zk_session (victim));
-      assert_false (raw_zk_exists (observer, path));
-      /* A ping at that very moment puts the session back on the server's list of those that may
-       * expire, though not into being. It leaves that list after its timeout. */
-      Listed listed = { address, session };
-      assert_true (wait_until (is_not_listed, &listed, 60000));
-    }
 }
 
 static char *said;

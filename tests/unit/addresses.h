@@ -1,14 +1,25 @@
-/* Addresses for lists of servers, as a look-up finds them. */
+/* Lists of servers, and their addresses as a look-up finds them. */
 #pragma once
 
 #include "base/address.h"
+#include "base/connect_string.h"
+#include "base/server_list.h"
 
-/* words: "127.0.0.1 ::1" */
 static inline GPtrArray *
-addresses_of (const char *words)
+servers_of (const char *connect_string)
+{
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (connect_string, NULL);
+
+  g_assert_nonnull (parsed);
+  return curator_servers_new (parsed->hosts);
+}
+
+/* words: "127.0.0.1 ::1"; why: there is none, or NULL. */
+static inline void
+resolve (GPtrArray *servers, guint i, const char *words, const char *why)
 {
   g_auto (GStrv) each = g_strsplit (words, " ", -1);
-  GPtrArray *addresses = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) addresses = g_ptr_array_new_with_free_func (g_free);
 
   for (char **word = each; *word != NULL; word++)
     {
@@ -16,5 +27,5 @@ addresses_of (const char *words)
       if (curator_address_of_host (*word, 0, &address))
         curator_address_add_once (addresses, &address);
     }
-  return addresses;
+  curator_server_resolved (servers->pdata[i], addresses, why);
 }

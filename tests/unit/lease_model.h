@@ -16,8 +16,11 @@
 #ifndef CURATOR_LEASE_MODEL_H
 #define CURATOR_LEASE_MODEL_H
 
+#include "unit.h"
+
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdlib.h>
 
 #define MODEL_NEVER    (INT64_MAX / 2)
 #define MODEL_N_EVENTS 160U
@@ -59,6 +62,23 @@ static inline int64_t
 model_most (int64_t a, int64_t b)
 {
   return a > b ? a : b;
+}
+
+static inline uint64_t
+model_env_number (const char *name, uint64_t otherwise)
+{
+  const char *text = g_getenv (name);
+  return text == NULL ? otherwise : strtoull (text, NULL, 0);
+}
+
+/* The seed of the first of n cases; each other case has the next one. */
+static inline uint64_t
+model_first_seed (const char *name, uint64_t n)
+{
+  const uint64_t first =
+      model_env_number ("CURATOR_TEST_SEED", (uint64_t) g_random_int () << 32 | g_random_int ());
+  print_message ("%s: %" PRIu64 " cases from CURATOR_TEST_SEED=%" PRIu64 "\n", name, n, first);
+  return first;
 }
 
 typedef enum

@@ -2,35 +2,13 @@
 #include "addresses.h"
 #include "unit.h"
 
-#include "base/connect_string.h"
 #include "channel/channel_frames.h"
 #include "channel/endpoints.h"
+#include "support/net.h"
 
 #include <string.h>
 
 static const guint8 password[CURATOR_PASSWORD_LENGTH] = "0123456789abcdef";
-
-/* As libzookeeper and Java write it, with the byte for read-only sessions. */
-static GByteArray *
-connect_request (gint32 timeout_ms, gint64 id)
-{
-  GByteArray *frame = g_byte_array_new ();
-  const guint32 length = GUINT32_TO_BE (45);
-  const guint32 version = 0;
-  const guint64 zxid = GUINT64_TO_BE (77);
-  const guint32 timeout = GUINT32_TO_BE ((guint32) timeout_ms);
-  const guint64 session = GUINT64_TO_BE ((guint64) id);
-  const guint32 n = GUINT32_TO_BE (CURATOR_PASSWORD_LENGTH);
-  g_byte_array_append (frame, (const guint8 *) &length, 4);
-  g_byte_array_append (frame, (const guint8 *) &version, 4);
-  g_byte_array_append (frame, (const guint8 *) &zxid, 8);
-  g_byte_array_append (frame, (const guint8 *) &timeout, 4);
-  g_byte_array_append (frame, (const guint8 *) &session, 8);
-  g_byte_array_append (frame, (const guint8 *) &n, 4);
-  g_byte_array_append (frame, password, sizeof password);
-  g_byte_array_append (frame, (const guint8 *) "", 1);
-  return frame;
-}
 
 TEST (test_sizes)
 {
@@ -46,11 +24,19 @@ TEST (test_sizes)
   assert_int_equal (curator_frame_size (negative, 4, 64), -1);
 }
 
+/* As libzookeeper and Java write it, with the byte for read-only sessions. */
 TEST (test_connect_request)
 {
-  g_autoptr (GByteArray) frame = connect_request (30000, -5);
+  g_autoptr (GByteArray) frame = g_byte_array_new ();
   CuratorConnectFrame read;
 
+  net_put_int32 (frame, 45);
+  net_put_int32 (frame, 0);
+  net_put_int64 (frame, 77);
+  net_put_int32 (frame, 30000);
+  net_put_int64 (frame, -5);
+  net_put_buffer (frame, password, sizeof password);
+  g_byte_array_append (frame, (const guint8 *) "", 1);
   assert_int_equal (curator_frame_size (frame->data, frame->len, CURATOR_CONNECT_FRAME_MAX),
                     frame->len);
   assert_true (curator_frame_read_request (frame->data, frame->len, &read));
@@ -91,20 +77,16 @@ TEST (test_sasl_frames)
   assert_false (curator_frame_read_sasl_reply (reply, 19, &read));
 }
 
-/* number: "127.0.0.N" of the first server, and so on; with another one for each. 0: none is
- * known. */
+/* number: "127.0.0.N" of the first server, and so on; with another one for each. */
 static GPtrArray *
-servers_at (const char *list, int number)
+servers_at (const char *list, guint number)
 {
-  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (list, NULL);
-  GPtrArray *servers = curator_servers_new (parsed->hosts);
+  GPtrArray *servers = servers_of (list);
 
-  for (guint i = 0; number > 0 && i < servers->len; i++)
+  for (guint i = 0; i < servers->len; i++)
     {
-      g_autofree char *both =
-          g_strdup_printf ("127.0.0.%u 127.0.1.%u", (guint) number + i, (guint) number + i);
-      g_autoptr (GPtrArray) addresses = addresses_of (both);
-      curator_server_resolved (servers->pdata[i], addresses, NULL);
+      g_autofree char *both = g_strdup_printf ("127.0.0.%u 127.0.1.%u", number + i, number + i);
+      resolve (servers, i, both, NULL);
     }
   return servers;
 }
@@ -135,7 +117,7 @@ TEST (test_rounds)
 
 TEST (test_names_without_an_address)
 {
-  g_autoptr (GPtrArray) servers = servers_at ("a,b", 0);
+  g_autoptr (GPtrArray) servers = servers_of ("a,b");
   curator_server_resolved (servers->pdata[0], NULL, "unknown");
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
   for (int turn = 0; turn < 2; turn++)
@@ -185,7 +167,7 @@ TEST (test_patience)
       g_autoptr (GString) list = g_string_new ("a");
       for (int i = 1; i < n; i++)
         g_string_append (list, ",a");
-      g_autoptr (GPtrArray) servers = servers_at (list->str, 0);
+      g_autoptr (GPtrArray) servers = servers_of (list->str);
       CuratorEndpoints *endpoints = curator_endpoints_new (servers);
       const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);
       assert_true (patience_us * n < 6000 * 1000);

@@ -3,7 +3,6 @@
 #include "addresses.h"
 #include "unit.h"
 
-#include "base/connect_string.h"
 #include "channel/link_server.h"
 #include "support/link_lab.h"
 
@@ -98,21 +97,12 @@ TEST (test_sessions_without_an_answer)
   lab_close ();
 }
 
-/* One server. number: its address; NULL: a name without one. */
-static GPtrArray *
-list_of (const char *name, const char *number)
-{
-  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (name, NULL);
-  GPtrArray *servers = curator_servers_new (parsed->hosts);
-  g_autoptr (GPtrArray) addresses = addresses_of (number != NULL ? number : "");
-  curator_server_resolved (servers->pdata[0], addresses, NULL);
-  return servers;
-}
-
+/* One server. number: its address; "": a name without one. */
 static gboolean
-change_to (const char *name, const char *number)
+change_to (const char *number)
 {
-  g_autoptr (GPtrArray) servers = list_of (name, number);
+  g_autoptr (GPtrArray) servers = servers_of ("zk.test:7");
+  resolve (servers, 0, number, NULL);
   return curator_link_change_servers (lab.link, servers);
 }
 
@@ -122,24 +112,24 @@ TEST (test_other_servers)
   lab_open (LAB_NO_LOGIN);
   lab_connect (0, TIMEOUT_MS);
   assert_int_equal (lab.n_connects, 1);
-  assert_true (change_to ("zk.test:7", NULL));
+  assert_true (change_to (""));
   assert_int_equal (lab.link->state, CURATOR_LINK_PAUSED);
   assert_string_equal (lab.log->str, "zk.test:7: no name server has answered yet\n");
-  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_true (change_to ("127.0.0.2"));
   assert_int_equal (lab.link->state, CURATOR_LINK_CONNECTING);
   assert_int_equal (lab.n_connects, 2);
   lab_run ();
   assert_int_equal (lab.link->state, CURATOR_LINK_ASKED);
-  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_true (change_to ("127.0.0.2"));
   assert_int_equal (lab.n_connects, 2);
   assert_int_equal (lab.link->state, CURATOR_LINK_ASKED);
-  assert_true (change_to ("zk.test:7", "127.0.0.3"));
+  assert_true (change_to ("127.0.0.3"));
   assert_int_equal (lab.n_connects, 3);
   lab_send_response (SESSION, TIMEOUT_MS);
   lab_run ();
   assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
-  assert_true (change_to ("zk.test:7", "127.0.0.3"));
-  assert_false (change_to ("zk.test:7", "127.0.0.2"));
+  assert_true (change_to ("127.0.0.3"));
+  assert_false (change_to ("127.0.0.2"));
   assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
   assert_int_equal (lab.n_connects, 3);
   lab_close ();
@@ -156,7 +146,7 @@ TEST (test_no_other_servers_after_a_refusal)
   lab_send_sasl (-115, NULL, 0);
   lab_run ();
   assert_true (lab.is_refused);
-  assert_true (change_to ("zk.test:7", "127.0.0.2"));
+  assert_true (change_to ("127.0.0.2"));
   assert_int_equal (lab.link->state, CURATOR_LINK_PAUSED);
   assert_int_equal (lab.n_connects, 1);
   lab_close ();

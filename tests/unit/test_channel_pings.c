@@ -2,26 +2,20 @@
 #include "unit.h"
 
 #include "channel/channel_pings.h"
+#include "support/net.h"
 
 #define PING    (-2)
 #define EVENT   (-1)
 #define REQUEST 7
 
-static void
-add_int (GByteArray *bytes, gint32 value)
-{
-  const guint32 wire = GUINT32_TO_BE ((guint32) value);
-  g_byte_array_append (bytes, (const guint8 *) &wire, sizeof wire);
-}
-
 /* n_more bytes after the xid look like pings, too. */
 static void
 add_frame (GByteArray *bytes, gint32 xid, guint n_more)
 {
-  add_int (bytes, (gint32) (4 + 4 * n_more));
-  add_int (bytes, xid);
+  net_put_int32 (bytes, (gint32) (4 + 4 * n_more));
+  net_put_int32 (bytes, xid);
   for (guint i = 0; i < n_more; i++)
-    add_int (bytes, i % 2 == 0 ? 8 : PING);
+    net_put_int32 (bytes, i % 2 == 0 ? 8 : PING);
 }
 
 static GByteArray *
@@ -31,8 +25,8 @@ five_frames (void)
 
   add_frame (bytes, REQUEST, 6);
   add_frame (bytes, PING, 1);
-  add_int (bytes, 0); /* shorter than an xid */
-  add_int (bytes, 2);
+  net_put_int32 (bytes, 0); /* shorter than an xid */
+  net_put_int32 (bytes, 2);
   g_byte_array_append (bytes, (const guint8 *) "\xff\xff", 2);
   add_frame (bytes, EVENT, 3);
   add_frame (bytes, PING, 0);
@@ -62,7 +56,7 @@ TEST (test_nonsense_is_the_end)
   CuratorPingScan scan = { 0 };
 
   add_frame (bytes, PING, 0);
-  add_int (bytes, -1);
+  net_put_int32 (bytes, -1);
   add_frame (bytes, PING, 0);
   assert_int_equal (curator_ping_scan (&scan, bytes->data, bytes->len), 1);
   assert_int_equal (curator_ping_scan (&scan, bytes->data, bytes->len), 0);
@@ -79,9 +73,9 @@ TEST (test_what_can_be_passed_on)
       add_frame (bytes, REQUEST, 6);
       add_frame (bytes, PING, 3);
       const gsize good = bytes->len + (lengths[i] < 16 ? 3 : 12);
-      add_int (bytes, lengths[i]);
-      add_int (bytes, PING);
-      add_int (bytes, PING);
+      net_put_int32 (bytes, lengths[i]);
+      net_put_int32 (bytes, PING);
+      net_put_int32 (bytes, PING);
       for (gsize first = 0; first < good; first++)
         {
           CuratorPingScan scan = { 0 };

@@ -57,17 +57,12 @@ TEST (test_wall_clock_steps)
     }
 }
 
-typedef struct
-{
-  gint waiting; /* atomic */
-} Stepper;
+static gint is_waiting; /* atomic */
 
 static gpointer
 step_back_while_waiting (gpointer data)
 {
-  Stepper *stepper = data;
-
-  while (!g_atomic_int_get (&stepper->waiting))
+  while (!g_atomic_int_get (&is_waiting))
     g_thread_yield ();
   g_atomic_int_add (&step_s, -3600);
   return NULL;
@@ -79,12 +74,11 @@ TEST (test_timeout_over_a_step)
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (10);
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
   g_autoptr (GError) error = NULL;
-  Stepper stepper = { 0 };
-  GThread *thread = g_thread_new ("stepper", step_back_while_waiting, &stepper);
+  GThread *thread = g_thread_new ("stepper", step_back_while_waiting, NULL);
   const gint64 before = g_get_monotonic_time ();
 
   assert_true (curator_client_start (client, NULL));
-  g_atomic_int_set (&stepper.waiting, TRUE);
+  g_atomic_int_set (&is_waiting, TRUE);
   assert_false (curator_client_block_until_connected (client, 500, NULL, &error));
   assert_true (g_get_monotonic_time () - before >= 500 * 1000);
   g_thread_join (thread);

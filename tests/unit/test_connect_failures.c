@@ -1,7 +1,6 @@
 /* Why an address could not be connected to: whatever way it is written in the connect string, by
  * the list of servers, and in libzookeeper's log. */
-#include "base/connect_string.h"
-#include "base/server_list.h"
+#include "addresses.h"
 #include "core/connect_failures.h"
 #include "unit.h"
 
@@ -34,14 +33,6 @@ static const struct
   /* The library's lines are without the zone. */
   { { "[fe80::1%lo]:4", "[fe80::1%1]:4" }, { "[fe80::1]:4" }, "[fe80::1%lo]:4", "fe80::1%lo:4" },
 };
-
-static GPtrArray *
-servers_of (const char *connect_string)
-{
-  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (connect_string, NULL);
-  assert_non_null (parsed);
-  return curator_servers_new (parsed->hosts);
-}
 
 static void
 check_cause (const char *connect_string, const char *logged, const char *shown, gint64 at_us)
@@ -109,26 +100,15 @@ TEST (test_one_address)
 
 TEST (test_no_address)
 {
-  static const char *const words[] = { "",
-                                       ":",
-                                       "1",
-                                       "[::1]",
-                                       "[::1",
-                                       "[]:1",
-                                       "a:1",
-                                       "1.2.3:1",
-                                       "[::1]:",
-                                       "[::1]:x",
-                                       "1.2.3.4:65536",
-                                       "[a]:1",
-                                       "[1.2.3.4",
-                                       "::1%:1",
-                                       "::1%no-such-zone:1" };
+  g_auto (GStrv) words =
+      g_strsplit ("|:|1|[::1]|[::1|[]:1|a:1|1.2.3:1|[::1]:|[::1]:x|1.2.3.4:65536|"
+                  "[a]:1|[1.2.3.4|::1%:1|::1%no-such-zone:1",
+                  "|", -1);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+  for (char **word = words; *word != NULL; word++)
     {
       CuratorAddress address;
-      assert_false (curator_address_read (words[i], &address));
+      assert_false (curator_address_read (*word, &address));
     }
 }
 

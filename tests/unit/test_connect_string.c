@@ -1,4 +1,5 @@
-/* Connect strings: those that Java and libzookeeper accept, and clear errors for the others. */
+/* Connect strings: those that Java and libzookeeper accept, and clear errors for the others. Any
+ * text: fuzz/fuzz_connect_string. */
 #include "unit.h"
 
 #include "base/connect_string.h"
@@ -111,73 +112,6 @@ TEST (test_overlong)
   check_refused (label);
   check_refused (name);
   check_refused (chroot);
-}
-
-/* A long text is truncated in messages, but stays valid UTF-8. */
-TEST (test_overlong_message)
-{
-  for (guint before = 0; before < 4; before++)
-    {
-      g_autoptr (GString) text = g_string_new (NULL);
-      g_autoptr (GError) error = NULL;
-      g_string_append_len (text, "aaaa", (gssize) before);
-      while (text->len < 2000)
-        g_string_append (text, "\xe2\x82\xac");
-      assert_null (curator_connect_string_parse (text->str, &error));
-      assert_true (g_utf8_validate (error->message, -1, NULL));
-      assert_true (strlen (error->message) < 1000);
-    }
-}
-
-/* Any input gives either a result or an error; and the normal form of an accepted one is accepted
- * again. */
-static void
-check_any (const char *text)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (text, &error);
-
-  assert_int_equal (parsed == NULL, error != NULL);
-  if (parsed == NULL)
-    return;
-  GString *normal = g_string_new (NULL);
-  for (guint i = 0; i < parsed->hosts->len; i++)
-    {
-      const CuratorHostPort *server = g_ptr_array_index (parsed->hosts, i);
-      gboolean brackets = strchr (server->host, ':') != NULL;
-
-      g_string_append_printf (normal, "%s%s%s%s:%u", i > 0 ? "," : "", brackets ? "[" : "",
-                              server->host, brackets ? "]" : "", server->port);
-    }
-  g_string_append (normal, parsed->chroot != NULL ? parsed->chroot : "");
-  g_autofree char *normal_text = g_string_free (normal, FALSE);
-  g_autoptr (CuratorConnectString) again = curator_connect_string_parse (normal_text, NULL);
-  assert_non_null (again);
-  g_autofree char *hosts = format_hosts (parsed);
-  g_autofree char *hosts_again = format_hosts (again);
-  assert_string_equal (hosts, hosts_again);
-  assert_int_equal (g_strcmp0 (parsed->chroot, again->chroot), 0);
-}
-
-TEST (test_random)
-{
-  static const char *const pieces[] = { "zk1", "z",   ":",        ":2181", ",",  "/",    "[",
-                                        "]",   "::1", "10.0.0.1", ".",     "-",  " ",    "a",
-                                        "1",   "%",   "fe80::2",  "\xff",  "..", "65536" };
-  g_autoptr (GRand) rand = unit_rand_new (__func__);
-
-  for (int i = 0; i < 200000; i++)
-    {
-      char text[128] = "";
-      int n = g_rand_int_range (rand, 1, 9);
-
-      for (int j = 0; j < n; j++)
-        {
-          int piece = g_rand_int_range (rand, 0, (gint32) G_N_ELEMENTS (pieces));
-          g_strlcat (text, pieces[piece], sizeof text);
-        }
-      check_any (text);
-    }
 }
 
 SUITE ("connect string", NULL, NULL)

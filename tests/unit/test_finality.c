@@ -29,18 +29,16 @@ static gint over;            /* atomic: no round follows */
 static gint n_seen_end;      /* atomic */
 static gint n_back_from_end; /* atomic */
 
+static gint64 shown_us; /* by a clock of the test's own; 0: by the machine's */
+static CuratorSession *session;
+static CuratorLockInternals *internals;
+
 static gint64
-boottime_us (CuratorZkOps *ops)
+time_us (CuratorZkOps *ops)
 {
   struct timespec now;
   clock_gettime (CLOCK_BOOTTIME, &now);
-  return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
-}
-
-static gint64
-monotonic_us (CuratorZkOps *ops)
-{
-  return g_get_monotonic_time ();
+  return shown_us != 0 ? shown_us : (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
 static void
@@ -93,7 +91,7 @@ asker (gpointer first)
 
 /* A quorum has answered just now, and the leader knows of the session. */
 static CURATOR_UNLOCKED void
-prove (CuratorSession *session)
+prove (void)
 {
   curator_client_lock (session->client);
   const gint64 sent_us = curator_client_boottime_us (session->client) - TRIP_US;
@@ -103,7 +101,7 @@ prove (CuratorSession *session)
 }
 
 static CURATOR_UNLOCKED CuratorLease *
-grant (CuratorSession *session, CuratorLockInternals *internals)
+grant (void)
 {
   CuratorStake stake = { 0 };
   CuratorQueueSlot slot = { 0 };
@@ -113,7 +111,7 @@ grant (CuratorSession *session, CuratorLockInternals *internals)
                                   .is_ephemeral = TRUE,
                                   .stake = &stake,
                                   .slot = &slot };
-  prove (session);
+  prove ();
   curator_client_lock (session->client);
   CuratorLease *lease = curator_lease_new (session, internals, &node);
   curator_client_unlock (session->client);
@@ -122,91 +120,82 @@ grant (CuratorSession *session, CuratorLockInternals *internals)
 
 /* Proofs around each deadline, until one comes too late; and then some more. */
 static void
-play_round (CuratorSession *session, CuratorLease *lease, GRand *rand)
+play_round (CuratorLease *lease, GRand *rand)
 {
   g_atomic_pointer_set (&asked, lease);
   while (!is_over (lease))
     {
       const gint64 moment = atomic_load (&session->clock.deadline_us)
                             + g_rand_int_range (rand, -AROUND_US, AROUND_US);
-      while (boottime_us (NULL) < moment)
+      while (time_us (NULL) < moment)
         {
         }
-      prove (session);
+      prove ();
     }
   for (int i = 0; i < 20; i++)
-    prove (session);
+    prove ();
 }
 
-static CuratorSession *
-new_session (CuratorClient *client)
+/* Nothing closes it, and nobody frees its client. */
+static int
+open_session (void **state)
 {
+  static CuratorZkOps ops = {
+    .boottime_us = time_us, .monotonic_us = time_us, .random = random_bytes, .wake = wake
+  };
+  CuratorClient *client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
+
   curator_client_lock (client);
   curator_session_open (client);
-  CuratorSession *session = client->session;
+  session = client->session;
   session->ever_connected = TRUE;
   session->state = CURATOR_SESSION_CONNECTED;
   curator_lease_clock_set_timeout (session, SESSION_MS);
   curator_client_unlock (client);
-  return session;
+  internals = curator_lock_internals_new (client, "/finality", "lock-", 1,
+                                          curator_lock_driver_standard (), NULL);
+  return 0;
 }
 
 TEST (test_end_is_final)
 {
-  static CuratorZkOps ops = {
-    .boottime_us = boottime_us, .monotonic_us = monotonic_us, .random = random_bytes, .wake = wake
-  };
-  static CuratorClient *client; /* never freed: nothing closes its session */
   g_autoptr (GRand) rand = unit_rand_new ("test_end_is_final");
   GThread *threads[N_ASKERS];
   /* They live until nobody asks any more. */
   g_autoptr (GPtrArray) leases =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
 
-  client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
-  CuratorSession *session = new_session (client);
-  CuratorLockInternals *internals = curator_lock_internals_new (
-      client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
   for (guint i = 0; i < N_ASKERS; i++)
     threads[i] = g_thread_new ("asker", asker, GUINT_TO_POINTER (i));
   for (int i = 0; i < N_ROUNDS; i++)
     {
-      g_ptr_array_add (leases, grant (session, internals));
-      play_round (session, g_ptr_array_index (leases, i), rand);
+      g_ptr_array_add (leases, grant ());
+      play_round (g_ptr_array_index (leases, i), rand);
     }
   g_atomic_int_set (&over, TRUE);
   g_atomic_pointer_set (&asked, NULL);
   for (int i = 0; i < N_ASKERS; i++)
     g_thread_join (threads[i]);
-  curator_lock_internals_unref (internals);
   print_message ("%d ends seen\n", n_seen_end);
   assert_true (n_seen_end > N_ROUNDS / 10);
   assert_int_equal (n_back_from_end, 0);
 }
 
-static gint64 shown_us = G_USEC_PER_SEC; /* by a clock of the test's own */
-
-static gint64
-shown_time (CuratorZkOps *ops)
-{
-  return shown_us;
-}
-
 /* Whoever asks is told the end from one millisecond before the deadline on. */
 static void
-check_end (CuratorSession *session, CuratorLockInternals *internals, gint64 left_us)
+check_end (gint64 left_us)
 {
-  g_autoptr (CuratorLease) lease = grant (session, internals);
+  g_autoptr (CuratorLease) lease = grant ();
 
   shown_us = atomic_load (&session->clock.deadline_us) - left_us;
   const gboolean ended = curator_lease_get_remaining_ms (lease) == 0;
   assert_int_equal (ended, left_us < 1000);
-  prove (session);
+  prove ();
   assert_int_equal (is_over (lease), ended);
   if (!ended)
     {
       shown_us = atomic_load (&session->clock.deadline_us);
-      prove (session);
+      prove ();
       assert_true (is_over (lease));
     }
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
@@ -215,24 +204,16 @@ check_end (CuratorSession *session, CuratorLockInternals *internals, gint64 left
 /* Without any threads: a proof comes after somebody has seen the end, and before the deadline. */
 TEST (test_end_is_final_before_the_deadline)
 {
-  static CuratorZkOps ops = {
-    .boottime_us = shown_time, .monotonic_us = shown_time, .random = random_bytes, .wake = wake
-  };
   static const gint64 left_us[] = { 1001, 1000, 999, 500, 1, 0, -1, -1000 };
-  static CuratorClient *client; /* never freed: nothing closes its session */
 
-  client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
-  CuratorSession *session = new_session (client);
-  CuratorLockInternals *internals = curator_lock_internals_new (
-      client, "/finality", "lock-", 1, curator_lock_driver_standard (), NULL);
+  shown_us = time_us (NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (left_us); i++)
-    check_end (session, internals, left_us[i]);
-  curator_lock_internals_unref (internals);
+    check_end (left_us[i]);
 }
 
 int
 main (void)
 {
   g_log_set_writer_func (unit_swallow_warnings, NULL, NULL);
-  return suite_run ("finality", NULL, NULL);
+  return suite_run ("finality", open_session, NULL);
 }

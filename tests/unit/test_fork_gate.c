@@ -3,11 +3,9 @@
  * stopped. */
 #include "base/fork_gate.h"
 #include "base/lookup.h"
-#include "base/thread_end.h"
 #include "unit.h"
 
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,108 +39,43 @@ wait_for (gint *sign)
     g_usleep (100);
 }
 
-/* --- the order -------------------------------------------------------------------------------- */
-
-static pthread_key_t earlier;
-static pthread_key_t later;
-static char order[16]; /* of one thread, read after it was joined */
-
-static void
-note (char what)
-{
-  order[strlen (order)] = what;
-}
-
-static void
-note_begin (void)
-{
-  note ('b');
-}
-
-static void
-note_over (void)
-{
-  note ('o');
-}
-
-static void
-destroy_earlier (void *data)
-{
-  note ('e');
-}
-
-/* It has another turn, like memory that a destructor has used again. */
-static void
-destroy_later (void *data)
-{
-  note ('l');
-  if (data != &order)
-    pthread_setspecific (later, &order);
-}
-
-static void
-ignore (void)
-{
-}
-
-static void *
-run_first (void *data)
-{
-  curator_thread_end_watch (ignore, ignore);
-  return NULL;
-}
-
-static void *
-run_watched (void *data)
-{
-  pthread_setspecific (earlier, &earlier);
-  curator_thread_end_watch (note_begin, note_over);
-  pthread_setspecific (later, &later);
-  end_thread (*(const End *) data);
-  return NULL;
-}
-
-static void
-run_once (void *(*run) (void *), End how)
-{
-  pthread_t thread;
-
-  assert_int_equal (pthread_create (&thread, NULL, run, &how), 0);
-  pthread_join (thread, NULL);
-}
-
-TEST (test_order)
-{
-  pthread_key_create (&earlier, destroy_earlier);
-  run_once (run_first, 0); /* makes the key of the library */
-  pthread_key_create (&later, destroy_later);
-  for (End how = 0; how < N_ENDS; how++)
-    {
-      run_once (run_watched, how);
-      assert_int_equal (strlen (order), 5);
-      assert_int_equal (order[0], 'b');
-      assert_int_equal (order[4], 'o');
-      memset (order, 0, sizeof order);
-    }
-}
-
 /* --- fork ------------------------------------------------------------------------------------- */
 
+static pthread_key_t earlier; /* than the one of the library */
 static pthread_key_t slow;
 static gint is_ending; /* atomic */
-static gint has_ended; /* atomic */
+static gint n_ended;   /* atomic; destructors */
 
 static void
 destroy_slowly (void *data)
 {
   g_atomic_int_set (&is_ending, 1);
   g_usleep (PAUSE_US);
-  g_atomic_int_set (&has_ended, 1);
+  g_atomic_int_inc (&n_ended);
+}
+
+/* It has another turn, like memory that a destructor has used again. */
+static void
+destroy_earlier (void *data)
+{
+  destroy_slowly (data);
+  if (data == &earlier)
+    pthread_setspecific (earlier, &n_ended);
+}
+
+/* Makes the key of the library. */
+static void *
+run_first (void *data)
+{
+  curator_gate_enter ();
+  curator_gate_leave ();
+  return NULL;
 }
 
 static void *
 run_slow (void *data)
 {
+  pthread_setspecific (earlier, &earlier);
   pthread_setspecific (slow, &slow);
   curator_gate_enter ();
   const End how = *(const End *) data;
@@ -153,27 +86,31 @@ run_slow (void *data)
   return NULL;
 }
 
+/* Of all destructors, whether they were registered before the library's or after it. */
 TEST (test_fork_waits_for_the_end)
 {
+  pthread_t thread;
+
+  pthread_key_create (&earlier, destroy_earlier);
   curator_lookup_watch_forks ();
+  assert_int_equal (pthread_create (&thread, NULL, run_first, NULL), 0);
+  pthread_join (thread, NULL);
   pthread_key_create (&slow, destroy_slowly);
   for (End how = 0; how < N_ENDS; how++)
     {
-      pthread_t thread;
       int status;
 
       g_atomic_int_set (&is_ending, 0);
-      g_atomic_int_set (&has_ended, 0);
+      g_atomic_int_set (&n_ended, 0);
       assert_int_equal (pthread_create (&thread, NULL, run_slow, &how), 0);
       pthread_detach (thread); /* the child could not join it */
       wait_for (&is_ending);
       const pid_t pid = fork ();
       if (pid == 0)
-        _exit (g_atomic_int_get (&has_ended) ? 0 : 1);
+        _exit (g_atomic_int_get (&n_ended) == 3 ? 0 : 1);
       assert_true (pid > 0);
       assert_int_equal (waitpid (pid, &status, 0), pid);
       assert_int_equal (status, 0);
-      wait_for (&has_ended);
     }
 }
 
@@ -231,8 +168,8 @@ TEST (test_fork_joins_a_thread)
 
 typedef struct
 {
-  void (*enter) (void);
-  void (*leave) (void);
+  gboolean is_lookup; /* else the gate */
+  CuratorLookupKind kind;
 } Room;
 
 static gint is_ready;       /* atomic */
@@ -245,36 +182,15 @@ note_fork (void)
   g_atomic_int_set (&fork_has_begun, 1);
 }
 
-static void
-enter_lookup_by_us (void)
-{
-  curator_lookup_enter (CURATOR_LOOKUP_BY_US);
-}
-
-static void
-leave_lookup_by_us (void)
-{
-  curator_lookup_leave (CURATOR_LOOKUP_BY_US);
-}
-
-static void
-enter_lookup_by_library (void)
-{
-  curator_lookup_enter (CURATOR_LOOKUP_BY_LIBRARY);
-}
-
-static void
-leave_lookup_by_library (void)
-{
-  curator_lookup_leave (CURATOR_LOOKUP_BY_LIBRARY);
-}
-
 static void *
 run_stopped (void *data)
 {
   const Room *room = data;
 
-  room->enter ();
+  if (room->is_lookup)
+    curator_lookup_enter (room->kind);
+  else
+    curator_gate_enter ();
   g_atomic_int_set (&has_passed, 1);
   wait_for (&fork_has_begun);
   g_usleep (2 * SETTLES_US);
@@ -282,7 +198,10 @@ run_stopped (void *data)
   for (int i = 0; i < STEPS; i++)
     g_usleep (1000);
   g_atomic_int_set (&has_left, 1);
-  room->leave ();
+  if (room->is_lookup)
+    curator_lookup_leave (room->kind);
+  else
+    curator_gate_leave ();
   return NULL;
 }
 
@@ -314,6 +233,8 @@ fork_inside (const Room *room)
   pthread_atfork (note_fork, NULL, NULL);
   g_atomic_int_set (&has_passed, 0);
   g_atomic_int_set (&fork_has_begun, 0);
+  g_atomic_int_set (&is_ending, 0);
+  g_atomic_int_set (&n_ended, 0);
   pthread_create (&thread, NULL, run_stopped, (void *) room);
   pthread_create (&ending, NULL, run_to_end, NULL);
   wait_for (&has_passed);
@@ -321,7 +242,7 @@ fork_inside (const Room *room)
   const pid_t pid = fork ();
   if (pid == 0)
     {
-      const gboolean ends = g_atomic_int_get (&is_ending) && !g_atomic_int_get (&has_ended);
+      const gboolean ends = g_atomic_int_get (&is_ending) && g_atomic_int_get (&n_ended) == 0;
       _exit (g_atomic_int_get (&has_left) && !ends ? 0 : 1);
     }
   waitpid (pid, &status, 0);
@@ -332,9 +253,9 @@ fork_inside (const Room *room)
 
 TEST (test_fork_waits_through_a_stop)
 {
-  const Room rooms[] = { { curator_gate_enter, curator_gate_leave },
-                         { enter_lookup_by_us, leave_lookup_by_us },
-                         { enter_lookup_by_library, leave_lookup_by_library } };
+  static const Room rooms[] = { { .is_lookup = FALSE },
+                                { TRUE, CURATOR_LOOKUP_BY_US },
+                                { TRUE, CURATOR_LOOKUP_BY_LIBRARY } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (rooms); i++)
     {

@@ -3,7 +3,6 @@
  *
  * CURATOR_TEST_SEED=n repeats the random orders.
  */
-#define SUITE_FIXTURE  void *no_fixture
 #define SUITE_SETUP    set_up
 #define SUITE_TEARDOWN tear_down
 #include "lock/front.h"
@@ -13,6 +12,7 @@
 #include "core/monitor.h"
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef __clang__
@@ -38,8 +38,7 @@ static struct
   GPtrArray *watches; /* CuratorWatch */
   const char *own;    /* the leaf name of a node of the session; or NULL */
   const char *staked; /* of one that it waits with or holds; or NULL */
-  int n_refused;      /* so many watches are refused, after the next n_allowed */
-  int n_allowed;
+  int n_allowed;      /* then one watch is refused; negative: none is */
 } world;
 
 static CuratorSession session;
@@ -64,9 +63,8 @@ curator_watch_add (CuratorSession *on, const char *path, ZooWatcherType type, Cu
 {
   assert_ptr_equal (on, &session);
   assert_int_equal (type, g_str_equal (path, BASE) ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA);
-  if (world.n_refused > 0 && world.n_allowed-- <= 0)
+  if (world.n_allowed >= 0 && world.n_allowed-- == 0)
     {
-      world.n_refused--;
       note ("refused");
       return NULL;
     }
@@ -162,6 +160,7 @@ static int
 set_up (void **state)
 {
   memset (&world, 0, sizeof world);
+  world.n_allowed = -1;
   world.log = g_string_new ("");
   world.watches = g_ptr_array_new ();
   memset (&front, 0, sizeof front);
@@ -180,14 +179,6 @@ tear_down (void **state)
   return 0;
 }
 
-/* What was logged since the last call. */
-static void
-expect (const char *words)
-{
-  assert_string_equal (g_strchomp (world.log->str), words);
-  g_string_truncate (world.log, 0);
-}
-
 static CuratorWatch *
 watch_on (const char *leaf)
 {
@@ -200,162 +191,111 @@ watch_on (const char *leaf)
   return NULL;
 }
 
+/* verb: of a scene. */
 static void
-tell (const char *leaf, CuratorWatchEvent event, const CuratorZkReply *reply)
+tell (const char *verb, const char *leaf)
 {
-  CuratorWatch *watch = watch_on (leaf);
-  assert_non_null (watch);
-  if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    g_clear_pointer (&watch->path, g_free); /* it is spent */
-  watch->func (watch, event, ZNOAUTH, reply, watch->data);
-}
-
-static void
-gone (const char *leaf)
-{
-  tell (leaf, CURATOR_WATCH_GONE, NULL);
-}
-
-static void
-broken (const char *leaf)
-{
-  tell (leaf, CURATOR_WATCH_FAILED, NULL);
-}
-
-static void
-armed (const char *leaf)
-{
-  tell (leaf, CURATOR_WATCH_ARMED, NULL);
-}
-
-static void
-wait_for (CuratorFrontView view)
-{
-  assert_true (curator_front_wait (&front, &view, CURATOR_WATCH_NEW));
-}
-
-/* --- far, the parent, a neighbour ------------------------------------------------------------- */
-
-TEST (test_far)
-{
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  expect ("+b +a");
-  armed ("b");
-  watch_on ("a")->is_own = TRUE;
-  armed ("a");
-  tell ("b", CURATOR_WATCH_CHANGED, NULL);
-  expect ("");
-  gone ("a");
-  expect ("EARLY");
-  gone ("b");
-  expect ("LIST");
-  assert_int_equal (front.state, CURATOR_FRONT_NOTHING);
-}
-
-/* The second node is probably the next first one: its watch stays, and is not removed in
- * between. */
-TEST (test_watches_are_kept)
-{
-  wait_for ((CuratorFrontView){ .first = "c", .second = "b" });
-  expect ("+c +b");
-  gone ("c");
-  expect ("LIST");
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  expect ("+b -b +a");
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  expect ("");
-  wait_for ((CuratorFrontView){ .first = "b" });
-  expect ("-a");
-  wait_for ((CuratorFrontView){ .first = NULL });
-  expect ("+base -b");
-}
-
-TEST (test_further_watch_fails)
-{
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  broken ("a");
-  expect ("+b +a");
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  gone ("b");
-  expect ("+a LIST");
-  gone ("a");
-  expect ("");
-}
-
-TEST (test_parent)
-{
+  static const char *const verbs[] = { [CURATOR_WATCH_ARMED] = "armed",
+                                       [CURATOR_WATCH_CHANGED] = "changed",
+                                       [CURATOR_WATCH_GONE] = "gone",
+                                       [CURATOR_WATCH_FAILED] = "broken" };
   char *data[] = { (char *) "x", (char *) "y" };
   const struct String_vector children = { .count = 2, .data = data };
   const CuratorZkReply reply = { .children = &children };
+  const gboolean is_listed = g_str_equal (verb, "listed");
+  CuratorWatch *watch = watch_on (leaf);
+  guint event = CURATOR_WATCH_ARMED;
 
-  wait_for ((CuratorFrontView){ .first = NULL });
-  expect ("+base");
-  tell ("base", CURATOR_WATCH_ARMED, &reply);
-  expect ("LIST(2)");
-  wait_for ((CuratorFrontView){ .first = NULL });
-  armed ("base");
-  expect ("LIST");
-  gone ("base");
-  expect ("LIST");
+  while (!is_listed && event < G_N_ELEMENTS (verbs) && !g_str_equal (verb, verbs[event]))
+    event++;
+  assert_true (watch != NULL && event < G_N_ELEMENTS (verbs));
+  if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
+    g_clear_pointer (&watch->path, g_free); /* it is spent */
+  watch->func (watch, event, ZNOAUTH, is_listed ? &reply : NULL, watch->data);
 }
 
-TEST (test_neighbour)
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+/* Commands, each with what the front asks for and tells then:
+ *   wait [FIRST [SECOND]]    for the parent, or for nodes in front; last FIRST: nobody is before it
+ *   neighbour                for a node that was next to it
+ *   armed, changed, gone, broken LEAF     tells the watch of that node; listed: with two children
+ *   own LEAF                 the watch turns out to be on a node of our session
+ *   ours LEAF, staked LEAF   that node is of our session, or one that it waits with or holds
+ *   refuse N                 one watch, after N
+ *   is nothing, is neighbour what it waits for */
+static const char *const scenes[] = {
+  /* Far. */
+  "wait b a: +b +a; armed b; own a; armed a; changed b; gone a: EARLY; gone b: LIST; is nothing",
+  /* The second node is probably the next first one: its watch stays, and is not removed in
+   * between. */
+  "wait c b: +c +b; gone c: LIST; wait b a: +b -b +a; wait b a; wait b: -a; wait: +base -b",
+  "wait b a: +b +a; broken a; wait b a: +a; gone b: LIST; gone a",
+  "wait: +base; listed base: LIST(2); wait; armed base: LIST; gone base: LIST",
+  "neighbour; is neighbour; wait b: +b",
+  "wait b a: +b +a; broken b: -a FAILED(-102); refuse 0; wait b a: refused NO",
+  /* Nothing fails without the second watch. */
+  "refuse 1; wait b a: +b refused; gone b: LIST",
+  "last a: +a; armed a; gone a: CLEAR",
+  /* The end of a node of our session grants nothing. */
+  "ours a; last a: +a; gone a: LIST",
+  "staked a; last a: +a; gone a: LIST",
+  "last a: +a; own a; armed a; gone a: LIST",
+};
+
+static void
+wait_for (char *const *leaves, gboolean is_last)
 {
-  curator_front_wait_for_neighbour (&front);
-  assert_int_equal (front.state, CURATOR_FRONT_NEIGHBOUR);
-  wait_for ((CuratorFrontView){ .first = "b" });
-  expect ("+b");
+  const CuratorFrontView view = { .first = leaves[0],
+                                  .second = leaves[0] != NULL ? leaves[1] : NULL,
+                                  .is_last = is_last };
+  if (!curator_front_wait (&front, &view, CURATOR_WATCH_NEW))
+    note ("NO");
 }
 
-TEST (test_first_watch_fails)
+static void
+command (const char *text)
 {
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  broken ("b");
-  expect ("+b +a -a FAILED(-102)");
-  world.n_refused = 1;
-  const CuratorFrontView view = { .first = "b", .second = "a" };
-  assert_false (curator_front_wait (&front, &view, CURATOR_WATCH_NEW));
-  expect ("refused");
+  g_auto (GStrv) words = g_strsplit (text, " ", -1);
+  const char *verb = words[0];
+  const char *leaf = words[1];
+
+  if (g_str_equal (verb, "wait") || g_str_equal (verb, "last"))
+    wait_for (words + 1, g_str_equal (verb, "last"));
+  else if (g_str_equal (verb, "neighbour"))
+    curator_front_wait_for_neighbour (&front);
+  else if (g_str_equal (verb, "own"))
+    watch_on (leaf)->is_own = TRUE;
+  else if (g_str_equal (verb, "ours"))
+    world.own = g_intern_string (leaf);
+  else if (g_str_equal (verb, "staked"))
+    world.staked = g_intern_string (leaf);
+  else if (g_str_equal (verb, "refuse"))
+    world.n_allowed = atoi (leaf);
+  else if (g_str_equal (verb, "is"))
+    assert_int_equal (front.state, g_str_equal (leaf, "nothing") ? CURATOR_FRONT_NOTHING
+                                                                 : CURATOR_FRONT_NEIGHBOUR);
+  else
+    tell (verb, leaf);
 }
 
-/* Nothing fails without the second watch. */
-TEST (test_second_watch_is_refused)
+TEST (test_scenes)
 {
-  world.n_refused = world.n_allowed = 1;
-  wait_for ((CuratorFrontView){ .first = "b", .second = "a" });
-  expect ("+b refused");
-  gone ("b");
-  expect ("LIST");
-}
-
-/* --- the last one ----------------------------------------------------------------------------- */
-
-TEST (test_last)
-{
-  wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
-  armed ("a");
-  gone ("a");
-  expect ("+a CLEAR");
-}
-
-/* The end of a node of our session grants nothing. */
-TEST (test_last_is_ours)
-{
-  world.own = "a";
-  wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
-  gone ("a");
-  expect ("+a LIST");
-  world.own = NULL;
-  world.staked = "a";
-  wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
-  gone ("a");
-  expect ("+a LIST");
-  world.staked = NULL;
-  wait_for ((CuratorFrontView){ .first = "a", .is_last = TRUE });
-  watch_on ("a")->is_own = TRUE;
-  armed ("a");
-  gone ("a");
-  expect ("+a LIST");
+  for (gsize i = 0; i < G_N_ELEMENTS (scenes); i++)
+    {
+      g_auto (GStrv) steps = g_strsplit (scenes[i], "; ", -1);
+      for (char **step = steps; *step != NULL; step++)
+        {
+          g_auto (GStrv) sides = g_strsplit (*step, ": ", 2);
+          command (sides[0]);
+          g_strchomp (world.log->str);
+          if (g_strcmp0 (world.log->str, sides[1] != NULL ? sides[1] : "") != 0)
+            fail_msg ("%s: %s: %s", scenes[i], sides[0], world.log->str);
+          g_string_truncate (world.log, 0);
+        }
+      tear_down (NULL);
+      set_up (NULL);
+    }
 }
 
 /* --- any order -------------------------------------------------------------------------------- */
@@ -364,7 +304,6 @@ TEST (test_last_is_ours)
 typedef struct
 {
   GPtrArray *left; /* leaf names, in order */
-  gboolean is_listing;
   gboolean is_clear;
 } Queue;
 
@@ -372,9 +311,10 @@ static void
 show (Queue *queue)
 {
   const guint n = queue->left->len;
-  wait_for ((CuratorFrontView){ .first = g_ptr_array_index (queue->left, n - 1),
-                                .second = n >= 2 ? g_ptr_array_index (queue->left, n - 2) : NULL,
-                                .is_last = n == 1 });
+  const CuratorFrontView view = { .first = g_ptr_array_index (queue->left, n - 1),
+                                  .second = n >= 2 ? g_ptr_array_index (queue->left, n - 2) : NULL,
+                                  .is_last = n == 1 };
+  assert_true (curator_front_wait (&front, &view, CURATOR_WATCH_NEW));
 }
 
 /* Does what the front has asked for since the last call. */
@@ -416,7 +356,7 @@ step (Queue *queue, GRand *rand, GPtrArray *ended)
       const guint i = (guint) g_rand_int_range (rand, 0, (gint32) ended->len);
       const char *leaf = g_ptr_array_index (ended, i);
       if (watch_on (leaf) != NULL)
-        gone (leaf);
+        tell ("gone", leaf);
     }
 }
 

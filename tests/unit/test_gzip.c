@@ -1,6 +1,5 @@
 /* gzip of payloads: whole streams only, never more contents than asked for. */
 #include "base/gzip.h"
-#include "core/payload.h"
 #include "unit.h"
 
 #include <string.h>
@@ -93,33 +92,6 @@ TEST (test_bomb)
     assert_null (gunzip (bomb, 4096));
   getrusage (RUSAGE_SELF, &after);
   assert_true (after.ru_maxrss - before.ru_maxrss < 8 << 10);
-}
-
-TEST (test_settings)
-{
-  CuratorClient *client = curator_client_new ("127.0.0.1:1", NULL);
-  g_autoptr (GBytes) plain = g_bytes_new_static ("text", 4);
-  g_autoptr (GBytes) packed = curator_gzip (plain);
-  g_autoptr (GBytes) as_is = curator_payload_pack (client, plain);
-  g_autoptr (GBytes) read_as_is = curator_payload_unpack (client, packed);
-  assert_ptr_equal (as_is, plain);
-  assert_ptr_equal (read_as_is, packed);
-
-  curator_client_set_compression (client, TRUE);
-  g_autoptr (GBytes) written = curator_payload_pack (client, plain);
-  g_autoptr (GBytes) read = curator_payload_unpack (client, packed);
-  g_autoptr (GBytes) never_packed = curator_payload_unpack (client, plain);
-  assert_true (g_bytes_equal (written, packed));
-  assert_true (g_bytes_equal (read, plain));
-  assert_ptr_equal (never_packed, plain);
-  assert_null (curator_payload_pack (client, NULL));
-  assert_null (curator_payload_unpack (client, NULL));
-
-  curator_client_set_compression (client, FALSE);
-  g_autoptr (GBytes) again = curator_payload_pack (client, plain);
-  assert_ptr_equal (again, plain);
-  curator_client_close (client);
-  curator_client_unref (client);
 }
 
 SUITE ("compression of payloads", NULL, NULL)

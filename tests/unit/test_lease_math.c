@@ -3,14 +3,8 @@
  * CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S; more cases are run
  * with CURATOR_TEST_CASES=100000000.
  */
-#include "unit.h"
-
 #include "base/lease_math.h"
 #include "unit/lease_model.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define N_CASES 200000
 
@@ -26,13 +20,6 @@ typedef struct
   int heartbeat_ms;
   int64_t period_us;
 } Case;
-
-static uint64_t
-env_number (const char *name, uint64_t otherwise)
-{
-  const char *text = getenv (name);
-  return text == NULL ? otherwise : strtoull (text, NULL, 0);
-}
 
 static int
 any_timeout_ms (ModelRand *rand)
@@ -183,16 +170,10 @@ case_regular (Case *c)
   model_end (history, rand);
 }
 
-static const char *
-kind_name (ModelKind kind)
-{
-  static const char *const names[] = { "created", "read", "proof", "reconnected" };
-  return names[kind];
-}
-
 static void
 print_case (const Case *c)
 {
+  static const char *const kinds[] = { "created", "read", "proof", "reconnected" };
   const ModelHistory *history = &c->history;
   print_error ("tick %d ms (half a tick is %" PRId64 " us), heartbeat %d ms, rate %+d ppm\n",
                c->tick_ms, history->half_tick_us, c->heartbeat_ms, history->rate_ppm);
@@ -200,7 +181,7 @@ print_case (const Case *c)
     {
       const ModelEvent *event = &history->events[i];
       print_error ("  %-11s sent %9" PRId64 " answered %9" PRId64 " timeout %d ms\n",
-                   kind_name (event->kind), event->sent_us - history->start_us,
+                   kinds[event->kind], event->sent_us - history->start_us,
                    event->now_us - history->start_us, event->timeout_ms);
     }
   print_error ("  expired at %" PRId64 "\n", history->expiry_us - history->start_us);
@@ -277,11 +258,8 @@ judge (const Case *c, int64_t *n_held)
 static void
 run_cases (const char *name, void (*generate) (Case *), uint64_t n)
 {
-  const bool is_chosen = getenv ("CURATOR_TEST_SEED") != NULL;
-  const uint64_t first = is_chosen ? env_number ("CURATOR_TEST_SEED", 0)
-                                   : ((uint64_t) g_random_int () << 32 | g_random_int ());
+  const uint64_t first = model_first_seed (name, n);
   int64_t n_held = 0;
-  print_message ("%s: %" PRIu64 " cases from CURATOR_TEST_SEED=%" PRIu64 "\n", name, n, first);
   for (uint64_t i = 0; i < n; i++)
     {
       Case c = { .rand = { first + i } };
@@ -304,12 +282,12 @@ run_cases (const char *name, void (*generate) (Case *), uint64_t n)
 
 TEST (test_disturbed)
 {
-  run_cases ("disturbed", case_disturbed, env_number ("CURATOR_TEST_CASES", N_CASES));
+  run_cases ("disturbed", case_disturbed, model_env_number ("CURATOR_TEST_CASES", N_CASES));
 }
 
 TEST (test_regular)
 {
-  run_cases ("regular", case_regular, (env_number ("CURATOR_TEST_CASES", N_CASES) + 1) / 2);
+  run_cases ("regular", case_regular, (model_env_number ("CURATOR_TEST_CASES", N_CASES) + 1) / 2);
 }
 
 /* How long a hold lasts into a silence, in milliseconds: docs/java-to-c.md and docs/moving.md say

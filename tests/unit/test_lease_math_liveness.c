@@ -3,14 +3,8 @@
  * A client with a healthy connection sends what heartbeat.c and attempt_end.c send; what it knows
  * is lease_math.c's. CURATOR_TEST_SEED=S CURATOR_TEST_CASES=1 replays the case with the seed S.
  */
-#include "unit.h"
-
 #include "base/lease_math.h"
 #include "unit/lease_model.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define N_CASES       3000
 #define MAX_N_READERS 4
@@ -37,13 +31,6 @@ typedef struct
   int64_t beat_sent_us, beat_answer_us, beat_due_us;
   int64_t read_sent_us[MAX_N_READERS], read_answer_us[MAX_N_READERS];
 } Client;
-
-static uint64_t
-env_number (const char *name, uint64_t otherwise)
-{
-  const char *text = getenv (name);
-  return text == NULL ? otherwise : strtoull (text, NULL, 0);
-}
 
 static int64_t
 trip_us (Client *client)
@@ -276,10 +263,7 @@ any_setup (ModelRand *rand)
 static void
 run_cases (const char *name, const char *(*run) (Client *), uint64_t n)
 {
-  const bool is_chosen = getenv ("CURATOR_TEST_SEED") != NULL;
-  const uint64_t first = is_chosen ? env_number ("CURATOR_TEST_SEED", 0)
-                                   : ((uint64_t) g_random_int () << 32 | g_random_int ());
-  print_message ("%s: %" PRIu64 " cases from CURATOR_TEST_SEED=%" PRIu64 "\n", name, n, first);
+  const uint64_t first = model_first_seed (name, n);
   for (uint64_t i = 0; i < n; i++)
     {
       ModelRand rand = { first + i };
@@ -290,12 +274,12 @@ run_cases (const char *name, const char *(*run) (Client *), uint64_t n)
 
 TEST (test_holds_are_kept)
 {
-  run_cases ("hold", hold, env_number ("CURATOR_TEST_CASES", N_CASES));
+  run_cases ("hold", hold, model_env_number ("CURATOR_TEST_CASES", N_CASES));
 }
 
 TEST (test_free_locks_are_granted)
 {
-  run_cases ("lock", lock_after_reading, env_number ("CURATOR_TEST_CASES", 10 * N_CASES));
+  run_cases ("lock", lock_after_reading, model_env_number ("CURATOR_TEST_CASES", 10 * N_CASES));
 }
 
 /* Many ticks to a session timeout, and round trips longer than the heartbeat interval. */

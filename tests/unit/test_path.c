@@ -1,4 +1,5 @@
-/* Paths: those that Java accepts and refuses, and the escaping of untrusted names. */
+/* Paths: those that Java accepts and refuses, and the escaping of untrusted names. Any bytes:
+ * fuzz/fuzz_path and fuzz_escape. */
 #include "unit.h"
 
 #include "base/path.h"
@@ -190,77 +191,6 @@ TEST (test_escape)
     }
   g_autofree char *null = curator_path_escape (NULL);
   assert_string_equal (null, "(null)");
-}
-
-/* Unescapes a name. */
-static char *
-unescape (const char *shown)
-{
-  GString *name = g_string_new (NULL);
-
-  for (const char *c = shown; *c != '\0'; c++)
-    {
-      if (*c == '\\')
-        {
-          g_string_append_c (
-              name, (char) (g_ascii_xdigit_value (c[2]) * 16 + g_ascii_xdigit_value (c[3])));
-          c += 3;
-          continue;
-        }
-      g_string_append_c (name, *c);
-    }
-  return g_string_free (name, FALSE);
-}
-
-TEST (test_escape_random)
-{
-  g_autoptr (GRand) rand = unit_rand_new (__func__);
-
-  for (int i = 0; i < 100000; i++)
-    {
-      char name[40];
-      int length = g_rand_int_range (rand, 0, (gint32) sizeof name);
-
-      for (int j = 0; j < length; j++)
-        name[j] = (char) g_rand_int_range (rand, 1, 256);
-      name[length] = '\0';
-      g_autofree char *shown = curator_path_escape (name);
-      g_autofree char *back = unescape (shown);
-      assert_true (g_utf8_validate (shown, -1, NULL));
-      assert_string_equal (back, name);
-      for (const char *c = shown; *c != '\0'; c = g_utf8_next_char (c))
-        assert_true (g_unichar_isprint (g_utf8_get_char (c)));
-    }
-}
-
-/* An accepted path splits into parts that join to the same path. */
-TEST (test_round_trip_random)
-{
-  static const char *const pieces[] = { "/", "a", ".", "..", "zookeeper", "\xc3\xa4", "\x7f", "-" };
-  g_autoptr (GRand) rand = unit_rand_new (__func__);
-  guint n_accepted = 0;
-
-  for (int i = 0; i < 200000; i++)
-    {
-      char path[128] = "/";
-      int n = g_rand_int_range (rand, 0, 8);
-
-      for (int j = 0; j < n; j++)
-        {
-          int piece = g_rand_int_range (rand, 0, (gint32) G_N_ELEMENTS (pieces));
-          g_strlcat (path, pieces[piece], sizeof path);
-        }
-      if (curator_path_validate (path, NULL))
-        {
-          g_autofree char *parent = curator_path_parent (path);
-          g_autofree char *joined = curator_path_join (parent, curator_path_leaf (path));
-
-          assert_string_equal (joined, path);
-          assert_true (strcmp (parent, "/") == 0 || curator_path_validate (parent, NULL));
-          n_accepted++;
-        }
-    }
-  assert_true (n_accepted > 1000);
 }
 
 SUITE ("path", NULL, NULL)

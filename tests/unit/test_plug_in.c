@@ -1,4 +1,5 @@
-/* A program that is not linked with the library opens and closes it a thousand times, in a thread.
+/* A program that is not linked with the library opens and closes it a thousand times, in a thread
+ * that waits in the library, and ends after the library is closed.
  *
  * Once loaded the library stays (-z nodelete), because its threads may outlive dlclose(). So the
  * program does not grow from the second time on.
@@ -68,14 +69,19 @@ use_once (int with_client)
       (void *(*) (const char *, void *) ) dlsym (library, "curator_client_new");
   int (*client_start) (void *, void *) =
       (int (*) (void *, void *)) dlsym (library, "curator_client_start");
+  int (*block) (void *, int64_t, void *, void *) =
+      (int (*) (void *, int64_t, void *, void *)) dlsym (library,
+                                                         "curator_client_block_until_connected");
   void (*client_unref) (void *) = (void (*) (void *)) dlsym (library, "curator_client_unref");
-  if (client_new == NULL || client_start == NULL || client_unref == NULL)
+  if (client_new == NULL || client_start == NULL || block == NULL || client_unref == NULL)
     return "a function is missing";
   if (!with_client)
     return dlclose (library) == 0 ? NULL : dlerror ();
   void *client = client_new (NULL_CONNECT, NULL);
   if (!client_start (client, NULL))
     return "the client was not started";
+  if (block (client, 1, NULL, NULL))
+    return "the client is connected";
   client_unref (client);
   return dlclose (library) == 0 ? NULL : dlerror ();
 }
@@ -92,7 +98,7 @@ open_and_close (void *data)
       result->wrong = use_once (i % 10 == 0);
     }
   result->pages_after = resident_pages ();
-  return NULL;
+  return NULL; /* runs the destructors of what the library keeps for each thread */
 }
 
 static void

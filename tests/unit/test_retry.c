@@ -1,6 +1,5 @@
 /* Retry policies: Curator's arithmetic, and sharing between threads. */
-#define SUITE_FIXTURE void *no_fixture
-#define SUITE_SETUP   set_up
+#define SUITE_SETUP set_up
 #include "unit.h"
 
 #include "retry/retry_policy.h"
@@ -87,6 +86,7 @@ TEST (test_n_times)
   g_autoptr (CuratorRetryPolicy) none = curator_retry_policy_new_n_times (0, 250);
   g_autoptr (CuratorRetryPolicy) most = curator_retry_policy_new_n_times (G_MAXUINT, 250);
   g_autoptr (CuratorRetryPolicy) sleepless = curator_retry_policy_new_n_times (1, -5);
+  g_autoptr (CuratorRetryPolicy) one = curator_retry_policy_new_one_time (7);
 
   check (three, 0, 0, TRUE, 250);
   check (three, 2, G_MAXINT64, TRUE, 250);
@@ -96,14 +96,8 @@ TEST (test_n_times)
   check (most, G_MAXUINT - 1, 0, TRUE, 250);
   check (most, G_MAXUINT, 0, FALSE, 0);
   check (sleepless, 0, 0, TRUE, 0);
-}
-
-TEST (test_one_time)
-{
-  g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_one_time (7);
-
-  check (policy, 0, 0, TRUE, 7);
-  check (policy, 1, 0, FALSE, 0);
+  check (one, 0, 0, TRUE, 7);
+  check (one, 1, 0, FALSE, 0);
 }
 
 TEST (test_until_elapsed)

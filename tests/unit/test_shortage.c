@@ -1,22 +1,19 @@
-/* When the system has no thread or no descriptor left: an error, and recovery as soon as there is
- * one.
+/* When the system has no thread left: an error, and recovery as soon as there is one. Each thread
+ * that is refused once, and other resources: integration/servers/test_shortage_points.
  *
- * The C library's pthread_create is hidden behind ours, which refuses a call on demand, or every
- * call while as many threads as allowed are alive, as RLIMIT_NPROC does.
+ * The C library's pthread_create is hidden behind ours, which refuses every call while as many
+ * threads as allowed are alive, as RLIMIT_NPROC does.
  */
 #include "unit.h"
 
 #include "curator/curator.h"
+#include "support/net.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gio/gio.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* No server listens there. */
@@ -26,8 +23,7 @@
 #define CLIENT_THREADS   4
 #define LIBRARYS_THREADS 2
 
-static gint refused_call; /* atomic; the first, second ... call from now is refused, 0: none */
-static gint n_alive;      /* atomic; threads that were created here */
+static gint n_alive;              /* atomic; threads that were created here */
 static gint n_allowed = G_MAXINT; /* atomic; as many may be alive */
 static gint n_refused;            /* atomic */
 
@@ -56,13 +52,6 @@ run (void *data)
   return result;
 }
 
-static gboolean
-is_refused (void)
-{
-  return (g_atomic_int_get (&refused_call) > 0 && g_atomic_int_dec_and_test (&refused_call))
-         || g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed);
-}
-
 /* Exported, so that libzookeeper calls it too. */
 __attribute__ ((visibility ("default"))) int
 pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (void *), void *data)
@@ -72,7 +61,7 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
 
   if (real == NULL)
     real = (Create) dlsym (RTLD_NEXT, "pthread_create");
-  if (is_refused ())
+  if (g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed))
     {
       g_atomic_int_inc (&n_refused);
       return EAGAIN;
@@ -112,59 +101,6 @@ ignore_state (CuratorClient *client, CuratorConnectionState state, gpointer data
 {
 }
 
-static CuratorClient *
-client_new (const char *address, gboolean listens)
-{
-  CuratorClient *client = curator_client_new (address, NULL);
-  if (listens)
-    curator_client_add_state_listener (client, ignore_state, NULL, NULL);
-  return client;
-}
-
-/* If any of its threads cannot be created, the client is not started, and may be started later. */
-static void
-check_no_thread_at_start (gboolean listens)
-{
-  const int n_own = CLIENT_THREADS - LIBRARYS_THREADS + listens;
-
-  for (int nth = 1; nth <= n_own; nth++)
-    {
-      g_autoptr (CuratorClient) client = client_new (NOWHERE, listens);
-      g_autoptr (GError) error = NULL;
-
-      wait_for_no_thread ();
-      g_atomic_int_set (&refused_call, nth);
-      assert_false (curator_client_start (client, &error));
-      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
-      g_clear_error (&error);
-      assert_true (curator_client_start (client, &error));
-      assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
-      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST));
-      curator_client_close (client);
-    }
-}
-
-TEST (test_no_thread_at_start)
-{
-  check_no_thread_at_start (FALSE);
-  check_no_thread_at_start (TRUE);
-}
-
-/* Listens on an address of its own. */
-static int
-listen_somewhere (char **address)
-{
-  struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-  socklen_t length = sizeof name;
-  const int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-  assert_int_equal (bind (fd, (struct sockaddr *) &name, sizeof name), 0);
-  assert_int_equal (listen (fd, 16), 0);
-  assert_int_equal (getsockname (fd, (struct sockaddr *) &name, &length), 0);
-  *address = g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
-  return fd;
-}
-
 static void
 wait_for_connection (int fd)
 {
@@ -183,12 +119,16 @@ check_few_threads (gboolean listens)
 
   for (int left = 0; left <= 8; left++)
     {
-      g_autofree char *address = NULL;
+      struct sockaddr_in name = { .sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+      const int fd = net_listen (&name);
+      g_autofree char *address = g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
       g_autoptr (GError) error = NULL;
-      const int fd = listen_somewhere (&address);
-      g_autoptr (CuratorClient) client = client_new (address, listens);
+      g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
       const int refused = g_atomic_int_get (&n_refused);
 
+      if (listens)
+        curator_client_add_state_listener (client, ignore_state, NULL, NULL);
       wait_for_no_thread ();
       g_atomic_int_set (&n_allowed, left);
       if (!curator_client_start (client, &error))
@@ -235,52 +175,20 @@ TEST (test_no_thread_for_an_answer)
   static gint n_answers;
 
   wait_for_no_thread ();
-  g_atomic_int_set (&refused_call, 1);
+  const int refused = g_atomic_int_get (&n_refused);
+  g_atomic_int_set (&n_allowed, 0);
   curator_lock_acquire_then (lock, 0, NULL, count_answer, &n_answers);
-  assert_int_equal (g_atomic_int_get (&refused_call), 0);
+  g_atomic_int_set (&n_allowed, G_MAXINT);
+  assert_int_equal (g_atomic_int_get (&n_refused), refused + 1);
   assert_int_equal (g_atomic_int_get (&n_answers), 0);
   curator_lock_acquire_then (lock, 0, NULL, count_answer, &n_answers);
   wait_for (&n_answers, 2);
   curator_client_close (client);
 }
 
-static gint n_warnings; /* atomic */
-
-static GLogWriterOutput
-count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  if ((level & G_LOG_LEVEL_MASK) < G_LOG_LEVEL_WARNING)
-    return g_log_writer_default (level, fields, n_fields, data);
-  if ((level & G_LOG_LEVEL_WARNING) != 0)
-    g_atomic_int_inc (&n_warnings);
-  return G_LOG_WRITER_HANDLED;
-}
-
-/* Without descriptors no handle can be opened: the client retries, and the caller's timeout still
- * applies. */
-TEST (test_no_descriptor)
-{
-  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
-  g_autoptr (GError) error = NULL;
-  struct rlimit before;
-
-  assert_int_equal (getrlimit (RLIMIT_NOFILE, &before), 0);
-  const int next = open ("/dev/null", O_RDONLY | O_CLOEXEC);
-  close (next);
-  const struct rlimit none = { .rlim_cur = (rlim_t) next, .rlim_max = before.rlim_max };
-  g_atomic_int_set (&n_warnings, 0);
-  assert_int_equal (setrlimit (RLIMIT_NOFILE, &none), 0);
-  assert_true (curator_client_start (client, &error));
-  wait_for (&n_warnings, 1);
-  assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
-  assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
-  assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
-  curator_client_close (client);
-}
-
 int
 main (void)
 {
-  g_log_set_writer_func (count_warnings, NULL, NULL);
+  g_log_set_writer_func (unit_swallow_warnings, NULL, NULL);
   return suite_run ("shortage", NULL, NULL);
 }
