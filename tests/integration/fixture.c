@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include <string.h>
+
 /* Of client_new(). */
 static int session_ms = SESSION_MS;
 
@@ -51,7 +53,7 @@ int
 fixture_start_with_reaper (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  return fixture_start_with (state, options);
+  return start (state, LONG_SESSION_MS / 20, options);
 }
 
 int
@@ -235,6 +237,24 @@ check_lease_of (CuratorLock *lock, const char *name, const char *file, int line)
   CuratorLease *lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
   check_ok (lease != NULL, &error, name, file, line);
   return lease;
+}
+
+char **
+participants_of (CuratorLock *lock)
+{
+  g_autoptr (GError) error = NULL;
+  char **nodes = curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
+  assert_ok (nodes != NULL, &error);
+  return nodes;
+}
+
+GBytes *
+data_of (CuratorLease *lease)
+{
+  g_autoptr (GError) error = NULL;
+  GBytes *data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
+  assert_ok (data != NULL, &error);
+  return data;
 }
 
 static void
@@ -421,6 +441,37 @@ state_log_to_string (StateLog *log)
     }
   pthread_mutex_unlock (&log->mutex);
   return g_string_free (text, FALSE);
+}
+
+static const char *counted;
+static gint n_counted; /* atomic */
+
+static GLogWriterOutput
+count_warning (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      if ((level & G_LOG_LEVEL_WARNING) != 0 && g_str_equal (fields[i].key, "MESSAGE")
+          && strstr (fields[i].value, counted) != NULL)
+        {
+          g_atomic_int_inc (&n_counted);
+          return G_LOG_WRITER_HANDLED;
+        }
+    }
+  return g_log_writer_default (level, fields, n_fields, data);
+}
+
+void
+warnings_count (const char *text)
+{
+  counted = text;
+  g_log_set_writer_func (count_warning, NULL, NULL);
+}
+
+int
+warnings_taken (void)
+{
+  return g_atomic_int_and ((guint *) &n_counted, 0);
 }
 
 void

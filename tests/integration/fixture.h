@@ -32,8 +32,9 @@ typedef struct
 /* Group set-up and tear-down; *state becomes a Fixture. */
 int fixture_start (void **state);
 int fixture_start_with (void **state, const char *const *java_options);
-int fixture_start_with_reaper (void **state); /* empty containers are deleted soon */
-int fixture_start_slow (void **state);        /* allows sessions of LONG_SESSION_MS */
+/* Empty containers are deleted soon; sessions of LONG_SESSION_MS are allowed. */
+int fixture_start_with_reaper (void **state);
+int fixture_start_slow (void **state); /* allows sessions of LONG_SESSION_MS */
 int fixture_start_calm (void **state); /* and client_new() has them: expiry is not the subject */
 int fixture_start_for_sessions (void **state, int longest_ms); /* the longest one */
 int fixture_stop (void **state);
@@ -47,6 +48,27 @@ int fixture_heal (void **state);
 #define SUITE_SETUP   fixture_heal
 #endif
 #include "support/suite.h"
+
+/* Tests with a client, which is connected to the server or through the proxy. */
+#define CLIENT_TEST(name) TEST_BY (name, fixture_server)
+#define PROXY_TEST(name)  TEST_BY (name, fixture_proxy)
+#define TEST_BY(name, address)                                                                     \
+  static void name##_by (Fixture *fixture, CuratorClient *client);                                 \
+  TEST (name)                                                                                      \
+  {                                                                                                \
+    g_autoptr (CuratorClient) client = client_connect (address (fixture));                         \
+    name##_by (fixture, client);                                                                   \
+  }                                                                                                \
+  static void name##_by (Fixture *fixture, CuratorClient *client)
+/* The client's connection goes through the proxy, the peer's does not. */
+#define PAIR_TEST(name)                                                                            \
+  static void name##_of (Fixture *fixture, CuratorClient *client, CuratorClient *peer);            \
+  PROXY_TEST (name)                                                                                \
+  {                                                                                                \
+    g_autoptr (CuratorClient) peer = client_connect (fixture_server (fixture));                    \
+    name##_of (fixture, client, peer);                                                             \
+  }                                                                                                \
+  static void name##_of (Fixture *fixture, CuratorClient *client, CuratorClient *peer)
 
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);
@@ -95,6 +117,9 @@ void check_acquired (CuratorLock *lock, const char *name, const char *file, int 
 void check_not_acquired (CuratorLock *lock, gint64 timeout_ms, CuratorError code, const char *name,
                          const char *file, int line);
 void check_released (CuratorLock *lock, const char *name, const char *file, int line);
+/* What the server has of them: to be freed. */
+char **participants_of (CuratorLock *lock);
+GBytes *data_of (CuratorLease *lease);
 CuratorLease *check_lease_of (CuratorLock *lock, const char *name, const char *file, int line);
 void check_error (GError **error, GQuark domain, int code, const char *name, const char *file,
                   int line);
@@ -155,6 +180,10 @@ gboolean state_log_wait (StateLog *log, CuratorConnectionState state, int times,
 char *state_log_to_string (StateLog *log);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StateLog, state_log_free)
+
+/* From now on warnings that contain the text are counted and not written. Once in a program. */
+void warnings_count (const char *text);
+int warnings_taken (void); /* since the last time */
 
 /* Waits until the path has n children. */
 void assert_children (Fixture *fixture, const char *path, int n, int timeout_ms);

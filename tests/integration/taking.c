@@ -18,6 +18,17 @@ rw_lock_new (CuratorClient *client, const char *path)
   return rw_lock;
 }
 
+CuratorSharedCount *
+shared_count_of (CuratorClient *client, const char *path, gint32 seed)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorSharedCount *count = curator_shared_count_new (client, path, seed, &error);
+  assert_ok (count != NULL
+                 && curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
+  return count;
+}
+
 static Taking *
 taking_new (void)
 {
@@ -125,6 +136,24 @@ taking_assert_granted (Taking *taking)
   assert_ok (taking->leases != NULL, &taking->error);
 }
 
+static int
+first_returned (Taking *const takings[], int n)
+{
+  int i = 0;
+  while (i < n && (takings[i] == NULL || !taking_has_returned (takings[i])))
+    i++;
+  return i;
+}
+
+int
+takings_wait (Taking *const takings[], int n)
+{
+  int first;
+  assert_soon ((first = first_returned (takings, n)) < n);
+  taking_assert_granted (takings[first]);
+  return first;
+}
+
 void
 taking_assert_waits (Taking *taking)
 {
@@ -158,6 +187,43 @@ taking_free (Taking *taking)
       taking_wait (taking, 2 * LONG_MS);
       taking_unref (taking);
     }
+}
+
+void
+ear_on_asked (CuratorLock *lock, gpointer ear)
+{
+  g_atomic_int_inc (&((Ear *) ear)->asked);
+}
+
+void
+ear_on_lease_asked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer ear)
+{
+  g_atomic_pointer_set (&((Ear *) ear)->lease, lease);
+  g_atomic_int_inc (&((Ear *) ear)->asked);
+}
+
+void
+ear_on_destroyed (gpointer ear)
+{
+  g_atomic_int_inc (&((Ear *) ear)->destroyed);
+}
+
+CuratorLock *
+revocable_new (CuratorClient *client, const char *path, Ear *ear)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorLock *lock = mutex_new (client, path);
+  assert_ok (curator_lock_make_revocable (lock, ear_on_asked, ear, ear_on_destroyed, &error),
+             &error);
+  return lock;
+}
+
+void
+ask_back (CuratorClient *client, const char *node)
+{
+  g_autoptr (GError) error = NULL;
+  assert_ok (curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
 }
 
 void

@@ -19,6 +19,8 @@ typedef struct
 
 CuratorSemaphore *semaphore_new (CuratorClient *client, const char *path, guint max_leases);
 CuratorRwLock *rw_lock_new (CuratorClient *client, const char *path);
+/* Started. */
+CuratorSharedCount *shared_count_of (CuratorClient *client, const char *path, gint32 seed);
 
 Taking *taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms,
                       GCancellable *cancellable);
@@ -30,6 +32,8 @@ gboolean taking_wait (Taking *taking, int timeout_ms);
 gboolean taking_has_returned (Taking *taking);
 /* Waits and asserts that the leases were granted. */
 void taking_assert_granted (Taking *taking);
+/* Waits until one of them is granted, and returns its index; entries may be NULL. */
+int takings_wait (Taking *const takings[], int n);
 /* Asserts that nothing is granted for a while. */
 void taking_assert_waits (Taking *taking);
 CuratorLease *taking_lease (Taking *taking, guint i); /* borrowed */
@@ -39,6 +43,20 @@ void taking_give_back (Taking *taking);
 void taking_free (Taking *taking);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Taking, taking_free)
+
+/* What a program hears of requests for revocation. */
+typedef struct
+{
+  int asked; /* atomic, like the rest */
+  int destroyed;
+  CuratorLease *lease; /* of a semaphore: the one named last; only its address is used */
+} Ear;
+void ear_on_asked (CuratorLock *lock, gpointer ear);
+void ear_on_lease_asked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer ear);
+void ear_on_destroyed (gpointer ear);
+/* A mutex that asks back. */
+CuratorLock *revocable_new (CuratorClient *client, const char *path, Ear *ear);
+void ask_back (CuratorClient *client, const char *node);
 
 /* Waits until the state of a lease is this one. */
 void assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms);

@@ -7,9 +7,9 @@
 typedef struct
 {
   CuratorLeaderLatch *latch;
-  pthread_mutex_t mutex;
-  GString *changes; /* what the listener heard: "+" leads, "-" leads no more */
-  gboolean destroyed;
+  char changes[64]; /* what the listener heard: "+" leads, "-" leads no more */
+  gint n_changes;   /* atomic, like the next */
+  gint destroyed;
 } Latch;
 
 /* Not started. id: may be NULL. */
@@ -17,23 +17,27 @@ Latch *latch_new (CuratorClient *client, const char *path, const char *id);
 void latch_start (Latch *latch);
 /* Started at once. */
 Latch *latch_start_new (CuratorClient *client, const char *path, const char *id);
+/* Several, of one election. */
+typedef struct
+{
+  int n;
+  Latch *of[10];
+} Latches;
 /* Starts n latches, each when the one before it has its node. */
-void latches_start (Fixture *fixture, CuratorClient *client, const char *path, Latch **latches,
-                    int n);
+Latches latches_start (Fixture *fixture, CuratorClient *client, const char *path, int n);
+/* How many of them lead now. */
+int latches_leading (const Latches *latches);
+void latches_clear (Latches *latches);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Latches, latches_clear)
+
 /* Waits until it leads; the test fails after LONG_MS. */
 void latch_assert_leads (Latch *latch);
-gboolean latch_leads (gpointer latch);
-gboolean latch_leads_not (gpointer latch);
+gboolean latch_leads (Latch *latch);
 /* Waits until the listener has heard exactly this. */
 void latch_assert_heard (Latch *latch, const char *changes);
-char *latch_heard (Latch *latch);
-/* How many of them lead now. */
-int latches_leading (Latch **latches, int n);
-/* Waits until one of them leads, and returns it. */
-Latch *latches_wait (Latch **latches, int n);
 /* Closes it silently and waits until the listener cannot be called again. */
 void latch_free (Latch *latch);
-void latches_free (Latch **latches, int n);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Latch, latch_free)
 

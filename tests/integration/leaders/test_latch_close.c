@@ -114,28 +114,18 @@ hand_over (Fixture *fixture, CuratorClient *const clients[2], int n)
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
-TEST (test_hand_overs)
+PAIR_TEST (test_hand_overs)
 {
   const char *wanted = g_getenv ("CURATOR_TEST_HAND_OVERS");
-  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
 
-  hand_over (fixture, (CuratorClient *const[]){ one, other },
+  hand_over (fixture, (CuratorClient *const[]){ client, peer },
              wanted != NULL ? atoi (wanted) : 1000);
 }
 
-typedef struct
-{
-  GMainContext *context;
-  gint stop;
-} Loop;
-
 static gpointer
-iterate (gpointer data)
+run_loop (gpointer loop)
 {
-  Loop *loop = data;
-  while (!g_atomic_int_get (&loop->stop))
-    g_main_context_iteration (loop->context, TRUE);
+  g_main_loop_run (loop);
   return NULL;
 }
 
@@ -153,22 +143,19 @@ client_in_context (Fixture *fixture, GMainContext *context)
 TEST (test_hand_overs_in_a_context)
 {
   g_autoptr (GMainContext) context = g_main_context_new ();
-  Loop loop = { context, FALSE };
+  g_autoptr (GMainLoop) loop = g_main_loop_new (context, FALSE);
   g_autoptr (CuratorClient) one = client_in_context (fixture, context);
   g_autoptr (CuratorClient) other = client_in_context (fixture, context);
-  GThread *thread = g_thread_new ("loop", iterate, &loop);
+  GThread *thread = g_thread_new ("loop", run_loop, loop);
 
   hand_over (fixture, (CuratorClient *const[]){ one, other }, 50);
-  g_atomic_int_set (&loop.stop, TRUE);
-  g_main_context_wakeup (context);
+  g_main_loop_quit (loop);
   g_thread_join (thread);
 }
 
 /* A listener closes the latch as soon as it leads. */
-TEST (test_closed_by_its_listener)
+CLIENT_TEST (test_closed_by_its_listener)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-
   for (int i = 0; i < 20; i++)
     {
       Term term = { .raw = raw_zk_open (fixture_server (fixture)), .closes_itself = TRUE };
@@ -190,11 +177,9 @@ TEST (test_closed_by_its_listener)
 /* A listener that blocks. */
 typedef struct
 {
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  gboolean is_open;
-  gint n_entered; /* atomic */
-  gint n_left;    /* atomic */
+  gint is_open; /* atomic, like the rest */
+  gint n_entered;
+  gint n_left;
 } Gate;
 
 static void
@@ -205,31 +190,15 @@ block (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
   if (is_leader)
     return;
   g_atomic_int_inc (&gate->n_entered);
-  pthread_mutex_lock (&gate->mutex);
-  while (!gate->is_open)
-    pthread_cond_wait (&gate->changed, &gate->mutex);
-  pthread_mutex_unlock (&gate->mutex);
+  while (!g_atomic_int_get (&gate->is_open))
+    wait_ms (1);
   g_atomic_int_inc (&gate->n_left);
 }
-
-static void
-gate_open (Gate *gate)
-{
-  pthread_mutex_lock (&gate->mutex);
-  gate->is_open = TRUE;
-  pthread_cond_broadcast (&gate->changed);
-  pthread_mutex_unlock (&gate->mutex);
-}
-
-#define GATE                                                                                       \
-  {                                                                                                \
-    .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                        \
-  }
 
 /* It does not keep the next candidate waiting for ever, and the closer not at all. */
 TEST (test_listener_that_blocks)
 {
-  Gate gate = GATE;
+  Gate gate = { 0 };
   g_autoptr (CuratorClient) client = client_in_context (fixture, NULL);
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   CuratorLeaderLatch *latch = queue (client, block, &gate);
@@ -246,7 +215,7 @@ TEST (test_listener_that_blocks)
   assert_true (wait_now_ms () - called_ms >= PATIENCE_MS);
   assert_int_equal (g_atomic_int_get (&gate.n_entered), 1);
   assert_int_equal (g_atomic_int_get (&gate.n_left), 0);
-  gate_open (&gate);
+  g_atomic_int_set (&gate.is_open, TRUE);
   curator_client_close (client);
   assert_int_equal (g_atomic_int_get (&gate.n_left), 1);
 }
@@ -258,7 +227,7 @@ TEST (test_context_that_nobody_iterates)
 
   for (int is_gone = 0; is_gone < 2; is_gone++)
     {
-      Gate gate = GATE;
+      Gate gate = { 0 };
       g_autoptr (GMainContext) context = g_main_context_new ();
       g_autoptr (CuratorClient) client = client_in_context (fixture, context);
       g_autoptr (CuratorLeaderLatch) latch = queue (client, block, &gate);
@@ -275,7 +244,7 @@ TEST (test_context_that_nobody_iterates)
       await (next);
       assert_true (wait_now_ms () - called_ms >= PATIENCE_MS);
       assert_int_equal (g_atomic_int_get (&gate.n_entered), 0);
-      gate_open (&gate);
+      g_atomic_int_set (&gate.is_open, TRUE);
       curator_leader_latch_close (next, CURATOR_LEADER_LATCH_SILENT);
       assert_children (fixture, PATH, 0, LONG_MS);
       while (!is_gone && g_main_context_iteration (context, FALSE))
@@ -296,7 +265,7 @@ TEST (test_ends_meanwhile)
   for (int way = 0; way < 3; way++)
     {
       g_autoptr (GError) error = NULL;
-      Gate gate = GATE;
+      Gate gate = { 0 };
       g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
       g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
       CuratorLeaderLatch *latch = queue (client, block, &gate);
@@ -316,11 +285,11 @@ TEST (test_ends_meanwhile)
         {
           GThread *closing = g_thread_new ("close", close_client, client);
           await (next);
-          gate_open (&gate);
+          g_atomic_int_set (&gate.is_open, TRUE);
           g_thread_join (closing);
         }
       await (next);
-      gate_open (&gate);
+      g_atomic_int_set (&gate.is_open, TRUE);
       curator_leader_latch_unref (latch);
       curator_client_close (client);
       assert_int_equal (g_atomic_int_get (&gate.n_left), 1);

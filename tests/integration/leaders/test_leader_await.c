@@ -106,36 +106,32 @@ is_known_to_be_behind (Candidate *candidate)
 }
 
 /* Every end of a wait that is in vain. */
-static void
-await_in_vain (Fixture *fixture, gboolean is_latch)
+CLIENT_TEST (test_in_vain)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  g_auto (Candidate) leader = candidate_new (client, PATH, is_latch);
-  candidate_start (&leader);
-  assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
-  g_auto (Candidate) waiting = candidate_new (client, PATH, is_latch);
-  assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED);
-  candidate_start (&waiting);
-  assert_soon (is_known_to_be_behind (&waiting));
-  assert_awaits_in_vain (&waiting, 50, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
-  assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .cancellable = cancellable },
-                         G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
-                         CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-  assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-  g_auto (Candidate) last = candidate_new (other, PATH, is_latch);
-  candidate_start (&last);
-  assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other }, CURATOR_ERROR,
-                         CURATOR_ERROR_CLOSED);
-}
-
-TEST (test_in_vain)
-{
-  await_in_vain (fixture, FALSE);
-  await_in_vain (fixture, TRUE);
+  for (int is_latch = 0; is_latch < 2; is_latch++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+      g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+      g_auto (Candidate) leader = candidate_new (client, PATH, is_latch);
+      candidate_start (&leader);
+      assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
+      g_auto (Candidate) waiting = candidate_new (client, PATH, is_latch);
+      assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR,
+                             CURATOR_ERROR_NOT_STARTED);
+      candidate_start (&waiting);
+      assert_soon (is_known_to_be_behind (&waiting));
+      assert_awaits_in_vain (&waiting, 50, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
+      assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .cancellable = cancellable },
+                             G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
+                             CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+      assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+      g_auto (Candidate) last = candidate_new (other, PATH, is_latch);
+      candidate_start (&last);
+      assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other },
+                             CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+    }
 }
 
 static void
@@ -146,9 +142,8 @@ assert_awaits (Leading *leading, gint64 timeout_ms)
 }
 
 /* The lease is the function's own, for each term anew. */
-TEST (test_terms)
+CLIENT_TEST (test_terms)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   guint64 token = 0;
 
@@ -158,51 +153,64 @@ TEST (test_terms)
       assert_awaits (leading, 0);
       leading_assert_entered (leading, term);
       g_autoptr (CuratorLease) lease = curator_leader_selector_dup_lease (leading->selector);
-      assert_ptr_equal (lease, leading_lease (leading));
+      assert_ptr_equal (lease, leading->lease);
       assert_true (curator_lease_get_fencing_token (lease) > token);
       token = curator_lease_get_fencing_token (lease);
-      leading_tell_return (leading);
+      g_atomic_int_set (&leading->told, TRUE);
       assert_soon (curator_leader_selector_requeue (leading->selector));
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
     }
 }
 
-/* Whoever waits is woken by the grant. */
-TEST (test_woken)
+/* Why it could not queue is the error. */
+static gboolean
+await_names_the_cause (Candidate *candidate, const char *cause)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  Leading *first = leading_start_new (client, PATH, NULL, NULL);
-  assert_awaits (first, LONG_MS);
-  g_autoptr (Leading) second = leading_start_new (other, PATH, NULL, NULL);
-  assert_children (fixture, PATH, 2, LONG_MS);
-  leading_tell_return (first);
-  assert_awaits (second, CURATOR_WAIT_FOREVER);
-  assert_true (curator_leader_selector_has_leadership (second->selector));
-  leading_free (first);
+  g_autoptr (GError) error = NULL;
+  assert_false (candidate_await (candidate, 50, NULL, &error));
+  return g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
+         && strstr (error->message, cause) != NULL;
 }
 
-/* Why it could not queue is the error. */
-TEST (test_cause)
+static void
+on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
 {
-  static const char path[] = "/await/forbidden";
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
+      && strstr (error->message, "the ACL does not grant CREATE") != NULL
+      && strstr (error->message, "/forbidden/") != NULL)
+    g_atomic_int_inc ((gint *) n_told);
+}
 
-  assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
-  g_autoptr (Leading) leading = leading_new (client, path, NULL, NULL);
-  curator_leader_selector_set_auto_requeue (leading->selector, TRUE);
-  leading_start (leading);
-  do
+/* TestLeaderAcls.testAclErrorWithLeader: a candidate that may not create its node says so, and
+ * leads as soon as it may. */
+CLIENT_TEST (test_forbidden_path)
+{
+  for (int is_latch = 0; is_latch < 2; is_latch++)
     {
-      g_clear_error (&error);
-      assert_false (curator_leader_selector_await (leading->selector, 50, NULL, &error));
+      const char *path = is_latch ? "/forbidden/latch" : "/forbidden/selector";
+      gint n_told = 0;
+      g_autoptr (GError) error = NULL;
+      assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
+      assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN),
+                        ZOK);
+      const guint id =
+          curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
+      g_auto (Candidate) candidate = candidate_new (client, path, is_latch);
+      candidate_start (&candidate);
+      if (!is_latch)
+        {
+          /* Each attempt ends by itself. */
+          assert_soon (curator_leader_selector_requeue (candidate.leading->selector));
+          curator_leader_selector_set_auto_requeue (candidate.leading->selector, TRUE);
+          (void) curator_leader_selector_requeue (candidate.leading->selector);
+        }
+      assert_soon (await_names_the_cause (&candidate,
+                                          is_latch ? path : "the leader selector could not queue"));
+      assert_soon (g_atomic_int_get (&n_told) >= 1);
+      curator_client_remove_connection_error_listener (client, id);
+      assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
+      assert_ok (candidate_await (&candidate, LONG_MS, NULL, &error), &error);
     }
-  while (!g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
-  assert_non_null (strstr (error->message, "the leader selector could not queue"));
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
-  assert_awaits (leading, LONG_MS);
 }
 
 static void
@@ -213,9 +221,8 @@ note_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer changes)
 }
 
 /* Who comes while the latch leads hears that, once, and nobody else hears it again. */
-TEST (test_late_listeners)
+PROXY_TEST (test_late_listeners)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (Latch) latch = latch_new (client, PATH, NULL);
   GString *heard[5];
   for (gsize i = 0; i < G_N_ELEMENTS (heard); i++)
@@ -256,9 +263,8 @@ typedef struct
 static gboolean
 candidate_leads (const Candidate *candidate)
 {
-  return candidate->latch != NULL
-             ? latch_leads (candidate->latch)
-             : curator_leader_selector_has_leadership (candidate->leading->selector);
+  return candidate->latch != NULL ? latch_leads (candidate->latch)
+                                  : leading_leads (candidate->leading);
 }
 
 static gpointer
@@ -310,7 +316,8 @@ static const struct
                   { "latch, until lost", TRUE, TRUE } };
 #define N_ELECTIONS G_N_ELEMENTS (elections)
 
-/* Both recipes by both rules at once: four elections, each with a leader that is cut off. */
+/* TestLeaderSelector.testErrorPolicies, testServerDying. Both recipes by both rules at once: four
+ * elections, each with a leader that is cut off. */
 TEST (test_cut_off)
 {
   g_autoptr (GError) error = NULL;
@@ -338,8 +345,8 @@ TEST (test_cut_off)
       if (elections[i].is_latch)
         continue;
       leading_assert_entered (leader.leading, 1);
-      g_cancellable_connect (leading_cancellable (leader.leading), G_CALLBACK (note_time),
-                             &cancelled_ns[i], NULL);
+      g_cancellable_connect (leader.leading->cancellable, G_CALLBACK (note_time), &cancelled_ns[i],
+                             NULL);
     }
   const gint64 cut_ns = wait_now_ns ();
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
@@ -357,6 +364,8 @@ TEST (test_cut_off)
         continue;
       leading_assert_left (leaders[i].candidate.leading, 1);
       print_margin ("its cancellable", cut_ns, cancelled_ns[i], next[i].when_ns);
+      /* Until lost: not before the lease is. */
+      assert_false (elections[i].until_lost && leaders[i].candidate.leading->held_at_cancellation);
     }
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   for (gsize i = 0; i < N_ELECTIONS; i++)

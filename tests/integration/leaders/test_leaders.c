@@ -8,15 +8,16 @@
 
 #define PATH "/test/election"
 
-/* What happens to the next threads that this program or the library starts. */
-static struct
+/* What happens to the next threads that this program or the library starts. All are atomic. */
+enum
 {
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  gboolean refuse;
-  gboolean hold; /* they do not run before gate_open() */
-  int held;
-} gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, FALSE, FALSE, 0 };
+  THREADS_RUN,
+  THREADS_REFUSED,
+  THREADS_HELD /* they do not run before the gate is open */
+};
+static gint next_threads;
+static gint gate_is_open;
+static gint n_held;
 
 typedef struct
 {
@@ -24,44 +25,15 @@ typedef struct
   void *data;
 } Held;
 
-static void
-gate_set (gboolean refuse, gboolean hold)
-{
-  pthread_mutex_lock (&gate.mutex);
-  gate.refuse = refuse;
-  gate.hold = hold;
-  pthread_mutex_unlock (&gate.mutex);
-}
-
-static void
-gate_open (void)
-{
-  pthread_mutex_lock (&gate.mutex);
-  gate.held = 0;
-  pthread_cond_broadcast (&gate.changed);
-  pthread_mutex_unlock (&gate.mutex);
-}
-
 static void *
 run_held (void *data)
 {
   Held held = *(Held *) data;
   g_free (data);
-  pthread_mutex_lock (&gate.mutex);
-  gate.held++;
-  while (gate.held > 0)
-    pthread_cond_wait (&gate.changed, &gate.mutex);
-  pthread_mutex_unlock (&gate.mutex);
+  g_atomic_int_inc (&n_held);
+  while (!g_atomic_int_get (&gate_is_open))
+    wait_ms (1);
   return held.run (held.data);
-}
-
-static gboolean
-is_held (void)
-{
-  pthread_mutex_lock (&gate.mutex);
-  const gboolean held = gate.held > 0;
-  pthread_mutex_unlock (&gate.mutex);
-  return held;
 }
 
 int __real_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*run) (void *),
@@ -73,13 +45,10 @@ int
 __wrap_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*run) (void *),
                        void *data)
 {
-  pthread_mutex_lock (&gate.mutex);
-  const gboolean refuse = gate.refuse;
-  const gboolean hold = gate.hold;
-  pthread_mutex_unlock (&gate.mutex);
-  if (refuse)
+  const gint what = g_atomic_int_get (&next_threads);
+  if (what == THREADS_REFUSED)
     return EAGAIN;
-  if (!hold)
+  if (what == THREADS_RUN)
     return __real_pthread_create (thread, attr, run, data);
   Held *held = g_new (Held, 1);
   *held = (Held){ run, data };
@@ -89,51 +58,44 @@ __wrap_pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*ru
 static int
 open_gate_and_heal (void **state)
 {
-  gate_set (FALSE, FALSE);
-  gate_open ();
+  g_atomic_int_set (&next_threads, THREADS_RUN);
+  g_atomic_int_set (&gate_is_open, TRUE);
   return fixture_heal (state);
 }
 
 #undef SUITE_SETUP
 #define SUITE_SETUP open_gate_and_heal
 
-static gboolean
-selector_leads (Leading *leading)
-{
-  return curator_leader_selector_has_leadership (leading->selector);
-}
-
 /* TestLeaderSelector.testRaceAtStateChanged: a leadership that ends before its thread runs is not
  * taken. */
-TEST (test_race_at_state_changed)
+PROXY_TEST (test_race_at_state_changed)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  gate_set (FALSE, TRUE);
+  g_atomic_int_set (&gate_is_open, FALSE);
+  g_atomic_int_set (&next_threads, THREADS_HELD);
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
-  assert_soon (is_held ());
-  gate_set (FALSE, FALSE);
-  assert_true (selector_leads (leading));
+  assert_soon (g_atomic_int_get (&n_held) > 0);
+  g_atomic_int_set (&next_threads, THREADS_RUN);
+  assert_true (leading_leads (leading));
   fixture_expire (fixture);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
-  assert_false (selector_leads (leading));
-  gate_open ();
+  assert_false (leading_leads (leading));
+  g_atomic_int_set (&gate_is_open, TRUE);
   assert_soon (curator_leader_selector_requeue (leading->selector));
-  assert_int_equal (leading_entered (leading), 0);
+  assert_int_equal (g_atomic_int_get (&leading->entered), 0);
   curator_client_close (client);
 }
 
 /* Without a thread the leadership is given back, and the next attempt comes a while later. */
-TEST (test_no_thread)
+CLIENT_TEST (test_no_thread)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  gate_set (TRUE, FALSE);
+  g_atomic_int_set (&next_threads, THREADS_REFUSED);
   g_autoptr (Leading) once = leading_start_new (client, "/test/once", NULL, NULL);
   g_autoptr (Leading) again = leading_new (client, PATH, NULL, NULL);
   curator_leader_selector_set_auto_requeue (again->selector, TRUE);
   leading_start (again);
   assert_soon (curator_leader_selector_requeue (once->selector));
-  gate_set (FALSE, FALSE);
+  g_atomic_int_set (&next_threads, THREADS_RUN);
   leading_assert_entered (again, 1);
   leading_assert_entered (once, 1);
 }
@@ -181,12 +143,19 @@ TEST (test_nodes)
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE), 0);
 }
 
+typedef enum
+{
+  CLOSES_SELECTOR,
+  CLOSES_CLIENT,
+  RELEASES_LEASE,
+  N_ENDS
+} End;
+
 typedef struct
 {
-  pthread_mutex_t mutex;
   CuratorClient *client;
-  gboolean closes_client;
-  gboolean releases;
+  End end;
+  gint told; /* to end it; atomic, like the next */
   gint cancelled;
   gint destroyed;
 } Inside;
@@ -196,23 +165,16 @@ end_from_inside (CuratorLeaderSelector *selector, CuratorLease *lease, GCancella
                  gpointer user_data)
 {
   Inside *inside = user_data;
-  pthread_mutex_lock (&inside->mutex);
-  if (inside->closes_client)
+  while (!g_atomic_int_get (&inside->told))
+    wait_ms (1);
+  if (inside->end == CLOSES_CLIENT)
     curator_client_close (inside->client);
-  else if (inside->releases)
+  else if (inside->end == RELEASES_LEASE)
     curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
   else
     curator_leader_selector_close (selector);
-  pthread_mutex_unlock (&inside->mutex);
-  GPollFD wait;
-  if (g_cancellable_make_pollfd (cancellable, &wait))
-    {
-      g_poll (&wait, 1, LONG_MS);
-      g_cancellable_release_fd (cancellable);
-    }
-  if (g_cancellable_is_cancelled (cancellable)
-      && !curator_leader_selector_has_leadership (selector)
-             == (inside->closes_client || inside->releases))
+  if (holds_within (g_cancellable_is_cancelled (cancellable), LONG_MS)
+      && curator_leader_selector_has_leadership (selector) == (inside->end == CLOSES_SELECTOR))
     g_atomic_int_inc (&inside->cancelled);
 }
 
@@ -225,15 +187,11 @@ count_destroyed (gpointer user_data)
 /* The function closes its selector, its client, or releases its lease. */
 TEST (test_end_from_inside)
 {
-  for (int i = 0; i < 3; i++)
+  for (End end = 0; end < N_ENDS; end++)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-      Inside inside = { .mutex = PTHREAD_MUTEX_INITIALIZER,
-                        .client = client,
-                        .closes_client = i == 1,
-                        .releases = i == 2 };
-      pthread_mutex_lock (&inside.mutex);
+      Inside inside = { .client = client, .end = end };
       CuratorLeaderSelector *selector = curator_leader_selector_new (
           client, PATH, end_from_inside, &inside, count_destroyed, &error);
       assert_ok (selector != NULL, &error);
@@ -241,7 +199,7 @@ TEST (test_end_from_inside)
       assert_false (curator_leader_selector_start (selector, &error));
       assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
       assert_children (fixture, PATH, 1, LONG_MS);
-      pthread_mutex_unlock (&inside.mutex);
+      g_atomic_int_set (&inside.told, TRUE);
       assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
       assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
       curator_leader_selector_unref (selector);
@@ -252,15 +210,14 @@ TEST (test_end_from_inside)
 
 /* The last reference is dropped while another candidate leads, and then while the function runs: it
  * is cancelled, and all is freed. */
-TEST (test_unref_while_leading)
+CLIENT_TEST (test_unref_while_leading)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   Leading *queued = leading_start_new (client, PATH, NULL, NULL);
   leading_assert_entered (leading, 1);
   assert_children (fixture, PATH, 2, LONG_MS);
   leading_free (queued);
-  assert_true (selector_leads (leading));
+  assert_true (leading_leads (leading));
   assert_children (fixture, PATH, 1, LONG_MS);
 }
 
@@ -275,7 +232,7 @@ TEST (test_context_that_nobody_iterates)
   leading_assert_entered (leading, 1);
   fixture_expire (fixture);
   leading_assert_left (leading, 1);
-  assert_int_equal (leading_cancelled (leading), 1);
+  assert_int_equal (g_atomic_int_get (&leading->cancelled), 1);
 }
 
 static void
@@ -301,50 +258,10 @@ TEST (test_unref_before_the_listener_ran)
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
-static gboolean
-await_names_the_cause (CuratorLeaderLatch *latch)
-{
-  g_autoptr (GError) error = NULL;
-
-  assert_false (curator_leader_latch_await (latch, 0, NULL, &error));
-  return g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
-         && strstr (error->message, "/not-to-be-written") != NULL;
-}
-
-/* As Curator's TestLeaderAcls waits for its listener. */
-static void
-on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
-{
-  if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
-      && strstr (error->message, "the ACL does not grant CREATE") != NULL
-      && strstr (error->message, "/not-to-be-written") != NULL)
-    g_atomic_int_inc ((gint *) n_told);
-}
-
-/* A latch that may not create its node says so, and leads as soon as it may. */
-TEST (test_await_on_a_forbidden_path)
-{
-  static const char path[] = "/not-to-be-written";
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-
-  assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN), ZOK);
-  gint n_told = 0;
-  const guint id =
-      curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
-  g_autoptr (Latch) latch = latch_start_new (client, path, NULL);
-  assert_soon (await_names_the_cause (latch->latch));
-  assert_soon (g_atomic_int_get (&n_told) == 1);
-  curator_client_remove_connection_error_listener (client, id);
-  assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
-  latch_assert_leads (latch);
-}
-
 /* The pauses between leaderships that end at once: none, then 10 ms, and each twice the one
  * before. */
-TEST (test_pauses_of_a_function_that_returns_at_once)
+CLIENT_TEST (test_pauses_of_a_function_that_returns_at_once)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (Leading) leading = leading_new (client, PATH, NULL, NULL);
   const gint64 before_ms = wait_now_ms ();
 

@@ -41,19 +41,15 @@ own (void *data)
 }
 
 static void
-close_under (Fixture *fixture, const char *base, gboolean has_level)
+close_under (Fixture *fixture, gboolean has_level)
 {
-  g_autofree char *first = g_strconcat (base, "/first", NULL);
-  g_autofree char *second = g_strconcat (base, "/second", NULL);
-  g_autofree char *third = g_strconcat (base, "/third", NULL);
-  g_autofree char *filled = g_strconcat (base, "/filled", NULL);
   g_autoptr (CuratorClient) staying = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) closing = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) third_held = mutex_new (staying, third);
-  g_autoptr (CuratorLock) one = mutex_new (closing, first);
-  g_autoptr (CuratorLock) two = mutex_new (staying, second);
-  g_autoptr (CuratorLock) three = mutex_new (closing, third);
-  g_autoptr (CuratorLock) filler = mutex_new (closing, filled);
+  g_autoptr (CuratorLock) third_held = mutex_new (staying, "/close/third");
+  g_autoptr (CuratorLock) one = mutex_new (closing, "/close/first");
+  g_autoptr (CuratorLock) two = mutex_new (staying, "/close/second");
+  g_autoptr (CuratorLock) three = mutex_new (closing, "/close/third");
+  g_autoptr (CuratorLock) filler = mutex_new (closing, "/close/filled");
   CuratorLock *const members[] = { one, two, three };
   g_autoptr (CuratorLock) whole = curator_multi_lock_new (members, G_N_ELEMENTS (members));
   Taking *blocker = taking_of_lock (third_held);
@@ -67,7 +63,7 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
     fillers[i] = taking_start_lock (filler, CURATOR_WAIT_FOREVER, NULL);
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
-  assert_children (fixture, third, 2, LONG_MS);
+  assert_children (fixture, "/close/third", 2, LONG_MS);
   curator_client_close (closing);
   assert_int_equal (pthread_join (owner.thread, NULL), 0);
 
@@ -76,7 +72,7 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
   assert_int_equal (owner.owned_at_return, has_level);
   assert_int_equal (owner.n_refused, 0);
   assert_false (owner.owned_at_end);
-  assert_no_residue (fixture, second, LONG_MS);
+  assert_no_residue (fixture, "/close/second", LONG_MS);
   for (int i = 0; i < N_FILLERS; i++)
     taking_free (fillers[i]);
   taking_free (blocker);
@@ -84,12 +80,12 @@ close_under (Fixture *fixture, const char *base, gboolean has_level)
 
 TEST (test_close_under_a_waiting_thread)
 {
-  close_under (fixture, "/close/new", FALSE);
+  close_under (fixture, FALSE);
 }
 
 TEST (test_close_under_a_thread_that_holds_a_member)
 {
-  close_under (fixture, "/close/level", TRUE);
+  close_under (fixture, TRUE);
 }
 
 SUITE ("closing a client of a multi-lock", fixture_start_calm, fixture_stop)

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #define N_MEMBERS 3
-/* On a busy machine no session may expire that the test does not expire. */
-#define STEADY_SESSION_MS 30000
 
 typedef enum
 {
@@ -50,19 +48,10 @@ shape_new (CuratorLock **m, Shape shape)
   g_autoptr (CuratorLock) first_two = multi_of (m[0], m[1]);
   g_autoptr (CuratorLock) first = multi_of (m[0], NULL);
 
-  switch (shape)
-    {
-    case SHAPE_INNER_LAST:
-      return multi_of (m[0], last_two);
-    case SHAPE_INNER_FIRST:
-      return multi_of (first_two, m[2]);
-    case SHAPE_DEEP_WITH_EMPTY:
-      return multi_of (first, last_two);
-    case SHAPE_FLAT:
-    case N_SHAPES:
-      break;
-    }
-  return curator_multi_lock_new (m, N_MEMBERS);
+  return shape == SHAPE_INNER_LAST        ? multi_of (m[0], last_two)
+         : shape == SHAPE_INNER_FIRST     ? multi_of (first_two, m[2])
+         : shape == SHAPE_DEEP_WITH_EMPTY ? multi_of (first, last_two)
+                                          : curator_multi_lock_new (m, N_MEMBERS);
 }
 
 static void
@@ -71,8 +60,8 @@ locks_init (Locks *locks, Fixture *fixture, int lost, Shape shape)
   static int serial;
 
   serial++;
-  locks->client = client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
-  locks->victim = client_connect_for (fixture_proxy (fixture), STEADY_SESSION_MS);
+  locks->client = client_connect (fixture_server (fixture));
+  locks->victim = client_connect (fixture_proxy (fixture));
   for (int i = 0; i < N_MEMBERS; i++)
     {
       locks->paths[i] = g_strdup_printf ("/loss/%d/%d", serial, i);
@@ -106,18 +95,20 @@ count_losses (CuratorClient *client)
 }
 
 static void
+delete_node (Fixture *fixture, const char *path)
+{
+  g_auto (GStrv) nodes = raw_zk_children (fixture->raw, path);
+  g_autofree char *node = g_strconcat (path, "/", nodes[0], NULL);
+  assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+}
+
+static void
 lose_member (Fixture *fixture, Locks *locks, int lost, Loss loss)
 {
   if (loss == LOSS_EXPIRED)
-    {
-      fixture_expire (fixture);
-    }
+    fixture_expire (fixture);
   else
-    {
-      g_auto (GStrv) nodes = raw_zk_children (fixture->raw, locks->paths[lost]);
-      g_autofree char *node = g_strconcat (locks->paths[lost], "/", nodes[0], NULL);
-      assert_int_equal (raw_zk_delete (fixture->raw, node), 0);
-    }
+    delete_node (fixture, locks->paths[lost]);
   assert_soon (count_losses (locks->victim) == 1);
 }
 
@@ -144,8 +135,7 @@ lose_and_grant (Fixture *fixture, int lost, int waited, Loss loss, Shape shape, 
   taking_give_back (blocker);
   if (by_thread)
     {
-      assert_true (contender_wait (thread, LONG_MS));
-      assert_ok (thread->acquired, &thread->error);
+      contender_assert_granted (thread);
       assert_true (curator_lock_is_acquired_in_this_process (locks.whole));
       assert_all_nodes (fixture, &locks, 1);
       contender_join (thread);
@@ -166,19 +156,11 @@ lose_and_grant (Fixture *fixture, int lost, int waited, Loss loss, Shape shape, 
 TEST (test_loss_between_any_two_grants)
 {
   for (int lost = 0; lost < N_MEMBERS - 1; lost++)
-    {
-      for (int waited = lost + 1; waited < N_MEMBERS; waited++)
-        {
-          for (int loss = 0; loss < N_LOSSES; loss++)
-            {
-              for (int shape = 0; shape < N_SHAPES; shape++)
-                {
-                  lose_and_grant (fixture, lost, waited, loss, shape, FALSE);
-                  lose_and_grant (fixture, lost, waited, loss, shape, TRUE);
-                }
-            }
-        }
-    }
+    for (int waited = lost + 1; waited < N_MEMBERS; waited++)
+      for (int loss = 0; loss < N_LOSSES; loss++)
+        for (int shape = 0; shape < N_SHAPES; shape++)
+          for (int by_thread = 0; by_thread < 2; by_thread++)
+            lose_and_grant (fixture, lost, waited, loss, shape, by_thread);
 }
 
 /* The member that was lost belongs to another contender when the last one is granted: one deadline
@@ -220,9 +202,7 @@ try_and_lose (Fixture *fixture, Shape shape, gboolean by_thread)
 
   assert_children (fixture, locks.paths[0], 1, LONG_MS);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
-  g_auto (GStrv) nodes = raw_zk_children (fixture->raw, locks.paths[0]);
-  g_autofree char *node = g_strconcat (locks.paths[0], "/", nodes[0], NULL);
-  assert_int_equal (raw_zk_delete (fixture->raw, node), 0);
+  delete_node (fixture, locks.paths[0]);
   assert_soon (count_losses (locks.client) == 1);
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
@@ -235,10 +215,8 @@ try_and_lose (Fixture *fixture, Shape shape, gboolean by_thread)
 TEST (test_try_reports_the_loss)
 {
   for (int shape = 0; shape < N_SHAPES; shape++)
-    {
-      try_and_lose (fixture, shape, FALSE);
-      try_and_lose (fixture, shape, TRUE);
-    }
+    for (int by_thread = 0; by_thread < 2; by_thread++)
+      try_and_lose (fixture, shape, by_thread);
 }
 
-SUITE ("loss within a multi-lock", fixture_start_slow, fixture_stop)
+SUITE ("loss within a multi-lock", fixture_start_calm, fixture_stop)

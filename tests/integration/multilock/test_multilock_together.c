@@ -11,32 +11,32 @@
 
 typedef struct
 {
-  char *paths[N_PATHS + 1];
+  char *paths[N_PATHS];
   CuratorLock *members[N_PATHS]; /* the second one is a write lock */
   CuratorLock *whole;
 } Locks;
 
-static void
-locks_init (Locks *locks, CuratorClient *client, const char *base)
+static Locks
+locks_of (CuratorClient *client, const char *base)
 {
-  for (int i = 0; i < N_PATHS; i++)
-    locks->paths[i] = g_strdup_printf ("%s/%d", base, i);
-  g_autoptr (CuratorRwLock) pair = rw_lock_new (client, locks->paths[1]);
+  Locks locks = { 0 };
   for (int i = 0; i < N_PATHS; i++)
     {
-      locks->members[i] = i == 1 ? curator_lock_ref (curator_rw_lock_get_write_lock (pair))
-                                 : mutex_new (client, locks->paths[i]);
+      locks.paths[i] = g_strdup_printf ("%s/%d", base, i);
+      locks.members[i] =
+          i == 1 ? writer_new (client, locks.paths[i]) : mutex_new (client, locks.paths[i]);
     }
-  locks->whole = curator_multi_lock_new (locks->members, N_PATHS);
+  locks.whole = curator_multi_lock_new (locks.members, N_PATHS);
+  return locks;
 }
 
 static void
 locks_clear (Locks *locks)
 {
-  g_clear_pointer (&locks->whole, curator_lock_unref);
+  curator_lock_unref (locks->whole);
   for (int i = 0; i < N_PATHS; i++)
     {
-      g_clear_pointer (&locks->members[i], curator_lock_unref);
+      curator_lock_unref (locks->members[i]);
       g_free (locks->paths[i]);
     }
 }
@@ -67,12 +67,10 @@ assert_nothing_left (Fixture *fixture, const Locks *locks)
 
 /* --- a delete that is refused ----------------------------------------------------------------- */
 
-TEST (test_one_delete_refused)
+PROXY_TEST (test_one_delete_refused)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_auto (Locks) locks = { 0 };
-  locks_init (&locks, client, "/together/refused");
+  g_auto (Locks) locks = locks_of (client, "/together/refused");
   make_parents (fixture, &locks);
   assert_acquired (locks.whole);
   assert_int_equal (
@@ -92,12 +90,10 @@ TEST (test_one_delete_refused)
 
 /* --- members held already, twice, and nested -------------------------------------------------- */
 
-TEST (test_entered_again)
+PROXY_TEST (test_entered_again)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_auto (Locks) locks = { 0 };
-  locks_init (&locks, client, "/together/again");
+  g_auto (Locks) locks = locks_of (client, "/together/again");
   make_parents (fixture, &locks);
   CuratorLock *const inside[] = { locks.members[1], locks.members[2], locks.members[3] };
   g_autoptr (CuratorLock) inner = curator_multi_lock_new (inside, G_N_ELEMENTS (inside));
@@ -123,17 +119,12 @@ TEST (test_entered_again)
 /* --- members of several clients --------------------------------------------------------------- */
 
 /* Nothing behind a member of another client is created before that one is held. */
-TEST (test_of_two_clients)
+PAIR_TEST (test_of_two_clients)
 {
-  g_autoptr (CuratorClient) counted = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorClient) between = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) theirs = client_connect (fixture_server (fixture));
-  g_auto (Locks) mine = { 0 };
-  g_auto (Locks) other = { 0 };
-  g_auto (Locks) held = { 0 };
-  locks_init (&mine, counted, "/together/mine");
-  locks_init (&other, between, "/together/other");
-  locks_init (&held, theirs, "/together/other");
+  g_auto (Locks) mine = locks_of (client, "/together/mine");
+  g_auto (Locks) other = locks_of (between, "/together/other");
+  g_auto (Locks) held = locks_of (peer, "/together/other");
   make_parents (fixture, &mine);
   make_parents (fixture, &other);
   CuratorLock *const members[] = { mine.members[0],  mine.members[1], other.members[0],
@@ -160,11 +151,9 @@ TEST (test_of_two_clients)
 /* --- missing parents -------------------------------------------------------------------------- */
 
 /* Every create is refused once. */
-TEST (test_missing_parents)
+PROXY_TEST (test_missing_parents)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_auto (Locks) locks = { 0 };
-  locks_init (&locks, client, "/together/without/parents");
+  g_auto (Locks) locks = locks_of (client, "/together/without/parents");
   proxy_reset_counts (fixture->proxy);
   assert_acquired (locks.whole);
   assert_each_has (fixture, &locks, 1, 1, 1, 1);
@@ -194,10 +183,8 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
 {
   g_autofree char *base = g_strdup_printf ("/together/%d-%d", (int) action, k);
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_auto (Locks) theirs = { 0 };
-  g_auto (Locks) locks = { 0 };
-  locks_init (&theirs, direct, base);
-  locks_init (&locks, client, base);
+  g_auto (Locks) theirs = locks_of (direct, base);
+  g_auto (Locks) locks = locks_of (client, base);
   make_parents (fixture, &locks);
   g_autoptr (Taking) blocker = taking_of_lock (theirs.members[HELD]);
 
@@ -206,8 +193,7 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
   assert_each_has (fixture, &locks, 1, 1, 2, 0);
   assert_false (contender_has_returned (contender));
   taking_give_back (blocker);
-  assert_true (contender_wait (contender, LONG_MS));
-  assert_ok (contender->acquired, &contender->error);
+  contender_assert_granted (contender);
   assert_all_belong_to (fixture, &locks, client);
   contender_join (contender);
   if (!contender->released)
@@ -220,26 +206,18 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
 
 /* Creates and lists of all, the watch and the delete of the withdrawn one, its second create and
  * list, and the transaction. */
-static void
-sweep (Fixture *fixture, ProxyAction action)
+CLIENT_TEST (test_requests_and_replies_lost)
 {
+  static const ProxyAction actions[] = { PROXY_CUT_BEFORE, PROXY_CUT_BEFORE_REPLY };
   const int least = 2 * N_PATHS + 5;
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  int k = 1;
-  while (k <= 2 * least && cut_at (fixture, direct, k, action))
-    k++;
-  print_message ("cut at each of %d requests\n", k - 1);
-  assert_in_range (k - 1, least, 2 * least - 1);
-}
-
-TEST (test_requests_lost)
-{
-  sweep (fixture, PROXY_CUT_BEFORE);
-}
-
-TEST (test_replies_lost)
-{
-  sweep (fixture, PROXY_CUT_BEFORE_REPLY);
+  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
+    {
+      int k = 1;
+      while (k <= 2 * least && cut_at (fixture, client, k, actions[i]))
+        k++;
+      print_message ("cut at each of %d requests\n", k - 1);
+      assert_in_range (k - 1, least, 2 * least - 1);
+    }
 }
 
 /* --- death between the creates and the deletes ------------------------------------------------ */
@@ -251,34 +229,24 @@ static int
 wait_for_ever (const char *address)
 {
   g_autoptr (CuratorClient) client = client_connect (address);
-  g_auto (Locks) locks = { 0 };
-  locks_init (&locks, client, DOOMED_BASE);
+  g_auto (Locks) locks = locks_of (client, DOOMED_BASE);
   return curator_lock_acquire (locks.whole, CURATOR_WAIT_FOREVER, NULL, NULL) ? 1 : 2;
 }
 
-static pid_t
-spawn_doomed (Fixture *fixture, const char *output)
-{
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
-  const char *const argv[] = { self, fixture_proxy (fixture), NULL };
-  const pid_t pid = process_spawn ((char *const *) argv, output);
-  assert_true (pid > 0);
-  return pid;
-}
-
 /* Its nodes stand on all members until its session ends, and no longer. */
-TEST (test_killed_in_between)
+CLIENT_TEST (test_killed_in_between)
 {
   char *directory = scratch_new ("together");
   g_autofree char *output = g_build_filename (directory, "doomed.out", NULL);
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_auto (Locks) locks = { 0 };
-  locks_init (&locks, client, DOOMED_BASE);
+  g_auto (Locks) locks = locks_of (client, DOOMED_BASE);
   make_parents (fixture, &locks);
   g_autoptr (Taking) blocker = taking_of_lock (locks.members[HELD]);
 
   proxy_arm (fixture->proxy, PROXY_DELETE, 1, 1, PROXY_HOLD_REQUEST);
-  const pid_t pid = spawn_doomed (fixture, output);
+  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  const char *const argv[] = { self, fixture_proxy (fixture), NULL };
+  const pid_t pid = process_spawn ((char *const *) argv, output);
+  assert_true (pid > 0);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   process_kill (pid);
   proxy_disarm (fixture->proxy);

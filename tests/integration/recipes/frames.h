@@ -10,6 +10,7 @@
 
 typedef struct
 {
+  const struct _FrameScenario *scenario;
   CuratorClient *client; /* through the proxy */
   CuratorClient *peer;   /* directly to the server, without faults */
   RawZk *raw;
@@ -17,10 +18,16 @@ typedef struct
   GString *fault;   /* the first failure; empty if none */
 } FrameRun;
 
-typedef struct
+typedef struct _FrameScenario
 {
   const char *name;
   void (*run) (FrameRun *run);
+  /* For some: */
+  KindNew ours;
+  KindNew theirs;
+  const char *at;    /* where the lock is, below the path */
+  const char *queue; /* of its waiters, or NULL */
+  int n;             /* leases, of so many */
 } FrameScenario;
 
 extern const FrameScenario frame_scenarios[];

@@ -20,36 +20,26 @@ start_client (const char *address, gboolean compression)
   return client;
 }
 
-static GBytes *
-read_node (Fixture *fixture, const char *path)
-{
-  GBytes *data = NULL;
-  assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
-  return data != NULL ? data : g_bytes_new_static ("", 0);
-}
-
 static void
-assert_bytes (GBytes *bytes, const char *text, gsize length)
+assert_bytes (GBytes *bytes, const char *text)
 {
-  assert_non_null (bytes);
-  assert_int_equal (g_bytes_get_size (bytes), length);
-  assert_memory_equal (length > 0 ? g_bytes_get_data (bytes, NULL) : text, text, length);
+  gsize length = 0;
+  const char *data = bytes != NULL ? g_bytes_get_data (bytes, &length) : NULL;
+  assert_int_equal (length, strlen (text));
+  assert_memory_equal (length > 0 ? data : text, text, length);
 }
 
 /* The node's payload is this text: in gzip, or as it is. */
 static void
 assert_written (Fixture *fixture, const char *path, gboolean compression, const char *text)
 {
-  g_autoptr (GBytes) data = read_node (fixture, path);
-  if (!compression)
-    {
-      assert_bytes (data, text, strlen (text));
-      return;
-    }
-  gsize length;
-  const void *bytes = g_bytes_get_data (data, &length);
-  g_autoptr (GBytes) plain = curator_gunzip (bytes, length, 4096);
-  assert_bytes (plain, text, strlen (text));
+  g_autoptr (GBytes) data = NULL;
+  assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
+  g_autoptr (GBytes) plain =
+      compression ? curator_gunzip (g_bytes_get_data (data, NULL), g_bytes_get_size (data), 4096)
+                  : NULL;
+  assert_int_equal (plain != NULL, compression);
+  assert_bytes (compression ? plain : data, text);
 }
 
 static void
@@ -62,18 +52,12 @@ assert_child_written (Fixture *fixture, const char *parent, gboolean compression
 }
 
 static void
-on_asked (CuratorLock *lock, gpointer user_data)
-{
-  g_atomic_int_inc ((int *) user_data);
-}
-
-static void
 check_nodes (Fixture *fixture, gboolean compression)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), compression);
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/gzip/mutex");
-  g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/gzip/fixed", &error);
+  g_autoptr (CuratorLock) fixed = fixed_node_new (client, "/gzip/fixed");
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, "/gzip/rw", "of rw", 5, &error);
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/gzip/semaphore", 2);
   curator_semaphore_set_node_data (semaphore, "of lease", 8);
@@ -85,14 +69,13 @@ check_nodes (Fixture *fixture, gboolean compression)
   assert_child_written (fixture, "/gzip/rw", compression, "of rw");
   assert_child_written (fixture, "/gzip/semaphore/leases", compression, "of lease");
 
-  g_autoptr (GBytes) own =
-      curator_lease_get_data (taking_lease (leased, 0), CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_bytes (own, "of lease", 8);
+  g_autoptr (GBytes) own = data_of (taking_lease (leased, 0));
+  assert_bytes (own, "of lease");
   g_autoptr (CuratorInspection) view =
       curator_client_inspect (client, "/gzip/mutex", CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (view != NULL, &error);
   const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
-  assert_bytes (curator_participant_get_data (first), LABEL, strlen (LABEL));
+  assert_bytes (curator_participant_get_data (first), LABEL);
   taking_give_back (alone);
   taking_give_back (held);
   taking_give_back (writing);
@@ -109,11 +92,9 @@ TEST (test_nodes)
 /* The empty payload of a revocable node is a gzip stream too: Java cannot read an empty one. */
 TEST (test_revocable_node)
 {
-  g_autoptr (GError) error = NULL;
+  Ear ear = { 0 };
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/revocable");
-  int asked = 0;
-  assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
+  g_autoptr (CuratorLock) lock = revocable_new (client, "/gzip/revocable", &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   assert_child_written (fixture, "/gzip/revocable", TRUE, "");
   taking_give_back (held);
@@ -139,9 +120,8 @@ TEST (test_leader_id)
 /* The lost reply of a create, with the payload that tells whose node it is. */
 TEST (test_lost_reply)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = start_client (fixture_proxy (fixture), TRUE);
-  g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, "/gzip-fixed", &error);
+  g_autoptr (CuratorLock) lock = fixed_node_new (client, "/gzip-fixed");
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
   g_autoptr (Taking) held = taking_start_lock (lock, LONG_MS, NULL);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
@@ -153,38 +133,22 @@ TEST (test_lost_reply)
 static void
 ask (Fixture *fixture, gboolean holder_compresses, gboolean asker_compresses)
 {
-  g_autoptr (GError) error = NULL;
-  int asked = 0;
+  Ear ear = { 0 };
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), holder_compresses);
   g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), asker_compresses);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/asked");
-  assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
+  g_autoptr (CuratorLock) lock = revocable_new (client, "/gzip/asked", &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
-  assert_ok (curator_client_attempt_revoke (other, node, CURATOR_WAIT_DEFAULT, NULL, &error),
-             &error);
+  ask_back (other, node);
   assert_written (fixture, node, asker_compresses, "__REVOKE__");
-  assert_counter (&asked, 1, LONG_MS);
+  assert_counter (&ear.asked, 1, LONG_MS);
   taking_give_back (held);
 }
 
 TEST (test_revocation)
 {
-  ask (fixture, FALSE, FALSE);
-  ask (fixture, FALSE, TRUE);
-  ask (fixture, TRUE, FALSE);
-  ask (fixture, TRUE, TRUE);
-}
-
-static CuratorSharedCount *
-start_count (CuratorClient *client, const char *path, gint32 seed)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorSharedCount *count = curator_shared_count_new (client, path, seed, &error);
-  assert_ok (count != NULL
-                 && curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error),
-             &error);
-  return count;
+  for (int i = 0; i < 4; i++)
+    ask (fixture, i % 2 == 1, i / 2 == 1);
 }
 
 /* A follower of either kind sees what a writer of either kind writes, also as the seed. */
@@ -196,11 +160,12 @@ TEST (test_shared_count)
       g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), i % 2 == 1);
       g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), i / 2 == 1);
       g_autofree char *path = g_strdup_printf ("/gzip-count-%d", i);
-      g_autoptr (CuratorSharedCount) writer = start_count (client, path, 7);
-      g_autoptr (CuratorSharedCount) follower = start_count (other, path, 8);
+      g_autoptr (CuratorSharedCount) writer = shared_count_of (client, path, 7);
+      g_autoptr (CuratorSharedCount) follower = shared_count_of (other, path, 8);
       assert_int_equal (curator_shared_count_get (follower), 7);
-      g_autoptr (GBytes) written = read_node (fixture, path);
-      assert_true ((g_bytes_get_size (written) == 4) == (i % 2 == 0));
+      struct Stat stat;
+      assert_int_equal (raw_zk_stat (fixture->raw, path, &stat), ZOK);
+      assert_true ((stat.dataLength == 4) == (i % 2 == 0));
       for (gint32 value = -1; value < 3; value++)
         {
           assert_ok (curator_shared_count_set (writer, value, CURATOR_WAIT_DEFAULT, NULL, &error),
@@ -215,10 +180,9 @@ TEST (test_shared_count)
 TEST (test_broken)
 {
   g_autoptr (GError) error = NULL;
-  int asked = 0;
+  Ear ear = { 0 };
   g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), TRUE);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/gzip/broken");
-  assert_ok (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), &error);
+  g_autoptr (CuratorLock) lock = revocable_new (client, "/gzip/broken", &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   CuratorLease *lease = taking_lease (held, 0);
   g_autofree char *zeros = g_malloc0 (64 << 20);
@@ -230,7 +194,7 @@ TEST (test_broken)
     {
       assert_int_equal (
           raw_zk_set_bytes (fixture->raw, curator_lease_get_node_path (lease), cases[i]), ZOK);
-      g_autoptr (GBytes) read = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
+      g_autoptr (GBytes) read = data_of (lease);
       assert_true (read != NULL && g_bytes_equal (read, cases[i]));
       g_autoptr (CuratorInspection) view =
           curator_client_inspect (client, "/gzip/broken", CURATOR_WAIT_DEFAULT, NULL, &error);
@@ -246,11 +210,9 @@ TEST (test_broken)
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
   /* This request is seen after the others, so they were none. */
-  assert_ok (curator_client_attempt_revoke (client, curator_lease_get_node_path (lease),
-                                            CURATOR_WAIT_DEFAULT, NULL, &error),
-             &error);
-  assert_counter (&asked, 1, LONG_MS);
-  assert_int_equal (g_atomic_int_get (&asked), 1);
+  ask_back (client, curator_lease_get_node_path (lease));
+  assert_counter (&ear.asked, 1, LONG_MS);
+  assert_int_equal (g_atomic_int_get (&ear.asked), 1);
   taking_give_back (held);
 }
 

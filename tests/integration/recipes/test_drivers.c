@@ -38,14 +38,21 @@ plan_free (gpointer plan)
   g_atomic_int_add (&n_drivers, -1);
 }
 
-/* The driver has a copy of the plan: it may live as long as a request is in flight. */
+typedef void (*Predicate) (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                           const char *sequence_node_name, guint max_leases,
+                           CuratorPredicateResults *results, gpointer user_data);
+
+/* predicate: NULL is the standard one. The driver has a copy of the plan: it may live as long as a
+ * request is in flight. */
 static CuratorLock *
-lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *funcs,
-         const Plan *plan, guint max_leases)
+lock_of (CuratorClient *client, const char *path, const Plan *plan, Predicate predicate,
+         guint max_leases)
 {
   g_autoptr (GError) error = NULL;
+  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
+                                         .gets_the_lock = predicate };
   g_autoptr (CuratorLockDriver) driver =
-      curator_lock_driver_new (funcs, g_memdup2 (plan, sizeof *plan), plan_free);
+      curator_lock_driver_new (&funcs, g_memdup2 (plan, sizeof *plan), plan_free);
   g_atomic_int_inc (&n_drivers);
   CuratorLock *lock =
       curator_mutex_new_with_driver (client, path, "lock-", max_leases, driver, &error);
@@ -53,36 +60,59 @@ lock_of (CuratorClient *client, const char *path, const CuratorLockDriverFuncs *
   return lock;
 }
 
-/* A persistent node outlives the session of its creator, and its release deletes it. */
-TEST (test_persistent_nodes)
+/* StandardLockInternalsDriver.getsTheLock, which takes for granted that it finds its own node. */
+static void
+decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
+                const char *own, guint max_leases, CuratorPredicateResults *results,
+                gpointer user_data)
 {
+  gsize index = 0;
+  while (index < n_children && strcmp (children[index], own) != 0)
+    index++;
+  if (index == n_children)
+    {
+      g_atomic_int_inc (&n_own_unseen);
+      return;
+    }
+  results->gets_the_lock = index == 0;
+  results->path_to_watch = index == 0 ? NULL : children[index - 1];
+}
+
+/* TestInterProcessMutex.testPersistentLock: a persistent node outlives the session of its creator,
+ * and its release deletes it. */
+PAIR_TEST (test_persistent_nodes)
+{
+  static const CuratorCreateMode modes[] = { CURATOR_CREATE_MODE_PERSISTENT,
+                                             CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL };
   g_autoptr (GError) error = NULL;
-  Plan plan = { .mode = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/stays", &funcs, &plan, 1);
-  g_autoptr (CuratorLock) theirs = mutex_new (direct, "/driver/stays");
-  assert_acquired (lock);
-  CuratorLease *lease = held_lease (lock);
-  assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (data != NULL, &error);
-  assert_int_equal (g_bytes_get_size (data), 7);
-  g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
-  fixture_expire (fixture);
-  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  taking_assert_waits (other);
-  assert_released (lock);
-  taking_assert_granted (other);
-  /* A waiter that gives up deletes its node too, although no session expiry would. */
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
-  assert_children (fixture, "/driver/stays", 1, SETTLE_MS);
-  taking_give_back (other);
-  assert_no_residue (fixture, "/driver/stays", SETTLE_MS);
-  g_clear_pointer (&lock, curator_lock_unref);
-  assert_counter (&n_drivers, 0, SETTLE_MS);
+  for (int i = 0; i < 2; i++)
+    {
+      Plan plan = { .mode = modes[i], .protected_ = TRUE };
+      const Predicate predicate = i == 0 ? decide_as_java : NULL;
+      g_autofree char *path = g_strdup_printf ("/driver/stays-%d", i);
+      g_autoptr (CuratorLock) lock = lock_of (client, path, &plan, predicate, 1);
+      g_autoptr (CuratorLock) theirs = lock_of (peer, path, &plan, predicate, 1);
+      assert_acquired (lock);
+      assert_true (curator_lock_is_acquired_in_this_process (lock));
+      CuratorLease *lease = held_lease (lock);
+      assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
+      g_autoptr (GBytes) data = data_of (lease);
+      assert_int_equal (g_bytes_get_size (data), 7);
+      g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
+      fixture_expire (fixture);
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i + 1, LONG_MS));
+      taking_assert_waits (other);
+      assert_released (lock);
+      taking_assert_granted (other);
+      /* A waiter that gives up deletes its node too, although no session expiry would. */
+      assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+      assert_children (fixture, path, 1, SETTLE_MS);
+      taking_give_back (other);
+      assert_no_residue (fixture, path, SETTLE_MS);
+    }
+  assert_soon (g_atomic_int_get (&n_drivers) == 0);
+  assert_int_equal (g_atomic_int_get (&n_own_unseen), 0);
   curator_client_close (client);
 }
 
@@ -94,12 +124,11 @@ TEST (test_numbered_nodes_of_unknown_outcome)
     { .mode = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
     { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
   };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
   for (gsize i = 0; i < G_N_ELEMENTS (plans); i++)
     {
       g_autofree char *path = g_strdup_printf ("/driver/lost-%zu", i);
       g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, &plans[i], 1);
+      g_autoptr (CuratorLock) lock = lock_of (client, path, &plans[i], NULL, 1);
       raw_zk_make_path (fixture->raw, path);
       proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
       assert_acquired (lock);
@@ -113,6 +142,10 @@ TEST (test_numbered_nodes_of_unknown_outcome)
     }
 }
 
+/* As the standard lock creates them. */
+static const Plan numbered = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL,
+                               .protected_ = TRUE };
+
 /* Last come, first served: grants the node that has none behind it, and watches the one behind. */
 static void
 latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_children,
@@ -125,13 +158,9 @@ latest_first (CuratorLockDriver *driver, const char *const *children, gsize n_ch
     results->path_to_watch = children[n_children - 1];
 }
 
-TEST (test_custom_order)
+CLIENT_TEST (test_custom_order)
 {
-  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
-                                         .gets_the_lock = latest_first };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/latest", &funcs, &plan, 7);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/latest", &numbered, latest_first, 7);
   /* Each one is the last when it comes: all are granted in this order. */
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);
@@ -151,56 +180,47 @@ only_two (CuratorLockDriver *driver, const char *const *children, gsize n_childr
                            || strcmp (children[1], sequence_node_name) == 0;
 }
 
-TEST (test_without_a_node_to_watch)
+static void
+take_two_and_a_third (Fixture *fixture, CuratorLock *lock, const char *path)
 {
-  Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .protected_ = TRUE };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
-                                         .gets_the_lock = only_two };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/two", &funcs, &plan, 2);
   g_autoptr (Taking) first = taking_of_lock (lock);
   g_autoptr (Taking) second = taking_of_lock (lock);
   g_autoptr (Taking) third = taking_start_lock (lock, LONG_MS, NULL);
-  assert_children (fixture, "/driver/two", 3, LONG_MS);
+  assert_children (fixture, path, 3, LONG_MS);
   taking_assert_waits (third);
   taking_give_back (first);
   taking_assert_granted (third);
   taking_give_back (second);
   taking_give_back (third);
-  assert_no_residue (fixture, "/driver/two", SETTLE_MS);
+  assert_no_residue (fixture, path, SETTLE_MS);
+}
+
+CLIENT_TEST (test_without_a_node_to_watch)
+{
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/two", &numbered, only_two, 2);
+  take_two_and_a_third (fixture, lock, "/driver/two");
 }
 
 /* max_leases with the standard predicate: the deprecated InterProcessSemaphore's order. */
-TEST (test_several_leases)
+CLIENT_TEST (test_several_leases)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock =
       curator_mutex_new_with_driver (client, "/driver/n", "lock-", 2, NULL, &error);
   assert_ok (lock != NULL, &error);
-  g_autoptr (Taking) first = taking_of_lock (lock);
-  g_autoptr (Taking) second = taking_of_lock (lock);
-  g_autoptr (Taking) third = taking_start_lock (lock, LONG_MS, NULL);
-  taking_assert_waits (third);
-  taking_give_back (first);
-  taking_assert_granted (third);
-  taking_give_back (second);
-  taking_give_back (third);
+  take_two_and_a_third (fixture, lock, "/driver/n");
   assert_null (curator_mutex_new_with_driver (client, "/driver/n", "lock-", 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_null (curator_mutex_new_with_driver (client, "/driver/n", "a/b", 1, NULL, &error));
   assert_string_equal (error->message, "a lock name has no slash");
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-  assert_no_residue (fixture, "/driver/n", SETTLE_MS);
 }
 
 /* Not sequential: waits while the name is taken, and never deletes a node of another client. */
-TEST (test_one_name)
+CLIENT_TEST (test_one_name)
 {
   Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL, .name = "the-node" };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &funcs, &plan, 1);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &plan, NULL, 1);
   raw_zk_make_path (fixture->raw, "/driver/one");
   raw_zk_create (fixture->raw, "/driver/one/the-node", "planned", ZOO_PERSISTENT, NULL);
   assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
@@ -215,55 +235,27 @@ TEST (test_one_name)
   assert_no_residue (fixture, "/driver/one", SETTLE_MS);
 }
 
-/* Java's predicate. */
-static void
-decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_children,
-                const char *own, guint max_leases, CuratorPredicateResults *results,
-                gpointer user_data)
-{
-  gsize index = 0;
-  while (index < n_children && strcmp (children[index], own) != 0)
-    index++;
-  if (index == n_children)
-    {
-      g_atomic_int_inc (&n_own_unseen);
-      return;
-    }
-  results->gets_the_lock = index == 0;
-  results->path_to_watch = index == 0 ? NULL : children[index - 1];
-}
-
-/* Waits until one of the two is granted, asserts that the other is not, and releases it. */
-static Taking *
-assert_one_granted (Taking *left, Taking *right)
-{
-  assert_soon (taking_has_returned (left) || taking_has_returned (right));
-  wait_ms (50);
-  assert_true (taking_has_returned (left) != taking_has_returned (right));
-  Taking *granted = taking_has_returned (left) ? left : right;
-  taking_assert_granted (granted);
-  taking_give_back (granted);
-  return granted == left ? right : left;
-}
-
 /* Two clients contend, one of them with two attempts. */
 static void
-contend_as_planned (Fixture *fixture, const Plan *plan, gboolean has_predicate, const char *path)
+contend_as_planned (Fixture *fixture, const Plan *plan, Predicate predicate, const char *path)
 {
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned,
-                                         .gets_the_lock = has_predicate ? decide_as_java : NULL };
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorClient) second_client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, path, &funcs, plan, 1);
-  g_autoptr (CuratorLock) second = lock_of (second_client, path, &funcs, plan, 1);
+  g_autoptr (CuratorLock) lock = lock_of (client, path, plan, predicate, 1);
+  g_autoptr (CuratorLock) second = lock_of (second_client, path, plan, predicate, 1);
   g_autoptr (Taking) holder = taking_of_lock (lock);
   assert_not_acquired (second, 1000, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Taking) waiter = taking_start_lock (second, LONG_MS, NULL);
   g_autoptr (Taking) neighbour = taking_start_lock (lock, LONG_MS, NULL);
-  wait_ms (100);
-  assert_false (taking_has_returned (waiter) || taking_has_returned (neighbour));
+  Taking *const both[] = { waiter, neighbour };
+  taking_assert_waits (waiter);
+  assert_false (taking_has_returned (neighbour));
   taking_give_back (holder);
-  Taking *last = assert_one_granted (waiter, neighbour);
+  const int first = takings_wait (both, 2);
+  Taking *last = both[1 - first];
+  wait_ms (50);
+  assert_false (taking_has_returned (last));
+  taking_give_back (both[first]);
   taking_assert_granted (last);
   taking_give_back (last);
   assert_no_residue (fixture, path, SETTLE_MS);
@@ -276,33 +268,28 @@ TEST (test_every_kind_of_node_excludes)
     {
       Plan plan = { .mode = (CuratorCreateMode) (kind & 3), .protected_ = (kind & 4) != 0 };
       g_autofree char *path = g_strdup_printf ("/driver/kind-%d", kind);
-      contend_as_planned (fixture, &plan, (kind & 8) != 0, path);
+      contend_as_planned (fixture, &plan, (kind & 8) != 0 ? decide_as_java : NULL, path);
     }
 }
 
 /* A name in which the driver finds no number looks foreign to all contenders: an error at once. */
-TEST (test_name_without_its_number)
+CLIENT_TEST (test_name_without_its_number)
 {
   Plan plan = { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL,
                 .protected_ = TRUE,
                 .name = "other-" };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/number", &funcs, &plan, 1);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/number", &plan, NULL, 1);
   assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_no_residue (fixture, "/driver/number", SETTLE_MS);
 }
 
 /* The reply to the create is lost. A persistent node is found by a GUID in its data; data that is
  * not unique must not be taken for proof, or two clients would hold one node. */
-TEST (test_equal_nodes_of_unknown_outcome)
+PAIR_TEST (test_equal_nodes_of_unknown_outcome)
 {
   Plan plan = { .mode = CURATOR_CREATE_MODE_PERSISTENT, .name = "one" };
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = create_as_planned };
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) theirs = lock_of (direct, "/driver/equal", &funcs, &plan, 1);
-  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/equal", &funcs, &plan, 1);
+  g_autoptr (CuratorLock) theirs = lock_of (peer, "/driver/equal", &plan, NULL, 1);
+  g_autoptr (CuratorLock) lock = lock_of (client, "/driver/equal", &plan, NULL, 1);
   g_autoptr (Taking) holder = taking_of_lock (theirs);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
   assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);

@@ -1,86 +1,42 @@
-/* curator_lock_dup_lease() for every kind of lock and at every depth, holds that end through their
- * lease, and multi-locks without members. */
+/* curator_lock_dup_lease() for every kind of lock and at every depth, holds that are over while
+ * their threads do not know, and multi-locks without members. */
 #include "integration/taking.h"
 
 #include <string.h>
 
-#define BASE              "/dup"
-#define STEADY_SESSION_MS 30000
-
-typedef enum
-{
-  KIND_MUTEX,
-  KIND_SEMAPHORE_MUTEX,
-  KIND_READ,
-  KIND_WRITE,
-  KIND_FIXED_NODE,
-  KIND_MULTI_OF_ONE,
-  KIND_MULTI_OF_TWO,
-  KIND_NESTED,
-  KIND_NESTED_BEHIND_EMPTY,
-  N_KINDS
-} Kind;
+#define BASE "/dup"
 
 static CuratorLock *
-side_new (CuratorClient *client, const char *path, gboolean write)
+multi_of_one (CuratorClient *client, const char *path)
 {
-  g_autoptr (CuratorRwLock) pair = rw_lock_new (client, path);
-  return curator_lock_ref (write ? curator_rw_lock_get_write_lock (pair)
-                                 : curator_rw_lock_get_read_lock (pair));
+  g_autoptr (CuratorLock) lock = mutex_new (client, path);
+  return curator_multi_lock_new (&lock, 1);
 }
 
 static CuratorLock *
-multi_new (CuratorClient *client, Kind kind, const char *path)
+nested (CuratorClient *client, const char *path)
 {
-  g_autofree char *other = g_strconcat (path, "-2", NULL);
+  g_autoptr (CuratorLock) inner = multi_lock_new (client, path);
+  return curator_multi_lock_new (&inner, 1);
+}
+
+static CuratorLock *
+nested_behind_empty (CuratorClient *client, const char *path)
+{
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
-  g_autoptr (CuratorLock) first = mutex_new (client, path);
-  g_autoptr (CuratorLock) second = side_new (client, other, TRUE);
-  CuratorLock *const two[] = { first, second };
-  if (kind == KIND_MULTI_OF_ONE || kind == KIND_MULTI_OF_TWO)
-    return curator_multi_lock_new (two, kind == KIND_MULTI_OF_ONE ? 1 : 2);
-  g_autoptr (CuratorLock) inner = curator_multi_lock_new (two, 2);
-  CuratorLock *const outer[] = { none, inner, none };
-  return kind == KIND_NESTED ? curator_multi_lock_new (&inner, 1)
-                             : curator_multi_lock_new (outer, 3);
+  g_autoptr (CuratorLock) inner = multi_lock_new (client, path);
+  return curator_multi_lock_new ((CuratorLock *const[]){ none, inner, none }, 3);
 }
 
-static CuratorLock *
-lock_new (CuratorClient *client, Kind kind)
-{
-  g_autofree char *path = g_strdup_printf (BASE "/kind-%d", (int) kind);
-  g_autoptr (GError) error = NULL;
-  CuratorLock *lock = NULL;
-
-  switch (kind)
-    {
-    case KIND_MUTEX:
-      return mutex_new (client, path);
-    case KIND_SEMAPHORE_MUTEX:
-      lock = curator_semaphore_mutex_new (client, path, &error);
-      break;
-    case KIND_READ:
-    case KIND_WRITE:
-      return side_new (client, path, kind == KIND_WRITE);
-    case KIND_FIXED_NODE:
-      lock = curator_fixed_node_lock_new (client, path, &error);
-      break;
-    case KIND_MULTI_OF_ONE:
-    case KIND_MULTI_OF_TWO:
-    case KIND_NESTED:
-    case KIND_NESTED_BEHIND_EMPTY:
-    case N_KINDS:
-      return multi_new (client, kind, path);
-    }
-  assert_ok (lock != NULL, &error);
-  return lock;
-}
+static const KindNew kinds[] = {
+  mutex_new,    semaphore_mutex_new, reader_new, writer_new,         fixed_node_new,
+  multi_of_one, multi_lock_new,      nested,     nested_behind_empty
+};
 
 /* Every getter, of a lease at any depth. */
 static void
-assert_is_held (CuratorLease *lease, CuratorClient *client, Kind kind)
+assert_is_held (CuratorLease *lease, CuratorClient *client, const char *path)
 {
-  g_autofree char *path = g_strdup_printf (BASE "/kind-%d", (int) kind);
   g_autoptr (GError) error = NULL;
 
   assert_non_null (lease);
@@ -89,8 +45,7 @@ assert_is_held (CuratorLease *lease, CuratorClient *client, Kind kind)
       g_str_has_suffix (curator_lease_get_node_path (lease), curator_lease_get_node_name (lease)));
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
-  g_autoptr (GBytes) data = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (data != NULL, &error);
+  g_autoptr (GBytes) data = data_of (lease);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
 }
@@ -101,22 +56,20 @@ dup_elsewhere (gpointer lock)
   return curator_lock_dup_lease (lock);
 }
 
-TEST (test_every_kind)
+CLIENT_TEST (test_every_kind)
 {
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
-
-  for (Kind kind = 0; kind < N_KINDS; kind++)
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
-      g_autoptr (CuratorLock) lock = lock_new (client, kind);
+      g_autofree char *path = g_strdup_printf (BASE "/kind-%zu", i);
+      g_autoptr (CuratorLock) lock = kinds[i](client, path);
       assert_null (curator_lock_dup_lease (lock));
       assert_acquired (lock);
       g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
       g_autoptr (CuratorLease) again = curator_lock_dup_lease (lock);
-      assert_is_held (lease, client, kind);
-      assert_is_held (again, client, kind);
+      assert_is_held (lease, client, path);
+      assert_is_held (again, client, path);
       g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
-      assert_true ((theirs != NULL) == (kind == KIND_SEMAPHORE_MUTEX));
+      assert_true ((theirs != NULL) == (kinds[i] == semaphore_mutex_new));
       assert_released (lock);
       assert_null (curator_lock_dup_lease (lock));
       assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
@@ -133,11 +86,9 @@ count_states (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 }
 
 /* Several leases over the same members, of which each is told. */
-TEST (test_each_copy_is_told)
+CLIENT_TEST (test_each_copy_is_told)
 {
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
-  g_autoptr (CuratorLock) lock = lock_new (client, KIND_NESTED);
+  g_autoptr (CuratorLock) lock = nested (client, BASE "/copies");
   int counts[3][CURATOR_LEASE_RELEASED + 1] = { { 0 } };
   CuratorLease *copies[3];
 
@@ -160,15 +111,12 @@ TEST (test_each_copy_is_told)
 }
 
 /* While only a part is released the whole is not usable, but not lost either. */
-TEST (test_partly_released)
+CLIENT_TEST (test_partly_released)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   g_autoptr (CuratorLock) a = mutex_new (client, BASE "/part-a");
   g_autoptr (CuratorLock) b = mutex_new (client, BASE "/part-b");
-  CuratorLock *const two[] = { a, b };
-  g_autoptr (CuratorLock) both = curator_multi_lock_new (two, 2);
+  g_autoptr (CuratorLock) both = curator_multi_lock_new ((CuratorLock *const[]){ a, b }, 2);
   int counts[CURATOR_LEASE_RELEASED + 1] = { 0 };
 
   assert_acquired (both);
@@ -183,40 +131,66 @@ TEST (test_partly_released)
   assert_counter (&counts[CURATOR_LEASE_RELEASED], 1, LONG_MS);
 
   /* Released as a whole: RELEASED is the only change. */
-  g_autoptr (CuratorLease) whole = curator_lock_acquire_lease (both, LONG_MS, NULL, &error);
+  g_autoptr (CuratorLease) whole = lease_of (both);
   int wholly[CURATOR_LEASE_RELEASED + 1] = { 0 };
-  assert_ok (whole != NULL, &error);
   curator_lease_add_listener (whole, count_states, wholly, NULL);
   assert_ok (curator_lease_release (whole, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   assert_counter (&wholly[CURATOR_LEASE_RELEASED], 1, LONG_MS);
   assert_int_equal (wholly[CURATOR_LEASE_SUSPECT], 0);
 }
 
-/* A hold that its lease released is no hold: not owned, and not to be entered again. */
-TEST (test_released_through_the_lease)
+/* Why a hold is over. */
+typedef enum
 {
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
+  RELEASED, /* through its lease */
+  DELETED,
+  TOO_LONG, /* its maximum has passed */
+  N_REASONS
+} Reason;
 
-  for (Kind kind = 0; kind < N_KINDS; kind++)
+static void
+hold_until_over (Fixture *fixture, CuratorLock *lock, Reason reason)
+{
+  g_autoptr (GError) error = NULL;
+
+  curator_lock_set_max_hold (lock, reason == TOO_LONG ? 300 : CURATOR_WAIT_FOREVER);
+  assert_acquired (lock);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+  if (reason == RELEASED)
+    assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  else if (reason == DELETED)
+    raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
+  assert_soon (curator_lease_get_state (lease)
+               == (reason == RELEASED ? CURATOR_LEASE_RELEASED : CURATOR_LEASE_LOST));
+}
+
+/* Such a hold is no hold: not owned, and not to be entered again before it is released. */
+CLIENT_TEST (test_over_for_its_thread)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (Reason reason = 0; reason < N_REASONS; reason++)
     {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLock) lock = lock_new (client, kind);
-      assert_acquired (lock);
-      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
-      assert_false (curator_lock_is_owned_by_current_thread (lock));
-      assert_false (curator_lock_is_acquired_in_this_process (lock));
-      assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
-      assert_released (lock);
-      assert_acquired (lock);
-      assert_released (lock);
+      for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+        {
+          g_autofree char *path = g_strdup_printf (BASE "/over-%zu", i);
+          g_autoptr (CuratorLock) lock = kinds[i](client, path);
+          hold_until_over (fixture, lock, reason);
+          assert_false (curator_lock_is_owned_by_current_thread (lock));
+          assert_false (curator_lock_is_acquired_in_this_process (lock));
+          assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+          assert_non_null (strstr (error->message, reason == RELEASED
+                                                       ? "was released through its lease"
+                                                       : "is lost: release it first"));
+          assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+          assert_released (lock);
+          /* Its own node may still be there for a moment. */
+          assert_acquired (lock);
+          assert_released (lock);
+        }
     }
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, BASE "/downgrade");
-  g_autoptr (GError) error = NULL;
-  assert_acquired (curator_rw_lock_get_write_lock (pair));
-  g_autoptr (CuratorLease) written = curator_lock_dup_lease (curator_rw_lock_get_write_lock (pair));
-  assert_ok (curator_lease_release (written, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  hold_until_over (fixture, curator_rw_lock_get_write_lock (pair), RELEASED);
   assert_not_acquired (curator_rw_lock_get_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
 }
 
@@ -246,15 +220,13 @@ enter_twice (gpointer data)
 
 /* A release grants the next one on the releasing thread, where a multi-lock goes on and enters the
  * waiting thread's hold. The releasing thread must not take that hold for its own. */
-TEST (test_entered_by_the_releasing_thread)
+CLIENT_TEST (test_entered_by_the_releasing_thread)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   g_autoptr (CuratorLock) first = mutex_new (client, BASE "/first");
   g_autoptr (CuratorLock) second = mutex_new (client, BASE "/second");
-  CuratorLock *const two[] = { first, second };
-  g_autoptr (CuratorLock) both = curator_multi_lock_new (two, 2);
+  g_autoptr (CuratorLock) both =
+      curator_multi_lock_new ((CuratorLock *const[]){ first, second }, 2);
 
   for (int i = 0; i < 20; i++)
     {
@@ -273,28 +245,10 @@ TEST (test_entered_by_the_releasing_thread)
     }
 }
 
-typedef struct
-{
-  int n_called;
-  int n_held;
-  GThread *thread;
-  GError *error;
-} Told;
-
 static void
-on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
+on_released (CuratorLock *lock, const GError *error, gpointer n_released)
 {
-  Told *told = user_data;
-  told->n_held += lease != NULL ? 1 : 0;
-  told->error = error != NULL ? g_error_copy (error) : NULL;
-  told->thread = g_thread_self ();
-  g_atomic_int_inc (&told->n_called);
-}
-
-static void
-on_released (CuratorLock *lock, const GError *error, gpointer user_data)
-{
-  on_acquired (lock, NULL, error, user_data);
+  g_atomic_int_add ((gint *) n_released, error == NULL ? 1 : G_MININT);
 }
 
 /* A thread's acquire succeeds and protects nothing; there is no lease to be had. */
@@ -317,39 +271,32 @@ check_empty (CuratorLock *none)
   assert_false (curator_lock_make_revocable (none, NULL, NULL, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
 
-  Told told = { 0 };
-  curator_lock_acquire_then (none, 0, NULL, on_acquired, &told);
-  assert_counter (&told.n_called, 1, LONG_MS);
-  assert_int_equal (told.n_held, 0);
-  assert_ptr_not_equal (told.thread, g_thread_self ());
-  assert_curator_error (&told.error, CURATOR_ERROR_UNSUPPORTED);
+  g_autoptr (Taking) taking = taking_start_lock (none, 0, NULL);
+  assert_true (taking_wait (taking, LONG_MS));
+  assert_null (taking->leases);
+  assert_curator_error (&taking->error, CURATOR_ERROR_UNSUPPORTED);
 
-  Told freed = { 0 };
-  curator_lock_release_then (none, CURATOR_WAIT_DEFAULT, NULL, on_released, &freed);
-  assert_counter (&freed.n_called, 1, LONG_MS);
-  assert_null (freed.error);
+  gint n_released = 0;
+  curator_lock_release_then (none, CURATOR_WAIT_DEFAULT, NULL, on_released, &n_released);
+  assert_counter (&n_released, 1, LONG_MS);
   curator_lock_release_then (none, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
 }
 
-TEST (test_without_members)
+CLIENT_TEST (test_without_members)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client =
-      client_connect_for (fixture_server (fixture), STEADY_SESSION_MS);
   const char *const no_paths[] = { NULL };
   g_autoptr (CuratorLock) none = curator_multi_lock_new (NULL, 0);
-  CuratorLock *const twice[] = { none, none };
-  g_autoptr (CuratorLock) of_none = curator_multi_lock_new (twice, 2);
+  g_autoptr (CuratorLock) of_none =
+      curator_multi_lock_new ((CuratorLock *const[]){ none, none }, 2);
   g_autoptr (CuratorLock) of_that = curator_multi_lock_new (&of_none, 1);
   g_autoptr (CuratorLock) paths = curator_multi_lock_new_for_paths (client, no_paths, &error);
   g_autoptr (CuratorLock) sorted =
       curator_multi_lock_new_for_paths_sorted (client, no_paths, &error);
 
-  check_empty (none);
-  check_empty (of_none);
-  check_empty (of_that);
-  check_empty (paths);
-  check_empty (sorted);
+  CuratorLock *const all[] = { none, of_none, of_that, paths, sorted };
+  for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
+    check_empty (all[i]);
 }
 
-SUITE ("leases of threads' holds", fixture_start_slow, fixture_stop)
+SUITE ("leases of threads' holds", fixture_start_calm, fixture_stop)

@@ -40,13 +40,8 @@ typedef struct
   CuratorClient *client; /* through the proxy */
   CuratorClient *peer;
   char *base;
+  char *queues[3]; /* full paths */
 } Case;
-
-static char *
-queue_of (const Case *it, int i)
-{
-  return g_strconcat (it->base, it->kind->queues[i], NULL);
-}
 
 static gboolean
 is_multi (const Case *it)
@@ -68,11 +63,21 @@ case_on (Fixture *fixture, const Kind *kind, CuratorClient *client, CuratorClien
 
   for (int i = 0; kind->queues[i] != NULL; i++)
     {
-      g_autofree char *queue = queue_of (&it, i);
-      raw_zk_make_path (fixture->raw, queue);
+      it.queues[i] = g_strconcat (it.base, kind->queues[i], NULL);
+      raw_zk_make_path (fixture->raw, it.queues[i]);
     }
   return it;
 }
+
+static void
+case_clear (Case *it)
+{
+  g_free (it->base);
+  for (int i = 0; it->queues[i] != NULL; i++)
+    g_free (it->queues[i]);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
 
 static void
 for_each_kind (Fixture *fixture, void (*test) (Case *it))
@@ -81,10 +86,9 @@ for_each_kind (Fixture *fixture, void (*test) (Case *it))
     {
       g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
       g_autoptr (CuratorClient) peer = client_connect (fixture_server (fixture));
-      Case it = case_on (fixture, &kinds[i], client, peer);
+      g_auto (Case) it = case_on (fixture, &kinds[i], client, peer);
       print_message ("  %s\n", it.kind->name);
       test (&it);
-      g_free (it.base);
     }
 }
 
@@ -121,39 +125,30 @@ static void
 assert_queued (const Case *it, CuratorClient *client, int n)
 {
   const gboolean has_turns = g_strcmp0 (it->kind->queues[1], TURNS) == 0;
-  g_autofree char *queue = queue_of (it, n > 1 && has_turns ? 1 : 0);
 
   if (is_fixed (it))
     assert_soon (four_letter_watches_of_session (fixture_server (it->fixture),
                                                  curator_client_get_session_id (client))
                  > 0);
   else
-    assert_children (it->fixture, queue, n > 1 && has_turns ? n : it->kind->n_leases + n, LONG_MS);
+    assert_children (it->fixture, it->queues[n > 1 && has_turns ? 1 : 0],
+                     n > 1 && has_turns ? n : it->kind->n_leases + n, LONG_MS);
 }
 
 /* Whoever waited has left nothing. */
 static void
 assert_one_holds (const Case *it)
 {
-  for (int i = 0; it->kind->queues[i] != NULL; i++)
-    {
-      g_autofree char *queue = queue_of (it, i);
-      assert_children (it->fixture, queue,
-                       i == 0          ? it->kind->n_leases
-                       : is_multi (it) ? 1
-                                       : 0,
-                       SETTLE_MS);
-    }
+  assert_children (it->fixture, it->queues[0], it->kind->n_leases, SETTLE_MS);
+  if (it->queues[1] != NULL)
+    assert_children (it->fixture, it->queues[1], is_multi (it) ? 1 : 0, SETTLE_MS);
 }
 
 static void
 assert_all_gone (const Case *it)
 {
-  for (int i = 0; it->kind->queues[i] != NULL; i++)
-    {
-      g_autofree char *queue = queue_of (it, i);
-      assert_no_residue (it->fixture, queue, SETTLE_MS);
-    }
+  for (int i = 0; it->queues[i] != NULL; i++)
+    assert_no_residue (it->fixture, it->queues[i], SETTLE_MS);
 }
 
 static void
@@ -235,8 +230,7 @@ static void
 close_client (Case *it)
 {
   const KindNew own = it->kind->own;
-  Case mine = case_on (it->fixture, it->kind, it->client, it->peer);
-  g_autofree char *base G_GNUC_UNUSED = mine.base;
+  g_auto (Case) mine = case_on (it->fixture, it->kind, it->client, it->peer);
   g_autoptr (Taking) theirs = take (it, it->peer, it->kind->other);
   g_autoptr (Taking) held = take (&mine, it->client, own);
   struct pollfd pfd = { .fd = curator_lease_get_fd (taking_lease (held, 0)), .events = POLLIN };
@@ -316,10 +310,10 @@ expire_waiters (Case *it)
   assert_queued (it, it->client, 2);
   const gint64 dead = fixture_expire (it->fixture);
   taking_give_back (held);
-  assert_soon (taking_has_returned (first) || taking_has_returned (second));
-  Taking *granted = taking_has_returned (first) ? first : second;
-  Taking *other = granted == first ? second : first;
-  taking_assert_granted (granted);
+  Taking *const both[] = { first, second };
+  const int sooner = takings_wait (both, 2);
+  Taking *granted = both[sooner];
+  Taking *other = both[1 - sooner];
   assert_true (own == reader_new || !taking_has_returned (other));
   assert_int_not_equal (curator_client_get_session_id (it->client), dead);
   assert_owned (it, it->client, granted);
@@ -355,18 +349,14 @@ KIND_TEST (test_p29_release_of_a_lost_hold, expire_holder)
 /* All kinds at once: the holds and the waiters of one client outlive the server. */
 TEST (test_server_restarts)
 {
-  enum
-  {
-    N = G_N_ELEMENTS (kinds)
-  };
-  Case cases[N];
-  Taking *held[N];
-  Taking *waiting[N];
+  Case cases[G_N_ELEMENTS (kinds)];
+  Taking *held[G_N_ELEMENTS (kinds)];
+  Taking *waiting[G_N_ELEMENTS (kinds)];
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
 
   client_start (client);
-  for (int i = 0; i < N; i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       cases[i] = case_on (fixture, &kinds[i], client, client);
       held[i] = take (&cases[i], client, kinds[i].own);
@@ -375,7 +365,7 @@ TEST (test_server_restarts)
     }
   assert_true (zk_server_restart (fixture->server));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  for (int i = 0; i < N; i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       taking_give_back (held[i]);
       taking_assert_granted (waiting[i]);
@@ -383,7 +373,7 @@ TEST (test_server_restarts)
       give_all_back (&cases[i], waiting[i]);
       taking_free (held[i]);
       taking_free (waiting[i]);
-      g_free (cases[i].base);
+      case_clear (&cases[i]);
     }
   curator_client_close (client);
 }
@@ -438,10 +428,9 @@ lose_creates (Case *it)
 KIND_TEST (test_p1_given_up_with_unknown_outcome, lose_creates)
 
 /* The node to delete is gone already: the deletion is done, not retried forever. */
-TEST (test_p2_node_deleted_by_another)
+PROXY_TEST (test_p2_node_deleted_by_another)
 {
   const char *path = "/kinds/faster";
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   raw_zk_make_path (fixture->raw, path);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
@@ -486,56 +475,37 @@ static void
 add_foreign_children (Case *it)
 {
   g_autofree char *very_long = g_strnfill (300, 'x');
-  const char *const names[] = { "0",
-                                "zzz",
-                                "lock-",
-                                "zlock-0",
-                                "-",
-                                "%n%s%n",
-                                very_long,
-                                "__WRIT__",
-                                "x__READ__0",
-                                "x__WRIT__-1",
-                                "lease-",
-                                "stranger",
-                                "lock-00000000x1",
-                                "\xc3\xa4\xe2\x82\xac",
-                                "_c_not-a-uuid-lock-",
-                                "_c_" };
-  const int n = G_N_ELEMENTS (names);
+  g_autofree char *all =
+      g_strconcat ("0 zzz lock- zlock-0 - %n%s%n __WRIT__ x__READ__0 x__WRIT__-1 "
+                   "lease- stranger lock-00000000x1 \xc3\xa4\xe2\x82\xac "
+                   "_c_not-a-uuid-lock- _c_ ",
+                   very_long, NULL);
+  g_auto (GStrv) names = g_strsplit (all, " ", -1);
+  const int n = (int) g_strv_length (names);
   if (is_fixed (it))
     return; /* has no queue */
-  for (int i = 0; it->kind->queues[i] != NULL; i++)
-    {
-      for (int k = 0; k < n; k++)
-        {
-          g_autofree char *queue = queue_of (it, i);
-          g_autofree char *child = g_strconcat (queue, "/", names[k], NULL);
-          assert_int_equal (raw_zk_create (it->fixture->raw, child, "x", ZOO_PERSISTENT, NULL),
-                            ZOK);
-        }
-    }
-  g_autofree char *queue = queue_of (it, 0);
+  for (int i = 0; it->queues[i] != NULL; i++)
+    for (int k = 0; k < n; k++)
+      {
+        g_autofree char *child = g_strconcat (it->queues[i], "/", names[k], NULL);
+        assert_int_equal (raw_zk_create (it->fixture->raw, child, "x", ZOO_PERSISTENT, NULL), ZOK);
+      }
   g_autoptr (Taking) held = take (it, it->client, it->kind->own);
   g_autoptr (Taking) waiter = start (it, it->peer, it->kind->other, LONG_MS, NULL);
-  assert_children (it->fixture, queue, n + it->kind->n_leases + 1, LONG_MS);
+  assert_children (it->fixture, it->queues[0], n + it->kind->n_leases + 1, LONG_MS);
   assert_false (taking_has_returned (waiter));
   if (it->kind->own != NULL && !is_multi (it))
     {
       g_autoptr (CuratorLock) lock = it->kind->own (it->client, it->base);
-      g_auto (GStrv) nodes =
-          curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+      g_auto (GStrv) nodes = participants_of (lock);
       const gboolean is_rw = it->kind->own != it->kind->other; /* each side counts for itself */
       assert_int_equal (g_strv_length (nodes), is_rw ? 1 : 2);
     }
   taking_give_back (held);
   taking_assert_granted (waiter);
   taking_give_back (waiter);
-  for (int i = 0; it->kind->queues[i] != NULL; i++)
-    {
-      g_autofree char *each = queue_of (it, i);
-      assert_children (it->fixture, each, n, SETTLE_MS);
-    }
+  for (int i = 0; it->queues[i] != NULL; i++)
+    assert_children (it->fixture, it->queues[i], n, SETTLE_MS);
 }
 
 KIND_TEST (test_p8_foreign_children, add_foreign_children)

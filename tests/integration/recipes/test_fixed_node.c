@@ -6,26 +6,16 @@
 #define PATH      "/fixed/node"
 #define SETTLE_MS 3000
 
-static void
-assert_gone (Fixture *fixture)
-{
-  assert_no_residue (fixture, "/fixed", SETTLE_MS);
-}
-
-TEST (test_hold_and_hand_over)
+PAIR_TEST (test_hold_and_hand_over)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) one = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) two = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) first = fixed_node_new (one, PATH);
-  g_autoptr (CuratorLock) second = fixed_node_new (two, PATH);
+  g_autoptr (CuratorLock) first = fixed_node_new (client, PATH);
+  g_autoptr (CuratorLock) second = fixed_node_new (peer, PATH);
   assert_acquired (first);
   assert_ok (curator_lock_acquire (first, 0, NULL, &error), &error);
   assert_string_equal (curator_lease_get_node_path (held_lease (first)), PATH);
-  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (one));
-  g_auto (GStrv) nodes =
-      curator_lock_get_participant_nodes (second, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (nodes != NULL, &error);
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (client));
+  g_auto (GStrv) nodes = participants_of (second);
   assert_int_equal (g_strv_length (nodes), 1);
   assert_string_equal (nodes[0], PATH);
   assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
@@ -39,48 +29,13 @@ TEST (test_hold_and_hand_over)
   contender_assert_granted (waiter);
   assert_true (waiter->token > token);
   contender_join (waiter);
-  assert_true (waiter->released);
-  assert_gone (fixture);
-}
-
-/* A release wakes all waiters; one is granted, the others wait again. */
-TEST (test_herd)
-{
-  enum
-  {
-    N = 8
-  };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = fixed_node_new (client, PATH);
-  Contender *contenders[N];
-  gboolean served[N] = { FALSE };
-  for (int i = 0; i < N; i++)
-    contenders[i] = contender_start (lock, 60000, NULL);
-  for (int round = 0; round < N; round++)
-    {
-      int holder = -1;
-      for (gint64 end = wait_now_ms () + LONG_MS; holder < 0 && wait_now_ms () < end; wait_ms (1))
-        for (int i = 0; i < N; i++)
-          holder = !served[i] && contender_has_returned (contenders[i]) ? i : holder;
-      assert_true (holder >= 0);
-      served[holder] = TRUE;
-      assert_true (contenders[holder]->acquired);
-      wait_ms (10);
-      for (int i = 0; i < N; i++)
-        assert_true (served[i] || !contender_has_returned (contenders[i]));
-      contender_join (contenders[holder]);
-      assert_true (contenders[holder]->released);
-    }
-  for (int i = 0; i < N; i++)
-    contender_free (contenders[i]);
-  assert_gone (fixture);
+  assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }
 
 /* Two locks in one session: the loser must not take the winner's node for its own, even after a
  * lost answer. */
-TEST (test_p29_not_confused_within_a_session)
+PROXY_TEST (test_p29_not_confused_within_a_session)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) first = fixed_node_new (client, PATH);
   g_autoptr (CuratorLock) second = fixed_node_new (client, PATH);
   assert_acquired (first);
@@ -96,15 +51,13 @@ TEST (test_p29_not_confused_within_a_session)
       assert_int_equal (curator_lease_get_state (held_lease (first)), CURATOR_LEASE_HELD);
     }
   assert_released (first);
-  assert_gone (fixture);
+  assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }
 
 /* The caller gave up while its create was in flight; the node belongs to another client by then. */
-TEST (test_p29_node_of_the_next_holder)
+PAIR_TEST (test_p29_node_of_the_next_holder)
 {
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) theirs = fixed_node_new (direct, PATH);
+  g_autoptr (CuratorLock) theirs = fixed_node_new (peer, PATH);
   g_autoptr (CuratorLock) lock = fixed_node_new (client, PATH);
   raw_zk_make_path (fixture->raw, "/fixed");
   /* The create never arrived, and another client holds by then: its node stays. */
@@ -113,16 +66,15 @@ TEST (test_p29_node_of_the_next_holder)
   assert_acquired (theirs);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);
-  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (direct));
+  assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (peer));
   assert_int_equal (curator_lease_get_state (held_lease (theirs)), CURATOR_LEASE_HELD);
   assert_released (theirs);
-  assert_gone (fixture);
+  assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }
 
 /* A foreign program owns the node; its deletion grants the lock to us. */
-TEST (test_p29_node_of_a_foreign_program)
+CLIENT_TEST (test_p29_node_of_a_foreign_program)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = fixed_node_new (client, PATH);
   raw_zk_make_path (fixture->raw, "/fixed");
   assert_int_equal (raw_zk_create (fixture->raw, PATH, "x", ZOO_EPHEMERAL, NULL), ZOK);
@@ -133,7 +85,7 @@ TEST (test_p29_node_of_a_foreign_program)
   assert_int_equal (raw_zk_delete (fixture->raw, PATH), ZOK);
   taking_assert_granted (waiter);
   taking_give_back (waiter);
-  assert_gone (fixture);
+  assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }
 
 SUITE ("fixed-node lock", fixture_start, fixture_stop)

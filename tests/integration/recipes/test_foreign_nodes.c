@@ -4,11 +4,10 @@
 #include <string.h>
 
 /* Well-formed nodes of other programs do count, with any prefix before the lock's name. */
-TEST (test_nodes_of_other_clients)
+CLIENT_TEST (test_nodes_of_other_clients)
 {
   static const char *const prefixes[] = { "lock-", "_c_0123456789abcdef0123456789abcdef-lock-",
                                           "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/foreign/others");
   raw_zk_make_path (fixture->raw, "/foreign/others");
   for (gsize i = 0; i < G_N_ELEMENTS (prefixes); i++)
@@ -112,10 +111,8 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
 
 /* A number that the counter of the path did not give takes no lock from anybody, and is not taken
  * for the counter's end. */
-TEST (test_p7_forged_numbers)
+CLIENT_TEST (test_p7_forged_numbers)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-
   for (guint kind = 0; kind < G_N_ELEMENTS (numbered); kind++)
     for (guint i = 0; i < G_N_ELEMENTS (forged); i++)
       {

@@ -98,7 +98,7 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
       g_strdup_printf ("/frames/%zd-%s-%d", scenario - frame_scenarios, how->when, k);
   g_autoptr (GString) fault = g_string_new (NULL);
   g_autoptr (CuratorClient) client = client_new (proxy_address (worker->proxy));
-  FrameRun run = { client, worker->peer, worker->raw, path, fault };
+  FrameRun run = { scenario, client, worker->peer, worker->raw, path, fault };
   curator_client_set_session_timeout (client, SWEPT_MS);
   curator_client_set_connection_timeout (client, SWEPT_MS);
 #if IS_SECURED

@@ -33,15 +33,13 @@ TEST (test_p25_while_held_only)
   assert_false (raw_zk_exists (fixture->raw, "/guard/released"));
   assert_false (curator_lease_init_check_op (lease, &op, &error));
   assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-  curator_client_close (client);
 }
 
 /* The hold is lost and the client does not know yet: the server refuses. */
-TEST (test_p25_lost_without_notice)
+PROXY_TEST (test_p25_lost_without_notice)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (Program) other = program_open (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/guard/lost");
   zoo_op_t op;
 
@@ -79,13 +77,11 @@ TEST (test_chroot)
   assert_true (raw_zk_exists (fixture->raw, "/app/team/data"));
   assert_released (lock);
   assert_no_residue (fixture, "/app/team/guarded", 3000);
-  curator_client_close (client);
 }
 
-TEST (test_shared_name_is_refused)
+CLIENT_TEST (test_shared_name_is_refused)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, "/guard/fixed", &error);
   zoo_op_t op;
 
@@ -93,7 +89,6 @@ TEST (test_shared_name_is_refused)
   assert_false (curator_lease_init_check_op (held_lease (lock), &op, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_released (lock);
-  curator_client_close (client);
 }
 
 SUITE ("guarded_write", fixture_start, fixture_stop)

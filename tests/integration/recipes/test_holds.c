@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-TEST (test_reentrance)
+PROXY_TEST (test_reentrance)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/deep");
   assert_acquired (lock);
   CuratorLease *lease = held_lease (lock);
@@ -35,11 +34,62 @@ TEST (test_reentrance)
   assert_no_residue (fixture, "/holds/deep", 3000);
 }
 
-/* Another thread holds: this one neither owns nor can release. */
-TEST (test_holds_belong_to_threads)
+/* TestInterProcessMutexBase.testReentrant2Threads: the second thread must not be granted while the
+ * first is nested. */
+CLIENT_TEST (test_reentrant_2_threads)
+{
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/two");
+  assert_acquired (lock);
+  g_autoptr (Contender) other = contender_start (lock, LONG_MS, NULL);
+  assert_children (fixture, "/holds/two", 2, LONG_MS);
+  for (int i = 0; i < 2; i++)
+    assert_acquired (lock);
+  for (int i = 0; i < 2; i++)
+    {
+      assert_released (lock);
+      wait_ms (50);
+      assert_false (contender_has_returned (other));
+    }
+  assert_released (lock);
+  contender_assert_granted (other);
+}
+
+static gpointer
+release_lock (gpointer lock)
+{
+  return GINT_TO_POINTER (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
+}
+
+/* The semaphore mutex. */
+CLIENT_TEST (test_not_reentrant_and_released_by_any_thread)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  g_autoptr (CuratorLock) lock = semaphore_mutex_new (client, "/holds/permit");
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_acquired (lock);
+  CuratorLease *lease = held_lease (lock);
+  assert_non_null (lease);
+  assert_true (curator_lock_is_acquired_in_this_process (lock));
+  assert_true (curator_lock_is_owned_by_current_thread (lock));
+  assert_not_acquired (lock, 0, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+  /* The failed tries have not replaced the hold. */
+  assert_true (held_lease (lock) == lease);
+  assert_children (fixture, "/holds/permit/leases", 1, 3000);
+  assert_non_null (g_thread_join (g_thread_new ("release", release_lock, lock)));
+  assert_false (curator_lock_is_acquired_in_this_process (lock));
+  assert_null (curator_lock_dup_lease (lock));
+  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_no_residue (fixture, "/holds/permit/leases", LONG_MS);
+  assert_no_residue (fixture, "/holds/permit/locks", LONG_MS);
+}
+
+/* Another thread holds: this one neither owns nor can release. */
+CLIENT_TEST (test_holds_belong_to_threads)
+{
+  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/thread");
   g_autoptr (Contender) holder G_GNUC_UNUSED = contender_of (lock);
   assert_true (curator_lock_is_acquired_in_this_process (lock));
@@ -53,13 +103,10 @@ TEST (test_holds_belong_to_threads)
 typedef struct
 {
   CuratorLock *lock;
-  pthread_t wanted;
-  gboolean first;
-  gboolean reused;
+  pthread_t dead; /* who acquired it */
   gboolean acquired;
-  gboolean owned;
-  gboolean had_lease;
-  gboolean released;
+  gboolean reused; /* a thread with its number has run */
+  gboolean inherited;
 } Heir;
 
 /* The first thread ends while it holds; the others check that they do not own the lock. */
@@ -67,51 +114,43 @@ static void *
 inherit (void *data)
 {
   Heir *heir = data;
-  if (heir->first)
+  if (!heir->acquired)
     {
-      heir->wanted = pthread_self ();
+      heir->dead = pthread_self ();
       heir->acquired = curator_lock_acquire (heir->lock, LONG_MS, NULL, NULL);
-      return NULL;
     }
-  heir->reused = pthread_equal (pthread_self (), heir->wanted) != 0;
-  if (heir->reused)
+  else if (pthread_equal (pthread_self (), heir->dead) != 0)
     {
-      heir->owned = curator_lock_is_owned_by_current_thread (heir->lock);
-      heir->had_lease = held_lease (heir->lock) != NULL;
-      heir->released = curator_lock_release (heir->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      heir->acquired = curator_lock_acquire (heir->lock, 100, NULL, NULL);
+      heir->reused = TRUE;
+      heir->inherited = curator_lock_is_owned_by_current_thread (heir->lock)
+                        || held_lease (heir->lock) != NULL
+                        || curator_lock_release (heir->lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
+                        || curator_lock_acquire (heir->lock, 100, NULL, NULL);
     }
   return NULL;
 }
 
-TEST (test_p34_no_inheritance_from_a_dead_thread)
+CLIENT_TEST (test_p34_no_inheritance_from_a_dead_thread)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dead");
-  Heir heir = { .lock = lock, .first = TRUE };
+  Heir heir = { .lock = lock };
   for (int i = 0; i < 1000 && !heir.reused; i++)
     {
       pthread_t thread;
       pthread_create (&thread, NULL, inherit, &heir);
       pthread_join (thread, NULL);
-      assert_true (!heir.first || heir.acquired);
-      heir.acquired = heir.acquired && !heir.first;
-      heir.first = FALSE;
+      assert_true (heir.acquired);
     }
   assert_true (heir.reused);
-  assert_false (heir.owned);
-  assert_false (heir.had_lease);
-  assert_false (heir.released);
-  assert_false (heir.acquired);
+  assert_false (heir.inherited);
   assert_children (fixture, "/holds/dead", 1, 3000);
   curator_client_close (client);
   assert_no_residue (fixture, "/holds/dead", 3000);
 }
 
-TEST (test_lease_is_no_hold_of_its_thread)
+CLIENT_TEST (test_lease_is_no_hold_of_its_thread)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/lease");
   g_autoptr (CuratorLease) lease G_GNUC_UNUSED = lease_of (lock);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
@@ -120,27 +159,16 @@ TEST (test_lease_is_no_hold_of_its_thread)
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
 }
 
-/* A dropped lease is released. */
-TEST (test_dropped_lease_is_released)
+/* A dropped lease is released, and so is the hold of a thread when its lock is dropped. */
+CLIENT_TEST (test_dropped_is_released)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dropped");
   for (int i = 0; i < 20; i++)
-    {
-      CuratorLease *lease = lease_of (lock);
-      curator_lease_unref (lease);
-    }
+    curator_lease_unref (lease_of (lock));
   assert_no_residue (fixture, "/holds/dropped", 3000);
-}
-
-/* The lock object is unreferenced while a thread holds it. */
-TEST (test_unref_while_held)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  CuratorLock *lock = mutex_new (client, "/holds/unref");
   assert_acquired (lock);
-  curator_lock_unref (lock);
-  assert_no_residue (fixture, "/holds/unref", 3000);
+  g_clear_pointer (&lock, curator_lock_unref);
+  assert_no_residue (fixture, "/holds/dropped", 3000);
 }
 
 /* In the context of a thread that never runs it. */
@@ -154,8 +182,7 @@ TEST (test_cancellable_at_the_end)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/released");
   g_autoptr (CuratorLock) other = mutex_new (client, "/holds/lost");
   g_autoptr (CuratorLock) third = mutex_new (client, "/holds/dropped");
-  CuratorLock *both[] = { lock, other };
-  g_autoptr (CuratorLock) multi = curator_multi_lock_new (both, 2);
+  g_autoptr (CuratorLock) multi = curator_multi_lock_new ((CuratorLock *[]){ lock, other }, 2);
 
   /* Released. Afterwards it is cancelled at once. */
   g_autoptr (CuratorLease) lease = lease_of (lock);

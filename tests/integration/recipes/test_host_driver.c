@@ -48,14 +48,14 @@ run_has_spoken (const Run *run, int timeout_ms)
   return poll (&pfd, 1, timeout_ms) == 1;
 }
 
-/* The name of the node once it holds, printed as one line in one write. */
-static char *
-run_node (const Run *run)
+/* Waits until it holds: it prints the name of its node as one line in one write. */
+static void
+run_assert_holds (const Run *run, const char *node)
 {
   char line[128] = { 0 };
   assert_true (run_has_spoken (run, LONG_MS));
   assert_true (read (run->out, line, sizeof line - 1) > 0);
-  return g_strchomp (g_strdup (line));
+  assert_true (g_str_has_prefix (line, node));
 }
 
 static void
@@ -71,11 +71,9 @@ run_end (const Run *run)
 TEST (test_hosts_read_and_write)
 {
   Run ant = run_start (fixture, "ant", "read");
-  g_autofree char *ant_node = run_node (&ant);
+  run_assert_holds (&ant, "ant-R-0000000000\n");
   Run bee = run_start (fixture, "bee", "read");
-  g_autofree char *bee_node = run_node (&bee);
-  assert_string_equal (ant_node, "ant-R-0000000000");
-  assert_string_equal (bee_node, "bee-R-0000000001");
+  run_assert_holds (&bee, "bee-R-0000000001\n");
   Run cow = run_start (fixture, "cow", "write");
   assert_children (fixture, PATH, 3, LONG_MS);
   Run dog = run_start (fixture, "dog", "read");
@@ -85,12 +83,10 @@ TEST (test_hosts_read_and_write)
   run_end (&bee);
   assert_false (run_has_spoken (&cow, 100));
   run_end (&ant);
-  g_autofree char *cow_node = run_node (&cow);
-  assert_string_equal (cow_node, "cow-W-0000000002");
+  run_assert_holds (&cow, "cow-W-0000000002\n");
   assert_false (run_has_spoken (&dog, 100));
   run_end (&cow);
-  g_autofree char *dog_node = run_node (&dog);
-  assert_string_equal (dog_node, "dog-R-0000000003");
+  run_assert_holds (&dog, "dog-R-0000000003\n");
   run_end (&dog);
   assert_no_residue (fixture, PATH, 3000);
 }
@@ -106,8 +102,7 @@ TEST (test_foreign_children_are_ignored)
       assert_int_equal (raw_zk_create (fixture->raw, child, NULL, ZOO_PERSISTENT, NULL), ZOK);
     }
   Run ant = run_start (fixture, "ant", "write");
-  g_autofree char *node = run_node (&ant);
-  assert_true (g_str_has_prefix (node, "ant-W-"));
+  run_assert_holds (&ant, "ant-W-");
   run_end (&ant);
   assert_children (fixture, PATH, G_N_ELEMENTS (names), 3000);
 }

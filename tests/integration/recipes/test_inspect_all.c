@@ -16,15 +16,31 @@ plant (Fixture *fixture, const char *path, const char *name)
 }
 
 static GPtrArray *
-look (CuratorClient *client, GPtrArray *previous)
+look_at (CuratorClient *client, const char *path, GPtrArray *previous)
 {
   g_autoptr (GError) error = NULL;
   gboolean complete = FALSE;
-  GPtrArray *all = curator_client_inspect_all (client, "/all", previous, &complete,
+  GPtrArray *all = curator_client_inspect_all (client, path, previous, &complete,
                                                CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (all != NULL, &error);
   assert_true (complete);
   return all;
+}
+
+static GPtrArray *
+look (CuratorClient *client, GPtrArray *previous)
+{
+  return look_at (client, "/all", previous);
+}
+
+/* The requests that the server has received from the client. */
+static gint64
+count_requests (Fixture *fixture, CuratorClient *client)
+{
+  FourLetterPackets packets;
+  assert_true (four_letter_packets (fixture_server (fixture),
+                                    curator_client_get_session_id (client), &packets));
+  return packets.received;
 }
 
 /* The lock at that index is that one, read again or not. */
@@ -39,9 +55,8 @@ assert_lock (GPtrArray *all, GPtrArray *previous, guint i, const char *path, gui
   assert_int_equal (g_ptr_array_find (previous, lock, NULL), is_same);
 }
 
-TEST (only_changes_are_read)
+CLIENT_TEST (only_changes_are_read)
 {
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   plant (fixture, "/all/mutex", "lock-");
   plant (fixture, "/all/deep/rw", "__WRIT__");
   plant (fixture, "/all/sem/leases", "lease-");
@@ -65,29 +80,20 @@ TEST (only_changes_are_read)
   g_autoptr (GPtrArray) fourth = look (client, third);
   assert_lock (fourth, third, 0, "/all/mutex", 1, TRUE);
   assert_lock (fourth, third, 2, "/all/sem", 1, TRUE);
-  curator_client_close (client);
 }
 
 /* Fifty participants cost nothing while none of them changes. */
-TEST (one_request_for_each_path)
+CLIENT_TEST (one_request_for_each_path)
 {
-  FourLetterPackets before;
-  FourLetterPackets after;
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   raw_zk_make_path (fixture->raw, "/crowd/lock");
   assert_int_equal (raw_zk_create_many (fixture->raw, "/crowd/lock", UUID "lock-", 50), 0);
-  g_autoptr (GPtrArray) first =
-      curator_client_inspect_all (client, "/crowd", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  const gint64 session = curator_client_get_session_id (client);
-
-  assert_true (four_letter_packets (fixture_server (fixture), session, &before));
-  g_autoptr (GPtrArray) second =
-      curator_client_inspect_all (client, "/crowd", first, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  assert_true (four_letter_packets (fixture_server (fixture), session, &after));
+  g_autoptr (GPtrArray) first = look_at (client, "/crowd", NULL);
+  const gint64 before = count_requests (fixture, client);
+  g_autoptr (GPtrArray) second = look_at (client, "/crowd", first);
+  const gint64 after = count_requests (fixture, client);
   assert_ptr_equal (g_ptr_array_index (second, 0), g_ptr_array_index (first, 0));
   /* Two paths; pings may come in between. */
-  assert_in_range (after.received - before.received, 2, 10);
-  curator_client_close (client);
+  assert_in_range (after - before, 2, 10);
 }
 
 /* Looks until one costs a request or two: pings and confirmations of watches may come in
@@ -95,18 +101,13 @@ TEST (one_request_for_each_path)
 static GPtrArray *
 look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
 {
-  const gint64 session = curator_client_get_session_id (client);
-
   for (int i = 0; i < 20; i++)
     {
-      FourLetterPackets before;
-      FourLetterPackets after;
-      assert_true (four_letter_packets (fixture_server (fixture), session, &before));
+      const gint64 before = count_requests (fixture, client);
       GPtrArray *next = look (client, previous);
-      assert_true (four_letter_packets (fixture_server (fixture), session, &after));
       g_ptr_array_unref (previous);
       previous = next;
-      if (after.received - before.received <= 3)
+      if (count_requests (fixture, client) - before <= 3)
         return previous;
       wait_ms (50);
     }
@@ -114,41 +115,39 @@ look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
   return previous;
 }
 
+/* Each deletes what is at the first path, plants a node at the second, deletes what is at the third
+ * and makes it as an empty lock. */
+static const struct
+{
+  const char *deleted;
+  const char *planted; /* the round comes in at a %d */
+  const char *name;
+  const char *emptied;
+} changes[] = {
+  { NULL, "/all/mutex-1", "lock-", NULL },
+  { NULL, "/all/sem/locks", "lock-", NULL },
+  { NULL, "/all/sem/leases", "lease-", NULL },
+  { NULL, "/all/fresh-%d/deep/down", "lock-", NULL },
+  { "/all/mutex-2", "/all/mutex-2/inner", "lock-", NULL },
+  { NULL, "/all/rw", "__READ__", NULL },
+  { "/all/sem", "/all/sem/leases", "lease-", NULL },
+  { NULL, "/all/free", "lock-", "/all/free" },
+};
+
 static void
 change (Fixture *fixture, int kind, int round)
 {
-  g_autofree char *fresh = g_strdup_printf ("/all/fresh-%d/deep/down", round);
-  g_autofree char *label = g_strdup_printf ("/all/rw/" UUID "__READ__%010d", round + 100);
+  g_auto (GStrv) parts = g_strsplit (changes[kind].planted, "%d", 2);
+  g_autofree char *number = g_strdup_printf ("%d", round);
+  g_autofree char *path = g_strjoinv (number, parts);
 
-  switch (kind)
+  if (changes[kind].deleted != NULL)
+    raw_zk_delete_tree (fixture->raw, changes[kind].deleted);
+  plant (fixture, path, changes[kind].name);
+  if (changes[kind].emptied != NULL)
     {
-    case 0:
-      plant (fixture, "/all/mutex-1", "lock-");
-      break;
-    case 1:
-      plant (fixture, "/all/sem/locks", "lock-");
-      break;
-    case 2:
-      plant (fixture, "/all/sem/leases", "lease-");
-      break;
-    case 3:
-      plant (fixture, fresh, "lock-");
-      break;
-    case 4:
-      raw_zk_delete_tree (fixture->raw, "/all/mutex-2");
-      plant (fixture, "/all/mutex-2/inner", "lock-");
-      break;
-    case 5:
-      raw_zk_create (fixture->raw, label, NULL, ZOO_PERSISTENT, NULL);
-      break;
-    case 6:
-      raw_zk_delete_tree (fixture->raw, "/all/sem");
-      plant (fixture, "/all/sem/leases", "lease-");
-      break;
-    default:
-      plant (fixture, "/all/free", "lock-");
-      raw_zk_delete_tree (fixture->raw, "/all/free");
-      raw_zk_make_path (fixture->raw, "/all/free");
+      raw_zk_delete_tree (fixture->raw, changes[kind].emptied);
+      raw_zk_make_path (fixture->raw, changes[kind].emptied);
     }
 }
 
@@ -170,10 +169,8 @@ summary_of (GPtrArray *all)
 
 /* Watches stand for requests, but every change is seen by the next look, whatever it is and however
  * many come between two looks. */
-TEST (quiet_paths_are_watched)
+PAIR_TEST (quiet_paths_are_watched)
 {
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
-  g_autoptr (CuratorClient) other = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (GRand) rand = g_rand_new_with_seed (7);
 
   raw_zk_delete_tree (fixture->raw, "/all");
@@ -191,7 +188,7 @@ TEST (quiet_paths_are_watched)
       for (int i = 0; i < n; i++)
         change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
       GPtrArray *next = look (client, seen);
-      g_autoptr (GPtrArray) truth = look (other, NULL);
+      g_autoptr (GPtrArray) truth = look (peer, NULL);
       g_autofree char *expected = summary_of (truth);
       g_autofree char *found = summary_of (next);
       assert_string_equal (found, expected);
@@ -200,15 +197,12 @@ TEST (quiet_paths_are_watched)
     }
   seen = look_until_quiet (fixture, client, seen);
   g_ptr_array_unref (seen);
-  curator_client_close (client);
-  curator_client_close (other);
 }
 
 /* A look that watches stand for still notices that there is no server, and what changed
  * meanwhile. */
-TEST (a_server_restarts)
+CLIENT_TEST (a_server_restarts)
 {
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (GError) error = NULL;
 
   raw_zk_delete_tree (fixture->raw, "/all");
@@ -221,38 +215,31 @@ TEST (a_server_restarts)
       curator_client_inspect_all (client, "/all", seen, NULL, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (zk_server_relaunch (fixture->server));
-  for (gint64 end = wait_now_ms () + LONG_MS;
-       !raw_zk_is_connected (fixture->raw) && wait_now_ms () < end;)
-    wait_ms (20);
+  assert_soon (raw_zk_is_connected (fixture->raw));
   plant (fixture, "/all/mutex-1", "lock-");
   g_autoptr (GPtrArray) again = look (client, seen);
   assert_int_equal (curator_inspection_get_n_waiting (g_ptr_array_index (again, 0)), 1);
   g_ptr_array_unref (seen);
-  curator_client_close (client);
 }
 
-TEST (the_age_grows)
+CLIENT_TEST (the_age_grows)
 {
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   plant (fixture, "/aging", "lock-");
-  g_autoptr (GPtrArray) all =
-      curator_client_inspect_all (client, "/aging", NULL, NULL, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  g_autoptr (GPtrArray) all = look_at (client, "/aging", NULL);
   const CuratorParticipant *one =
       curator_inspection_get_participant (g_ptr_array_index (all, 0), 0);
   const gint64 age = curator_participant_get_age_ms (one);
 
   wait_ms (30);
   assert_true (curator_participant_get_age_ms (one) > age);
-  curator_client_close (client);
 }
 
 /* The node of a session stays, and so does a later node of the same path. */
-TEST (only_the_ownerless_is_deleted)
+CLIENT_TEST (only_the_ownerless_is_deleted)
 {
   const char *persistent = "/reap/" UUID "lock-0000000000";
   const char *live = "/reap/" UUID "lock-0000000001";
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   raw_zk_make_path (fixture->raw, "/reap");
   raw_zk_create (fixture->raw, persistent, NULL, ZOO_PERSISTENT, NULL);
   raw_zk_create (fixture->raw, live, NULL, ZOO_EPHEMERAL, NULL);
@@ -282,7 +269,6 @@ TEST (only_the_ownerless_is_deleted)
              &error);
   assert_false (raw_zk_exists (fixture->raw, persistent));
   assert_true (raw_zk_exists (fixture->raw, live));
-  curator_client_close (client);
 }
 
 /* What the callbacks of some _then calls are to get. */
@@ -366,7 +352,6 @@ ask_of_all_kinds (Fixture *fixture, GMainContext *context)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
 
-  curator_client_set_session_timeout (client, LONG_SESSION_MS);
   if (context != NULL)
     curator_client_set_callback_context (client, context);
   client_start (client);
@@ -384,7 +369,6 @@ ask_of_all_kinds (Fixture *fixture, GMainContext *context)
   g_cancellable_cancel (cancellable);
   ask (client, "/asked/lock", cancellable, &cancelled);
   assert_answered (&cancelled, 2, context);
-  curator_client_close (client);
 }
 
 TEST (questions_that_nobody_waits_for)
@@ -403,7 +387,7 @@ TEST (questions_without_an_answer)
   Answers cancelled = { .domain = G_IO_ERROR, .code = G_IO_ERROR_CANCELLED };
   Answers closed = { .domain = CURATOR_ERROR, .code = CURATOR_ERROR_CLOSED };
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), LONG_SESSION_MS);
+  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
 
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   ask (client, "/asked/lock", cancellable, &cancelled);
@@ -416,4 +400,4 @@ TEST (questions_without_an_answer)
   assert_answered (&closed, 2, NULL);
 }
 
-SUITE ("inspect all", fixture_start_slow, fixture_stop)
+SUITE ("inspect all", fixture_start_calm, fixture_stop)

@@ -40,19 +40,23 @@ add_hold (Holder *holder, CuratorLease *lease)
   g_ptr_array_add (holder->holds, hold);
 }
 
-static void
-hold_locks (Holder *holder, gint64 max_hold_ms)
+static Holder
+hold_locks (const char *address, gint64 max_hold_ms)
 {
   static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
                                    reader_new, writer_new,     multi_lock_new };
+  Holder holder = { .client = client_connect (address),
+                    .locks = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref),
+                    .holds = g_ptr_array_new () };
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
     {
       g_autofree char *path = g_strdup_printf ("/lost/%zu/node", i);
-      CuratorLock *lock = kinds[i](holder->client, path);
-      g_ptr_array_add (holder->locks, lock);
+      CuratorLock *lock = kinds[i](holder.client, path);
+      g_ptr_array_add (holder.locks, lock);
       curator_lock_set_max_hold (lock, max_hold_ms);
-      add_hold (holder, lease_of (lock));
+      add_hold (&holder, lease_of (lock));
     }
+  return holder;
 }
 
 static void
@@ -83,14 +87,6 @@ hold_the_rest (Holder *holder)
   add_hold (holder, curator_leader_selector_dup_lease (holder->selector));
 }
 
-static Holder
-holder_new (const char *address)
-{
-  return (Holder){ .client = client_connect (address),
-                   .locks = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref),
-                   .holds = g_ptr_array_new () };
-}
-
 static void
 holder_clear (Holder *holder)
 {
@@ -108,6 +104,8 @@ holder_clear (Holder *holder)
   g_clear_pointer (&holder->selector, curator_leader_selector_unref);
   curator_client_unref (holder->client);
 }
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Holder, holder_clear)
 
 /* The counter of holds that were lost for that reason. */
 static guint64
@@ -148,46 +146,41 @@ assert_lost (Holder *holder, CuratorLostReason reason)
 static Holder
 hold_all (const char *address)
 {
-  Holder holder = holder_new (address);
-  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  Holder holder = hold_locks (address, CURATOR_WAIT_FOREVER);
   hold_the_rest (&holder);
   return holder;
 }
 
 TEST (test_session)
 {
-  Holder holder = hold_all (fixture_proxy (fixture));
+  g_auto (Holder) holder = hold_all (fixture_proxy (fixture));
   fixture_expire (fixture);
   assert_lost (&holder, CURATOR_LOST_REASON_SESSION);
-  holder_clear (&holder);
 }
 
 TEST (test_clock)
 {
-  Holder holder = hold_all (fixture_proxy (fixture));
+  g_auto (Holder) holder = hold_all (fixture_proxy (fixture));
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_lost (&holder, CURATOR_LOST_REASON_CLOCK);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  holder_clear (&holder);
 }
 
 /* Who asks for the reason may be the first to see that the time is over. */
 TEST (test_clock_seen_by_the_getter)
 {
-  Holder holder = holder_new (fixture_proxy (fixture));
-  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  g_auto (Holder) holder = hold_locks (fixture_proxy (fixture), CURATOR_WAIT_FOREVER);
   CuratorLease *lease = ((Hold *) holder.holds->pdata[0])->lease;
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_soon (curator_lease_get_lost_reason (lease) != CURATOR_LOST_REASON_NONE);
   assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOCK);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  holder_clear (&holder);
 }
 
 TEST (test_deleted)
 {
-  Holder holder = hold_all (fixture_server (fixture));
+  g_auto (Holder) holder = hold_all (fixture_server (fixture));
   for (guint i = 0; i < holder.holds->len; i++)
     {
       const Hold *hold = holder.holds->pdata[i];
@@ -195,31 +188,26 @@ TEST (test_deleted)
                         ZOK);
     }
   assert_lost (&holder, CURATOR_LOST_REASON_DELETED);
-  holder_clear (&holder);
 }
 
 TEST (test_closed)
 {
-  Holder holder = hold_all (fixture_server (fixture));
+  g_auto (Holder) holder = hold_all (fixture_server (fixture));
   curator_client_close (holder.client);
   assert_lost (&holder, CURATOR_LOST_REASON_CLOSED);
-  holder_clear (&holder);
 }
 
 TEST (test_max_hold)
 {
-  Holder holder = holder_new (fixture_server (fixture));
-  hold_locks (&holder, MAX_HOLD_MS);
+  g_auto (Holder) holder = hold_locks (fixture_server (fixture), MAX_HOLD_MS);
   assert_lost (&holder, CURATOR_LOST_REASON_MAX_HOLD);
-  holder_clear (&holder);
 }
 
 /* A hold that was released is not lost later, and one that is lost has the same reason for ever. */
 TEST (test_the_first_end_counts)
 {
   g_autoptr (GError) error = NULL;
-  Holder holder = holder_new (fixture_server (fixture));
-  hold_locks (&holder, CURATOR_WAIT_FOREVER);
+  g_auto (Holder) holder = hold_locks (fixture_server (fixture), CURATOR_WAIT_FOREVER);
   for (guint i = 0; i < holder.holds->len; i++)
     {
       CuratorLease *lease = ((Hold *) holder.holds->pdata[i])->lease;
@@ -231,11 +219,8 @@ TEST (test_the_first_end_counts)
     }
   curator_client_close (holder.client);
   for (guint i = 0; i < holder.holds->len; i++)
-    {
-      assert_int_equal (curator_lease_get_lost_reason (((Hold *) holder.holds->pdata[i])->lease),
-                        i % 2 == 0 ? CURATOR_LOST_REASON_NONE : CURATOR_LOST_REASON_DELETED);
-    }
-  holder_clear (&holder);
+    assert_int_equal (curator_lease_get_lost_reason (((Hold *) holder.holds->pdata[i])->lease),
+                      i % 2 == 0 ? CURATOR_LOST_REASON_NONE : CURATOR_LOST_REASON_DELETED);
 }
 
 /* A multi-lock of two clients is lost for the reason of the member that was lost first. */

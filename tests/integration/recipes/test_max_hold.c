@@ -58,14 +58,6 @@ hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
   curator_lock_acquire_then (hang->next, LONG_MS, NULL, on_next, hang);
 }
 
-static void
-hang_free (Hang *hang)
-{
-  curator_lease_unref (hang->lease);
-  curator_lock_unref (hang->mine);
-  curator_lock_unref (hang->next);
-}
-
 /* Every third is extended once, one after the other. */
 static void
 extend_some (Hang *hangs)
@@ -81,7 +73,7 @@ extend_some (Hang *hangs)
 
 /* Returns after how long the next had it. */
 static gint64
-hang_check (Hang *hang)
+hang_finish (Hang *hang)
 {
   assert_soon (__atomic_load_n (&hang->granted_ms, __ATOMIC_SEQ_CST) != 0);
   assert_int_equal (curator_lease_get_state (hang->lease), CURATOR_LEASE_LOST);
@@ -89,6 +81,9 @@ hang_check (Hang *hang)
   assert_true (hang->lost_ms >= hang->ends_ms);
   assert_true (hang->granted_ms >= hang->lost_ms);
   assert_true (hang->granted_ms >= hang->ends_ms + GUARD_MS);
+  curator_lease_unref (hang->lease);
+  curator_lock_unref (hang->mine);
+  curator_lock_unref (hang->next);
   return hang->granted_ms - hang->ends_ms;
 }
 
@@ -107,28 +102,23 @@ hang_all (CuratorClient *holder, CuratorClient *waiter)
   extend_some (hangs);
   for (guint i = 0; i < N_LOCKS; i++)
     {
-      const gint64 after_ms = hang_check (&hangs[i]);
+      const gint64 after_ms = hang_finish (&hangs[i]);
       longest_ms = MAX (longest_ms, after_ms);
-      hang_free (&hangs[i]);
     }
   return longest_ms;
 }
 
-TEST (test_next_grant_comes_after_the_loss)
+PAIR_TEST (test_next_grant_comes_after_the_loss)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) holder = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) waiter = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) calm = mutex_new (holder, "/max-hold/calm");
-  g_autoptr (CuratorLease) other = curator_lock_acquire_lease (calm, LONG_MS, NULL, &error);
+  g_autoptr (CuratorLock) calm = mutex_new (client, "/max-hold/calm");
+  g_autoptr (CuratorLease) other = lease_of (calm);
   const char *runs = g_getenv ("CURATOR_TEST_RUNS");
   const guint n = runs != NULL ? (guint) atoi (runs) : 1;
   gint64 longest_ms = 0;
 
-  assert_ok (other != NULL, &error);
   for (guint i = 0; i < n; i++)
     {
-      const gint64 round_ms = hang_all (holder, waiter);
+      const gint64 round_ms = hang_all (client, peer);
       longest_ms = MAX (longest_ms, round_ms);
     }
   print_message ("%u holders hung; the next grant came at most %" G_GINT64_FORMAT
@@ -138,15 +128,14 @@ TEST (test_next_grant_comes_after_the_loss)
   /* The session and its other hold have gone on. */
   assert_int_equal (curator_lease_get_state (other), CURATOR_LEASE_HELD);
   guint64 counters[CURATOR_COUNTER_LOST_MAX_HOLD + 1];
-  curator_client_get_counters (holder, counters, G_N_ELEMENTS (counters));
+  curator_client_get_counters (client, counters, G_N_ELEMENTS (counters));
   assert_int_equal (counters[CURATOR_COUNTER_LOST_MAX_HOLD], n * N_LOCKS);
   assert_int_equal (counters[CURATOR_COUNTER_SESSIONS], 1);
 }
 
-TEST (test_an_extended_hold_stays)
+CLIENT_TEST (test_an_extended_hold_stays)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/extended");
 
   curator_lock_set_max_hold (mutex, 500);
@@ -168,10 +157,9 @@ TEST (test_an_extended_hold_stays)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 }
 
-TEST (test_a_lifted_maximum)
+CLIENT_TEST (test_a_lifted_maximum)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/max-hold/lifted");
 
   curator_lock_set_max_hold (mutex, 300);
@@ -188,36 +176,6 @@ TEST (test_a_lifted_maximum)
   assert_ok (curator_lease_extend (endless, 1, &error), &error);
   wait_ms (100);
   assert_int_equal (curator_lease_get_state (endless), CURATOR_LEASE_HELD);
-}
-
-/* The thread that holds on enters again only while the maximum has not passed. */
-static void
-assert_ends_for_its_thread (CuratorLock *lock)
-{
-  curator_lock_set_max_hold (lock, 300);
-  assert_acquired (lock);
-  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-  assert_soon (curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
-  assert_false (curator_lock_is_acquired_in_this_process (lock));
-  assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_LOCK_LOST);
-  assert_released (lock);
-  /* Its own node is still there for a moment. */
-  assert_acquired (lock);
-  assert_released (lock);
-}
-
-TEST (test_every_recipe)
-{
-  static const KindNew kinds[] = { mutex_new,  fixed_node_new, semaphore_mutex_new,
-                                   reader_new, writer_new,     multi_lock_new };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/max-hold/kind-%zu", i);
-      g_autoptr (CuratorLock) lock = kinds[i](client, path);
-      assert_ends_for_its_thread (lock);
-    }
 }
 
 SUITE ("max hold", fixture_start, fixture_stop)

@@ -4,35 +4,6 @@
 #define PATH     "/revoke/lock"
 #define QUIET_MS 200 /* a superfluous call would come within this time */
 
-typedef struct
-{
-  int asked;
-  int destroyed;
-  CuratorLease *lease; /* the one named last; only its address is used */
-} Ear;
-
-static void
-on_asked (CuratorLock *lock, gpointer user_data)
-{
-  Ear *ear = user_data;
-  g_atomic_int_inc (&ear->asked);
-}
-
-static void
-on_lease_asked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer user_data)
-{
-  Ear *ear = user_data;
-  g_atomic_pointer_set (&ear->lease, lease);
-  g_atomic_int_inc (&ear->asked);
-}
-
-static void
-on_destroyed (gpointer user_data)
-{
-  Ear *ear = user_data;
-  g_atomic_int_inc (&ear->destroyed);
-}
-
 static void
 assert_asked (Ear *ear, int n)
 {
@@ -41,30 +12,11 @@ assert_asked (Ear *ear, int n)
   assert_int_equal (g_atomic_int_get (&ear->asked), n);
 }
 
-static CuratorLock *
-revocable_new (CuratorClient *client, Ear *ear)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorLock *lock = mutex_new (client, PATH);
-  assert_ok (curator_lock_make_revocable (lock, on_asked, ear, on_destroyed, &error), &error);
-  return lock;
-}
-
-static void
-ask_back (CuratorClient *client, const char *node)
-{
-  g_autoptr (GError) error = NULL;
-  assert_ok (curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, &error),
-             &error);
-}
-
 /* Ten writes, each seen before the next: ten calls, no more. */
-TEST (test_one_call_per_write)
+PAIR_TEST (test_one_call_per_write)
 {
   Ear ear = { 0 };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
+  g_autoptr (CuratorLock) lock = revocable_new (client, PATH, &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
   /* Other data, even nearly the right one, is no request. */
@@ -74,29 +26,28 @@ TEST (test_one_call_per_write)
   assert_asked (&ear, 0);
   for (int i = 1; i <= 10; i++)
     {
-      ask_back (other, node);
+      ask_back (peer, node);
       assert_counter (&ear.asked, i, LONG_MS);
     }
   assert_asked (&ear, 10);
   /* In quick succession several writes may be seen as one. */
   for (int i = 0; i < 10; i++)
-    ask_back (other, node);
+    ask_back (peer, node);
   assert_counter (&ear.asked, 11, LONG_MS);
   wait_ms (QUIET_MS);
   assert_true (g_atomic_int_get (&ear.asked) <= 20);
   /* Only a request: the hold does not change. */
   assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_HELD);
   taking_give_back (held);
-  ask_back (other, node);
+  ask_back (peer, node);
   assert_no_residue (fixture, PATH, 3000);
 }
 
 /* Written after the node was created but before its owner knew: Java misses that. */
-TEST (test_early_request_is_not_missed)
+PROXY_TEST (test_early_request_is_not_missed)
 {
   Ear ear = { 0 };
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
+  g_autoptr (CuratorLock) lock = revocable_new (client, PATH, &ear);
   raw_zk_make_path (fixture->raw, PATH);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLD_REPLY);
   g_autoptr (Taking) held = taking_start_lock (lock, LONG_MS, NULL);
@@ -113,12 +64,11 @@ TEST (test_early_request_is_not_missed)
 }
 
 /* A request during an outage is reported once, afterwards. */
-TEST (test_request_during_an_outage)
+PROXY_TEST (test_request_during_an_outage)
 {
   Ear ear = { 0 };
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
+  g_autoptr (CuratorLock) lock = revocable_new (client, PATH, &ear);
   g_autoptr (Taking) held = taking_of_lock (lock);
   const char *node = curator_lease_get_node_path (taking_lease (held, 0));
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -136,59 +86,53 @@ TEST (test_request_during_an_outage)
 }
 
 /* The registration stays: for waiters, for the next hold, and in the next session. */
-TEST (test_registration_stays)
+PAIR_TEST (test_registration_stays)
 {
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) direct = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) theirs = mutex_new (direct, PATH);
-  g_autoptr (CuratorLock) lock = revocable_new (client, &ear);
+  g_autoptr (CuratorLock) theirs = mutex_new (peer, PATH);
+  g_autoptr (CuratorLock) lock = revocable_new (client, PATH, &ear);
   g_autoptr (Taking) holder = taking_of_lock (theirs);
   g_autoptr (Taking) waiter = taking_start_lock (lock, 60000, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
-  g_auto (GStrv) nodes =
-      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (nodes != NULL && g_strv_length (nodes) == 2, &error);
-  ask_back (direct, nodes[1]);
+  g_auto (GStrv) nodes = participants_of (lock);
+  assert_int_equal (g_strv_length (nodes), 2);
+  ask_back (peer, nodes[1]);
   assert_asked (&ear, 1);
   assert_false (taking_has_returned (waiter));
   fixture_expire (fixture);
   taking_give_back (holder);
   taking_assert_granted (waiter);
-  ask_back (direct, curator_lease_get_node_path (taking_lease (waiter, 0)));
+  ask_back (peer, curator_lease_get_node_path (taking_lease (waiter, 0)));
   assert_asked (&ear, 2);
   taking_give_back (waiter);
   g_autoptr (Taking) again = taking_of_lock (lock);
-  ask_back (direct, curator_lease_get_node_path (taking_lease (again, 0)));
+  ask_back (peer, curator_lease_get_node_path (taking_lease (again, 0)));
   assert_asked (&ear, 3);
   taking_give_back (again);
   /* Until it is cleared: then the node has its usual data again, and the listener is not called. */
   assert_ok (curator_lock_make_revocable (lock, NULL, NULL, NULL, &error), &error);
   assert_counter (&ear.destroyed, 1, 3000);
   g_autoptr (Taking) plain = taking_of_lock (lock);
-  g_autoptr (GBytes) data =
-      curator_lease_get_data (taking_lease (plain, 0), CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (data != NULL, &error);
+  g_autoptr (GBytes) data = data_of (taking_lease (plain, 0));
   assert_true (g_bytes_get_size (data) > 0);
-  ask_back (direct, curator_lease_get_node_path (taking_lease (plain, 0)));
+  ask_back (peer, curator_lease_get_node_path (taking_lease (plain, 0)));
   assert_asked (&ear, 3);
   taking_give_back (plain);
   assert_no_residue (fixture, PATH, 3000);
 }
 
 /* Each side of a read-write lock separately. */
-TEST (test_read_and_write_locks)
+CLIENT_TEST (test_read_and_write_locks)
 {
   Ear readers = { 0 };
   Ear writers = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorRwLock) rw_lock = rw_lock_new (client, "/revoke/rw");
   CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
   CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
-  assert_ok (curator_lock_make_revocable (read, on_asked, &readers, NULL, &error), &error);
-  assert_ok (curator_lock_make_revocable (write, on_asked, &writers, NULL, &error), &error);
+  assert_ok (curator_lock_make_revocable (read, ear_on_asked, &readers, NULL, &error), &error);
+  assert_ok (curator_lock_make_revocable (write, ear_on_asked, &writers, NULL, &error), &error);
   g_autoptr (Taking) r1 = taking_of_lock (read);
   g_autoptr (Taking) r2 = taking_of_lock (read);
   ask_back (client, curator_lease_get_node_path (taking_lease (r1, 0)));
@@ -205,15 +149,14 @@ TEST (test_read_and_write_locks)
 }
 
 /* A request to a semaphore names a lease, and reaches none before it is held. */
-TEST (test_semaphores)
+CLIENT_TEST (test_semaphores)
 {
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/revoke/sem", 2);
-  assert_ok (
-      curator_semaphore_make_revocable (semaphore, on_lease_asked, &ear, on_destroyed, &error),
-      &error);
+  assert_ok (curator_semaphore_make_revocable (semaphore, ear_on_lease_asked, &ear,
+                                               ear_on_destroyed, &error),
+             &error);
   g_autoptr (Taking) held = taking_of (semaphore, 2);
   for (int i = 1; i >= 0; i--)
     {
@@ -239,15 +182,14 @@ TEST (test_semaphores)
   assert_no_residue (fixture, "/revoke/sem/leases", 3000);
 }
 
-TEST (test_refused)
+CLIENT_TEST (test_refused)
 {
   Ear ear = { 0 };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   const char *const paths[] = { "/revoke/a", "/revoke/b", NULL };
   g_autoptr (CuratorLock) multi = curator_multi_lock_new_for_paths (client, paths, &error);
   assert_ok (multi != NULL, &error);
-  assert_false (curator_lock_make_revocable (multi, on_asked, &ear, NULL, &error));
+  assert_false (curator_lock_make_revocable (multi, ear_on_asked, &ear, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   assert_false (
       curator_client_attempt_revoke (client, "no/path", CURATOR_WAIT_DEFAULT, NULL, &error));
@@ -271,9 +213,8 @@ assert_refused_and_untouched (Fixture *fixture, CuratorClient *client, const cha
 }
 
 /* Somebody names the lock instead of one of its nodes. */
-TEST (test_path_of_a_lock)
+CLIENT_TEST (test_path_of_a_lock)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) mutex = mutex_new (client, "/revoke/parent");
 
   assert_acquired (mutex);

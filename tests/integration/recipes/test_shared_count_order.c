@@ -26,12 +26,10 @@ __wrap_pthread_mutex_unlock (pthread_mutex_t *mutex)
   return result;
 }
 
-TEST (test_newest_count_wins)
+CLIENT_TEST (test_newest_count_wins)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/order/count", 1, NULL);
-  assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  g_autoptr (CuratorSharedCount) count = shared_count_of (client, "/order/count", 1);
   int n = 0;
   for (gboolean changed = TRUE; changed; n++)
     {

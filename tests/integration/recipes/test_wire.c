@@ -8,6 +8,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define N_PARTICIPANTS 4
+
+/* The node grants this to one only. */
+static void
+assert_acl (RawZk *raw, const char *path, const char *scheme, const char *id, int permissions)
+{
+  struct ACL_vector acl;
+  assert_int_equal (raw_zk_get_acl (raw, path, &acl), ZOK);
+  assert_int_equal (acl.count, 1);
+  assert_string_equal (acl.data[0].id.scheme, scheme);
+  assert_true (g_str_has_prefix (acl.data[0].id.id, id));
+  assert_int_equal (acl.data[0].perms, permissions);
+  deallocate_ACL_vector (&acl);
+}
+
 /* InetAddress.getLocalHost ().getHostAddress (): the first IPv4 address of the host's own name; the
  * name itself if it has none. */
 static char *
@@ -25,10 +40,9 @@ host_address (void)
   return g_strdup (text);
 }
 
-TEST (test_node)
+CLIENT_TEST (test_node)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/node");
   assert_ok (curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, &error), &error);
 
@@ -54,25 +68,18 @@ TEST (test_node)
   const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : "";
   assert_int_equal (length, strlen (address));
   assert_memory_equal (bytes != NULL ? bytes : "", address, length);
-  g_autoptr (GBytes) same = curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (same != NULL, &error);
+  g_autoptr (GBytes) same = data_of (lease);
   assert_int_equal (g_bytes_get_size (same), length);
 
-  struct ACL_vector acl;
-  assert_int_equal (raw_zk_get_acl (fixture->raw, path, &acl), ZOK);
-  assert_int_equal (acl.count, 1);
-  assert_string_equal (acl.data[0].id.scheme, "world");
-  assert_int_equal (acl.data[0].perms, ZOO_PERM_ALL);
-  deallocate_ACL_vector (&acl);
+  assert_acl (fixture->raw, path, "world", "anyone", ZOO_PERM_ALL);
 
   assert_released (lock);
   assert_no_residue (fixture, "/wire/node", 0);
 }
 
 /* The numbers under one parent continue; the prefix is new for every acquisition. */
-TEST (test_every_acquisition_has_its_name)
+CLIENT_TEST (test_every_acquisition_has_its_name)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/names");
   g_autofree char *before = g_strdup ("");
   raw_zk_make_path (fixture->raw, "/wire/names");
@@ -116,9 +123,8 @@ TEST (test_default_data)
 
 /* Parents are containers with an empty, not a null, payload: unused, they are deleted one by
  * one. */
-TEST (test_parents_are_containers)
+CLIENT_TEST (test_parents_are_containers)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/boxes/a/b");
   assert_acquired (lock);
   static const char *const parents[] = { "/boxes", "/boxes/a", "/boxes/a/b" };
@@ -136,9 +142,8 @@ TEST (test_parents_are_containers)
 }
 
 /* Containers are deleted and recreated during the contest; no call fails. */
-TEST (test_p4_acquire_survives_reaped_parents)
+CLIENT_TEST (test_p4_acquire_survives_reaped_parents)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/brief/x/y");
   guint64 token = 0;
   for (int i = 0; i < 40; i++)
@@ -152,25 +157,34 @@ TEST (test_p4_acquire_survives_reaped_parents)
     }
 }
 
+/* Of a mutex and of a semaphore mutex. */
 TEST (test_namespace)
 {
+  static const struct
+  {
+    KindNew lock;
+    const char *queue;
+  } kinds[] = { { mutex_new, "/jobs/nightly" }, { semaphore_mutex_new, "/jobs/nightly/leases" } };
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   assert_ok (curator_client_set_namespace (client, "team", &error), &error);
   client_start (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/jobs/nightly");
-  assert_acquired (lock);
-  g_auto (GStrv) names = raw_zk_children (fixture->raw, "/team/jobs/nightly");
-  assert_non_null (names);
-  assert_int_equal (g_strv_length (names), 1);
-  g_autofree char *path = g_strconcat ("/jobs/nightly/", names[0], NULL);
-  assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
-  g_auto (GStrv) participants =
-      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (participants != NULL, &error);
-  assert_string_equal (participants[0], path);
-  assert_false (raw_zk_exists (fixture->raw, "/jobs"));
-  assert_released (lock);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autoptr (CuratorLock) lock = kinds[i].lock (client, "/jobs/nightly");
+      g_autofree char *queue = g_strconcat ("/team", kinds[i].queue, NULL);
+      assert_acquired (lock);
+      g_auto (GStrv) names = raw_zk_children (fixture->raw, queue);
+      assert_non_null (names);
+      assert_int_equal (g_strv_length (names), 1);
+      g_autofree char *path = g_strconcat (kinds[i].queue, "/", names[0], NULL);
+      assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
+      g_auto (GStrv) participants = participants_of (lock);
+      assert_string_equal (participants[0], path);
+      assert_false (raw_zk_exists (fixture->raw, "/jobs"));
+      assert_released (lock);
+      assert_no_residue (fixture, queue, LONG_MS);
+    }
 }
 
 TEST (test_chroot)
@@ -221,23 +235,6 @@ TEST (test_missing_chroot)
   assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
 }
 
-static int n_mixed; /* warnings */
-
-static GLogWriterOutput
-count_mixed (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
-{
-  for (gsize i = 0; i < n_fields; i++)
-    {
-      if ((level & G_LOG_LEVEL_WARNING) != 0 && g_str_equal (fields[i].key, "MESSAGE")
-          && strstr (fields[i].value, "do not exclude each other") != NULL)
-        {
-          g_atomic_int_inc (&n_mixed);
-          return G_LOG_WRITER_HANDLED;
-        }
-    }
-  return g_log_writer_default (level, fields, n_fields, data);
-}
-
 static void
 acquire_and_release (CuratorLock *lock)
 {
@@ -246,9 +243,8 @@ acquire_and_release (CuratorLock *lock)
 }
 
 /* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
-TEST (test_mixed_recipes)
+CLIENT_TEST (test_mixed_recipes)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   for (int kinds = 0; kinds < 9; kinds++)
     {
       g_autofree char *path = g_strdup_printf ("/mixed/%d", kinds);
@@ -261,12 +257,12 @@ TEST (test_mixed_recipes)
       const int expected = first == second ? 0 : 1;
       g_autoptr (GError) error = NULL;
       g_autoptr (CuratorLease) lease = lease_of (first);
-      g_atomic_int_set (&n_mixed, 0);
+      (void) warnings_taken ();
       if (first == second)
         assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
       acquire_and_release (second);
       acquire_and_release (second);
-      assert_int_equal (g_atomic_int_get (&n_mixed), expected);
+      assert_int_equal (warnings_taken (), expected);
     }
 }
 
@@ -286,15 +282,7 @@ TEST (test_acl)
   assert_int_equal (raw_zk_add_auth (joe, "digest", "joe:secret"), ZOK);
   const char *const paths[] = { "/private", "/private/lock", node };
   for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
-    {
-      struct ACL_vector acl;
-      assert_int_equal (raw_zk_get_acl (joe, paths[i], &acl), ZOK);
-      assert_int_equal (acl.count, 1);
-      assert_string_equal (acl.data[0].id.scheme, "digest");
-      assert_true (g_str_has_prefix (acl.data[0].id.id, "joe:"));
-      assert_int_equal (acl.data[0].perms, ZOO_PERM_ALL);
-      deallocate_ACL_vector (&acl);
-    }
+    assert_acl (joe, paths[i], "digest", "joe:", ZOO_PERM_ALL);
   raw_zk_close (joe);
 
   /* A client without the password gets a clear error and leaves no residue. */
@@ -305,37 +293,47 @@ TEST (test_acl)
   assert_released (lock);
 }
 
-TEST (test_participants_in_order)
+/* TestLockACLs.testLockACLs, testACLsCreatingParents: nodes and the parents created for them. */
+TEST (test_lock_acls)
 {
-  enum
-  {
-    N = 4
-  };
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+  const CuratorPermissions all_but_admin = CURATOR_PERMISSIONS_ALL & ~CURATOR_PERMISSIONS_ADMIN;
+  g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+  curator_client_add_acl (client, "ip", "127.0.0.0/8", all_but_admin);
+  assert_ok (curator_client_set_namespace (client, "acls", &error), &error);
+  client_start (client);
+  g_autoptr (CuratorLock) lock = writer_new (client, "/parent/locks");
+  assert_acquired (lock);
+  g_autofree char *node =
+      g_strconcat ("/acls", curator_lease_get_node_path (held_lease (lock)), NULL);
+  const char *const paths[] = { "/acls", "/acls/parent", "/acls/parent/locks", node };
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
+    assert_acl (fixture->raw, paths[i], "ip", "127.0.0.0/8", all_but_admin);
+  assert_released (lock);
+}
+
+CLIENT_TEST (test_participants_in_order)
+{
+  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/order");
-  g_auto (GStrv) nobody =
-      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
-  assert_ok (nobody != NULL, &error);
+  g_auto (GStrv) nobody = participants_of (lock);
   assert_int_equal (g_strv_length (nobody), 0);
 
-  Contender *contenders[N];
-  for (int i = 0; i < N; i++)
+  Contender *contenders[N_PARTICIPANTS];
+  for (int i = 0; i < N_PARTICIPANTS; i++)
     {
       contenders[i] = contender_start (lock, LONG_MS, NULL);
       assert_children (fixture, "/wire/order", i + 1, LONG_MS);
     }
-  g_auto (GStrv) nodes =
-      curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
+  g_auto (GStrv) nodes = participants_of (lock);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/wire/order");
-  assert_ok (nodes != NULL, &error);
-  assert_int_equal (g_strv_length (nodes), N);
-  for (int i = 0; i < N; i++)
+  assert_int_equal (g_strv_length (nodes), N_PARTICIPANTS);
+  for (int i = 0; i < N_PARTICIPANTS; i++)
     {
       g_autofree char *path = g_strconcat ("/wire/order/", names[i], NULL);
       assert_string_equal (nodes[i], path);
     }
-  for (int i = 0; i < N; i++)
+  for (int i = 0; i < N_PARTICIPANTS; i++)
     {
       contender_assert_granted (contenders[i]);
       assert_string_equal (contenders[i]->node, nodes[i]);
@@ -347,6 +345,6 @@ TEST (test_participants_in_order)
 int
 main (void)
 {
-  g_log_set_writer_func (count_mixed, NULL, NULL);
+  warnings_count ("do not exclude each other");
   return suite_run ("wire", fixture_start_with_reaper, fixture_stop);
 }
