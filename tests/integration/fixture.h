@@ -78,15 +78,6 @@ gint64 fixture_expire (Fixture *fixture);
 #define assert_curator_error(error, code) assert_error (error, CURATOR_ERROR, code)
 /* Asserts that a call succeeded, and prints its error if not. */
 #define assert_ok(call, error) check_ok ((call), (error), #call, __FILE__, __LINE__)
-/* Waits until the condition holds, and says whether it does. */
-#define holds_within(condition, timeout_ms)                                                        \
-  (__extension__({                                                                                 \
-    const gint64 until_ms = wait_now_ms () + (timeout_ms);                                         \
-    gboolean came_true;                                                                            \
-    while (!(came_true = (condition)) && wait_now_ms () <= until_ms)                               \
-      wait_ms (2);                                                                                 \
-    came_true;                                                                                     \
-  }))
 #define assert_soon(condition)                                                                     \
   G_STMT_START                                                                                     \
   {                                                                                                \

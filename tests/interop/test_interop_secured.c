@@ -115,12 +115,11 @@ contend (Secured *secured, const Contested *what, Means means, int total)
                                        { what->recipe, TRUE, THREADS, each },
                                        { NULL, FALSE, 0, 0 } };
   g_autofree char *path = g_strdup_printf ("/secured-%d/%s", (int) means, what->name);
-  g_autofree char *secure = secured_address (secured);
-  g_autofree char *tls_connect = g_strconcat ("tls://", secure, NULL);
+  g_autofree char *tls_connect = g_strconcat ("tls://", secured->address, NULL);
   g_autoptr (GPtrArray) options = java_options (secured, means);
   const char *clear = zk_server_address (secured->server);
   const ContestPlan plan = { .connect_string = means & BY_TLS ? tls_connect : clear,
-                             .java_connect_string = means & BY_TLS ? secure : clear,
+                             .java_connect_string = means & BY_TLS ? secured->address : clear,
                              .java_options = (const char *const *) options->pdata,
                              .path = path,
                              .processes = processes,
