@@ -119,9 +119,9 @@ security_client_new (const char *connect_string, CuratorRetryPolicy *policy)
   if (g_strv_length (parts) < 3)
     return curator_client_new (connect_string, policy);
   CuratorClient *client = curator_client_new (parts[2], policy);
-  const gboolean fine = strcmp (parts[0], "tls") == 0
-                            ? set_tls (client, parts[1], &error)
-                            : curator_client_set_sasl_digest (client, USER, PASSWORD, &error);
+  const gboolean fine = (strstr (parts[0], "tls") == NULL || set_tls (client, parts[1], &error))
+                        && (strstr (parts[0], "sasl") == NULL
+                            || curator_client_set_sasl_digest (client, USER, PASSWORD, &error));
   if (!fine)
     g_error ("%s", error->message);
   return client;
