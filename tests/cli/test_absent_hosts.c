@@ -477,9 +477,8 @@ measure_whole (Cell *cell, Hosts *hosts)
 static Hosts *
 hosts_of (const Cell *cell)
 {
-  g_autofree char *secure = secured_address (secured);
-
-  return hosts_new (cell->security == OVER_TLS ? secure : zk_server_address (secured->server),
+  return hosts_new (cell->security == OVER_TLS ? secured->address
+                                               : zk_server_address (secured->server),
                     N_HOSTS (cell), cell->security == OVER_TLS);
 }
 

@@ -167,7 +167,7 @@ start (void **state)
   write_file (secured->directory, "password", SASL_PASSWORD "\n", 0600);
   write_file (secured->directory, "wrong", "not the password\n", 0600);
   write_file (secured->directory, "key-password", KEY_PASSWORD "\n", 0600);
-  servers->addresses[TO_SECURE] = secured_address (secured);
+  servers->addresses[TO_SECURE] = g_strdup (secured->address);
   servers->addresses[TO_CLEAR] = g_strdup (zk_server_address (secured->server));
   servers->addresses[TO_KERBEROS] = g_strdup (zk_server_address (servers->realm->server));
   servers->expired = start_expired (servers);

@@ -5,8 +5,10 @@
  * A thread notes how long those of the example wait for a processor: a busy machine is not to blame
  * on the example.
  */
+#define SUITE_TEARDOWN end_example
 #include "support/metronome.h"
 #include "support/proxy.h"
+#include "support/suite.h"
 #include "support/waiting.h"
 #include "support/zk_server.h"
 
@@ -18,17 +20,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* clang-format off */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-/* clang-format on */
-
 #define ANSWER_MS 50
 #define AWAY_MS   20
 #define LATE_MS   100 /* until the line is read */
+
+static GPid example;
+
+/* After a failure. */
+static int
+end_example (void **state)
+{
+  if (example > 0)
+    kill (example, SIGKILL);
+  return 0;
+}
 
 typedef struct
 {
@@ -37,7 +42,6 @@ typedef struct
 } Sample;
 
 static char **arguments;
-static GPid example;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static GArray *samples;
 
@@ -111,8 +115,7 @@ start (const char *address)
   return fdopen (output, "r");
 }
 
-static void
-test_loop_away (void **state)
+TEST (test_loop_away)
 {
   int status = -1;
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
@@ -132,22 +135,12 @@ test_loop_away (void **state)
   zk_server_stop (server);
 }
 
-/* After a failure. */
-static int
-end_example (void **state)
-{
-  if (example > 0)
-    kill (example, SIGKILL);
-  return 0;
-}
-
 int
 main (int argc, char **argv)
 {
-  const struct CMUnitTest tests[] = { cmocka_unit_test_teardown (test_loop_away, end_example) };
   if (argc != 4)
     return 2;
   arguments = argv + 1;
   metronome_start ();
-  return cmocka_run_group_tests (tests, NULL, NULL);
+  return suite_run ("loop away", NULL, NULL);
 }

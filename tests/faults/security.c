@@ -13,7 +13,7 @@ static const char jaas[] = "Server {\n"
                            "  user_" USER "=\"" PASSWORD "\";\n"
                            "};\n";
 
-static const char *const words[] = { NULL, "tls", "sasl", "both" };
+static const char *const words[] = { NULL, "tls", "sasl", "tls+sasl" };
 static char *folder;
 
 Security
@@ -105,9 +105,10 @@ security_client_new (const char *connect_string, CuratorRetryPolicy *policy)
   if (g_strv_length (parts) < 3)
     return curator_client_new (connect_string, policy);
   CuratorClient *client = curator_client_new (parts[2], policy);
-  if ((strcmp (parts[0], "sasl") != 0 && !set_tls (client, parts[1], &error))
-      || (strcmp (parts[0], "tls") != 0
-          && !curator_client_set_sasl_digest (client, USER, PASSWORD, &error)))
+  const gboolean fine = (strstr (parts[0], "tls") == NULL || set_tls (client, parts[1], &error))
+                        && (strstr (parts[0], "sasl") == NULL
+                            || curator_client_set_sasl_digest (client, USER, PASSWORD, &error));
+  if (!fine)
     g_error ("%s", error->message);
   return client;
 }

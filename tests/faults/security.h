@@ -2,8 +2,8 @@
  * DIGEST-MD5 in clear text.
  *
  * The driver makes certificates and tells a process by its connect string how to connect:
- * "tls@FOLDER@HOSTS", "sasl@FOLDER@HOSTS", or "both@FOLDER@HOSTS" for a login through TLS.
- * Observers connect in clear text. */
+ * "tls@FOLDER@HOSTS", "sasl@FOLDER@HOSTS" or "tls+sasl@FOLDER@HOSTS". Observers connect in clear
+ * text. */
 #ifndef CURATOR_TEST_SECURITY_H
 #define CURATOR_TEST_SECURITY_H
 

@@ -200,7 +200,7 @@ on_zk_event (zhandle_t *zh, int type, int state, const char *path, void *context
 static char *
 connect_string (Names *names, gboolean secure)
 {
-  GString *list = g_string_new (secure ? "both@" : NULL);
+  GString *list = g_string_new (secure ? "tls+sasl@" : NULL);
 
   if (secure)
     g_string_append_printf (list, "%s@", security_folder ());

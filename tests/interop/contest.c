@@ -9,13 +9,13 @@
 
 #define MAX_PROCESSES   32
 #define JAVA_STARTUP_MS 30000
+#define CONTEST_MS      240000
 
 typedef struct
 {
   const ContestPlan *plan;
   char *directory;
   pid_t pids[MAX_PROCESSES];
-  int n;
 } Run;
 
 static char *
@@ -24,60 +24,65 @@ output_of (const Run *run, int process)
   return g_strdup_printf ("%s/%d.out", run->directory, process);
 }
 
-const char *
-contest_classpath (void)
+void
+contest_add (GPtrArray *argv, const char *format, ...)
 {
-  const char *given = g_getenv (CONTEST_CLASSPATH_VARIABLE);
-  return given != NULL ? given : CONTEST_CLASSPATH;
+  va_list arguments;
+  va_start (arguments, format);
+  g_ptr_array_add (argv, g_strdup_vprintf (format, arguments));
+  va_end (arguments);
 }
 
-static pid_t
-spawn_java (const char *const *options, const char *const *arguments, const char *output)
+GPtrArray *
+contest_java (const char *const *options, const char *java_class)
 {
-  static const char *const usual[] = { "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                                       "-XX:-UsePerfData" };
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
-  g_ptr_array_add (argv, (char *) CONTEST_JAVA);
+  static const char *const usual[] = { CONTEST_JAVA, "-Xmx128m", "-XX:+UseSerialGC",
+                                       "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData" };
+  const char *classpath = g_getenv (CONTEST_CLASSPATH_VARIABLE);
+  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
   for (gsize i = 0; i < G_N_ELEMENTS (usual); i++)
-    g_ptr_array_add (argv, (char *) usual[i]);
+    contest_add (argv, "%s", usual[i]);
   for (; options != NULL && *options != NULL; options++)
-    g_ptr_array_add (argv, (char *) *options);
-  g_ptr_array_add (argv, (char *) "-cp");
-  g_ptr_array_add (argv, (char *) contest_classpath ());
-  for (; *arguments != NULL; arguments++)
-    g_ptr_array_add (argv, (char *) *arguments);
+    contest_add (argv, "%s", *options);
+  contest_add (argv, "-cp");
+  contest_add (argv, "%s", classpath != NULL ? classpath : CONTEST_CLASSPATH);
+  contest_add (argv, "%s", java_class);
+  return argv;
+}
+
+static const char *
+java_recipe (const ContestPlan *plan)
+{
+  return plan->java_recipe != NULL ? plan->java_recipe : plan->c_recipe;
+}
+
+static void
+start (Run *run, int number)
+{
+  const ContestPlan *plan = run->plan;
+  const gboolean is_java = number > plan->n_c;
+  const char *java_class = plan->java_class != NULL ? plan->java_class : "LockWorker";
+  const char *servers = is_java && plan->java_connect_string != NULL ? plan->java_connect_string
+                                                                     : plan->connect_string;
+  g_autofree char *output = output_of (run, number);
+  g_autoptr (GPtrArray) argv = is_java ? contest_java (plan->java_options, java_class)
+                                       : g_ptr_array_new_with_free_func (g_free);
+  if (!is_java)
+    contest_add (argv, RECIPE_WORKER);
+  contest_add (argv, "%s", servers);
+  contest_add (argv, "%s", plan->path);
+  contest_add (argv, "%d", plan->threads);
+  contest_add (argv, "%d", plan->acquisitions);
+  contest_add (argv, "%d", plan->hold_ms);
+  contest_add (argv, "%s", is_java ? java_recipe (plan) : plan->c_recipe);
+  if (!is_java)
+    {
+      contest_add (argv, "%d", plan->limit);
+      contest_add (argv, "%d", number);
+      contest_add (argv, "%s", run->directory);
+    }
   g_ptr_array_add (argv, NULL);
-  return process_spawn ((char *const *) argv->pdata, output);
-}
-
-static pid_t
-start_java (const Run *run, const ContestProcess *process, const char *output)
-{
-  g_autofree char *threads = g_strdup_printf ("%d", process->threads);
-  g_autofree char *acquisitions = g_strdup_printf ("%d", process->acquisitions);
-  g_autofree char *hold_ms = g_strdup_printf ("%d", run->plan->hold_ms);
-  const char *servers = run->plan->java_connect_string != NULL ? run->plan->java_connect_string
-                                                               : run->plan->connect_string;
-  const char *peer = run->plan->java_class != NULL ? run->plan->java_class : "LockWorker";
-  const char *const arguments[] = { peer,         servers, run->plan->path, threads,
-                                    acquisitions, hold_ms, process->recipe, NULL };
-  return spawn_java (run->plan->java_options, arguments, output);
-}
-
-static pid_t
-start_c (const Run *run, const ContestProcess *process, int number, const char *output)
-{
-  g_autofree char *threads = g_strdup_printf ("%d", process->threads);
-  g_autofree char *acquisitions = g_strdup_printf ("%d", process->acquisitions);
-  g_autofree char *hold_ms = g_strdup_printf ("%d", run->plan->hold_ms);
-  g_autofree char *limit = g_strdup_printf ("%d", run->plan->limit);
-  g_autofree char *who = g_strdup_printf ("%d", number);
-  const char *const argv[] = {
-    RECIPE_WORKER, run->plan->connect_string, run->plan->path, threads, acquisitions,
-    hold_ms,       process->recipe,           limit,           who,     run->directory,
-    NULL
-  };
-  return process_spawn ((char *const *) argv, output);
+  run->pids[number] = process_spawn ((char *const *) argv->pdata, output);
 }
 
 static gboolean
@@ -88,44 +93,14 @@ has_begun (gpointer output)
   return text != NULL && (strstr (text, "GRANTED") != NULL || strstr (text, "ERROR") != NULL);
 }
 
-/* A JVM needs longer to start, so the others wait for its first grant. */
-static void
-start_all (Run *run, gboolean java)
-{
-  const ContestProcess *processes = run->plan->processes;
-  for (int i = 0; processes[i].recipe != NULL; i++)
-    {
-      g_assert (i < MAX_PROCESSES);
-      if (processes[i].is_java == java)
-        {
-          g_autofree char *output = output_of (run, i + 1);
-          run->pids[i] = java ? start_java (run, &processes[i], output)
-                              : start_c (run, &processes[i], i + 1, output);
-          run->n++;
-        }
-    }
-  for (int i = 0; java && processes[i].recipe != NULL; i++)
-    {
-      g_autofree char *output = output_of (run, i + 1);
-      if (processes[i].is_java)
-        wait_until (has_begun, output, JAVA_STARTUP_MS);
-    }
-}
-
 static gboolean
-wait_for_all (Run *run, gint64 deadline)
+ends_well (pid_t pid, gint64 deadline)
 {
-  gboolean fine = TRUE;
-  for (int i = 0; i < run->n; i++)
-    {
-      int status = 0;
-      const gint64 left = deadline - wait_now_ms ();
-      const gboolean ended = process_wait (run->pids[i], (int) MAX (left, 1), &status);
-      if (!ended)
-        process_kill (run->pids[i]);
-      fine = fine && ended && WIFEXITED (status) && WEXITSTATUS (status) == 0;
-    }
-  return fine;
+  int status = 0;
+  const gboolean ended = process_wait (pid, (int) MAX (deadline - wait_now_ms (), 1), &status);
+  if (!ended)
+    process_kill (pid);
+  return ended && WIFEXITED (status) && WEXITSTATUS (status) == 0;
 }
 
 static RecordKind
@@ -141,16 +116,16 @@ kind_of (const char *recipe)
 }
 
 static gboolean
-import_java (const Run *run, int process, GArray *events)
+import_java (const Run *run, GArray *events)
 {
-  const char *recipe = run->plan->processes[process - 1].recipe;
+  const int process = run->plan->n_c + 1;
+  const char *recipe = java_recipe (run->plan);
   const RecordEvent model = { .process = process,
                               .lock = CONTEST_LOCK,
                               .kind = (guint8) kind_of (recipe),
                               .timeout_ms = -1,
                               .permits = 1,
                               .limit = (gint16) run->plan->limit };
-  const guint before = events->len;
   g_autofree char *output = output_of (run, process);
   g_autofree char *text = NULL;
   g_file_get_contents (output, &text, NULL, NULL);
@@ -159,7 +134,7 @@ import_java (const Run *run, int process, GArray *events)
   for (char **line = lines; *line != NULL; line++)
     if (!recorder_import_line (*line, &model, events) && **line != '\0')
       done = strcmp (*line, "DONE") == 0;
-  for (guint i = before; strcmp (recipe, "rw") == 0 && i < events->len; i++)
+  for (guint i = 0; strcmp (recipe, "rw") == 0 && i < events->len; i++)
     {
       RecordEvent *event = &g_array_index (events, RecordEvent, i);
       event->kind = event->thread % 2 == 1 ? RECORD_READ : RECORD_WRITE;
@@ -182,29 +157,69 @@ print_outputs (const Run *run)
     }
 }
 
-GArray *
-contest_run (const ContestPlan *plan, int timeout_ms)
+/* The read node of a writer that downgrades is created after the nodes of the waiting writers, so
+ * its token is higher than theirs. Between writers tokens still rise. */
+static gboolean
+is_token_of_a_reader (const GArray *events, const CheckViolation *violation)
 {
-  Run run = { .plan = plan };
-  GArray *events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
-  const gint64 deadline = wait_now_ms () + timeout_ms;
-  run.directory = scratch_new ("contest");
-  start_all (&run, TRUE);
-  start_all (&run, FALSE);
+  return violation->kind == CHECK_TOKEN_NOT_RISING
+         && g_array_index (events, RecordEvent, violation->first).kind == RECORD_READ;
+}
+
+static char *
+judge (const ContestPlan *plan, const GArray *events)
+{
+  const CheckerRules rules = { .residue_ms = 1000 };
+  const gboolean downgrades = strcmp (plan->c_recipe, "downgrade") == 0;
+  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
+  for (guint i = 0; i < violations->len; i++)
+    {
+      const CheckViolation *violation = g_ptr_array_index (violations, i);
+      if (!downgrades || !is_token_of_a_reader (events, violation))
+        return g_strdup (violation->text);
+    }
+  for (int process = 1; process <= plan->n_c + 1; process++)
+    {
+      /* Who downgrades is granted two locks. */
+      const int downgraders = downgrades && process <= plan->n_c ? (plan->threads + 1) / 2 : 0;
+      const int wanted = (plan->threads + downgraders) * plan->acquisitions;
+      const int grants = contest_grants (events, process, 0, G_MAXINT64);
+      if (grants != wanted)
+        return g_strdup_printf ("%d grants of %d to process %d", grants, wanted, process);
+    }
+  return NULL;
+}
+
+char *
+contest_run (const ContestPlan *given, GArray **events)
+{
+  ContestPlan complete = *given;
+  const ContestPlan *plan = &complete;
+  Run run = { .plan = plan, .directory = scratch_new ("contest") };
+  complete.n_c = given->n_c > 0 ? given->n_c : 2;
+  complete.limit = given->limit > 0 ? given->limit : 1;
+  const gint64 deadline = wait_now_ms () + CONTEST_MS;
+  const int java = plan->n_c + 1;
+  g_autofree char *java_output = output_of (&run, java);
+  gboolean fine = TRUE;
+  *events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
+  /* A JVM needs longer to start, so the others wait for its first grant. */
+  g_assert (java < MAX_PROCESSES);
+  start (&run, java);
+  wait_until (has_begun, java_output, JAVA_STARTUP_MS);
+  for (int i = 1; i < java; i++)
+    start (&run, i);
   if (plan->meanwhile != NULL)
     plan->meanwhile (plan->data);
-  gboolean fine = wait_for_all (&run, deadline);
-  for (int i = 0; i < run.n; i++)
-    fine = (!plan->processes[i].is_java || import_java (&run, i + 1, events)) && fine;
-  fine = recorder_read_all (run.directory, events) && fine;
-  recorder_sort (events);
+  for (int i = 1; i <= java; i++)
+    fine = ends_well (run.pids[i], deadline) && fine;
+  fine = import_java (&run, *events) && fine;
+  fine = recorder_read_all (run.directory, *events) && fine;
+  recorder_sort (*events);
   if (!fine)
-    {
-      print_outputs (&run);
-      g_clear_pointer (&events, g_array_unref);
-    }
+    print_outputs (&run);
   scratch_remove (run.directory);
-  return events;
+  return fine ? judge (plan, *events) : g_strdup ("a process failed");
 }
 
 static gboolean
@@ -213,14 +228,35 @@ is_grant (const RecordEvent *event)
   return event->op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK;
 }
 
+void
+contest_common_time (const GArray *events, int first, int last, gint64 *from_ns, gint64 *to_ns)
+{
+  *from_ns = 0;
+  *to_ns = G_MAXINT64;
+  for (int process = first; process <= last; process++)
+    {
+      gint64 begun_ns = G_MAXINT64;
+      gint64 ended_ns = 0;
+      for (guint i = 0; i < events->len; i++)
+        {
+          const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+          begun_ns = event->process == process ? MIN (begun_ns, event->time_ns) : begun_ns;
+          ended_ns = event->process == process ? MAX (ended_ns, event->time_ns) : ended_ns;
+        }
+      *from_ns = MAX (*from_ns, begun_ns);
+      *to_ns = MIN (*to_ns, ended_ns);
+    }
+}
+
 int
-contest_grants (const GArray *events, int process)
+contest_grants (const GArray *events, int process, gint64 from_ns, gint64 to_ns)
 {
   int grants = 0;
   for (guint i = 0; i < events->len; i++)
     {
       const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-      grants += is_grant (event) && (process == 0 || event->process == process);
+      grants += is_grant (event) && (process == 0 || event->process == process)
+                && event->time_ns >= from_ns && event->time_ns <= to_ns;
     }
   return grants;
 }

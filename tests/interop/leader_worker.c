@@ -44,14 +44,6 @@ tell_event (const char *what, const char *id)
   tell ("%s %s %" G_GINT64_FORMAT, what, id, wait_now_ns ());
 }
 
-static int
-fail (GError *error)
-{
-  tell ("ERROR %s", error->message);
-  g_error_free (error);
-  return 1;
-}
-
 static void
 lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
       gpointer user_data)
@@ -108,17 +100,6 @@ candidate_new (CuratorClient *client, const char *path, gboolean is_latch, const
   return candidate;
 }
 
-static void
-candidate_start (Candidate *candidate)
-{
-  if (candidate->latch != NULL)
-    {
-      G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (candidate->latch, NULL);
-      return;
-    }
-  G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (candidate->selector, NULL);
-}
-
 /* Frees it sooner or later. */
 static void
 candidate_stop (Candidate *candidate)
@@ -128,13 +109,12 @@ candidate_stop (Candidate *candidate)
       curator_leader_selector_unref (candidate->selector);
       return;
     }
-  CuratorLeaderLatch *latch = candidate->latch;
   pthread_mutex_lock (&candidate->mutex);
   candidate->closed = TRUE;
   if (candidate->leads)
     tell_event ("ENDS", candidate->id);
   pthread_mutex_unlock (&candidate->mutex);
-  curator_leader_latch_unref (latch);
+  curator_leader_latch_unref (candidate->latch);
 }
 
 static void
@@ -147,15 +127,12 @@ list (Candidate *reader)
                                                    &error)
           : curator_leader_selector_get_participants (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
                                                       &error);
-  g_autoptr (CuratorLeaderParticipant) leader = NULL;
-  if (participants != NULL)
-    {
-      leader =
-          reader->latch != NULL
-              ? curator_leader_latch_get_leader (reader->latch, CURATOR_WAIT_DEFAULT, NULL, &error)
-              : curator_leader_selector_get_leader (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
-                                                    &error);
-    }
+  g_autoptr (CuratorLeaderParticipant) leader =
+      participants == NULL ? NULL
+      : reader->latch != NULL
+          ? curator_leader_latch_get_leader (reader->latch, CURATOR_WAIT_DEFAULT, NULL, &error)
+          : curator_leader_selector_get_leader (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
+                                                &error);
   if (error != NULL)
     {
       tell ("ERROR %s", error->message);
@@ -163,11 +140,9 @@ list (Candidate *reader)
     }
   g_autoptr (GString) ids = g_string_new (NULL);
   for (guint i = 0; i < participants->len; i++)
-    {
-      g_string_append_printf (
-          ids, "%s%s", i > 0 ? "," : "",
-          curator_leader_participant_get_id (g_ptr_array_index (participants, i)));
-    }
+    g_string_append_printf (
+        ids, "%s%s", i > 0 ? "," : "",
+        curator_leader_participant_get_id (g_ptr_array_index (participants, i)));
   tell ("PARTICIPANTS %s", ids->str);
   /* Java gives a participant with this id instead. */
   tell ("LEADER %s", leader != NULL ? curator_leader_participant_get_id (leader) : "");
@@ -186,7 +161,9 @@ obey (CuratorClient *client, const char *path, gboolean is_latch)
         {
           Candidate *candidate = candidate_new (client, path, is_latch, words[1]);
           g_hash_table_insert (candidates, candidate->id, candidate);
-          candidate_start (candidate);
+          G_GNUC_UNUSED const gboolean started =
+              is_latch ? curator_leader_latch_start (candidate->latch, NULL)
+                       : curator_leader_selector_start (candidate->selector, NULL);
           tell ("STARTED %s", words[1]);
         }
       else if (g_str_equal (words[0], "stop"))
@@ -207,7 +184,7 @@ obey (CuratorClient *client, const char *path, gboolean is_latch)
 int
 main (int argc, char **argv)
 {
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   if (argc != 5)
     return 64;
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_exponential_backoff (100, 10);
@@ -216,7 +193,10 @@ main (int argc, char **argv)
   curator_client_set_connection_timeout (client, atoi (argv[4]));
   if (!curator_client_start (client, &error)
       || !curator_client_block_until_connected (client, 30000, NULL, &error))
-    return fail (error);
+    {
+      tell ("ERROR %s", error->message);
+      return 1;
+    }
   tell ("READY");
   obey (client, argv[2], strcmp (argv[3], "latch") == 0);
   curator_client_close (client);

@@ -1,8 +1,5 @@
 /* Semaphores in C and Java that follow one shared count, which changes while they run. */
 #include "contest_test.h"
-#include "support/waiting.h"
-
-#include <curator/curator.h>
 
 #define COUNT_PATH "/interop/count"
 /* Within this time a new number reaches all clients, and the leases granted under the old one
@@ -37,26 +34,21 @@ resize (gpointer data)
 TEST (test_resize_while_running)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = curator_client_new (zk_server_address (server), NULL);
-  assert_true (curator_client_start (client, &error));
+  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
   Resizes resizes = { .sizes = { 3, 1, 10 } };
   resizes.count = curator_shared_count_new (client, COUNT_PATH, 1, &error);
-  assert_non_null (resizes.count);
-  assert_true (curator_shared_count_start (resizes.count, CURATOR_WAIT_DEFAULT, NULL, &error));
-  const ContestProcess processes[] = { { "counted:" COUNT_PATH, FALSE, 6, 80 },
-                                       { "counted:" COUNT_PATH, FALSE, 6, 80 },
-                                       { "counted:" COUNT_PATH, TRUE, 6, 80 },
-                                       { NULL, FALSE, 0, 0 } };
-  const ContestPlan plan = { .connect_string = zk_server_address (server),
+  assert_ok (curator_shared_count_start (resizes.count, CURATOR_WAIT_DEFAULT, NULL, &error),
+             &error);
+  const ContestPlan plan = { .connect_string = fixture_server (fixture),
                              .path = "/interop/resized",
-                             .processes = processes,
+                             .c_recipe = "counted:" COUNT_PATH,
+                             .threads = 6,
+                             .acquisitions = 80,
                              .hold_ms = 10,
                              .limit = 10,
                              .meanwhile = resize,
                              .data = &resizes };
-  g_autoptr (GArray) events = contest_run (&plan, 120000);
-  assert_non_null (events);
-  assert_good_history (events);
+  g_autoptr (GArray) events = assert_contest (fixture->raw, &plan);
   assert_int_equal (resizes.failures, 0);
   for (int i = 0; i < N_SIZES; i++)
     {
@@ -65,10 +57,7 @@ TEST (test_resize_while_running)
       print_message ("%d leases: at most %d at a time\n", resizes.sizes[i], peak);
       assert_true (peak <= resizes.sizes[i]);
     }
-  assert_int_equal (contest_grants (events, 0), 18 * 80);
-  assert_semaphore_is_free (server, "/interop/resized");
   curator_shared_count_unref (resizes.count);
-  curator_client_close (client);
 }
 
-SUITE ("interop: resize", contest_server_start, contest_server_stop)
+SUITE ("interop: resize", fixture_start, fixture_stop)

@@ -13,24 +13,6 @@ good (int rc)
     fail_msg ("GnuTLS: %s", gnutls_strerror (rc));
 }
 
-static void
-make_key (Party *party)
-{
-  good (gnutls_x509_privkey_init (&party->key));
-  good (gnutls_x509_privkey_generate (party->key, GNUTLS_PK_ECDSA,
-                                      GNUTLS_CURVE_TO_BITS (GNUTLS_ECC_CURVE_SECP256R1), 0));
-}
-
-static void
-make_server_of (gnutls_x509_crt_t certificate)
-{
-  static const char name[] = "zk.test";
-  good (gnutls_x509_crt_set_subject_alt_name (certificate, GNUTLS_SAN_DNSNAME, name,
-                                              sizeof name - 1, GNUTLS_FSAN_SET));
-  good (gnutls_x509_crt_set_key_purpose_oid (certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
-  good (gnutls_x509_crt_set_basic_constraints (certificate, 0, -1));
-}
-
 /* A certificate that was not read has no names to GnuTLS. */
 static void
 read_again (gnutls_x509_crt_t *certificate)
@@ -50,7 +32,9 @@ party_new (const char *name, const Party *issuer, unsigned usage)
   const time_t now = time (NULL);
   g_autofree char *dn = g_strconcat ("CN=", name, NULL);
 
-  make_key (&party);
+  good (gnutls_x509_privkey_init (&party.key));
+  good (gnutls_x509_privkey_generate (party.key, GNUTLS_PK_ECDSA,
+                                      GNUTLS_CURVE_TO_BITS (GNUTLS_ECC_CURVE_SECP256R1), 0));
   good (gnutls_x509_crt_init (&party.certificate));
   good (gnutls_x509_crt_set_version (party.certificate, 3));
   good (gnutls_x509_crt_set_serial (party.certificate, &next_serial, 1));
@@ -61,7 +45,11 @@ party_new (const char *name, const Party *issuer, unsigned usage)
   good (gnutls_x509_crt_set_key (party.certificate, party.key));
   if (usage == 0)
     {
-      make_server_of (party.certificate);
+      static const char host[] = "zk.test";
+      good (gnutls_x509_crt_set_subject_alt_name (party.certificate, GNUTLS_SAN_DNSNAME, host,
+                                                  sizeof host - 1, GNUTLS_FSAN_SET));
+      good (gnutls_x509_crt_set_key_purpose_oid (party.certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
+      good (gnutls_x509_crt_set_basic_constraints (party.certificate, 0, -1));
     }
   else
     {

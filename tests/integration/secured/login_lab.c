@@ -50,6 +50,7 @@ login_labs_stop (void)
 static void
 on_failed (const char *server, const GError *error, gboolean is_final, gpointer data)
 {
+  login_lab.code = login_lab.failures->len == 0 ? error->code : login_lab.code;
   g_string_append_printf (login_lab.failures, "%s\n", error->message);
 }
 
@@ -88,7 +89,9 @@ login_lab_open (LoginMechanism mechanism, LoginCarrier carrier, gint64 asked)
   g_autoptr (GPtrArray) hosts = g_ptr_array_new ();
 
   name.sin_addr.s_addr = htonl (INADDR_LOOPBACK);
-  login_lab = (LoginLab){ .mechanism = mechanism, .carrier = carrier, .held_flight = G_MAXUINT };
+  login_lab = (LoginLab){
+    .mechanism = mechanism, .carrier = carrier, .held_flight = G_MAXUINT, .code = -1
+  };
   login_lab.listener = net_listen (&name);
   assert_true (login_lab.listener >= 0);
   CuratorHostPort host = { .host = (char *) "127.0.0.1", .port = ntohs (name.sin_port) };
@@ -206,7 +209,7 @@ turn_server (gboolean *moved)
     {
       g_clear_pointer (&login_lab.server, login_server_free);
       login_lab.server = login_server_new (fd, login_lab.mechanism, login_lab.carrier);
-      login_server_hold_flight (login_lab.server, login_lab.held_flight);
+      login_lab.server->held = login_lab.held_flight;
       login_lab.n_servers++;
       login_lab.is_proven = FALSE;
       login_lab.is_secret = login_lab.held_flight == G_MAXUINT;
@@ -219,57 +222,39 @@ turn_server (gboolean *moved)
     }
 }
 
-void
-login_lab_run (void)
-{
-  for (guint n_idle = 0; n_idle < IDLE_TURNS;)
-    {
-      gboolean moved = FALSE;
-      turn_server (&moved);
-      if (login_lab.link != NULL)
-        turn_client (&moved);
-      n_idle = moved ? 0 : n_idle + 1;
-    }
-}
-
-static void
-turn_until (gint64 until_us)
+/* FALSE: nothing has moved. */
+static gboolean
+turn (void)
 {
   gboolean moved = FALSE;
 
   turn_server (&moved);
   if (login_lab.link != NULL)
     turn_client (&moved);
-  if (g_get_monotonic_time () >= until_us)
-    fail_msg ("the true login does not go on: %s", login_lab.failures->str);
+  return moved;
+}
+
+void
+login_lab_run (void)
+{
+  for (guint n_idle = 0; n_idle < IDLE_TURNS;)
+    n_idle = turn () ? 0 : n_idle + 1;
 }
 
 GByteArray *
-login_lab_next_frame (void)
+login_lab_wait_for (GByteArray *(*take) (LoginServer *server))
 {
   const gint64 until_us = g_get_monotonic_time () + LONG_MS * 1000;
-  GByteArray *frame = NULL;
+  GByteArray *taken = NULL;
 
-  while (frame == NULL && login_lab.link != NULL)
+  while (taken == NULL && login_lab.link != NULL)
     {
-      turn_until (until_us);
-      frame = login_lab.server != NULL ? login_server_take_frame (login_lab.server) : NULL;
+      turn ();
+      if (g_get_monotonic_time () >= until_us)
+        fail_msg ("the true login does not go on: %s", login_lab.failures->str);
+      taken = login_lab.server != NULL ? take (login_lab.server) : NULL;
     }
-  return frame;
-}
-
-GByteArray *
-login_lab_next_flight (void)
-{
-  const gint64 until_us = g_get_monotonic_time () + LONG_MS * 1000;
-  GByteArray *flight = NULL;
-
-  while (flight == NULL)
-    {
-      turn_until (until_us);
-      flight = login_lab.server != NULL ? login_server_take_flight (login_lab.server) : NULL;
-    }
-  return flight;
+  return taken;
 }
 
 void

@@ -26,6 +26,7 @@ typedef struct
   gboolean is_secret; /* this server has sent its part of the handshake, unchanged */
   gboolean was_open;
   gsize n_delivered;
+  int code; /* of the first failure, or -1 */
   GString *failures;
   char text[160]; /* the case, for whoever reads a failure */
 } LoginLab;
@@ -40,10 +41,8 @@ void login_lab_open (LoginMechanism mechanism, LoginCarrier carrier, gint64 aske
 void login_lab_close (void);
 /* Until nothing moves any more. */
 void login_lab_run (void);
-/* Until the client has sent its next frame, which is returned. NULL: it has left. */
-GByteArray *login_lab_next_frame (void);
-/* Until that flight of the handshake is there, which is returned. */
-GByteArray *login_lab_next_flight (void);
+/* Until there is such a one, which is returned. NULL: the client has left. */
+GByteArray *login_lab_wait_for (GByteArray *(*take) (LoginServer *server));
 void login_lab_client_sends (gsize n);
 void login_lab_let_deadline_pass (void);
 

@@ -4,8 +4,6 @@
 #include "support/net.h"
 
 #include <errno.h>
-#include <gnutls/gnutls.h>
-#include <sasl/sasl.h>
 #include <sasl/saslplug.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,23 +12,6 @@
 #define SESSION    0x1234
 #define TIMEOUT_MS 40000
 #define REALM      "zk-sasl-md5" /* of each ZooKeeper server, and its name */
-
-struct _LoginServer
-{
-  int fd;
-  LoginMechanism mechanism;
-  gnutls_session_t tls; /* NULL: clear text */
-  sasl_conn_t *sasl;
-  gboolean is_shaken;
-  gboolean ends;
-  guint flight; /* the one that comes next */
-  guint held;   /* G_MAXUINT: none */
-  guint n_answers;
-  GByteArray *flight_bytes;
-  GByteArray *out; /* to the network */
-  gsize sent;
-  GByteArray *in; /* frames of the client */
-};
 
 static gnutls_certificate_credentials_t credentials;
 
@@ -59,13 +40,9 @@ look_up (void *context, sasl_server_params_t *params, unsigned flags, const char
       length >= strlen (SASL_USER) && memcmp (user, SASL_USER, strlen (SASL_USER)) == 0;
 
   for (; is_user && wanted->name != NULL; wanted++)
-    {
-      if (strcmp (wanted->name, "*userPassword") == 0 && (flags & SASL_AUXPROP_AUTHZID) == 0)
-        {
-          params->utils->prop_set (params->propctx, wanted->name, SASL_PASSWORD,
-                                   (int) strlen (SASL_PASSWORD));
-        }
-    }
+    if (strcmp (wanted->name, "*userPassword") == 0 && (flags & SASL_AUXPROP_AUTHZID) == 0)
+      params->utils->prop_set (params->propctx, wanted->name, SASL_PASSWORD,
+                               (int) strlen (SASL_PASSWORD));
   return SASL_OK;
 }
 
@@ -258,10 +235,8 @@ read_client (LoginServer *server, gboolean *moved)
       const gssize got = server->tls != NULL ? gnutls_record_recv (server->tls, bytes, sizeof bytes)
                                              : recv (server->fd, bytes, sizeof bytes, 0);
       if (got <= 0)
-        {
-          return server->tls != NULL ? got < 0 && !gnutls_error_is_fatal ((int) got)
-                                     : got < 0 && errno == EAGAIN;
-        }
+        return server->tls != NULL ? got < 0 && !gnutls_error_is_fatal ((int) got)
+                                   : got < 0 && errno == EAGAIN;
       *moved = TRUE;
       g_byte_array_append (server->in, bytes, (guint) got);
     }
@@ -293,12 +268,6 @@ login_server_turn (LoginServer *server, gboolean *moved)
   return is_there;
 }
 
-void
-login_server_hold_flight (LoginServer *server, guint flight)
-{
-  server->held = flight;
-}
-
 GByteArray *
 login_server_take_flight (LoginServer *server)
 {
@@ -307,12 +276,6 @@ login_server_take_flight (LoginServer *server)
   GByteArray *taken = g_steal_pointer (&server->flight_bytes);
   server->flight_bytes = g_byte_array_new ();
   return taken;
-}
-
-gboolean
-login_server_is_shaken (LoginServer *server)
-{
-  return server->is_shaken;
 }
 
 GByteArray *
@@ -332,27 +295,18 @@ GByteArray *
 login_server_answer (LoginServer *server, const GByteArray *frame)
 {
   if (server->n_answers++ == 0)
-    return login_response (SESSION, TIMEOUT_MS);
+    return login_response (SESSION, TIMEOUT_MS, 16, FALSE);
   /* Length, xid, type, and the token with its length. */
   assert_true (frame->len >= 16);
   return answer_sasl (server, frame->data + 16, frame->len - 16);
 }
 
 void
-login_server_send_raw (LoginServer *server, const guint8 *bytes, gsize n)
-{
-  g_byte_array_append (server->out, bytes, (guint) n);
-}
-
-void
 login_server_send (LoginServer *server, const guint8 *bytes, gsize n)
 {
   if (server->tls == NULL)
-    {
-      login_server_send_raw (server, bytes, n);
-      return;
-    }
-  while (n > 0)
+    g_byte_array_append (server->out, bytes, (guint) n);
+  while (server->tls != NULL && n > 0)
     {
       const gssize sent = gnutls_record_send (server->tls, bytes, n);
       assert_true (sent > 0); /* push() takes all */
@@ -361,25 +315,20 @@ login_server_send (LoginServer *server, const guint8 *bytes, gsize n)
     }
 }
 
-void
-login_server_end (LoginServer *server)
-{
-  server->ends = TRUE;
-}
-
 GByteArray *
-login_response (gint64 session_id, gint32 timeout_ms)
+login_response (gint64 session_id, gint32 timeout_ms, gint32 password_length, int read_only)
 {
-  static const guint8 password[16] = "secret";
-  static const guint8 is_read_only = 0;
+  static const guint8 password[64] = "secret";
+  const guint8 flag = (guint8) read_only;
   GByteArray *frame = g_byte_array_new ();
 
-  net_put_int32 (frame, 37);
+  net_put_int32 (frame, 20 + password_length + (read_only >= 0));
   net_put_int32 (frame, 0);
   net_put_int32 (frame, timeout_ms);
   net_put_int64 (frame, session_id);
-  net_put_buffer (frame, password, sizeof password);
-  g_byte_array_append (frame, &is_read_only, 1);
+  net_put_buffer (frame, password, password_length);
+  if (read_only >= 0)
+    g_byte_array_append (frame, &flag, 1);
   return frame;
 }
 

@@ -4,6 +4,8 @@
 #define CURATOR_TEST_LOGIN_SERVER_H
 
 #include <glib.h>
+#include <gnutls/gnutls.h>
+#include <sasl/sasl.h>
 
 typedef enum
 {
@@ -31,7 +33,22 @@ guint login_count (LoginMechanism mechanism);
 void login_servers_start (const char *directory);
 void login_servers_stop (void);
 
-typedef struct _LoginServer LoginServer;
+typedef struct
+{
+  int fd;
+  LoginMechanism mechanism;
+  gnutls_session_t tls; /* NULL: clear text */
+  sasl_conn_t *sasl;
+  gboolean is_shaken;
+  gboolean ends; /* the connection does, after what is to be sent */
+  guint flight;  /* the one that comes next */
+  guint held;    /* this flight of TLS is kept: see login_server_take_flight(). G_MAXUINT: none */
+  guint n_answers;
+  GByteArray *flight_bytes;
+  GByteArray *out; /* to the network, as it is */
+  gsize sent;
+  GByteArray *in; /* frames of the client */
+} LoginServer;
 
 /* Takes fd, which does not block. */
 LoginServer *login_server_new (int fd, LoginMechanism mechanism, LoginCarrier carrier);
@@ -39,11 +56,8 @@ void login_server_free (LoginServer *server);
 
 /* Reads and writes what is possible now. FALSE: the client has left. */
 gboolean login_server_turn (LoginServer *server, gboolean *moved);
-/* From now on flights of TLS are kept: see login_server_take_flight(). */
-void login_server_hold_flight (LoginServer *server, guint flight);
 /* The bytes of the flight that was held; NULL: not there yet. */
 GByteArray *login_server_take_flight (LoginServer *server);
-gboolean login_server_is_shaken (LoginServer *server);
 
 /* The whole frame that the client has sent next, or NULL. */
 GByteArray *login_server_take_frame (LoginServer *server);
@@ -51,12 +65,10 @@ GByteArray *login_server_take_frame (LoginServer *server);
 GByteArray *login_server_answer (LoginServer *server, const GByteArray *frame);
 /* Through TLS, where there is one. */
 void login_server_send (LoginServer *server, const guint8 *bytes, gsize n);
-/* As it is on the network. */
-void login_server_send_raw (LoginServer *server, const guint8 *bytes, gsize n);
-/* The end of the connection, after what is to be sent. */
-void login_server_end (LoginServer *server);
 
-GByteArray *login_response (gint64 session_id, gint32 timeout_ms);
+/* read_only: -1 for a frame without it. */
+GByteArray *login_response (gint64 session_id, gint32 timeout_ms, gint32 password_length,
+                            int read_only);
 GByteArray *login_sasl_reply (gint32 code, const void *token, gint32 length);
 
 #endif

@@ -1,9 +1,7 @@
 #include "realm.h"
 
 #include "support/process.h"
-
-#include <glib/gstdio.h>
-#include <signal.h>
+#include "support/scratch.h"
 
 gboolean
 realm_run (const char *const *argv)
@@ -33,15 +31,13 @@ realm_log_in (Realm *realm)
   return realm_run (argv);
 }
 
-static gboolean
-has_ticket (gpointer data)
+int
+realm_start_kdc (void **state)
 {
-  return realm_log_in (data);
-}
-
-static gboolean
-start_kdc (Realm *realm, const char *host)
-{
+  Realm *realm = g_new0 (Realm, 1);
+  *state = realm;
+  realm->directory = g_dir_make_tmp ("curator-realm-XXXXXX", NULL);
+  g_autofree char *host = zk_server_new_host ();
   g_autofree char *address = g_strdup_printf ("%s:%d", host, zk_server_free_port (host));
   const char *const make[] = { CURATOR_SOURCE_DIR "/tests/support/make_realm", realm->directory,
                                address, NULL };
@@ -56,9 +52,9 @@ start_kdc (Realm *realm, const char *host)
   g_setenv ("KRB5_KDC_PROFILE", profile, TRUE);
   g_setenv ("KRB5CCNAME", cache, TRUE);
   if (!realm_run (make))
-    return FALSE;
+    return -1;
   realm->kdc = process_spawn ((char *const *) argv, log);
-  return realm->kdc != 0 && wait_until (has_ticket, realm, LONG_MS);
+  return realm->kdc != 0 && holds_within (realm_log_in (realm), LONG_MS) ? 0 : -1;
 }
 
 static gboolean
@@ -91,17 +87,6 @@ start_server (Realm *realm, const char *host)
 }
 
 int
-realm_start_kdc (void **state)
-{
-  Realm *realm = g_new0 (Realm, 1);
-  g_autofree char *host = zk_server_new_host ();
-
-  *state = realm;
-  realm->directory = g_dir_make_tmp ("curator-realm-XXXXXX", NULL);
-  return start_kdc (realm, host) ? 0 : -1;
-}
-
-int
 realm_start (void **state)
 {
   g_autofree char *host = zk_server_new_host ();
@@ -112,8 +97,6 @@ int
 realm_stop (void **state)
 {
   Realm *realm = *state;
-  GDir *dir = g_dir_open (realm->directory, 0, NULL);
-  const char *name;
 
   if (realm->server != NULL)
     {
@@ -121,14 +104,7 @@ realm_stop (void **state)
       zk_server_stop (realm->server);
     }
   process_kill (realm->kdc);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = file_of (realm, name);
-      g_unlink (path);
-    }
-  g_dir_close (dir);
-  g_rmdir (realm->directory);
-  g_free (realm->directory);
+  scratch_remove (realm->directory);
   g_free (realm);
   return 0;
 }

@@ -24,7 +24,7 @@ int realm_start_kdc (void **state);
 
 /* A new ticket of alice, and no ticket for a server. */
 gboolean realm_log_in (Realm *realm);
-/* Runs a program of Kerberos to its end. */
+/* Runs a program to its end. FALSE: it has failed. */
 gboolean realm_run (const char *const *argv);
 
 #endif

@@ -1,8 +1,12 @@
 #include "secured.h"
 
 #include "core/client-record.h"
+#include "realm.h"
+#include "support/process.h"
+#include "support/scratch.h"
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 /* The server's part of JAAS. */
 static const char jaas[] = "Server {\n"
@@ -17,53 +21,6 @@ secured_file (Secured *secured, const char *name)
   return g_intern_string (path);
 }
 
-static gboolean
-make_certificates (Secured *secured)
-{
-  const char *script = CURATOR_SOURCE_DIR "/tests/support/make_certificates";
-  char *argv[] = { (char *) script, secured->directory, secured->host, NULL };
-  int status = -1;
-  g_autofree char *output = NULL;
-
-  if (!g_spawn_sync (NULL, argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &output, NULL, &status, NULL)
-      || status != 0)
-    {
-      print_error ("make_certificates: %s\n", output);
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static ZkServer *
-start_server (Secured *secured)
-{
-  const char *login = secured_file (secured, "jaas.conf");
-  g_autofree char *config = g_strdup_printf (
-      "secureClientPort=%d\nsecureClientPortAddress=%s\n"
-      "ssl.keyStore.location=%s\nssl.keyStore.type=PEM\n"
-      "ssl.trustStore.location=%s\nssl.trustStore.type=PEM\n"
-      "ssl.clientAuth=need\n"
-      "authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider\n",
-      secured->port, secured->host, secured_file (secured, "server.pem"),
-      secured_file (secured, "ca.pem"));
-  g_autofree char *option = g_strconcat ("-Djava.security.auth.login.config=", login, NULL);
-  const char *const options[] = { option, NULL };
-  const ZkServerSetup setup = { .tick_ms = LONG_SESSION_MS / 20,
-                                .host = secured->host,
-                                .config = config,
-                                .netty = TRUE,
-                                .java_options = options };
-
-  g_file_set_contents (login, jaas, -1, NULL);
-  return zk_server_start_as (&setup);
-}
-
-char *
-secured_address (Secured *secured)
-{
-  return g_strdup_printf ("%s:%d", secured->host, secured->port);
-}
-
 int
 secured_start (void **state)
 {
@@ -71,34 +28,37 @@ secured_start (void **state)
   *state = secured;
   secured->directory = g_dir_make_tmp ("curator-tls-XXXXXX", NULL);
   secured->host = zk_server_new_host ();
-  secured->port = zk_server_free_port (secured->host);
-  if (!make_certificates (secured))
+  const char *const make[] = { CURATOR_SOURCE_DIR "/tests/support/make_certificates",
+                               secured->directory, secured->host, NULL };
+  const ZkServerSetup setup = { .tick_ms = LONG_SESSION_MS / 20,
+                                .host = secured->host,
+                                .security = secured->directory };
+  if (!realm_run (make)
+      || !g_file_set_contents (secured_file (secured, "jaas.conf"), jaas, -1, NULL))
     return -1;
-  secured->server = start_server (secured);
+  secured->server = zk_server_start_as (&setup);
   if (secured->server == NULL)
     return -1;
-  g_autofree char *address = secured_address (secured);
-  secured->proxy = proxy_new_raw (address, "127.0.0.1");
+  secured->address = zk_server_secure_address (secured->server);
+  secured->proxy = proxy_new_raw (secured->address, "127.0.0.1");
   secured->raw = raw_zk_open (zk_server_address (secured->server));
-  return secured->proxy != NULL && secured->raw != NULL ? 0 : -1;
+  if (secured->proxy == NULL || secured->raw == NULL)
+    return -1;
+  secured->proxied = g_strconcat ("localhost", strchr (proxy_address (secured->proxy), ':'), NULL);
+  return 0;
 }
 
 int
 secured_stop (void **state)
 {
   Secured *secured = *state;
-  GDir *dir = g_dir_open (secured->directory, 0, NULL);
-  const char *name;
 
   raw_zk_close (secured->raw);
   proxy_free (secured->proxy);
   zk_server_stop (secured->server);
-  while ((name = g_dir_read_name (dir)) != NULL)
-    g_unlink (secured_file (secured, name));
-  g_dir_close (dir);
-  g_rmdir (secured->directory);
-  g_free (secured->directory);
+  scratch_remove (secured->directory);
   g_free (secured->host);
+  g_free (secured->proxied);
   g_free (secured);
   return 0;
 }
@@ -161,6 +121,25 @@ secured_client (const char *servers, CuratorTls *tls)
   if (tls != NULL)
     assert_ok (curator_client_set_tls (client, tls, &error), &error);
   return client;
+}
+
+CuratorClient *
+secured_tls_client (Secured *secured, const char *servers)
+{
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
+  return secured_client (servers, tls);
+}
+
+pid_t
+secured_start_other (Secured *secured, const char *certificate, const char *option,
+                     const char *value, char **address)
+{
+  g_autofree char *openssl = g_find_program_in_path ("openssl");
+  const char *pem = secured_file (secured, certificate);
+  *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
+  const char *const argv[] = { openssl, "s_server", "-quiet", "-accept", *address, "-cert",
+                               pem,     "-key",     pem,      option,    value,    NULL };
+  return process_spawn ((char *const *) argv, secured_file (secured, "s_server.log"));
 }
 
 /* Of a server; or that there is none, because no name has an address. */

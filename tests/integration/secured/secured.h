@@ -17,9 +17,10 @@ typedef struct
 {
   char *directory; /* of the certificates */
   char *host;
-  int port; /* with TLS; clients need a certificate */
   ZkServer *server;
-  Proxy *proxy; /* of bytes, in front of that port */
+  const char *address; /* of its port with TLS, where clients need a certificate */
+  Proxy *proxy;        /* of bytes, in front of that port */
+  char *proxied;       /* "localhost:port", through that proxy */
   RawZk *raw;
 } Secured;
 
@@ -27,7 +28,6 @@ typedef struct
 int secured_start (void **state);
 int secured_stop (void **state);
 int secured_heal (void **state);
-#define secure_test(function) cmocka_unit_test_setup (function, secured_heal)
 
 /* The same for a server in clear text that knows the user: *state becomes a Fixture. */
 int secured_start_clear (void **state);
@@ -37,10 +37,14 @@ int secured_stop_clear (void **state);
 const char *secured_file (Secured *secured, const char *name);
 /* The CA and the client's certificate. */
 CuratorTls *secured_tls (Secured *secured);
-char *secured_address (Secured *secured); /* "host:port" */
 
 /* Not started; sessions of LONG_SESSION_MS. tls may be NULL. */
 CuratorClient *secured_client (const char *servers, CuratorTls *tls);
+/* With secured_tls (). */
+CuratorClient *secured_tls_client (Secured *secured, const char *servers);
+/* openssl's server with that certificate and two more arguments; its address is to be freed. */
+pid_t secured_start_other (Secured *secured, const char *certificate, const char *option,
+                           const char *value, char **address);
 /* Waits until the newest failure of the client has that code. */
 gboolean secured_wait_failed (CuratorClient *client, CuratorConnectError code);
 /* Starts it, waits for that failure and asserts that it was never connected. */

@@ -21,7 +21,7 @@
 typedef enum
 {
   SAYS_TRUTH,
-  SAYS_RESPONSE, /* to a connect request */
+  SAYS_RESPONSE, /* to a connect request; longer by so many bytes of the password */
   SAYS_SASL,     /* a reply without a token */
   SAYS_OLD,      /* what another connection was told at this point */
   SAYS_LENGTH,   /* a frame of an impossible length */
@@ -49,6 +49,8 @@ typedef struct
   Saying saying;
   gint64 session;
   gint32 number; /* timeout, code or length */
+  gint32 longer;
+  int read_only; /* -1: it does not say so */
   Change change;
   gint64 by;
   gboolean ends; /* then the connection does */
@@ -77,7 +79,7 @@ message_of (const Case *c, const GByteArray *truth)
   switch (c->saying)
     {
     case SAYS_RESPONSE:
-      return login_response (c->session, c->number);
+      return login_response (c->session, c->number, 16 + c->longer, c->read_only);
     case SAYS_SASL:
       return login_sasl_reply (c->number, NULL, (gint32) c->session);
     case SAYS_OLD:
@@ -121,11 +123,10 @@ resize (const Case *c, GByteArray *message)
 static void
 say (const Case *c, const guint8 *bytes, gsize n)
 {
-  if (n > 0 && login_lab.server != NULL)
-    {
-      (c->saying == SAYS_FLIGHT ? login_server_send_raw : login_server_send) (login_lab.server,
-                                                                              bytes, n);
-    }
+  if (n > 0 && login_lab.server != NULL && c->saying == SAYS_FLIGHT)
+    g_byte_array_append (login_lab.server->out, bytes, (guint) n);
+  else if (n > 0 && login_lab.server != NULL)
+    login_server_send (login_lab.server, bytes, n);
 }
 
 /* All but what GnuTLS ignores: the type and the version in the head of a record, whose content is
@@ -192,8 +193,8 @@ say_changed (const Case *c, GByteArray *message, const GByteArray *truth)
     say (c, message->data, n);
   if (c->change == FOLLOWED)
     say (c, trailer, by);
-  if (c->ends && login_lab.server != NULL)
-    login_server_end (login_lab.server);
+  if (login_lab.server != NULL)
+    login_lab.server->ends = c->ends;
 }
 
 /* The true server's messages up to this one, and the next one, which is not sent. NULL: there is
@@ -208,7 +209,7 @@ run_truth (LoginMechanism mechanism, guint n_true, guint n_kept, GByteArray **ke
           login_lab_run ();
           return NULL;
         }
-      g_autoptr (GByteArray) frame = login_lab_next_frame ();
+      g_autoptr (GByteArray) frame = login_lab_wait_for (login_server_take_frame);
       assert_non_null (frame);
       GByteArray *answer = login_server_answer (login_lab.server, frame);
       if (i < n_kept)
@@ -221,22 +222,20 @@ run_truth (LoginMechanism mechanism, guint n_true, guint n_kept, GByteArray **ke
     }
 }
 
-static void
-run_case (const Case *c)
+/* The code of the client's first failure, at the end of the login's time at the latest, or -1. */
+static int
+try_case (const Case *c)
 {
-  if (n_cases++ % step != 0)
-    return;
-  n_run++;
   login_lab_open (c->mechanism, c->carrier, c->asked);
   g_snprintf (login_lab.text, sizeof login_lab.text,
               "carrier %d, mechanism %d, session %" G_GINT64_FORMAT
-              ", after %u, saying %d (%" G_GINT64_FORMAT " %d), change %d by %" G_GINT64_FORMAT
-              ", ends %d",
+              ", after %u, saying %d (%" G_GINT64_FORMAT
+              " %d %d %d), change %d by %" G_GINT64_FORMAT ", ends %d",
               (int) c->carrier, (int) c->mechanism, c->asked, c->n_true, (int) c->saying,
-              c->session, c->number, (int) c->change, c->by, c->ends);
+              c->session, c->number, c->longer, c->read_only, (int) c->change, c->by, c->ends);
   login_lab.held_flight = c->saying == SAYS_FLIGHT ? c->n_true : G_MAXUINT;
   g_autoptr (GByteArray) truth = c->saying == SAYS_FLIGHT
-                                     ? login_lab_next_flight ()
+                                     ? login_lab_wait_for (login_server_take_flight)
                                      : run_truth (c->mechanism, c->n_true, 0, NULL);
   if (truth != NULL || c->saying != SAYS_TRUTH)
     {
@@ -251,41 +250,41 @@ run_case (const Case *c)
   login_lab.held_flight = G_MAXUINT;
   login_lab_let_deadline_pass (); /* perhaps to another server, that says nothing */
   login_lab_close ();
+  return login_lab.code;
 }
+
+static void
+run_case (Case c, Change how, gint64 by)
+{
+  c.change = how;
+  c.by = by;
+  if (n_cases++ % step != 0)
+    return;
+  n_run++;
+  try_case (&c);
+}
+
+/* The client reads at most 64 KB at once, with an answer of 20 to 41 bytes in front. */
+static const gint64 trailers[] = { 1, 4, 20, 41, 65471, 65495, 65512, 65516, 65536, 200 * 1024 };
 
 static void
 change (Case c, gsize length)
 {
-  static const gint64 trailers[] = { 1, 4, 20, 41, 65471, 65495, 65512, 65516, 65536, 200 * 1024 };
-
   for (int ends = 0; ends <= 1; ends++)
     {
       c.ends = ends;
-      c.change = AS_IT_IS;
-      c.by = 0;
-      run_case (&c);
-      c.change = DOUBLED;
-      run_case (&c);
-      for (c.by = 0; c.by < (gint64) length; c.by++)
+      run_case (c, AS_IT_IS, 0);
+      run_case (c, DOUBLED, 0);
+      for (gint64 by = 0; by < (gint64) length; by++)
         {
-          c.change = TRUNCATED;
-          run_case (&c);
-          c.change = SPLIT;
-          run_case (&c);
-          c.change = FLIPPED;
-          c.by = c.by * 8 + c.by % 8;
-          run_case (&c);
-          c.by /= 8;
+          run_case (c, TRUNCATED, by);
+          run_case (c, SPLIT, by);
+          run_case (c, FLIPPED, by * 8 + by % 8);
         }
-      c.change = FOLLOWED;
       for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++)
-        {
-          c.by = trailers[i];
-          run_case (&c);
-        }
-      c.change = RESIZED;
-      for (c.by = -9; c.by <= 9; c.by++)
-        run_case (&c);
+        run_case (c, FOLLOWED, trailers[i]);
+      for (gint64 by = -9; by <= 9; by++)
+        run_case (c, RESIZED, by);
     }
 }
 
@@ -342,7 +341,7 @@ learn_flight (LoginCarrier carrier, guint flight)
 {
   login_lab_open (LOGIN_NONE, carrier, 0);
   login_lab.held_flight = flight;
-  g_autoptr (GByteArray) bytes = login_lab_next_flight ();
+  g_autoptr (GByteArray) bytes = login_lab_wait_for (login_server_take_flight);
   login_lab_close ();
   return bytes->len;
 }
@@ -384,6 +383,59 @@ TEST (test_messages)
     for (LoginMechanism mechanism = LOGIN_NONE; mechanism < N_LOGINS; mechanism++)
       try_mechanism (carrier, mechanism);
   assert_true (n_open > 0);
+}
+
+/* What no sample leaves out: bytes of somebody in between, behind each answer of the true server. */
+TEST (test_added_bytes)
+{
+  Case c = { .mechanism = LOGIN_GSSAPI, .change = FOLLOWED };
+
+  for (c.n_true = 0; c.n_true < login_count (LOGIN_GSSAPI); c.n_true++)
+    {
+      for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++)
+        {
+          c.by = trailers[i];
+          assert_int_equal (try_case (&c), CURATOR_CONNECT_ERROR_CONNECT);
+        }
+    }
+}
+
+/* The same of a server that knows no secret: it is refused, or the login does not end. */
+static void
+try_response (Case c, gboolean is_session)
+{
+  const CuratorConnectError wanted =
+      is_session ? CURATOR_CONNECT_ERROR_SASL : CURATOR_CONNECT_ERROR_CONNECT;
+  c.saying = SAYS_RESPONSE;
+  for (c.mechanism = LOGIN_DIGEST; c.mechanism < N_LOGINS; c.mechanism++)
+    if (try_case (&c) != (int) wanted)
+      fail_msg ("%s: code %d", login_lab.text, login_lab.code);
+}
+
+TEST (test_responses)
+{
+  static const gint64 sessions[] = { 0, 7, -1, G_MAXINT64, G_MININT64 };
+  static const gint32 timeouts[] = { 0, -1, 1, 10000, G_MAXINT32, G_MININT32 };
+  Case c = { .change = AS_IT_IS };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (sessions) * G_N_ELEMENTS (timeouts); i++)
+    {
+      c.session = sessions[i / G_N_ELEMENTS (timeouts)];
+      c.number = timeouts[i % G_N_ELEMENTS (timeouts)];
+      for (c.read_only = -1; c.read_only <= 1; c.read_only++)
+        try_response (c, c.session != 0 && c.number > 0 && c.read_only <= 0);
+    }
+  c = (Case){ .session = 7, .number = 10000 };
+  for (c.longer = -16; c.longer < 24; c.longer++)
+    try_response (c, c.longer == 0);
+  /* What a server says that always agrees. */
+  for (gint64 length = -1; length <= 0; length++)
+    {
+      const Case agreed = {
+        .mechanism = LOGIN_DIGEST, .n_true = 1, .saying = SAYS_SASL, .session = length
+      };
+      assert_int_equal (try_case (&agreed), CURATOR_CONNECT_ERROR_SASL);
+    }
 }
 
 static int

@@ -1,8 +1,8 @@
 /* Connections with TLS and SASL to a real server: who is trusted, what is refused, how they fail
  * over, and what other processes on the machine can do. */
 #include "secured.h"
-#include "secured_login.h"
 
+#include "realm.h"
 #include "support/held_lease.h"
 #include "support/metronome.h"
 #include "support/net.h"
@@ -30,53 +30,29 @@ lock_once (CuratorClient *client, const char *path)
   assert_released (lock);
 }
 
-static char *
-proxied (Secured *secured)
-{
-  return g_strdup_printf ("localhost%s", strchr (proxy_address (secured->proxy), ':'));
-}
-
 TEST (test_good_servers_are_trusted)
 {
   g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
-  g_autofree char *name = proxied (secured);
-  g_autoptr (CuratorClient) by_address = secured_client (address, tls);
-  g_autoptr (CuratorClient) by_name = secured_client (name, tls);
+  g_autoptr (CuratorClient) by_address = secured_client (secured->address, tls);
+  g_autoptr (CuratorClient) by_name = secured_client (secured->proxied, tls);
 
   curator_tls_set_server_name (tls, "zk.test");
-  g_autoptr (CuratorClient) by_other_name = secured_client (address, tls);
+  g_autoptr (CuratorClient) by_other_name = secured_client (secured->address, tls);
   curator_tls_set_server_name (tls, "wrong.test");
   curator_tls_set_verify (tls, FALSE);
-  g_autoptr (CuratorClient) unverified = secured_client (address, tls);
+  g_autoptr (CuratorClient) unverified = secured_client (secured->address, tls);
   CuratorClient *clients[] = { by_address, by_name, by_other_name, unverified };
   for (gsize i = 0; i < G_N_ELEMENTS (clients); i++)
     {
       client_start (clients[i]);
       lock_once (clients[i], "/tls/good");
       g_autofree char *server = curator_client_dup_server (clients[i]);
-      assert_string_equal (server, i == 1 ? name : address);
+      assert_string_equal (server, i == 1 ? secured->proxied : secured->address);
     }
 }
 
-/* A server with another certificate. */
-static pid_t
-start_other (Secured *secured, const char *certificate, char **address)
-{
-  g_autofree char *openssl = g_find_program_in_path ("openssl");
-  const char *log = secured_file (secured, "s_server.log");
-  const char *pem = secured_file (secured, certificate);
-  *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
-  const char *const argv[] = {
-    openssl, "s_server", "-quiet", "-accept", *address, "-cipher", "DEFAULT@SECLEVEL=0",
-    "-cert", pem,        "-key",   pem,       NULL
-  };
-  return process_spawn ((char *const *) argv, log);
-}
-
 static void
-refuse (Secured *secured, const char *servers, CuratorTls *tls, CuratorConnectError code,
-        const char *what)
+refuse (const char *servers, CuratorTls *tls, CuratorConnectError code, const char *what)
 {
   g_autoptr (CuratorClient) client = secured_client (servers, tls);
   assert_refused (client, code, what);
@@ -85,38 +61,33 @@ refuse (Secured *secured, const char *servers, CuratorTls *tls, CuratorConnectEr
 TEST (test_bad_servers_are_refused)
 {
   g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *good = secured_address (secured);
-  g_autofree char *expired = NULL;
   g_autoptr (GError) error = NULL;
-  const pid_t pid = start_other (secured, "expired.pem", &expired);
   g_autofree char *closed =
       g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
 
-  refuse (secured, expired, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "expired");
-  process_kill (pid);
-  refuse (secured, closed, tls, CURATOR_CONNECT_ERROR_CONNECT, "no server");
-  refuse (secured, "no-such-host.invalid", tls, CURATOR_CONNECT_ERROR_RESOLVE, "unknown name");
-  refuse (secured, zk_server_address (secured->server), tls, CURATOR_CONNECT_ERROR_TLS,
-          "port without TLS");
+  refuse (closed, tls, CURATOR_CONNECT_ERROR_CONNECT, "no server");
+  refuse ("no-such-host.invalid", tls, CURATOR_CONNECT_ERROR_RESOLVE, "unknown name");
+  refuse (zk_server_address (secured->server), tls, CURATOR_CONNECT_ERROR_TLS, "port without TLS");
   curator_tls_set_server_name (tls, "wrong.test");
-  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "wrong name");
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "wrong name");
   curator_tls_set_server_name (tls, NULL);
   assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "foreign-ca.pem"), &error),
              &error);
-  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "unknown CA");
 }
 
 TEST (test_weak_certificates_are_refused)
 {
-  const char *const weak[] = { "short.pem", "cn-only.pem" };
+  const char *const weak[] = { "expired.pem", "short.pem", "cn-only.pem" };
   g_autoptr (CuratorTls) tls = secured_tls (secured);
 
   curator_tls_set_server_name (tls, "zk.test");
   for (gsize i = 0; i < G_N_ELEMENTS (weak); i++)
     {
       g_autofree char *address = NULL;
-      const pid_t pid = start_other (secured, weak[i], &address);
-      refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, weak[i]);
+      const pid_t pid =
+          secured_start_other (secured, weak[i], "-cipher", "DEFAULT@SECLEVEL=0", &address);
+      refuse (address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, weak[i]);
       process_kill (pid);
     }
 }
@@ -124,38 +95,30 @@ TEST (test_weak_certificates_are_refused)
 TEST (test_revoked_certificates_are_refused)
 {
   g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
   g_autoptr (GError) error = NULL;
 
   assert_false (curator_tls_set_crl_file (tls, secured_file (secured, "ca.pem"), &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   assert_ok (curator_tls_set_crl_file (tls, secured_file (secured, "crl.pem"), &error), &error);
-  refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "revoked");
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "revoked");
   assert_ok (curator_tls_set_crl_file (tls, secured_file (secured, "crl-empty.pem"), &error),
              &error);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
   client_start (client);
   assert_ok (curator_tls_set_crl_file (tls, NULL, &error), &error);
-  g_autoptr (CuratorClient) unchecked = secured_client (address, tls);
+  g_autoptr (CuratorClient) unchecked = secured_client (secured->address, tls);
   client_start (unchecked);
 }
 
-typedef struct
-{
-  CuratorClient *client;
-  const char *servers[3];
-} Named;
-
 static gboolean
-are_named (gpointer data)
+are_named (CuratorClient *client, const char *const *servers)
 {
-  Named *named = data;
-  g_autoptr (GError) error = curator_client_dup_connection_error (named->client);
+  g_autoptr (GError) error = curator_client_dup_connection_error (client);
   gboolean all = error != NULL;
 
-  for (gsize i = 0; all && i < G_N_ELEMENTS (named->servers); i++)
+  for (; all && *servers != NULL; servers++)
     {
-      g_autofree char *failure = g_strconcat (named->servers[i], ": ", NULL);
+      g_autofree char *failure = g_strconcat (*servers, ": ", NULL);
       /* Behind the connect string. */
       all = strstr (strchr (error->message, '('), failure) != NULL;
     }
@@ -166,16 +129,16 @@ are_named (gpointer data)
 TEST (test_every_server_is_named)
 {
   g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *good = secured_address (secured);
   g_autofree char *closed =
       g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
-  g_autofree char *servers = g_strdup_printf ("%s,no-such-host.invalid:2281,%s", closed, good);
-  curator_tls_set_server_name (tls, "wrong.test");
-  g_autoptr (CuratorClient) client = secured_client (servers, tls);
+  const char *const servers[] = { closed, "no-such-host.invalid:2281", secured->address, NULL };
+  g_autofree char *joined = g_strjoinv (",", (char **) servers);
   g_autoptr (GError) error = NULL;
+
+  curator_tls_set_server_name (tls, "wrong.test");
+  g_autoptr (CuratorClient) client = secured_client (joined, tls);
   assert_ok (curator_client_start (client, &error), &error);
-  Named named = { client, { closed, "no-such-host.invalid:2281", good } };
-  assert_true (wait_until (are_named, &named, LONG_MS));
+  assert_soon (are_named (client, servers));
   g_autoptr (GError) cause = curator_client_dup_connection_error (client);
   print_message ("%s\n", cause->message);
   assert_error (&cause, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED);
@@ -183,20 +146,18 @@ TEST (test_every_server_is_named)
 
 TEST (test_bad_clients_are_refused)
 {
-  g_autofree char *good = secured_address (secured);
-  g_autofree char *with_scheme = g_strconcat ("tls://", good, "/app", NULL);
+  g_autofree char *with_scheme = g_strconcat ("tls://", secured->address, "/app", NULL);
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (GError) error = NULL;
 
-  refuse (secured, with_scheme, NULL, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
-          "the system's CAs");
+  refuse (with_scheme, NULL, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, "the system's CAs");
   assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
-  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "no client certificate");
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "no client certificate");
   assert_ok (curator_tls_set_certificate_files (tls, secured_file (secured, "foreign.pem"),
                                                 secured_file (secured, "foreign.key"), NULL,
                                                 &error),
              &error);
-  refuse (secured, good, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
           "foreign client certificate");
 }
 
@@ -249,36 +210,31 @@ TEST (test_files_are_checked)
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
 
   /* The certificate of the PKCS#12 file is still the one that was set last. */
-  g_autofree char *address = secured_address (secured);
   assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
   client_start (client);
 }
 
 /* Whichever is tried first, the good one is found. */
 TEST (test_one_good_server_is_found)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *servers = g_strdup_printf (
-      "%s,%s:%d,no-such-host.invalid:2281,%s:%d", zk_server_address (secured->server),
-      secured->host, zk_server_free_port (secured->host), secured->host, secured->port);
+  g_autofree char *servers =
+      g_strdup_printf ("%s,%s:%d,no-such-host.invalid:2281,%s", zk_server_address (secured->server),
+                       secured->host, zk_server_free_port (secured->host), secured->address);
 
   for (int i = 0; i < 4; i++)
     {
-      g_autoptr (CuratorClient) client = secured_client (servers, tls);
+      g_autoptr (CuratorClient) client = secured_tls_client (secured, servers);
       client_start (client);
     }
 }
 
 TEST (test_silent_handshake)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *stalled = proxied (secured);
-  g_autofree char *good = secured_address (secured);
-  g_autofree char *both = g_strconcat (stalled, ",", good, NULL);
-  g_autoptr (CuratorClient) alone = secured_client (stalled, tls);
-  g_autoptr (CuratorClient) refused = secured_client (stalled, tls);
-  g_autoptr (CuratorClient) lucky = secured_client (both, tls);
+  g_autofree char *both = g_strconcat (secured->proxied, ",", secured->address, NULL);
+  g_autoptr (CuratorClient) alone = secured_tls_client (secured, secured->proxied);
+  g_autoptr (CuratorClient) refused = secured_tls_client (secured, secured->proxied);
+  g_autoptr (CuratorClient) lucky = secured_tls_client (secured, both);
   g_autoptr (GError) error = NULL;
 
   proxy_set_mode (secured->proxy, PROXY_HOLE);
@@ -289,52 +245,89 @@ TEST (test_silent_handshake)
   assert_ok (curator_client_start (alone, &error), &error);
   wait_ms (50); /* the handshake hangs, or has not begun */
   curator_client_close (alone);
-  proxy_set_mode (secured->proxy, PROXY_PASS);
 }
 
+/* By SASL DIGEST-MD5, alone or inside TLS. */
+static CuratorClient *
+digest_client (Secured *secured, gboolean with_tls, const char *password)
+{
+  g_autoptr (GError) error = NULL;
+  CuratorClient *client = with_tls ? secured_tls_client (secured, secured->address)
+                                   : secured_client (zk_server_address (secured->server), NULL);
+  assert_ok (curator_client_set_sasl_digest (client, SASL_USER, password, &error), &error);
+  return client;
+}
+
+/* The session goes on behind a restart, and so does the hold: on a node that only the user may
+ * change. */
 TEST (test_hold_survives_a_restart)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
-  g_autoptr (StateLog) log = state_log_new (client);
-  client_start (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/restart");
-  assert_acquired (lock);
-  CuratorLease *lease = held_lease (lock);
-  const gint64 session = curator_lease_get_session_id (lease);
-  assert_true (zk_server_restart (secured->server));
-  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-  assert_released (lock);
-  curator_client_close (client);
-  g_autofree char *states = state_log_to_string (log);
-  assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
+  struct ACL entry = { ZOO_PERM_ALL, { (char *) "sasl", (char *) SASL_USER } };
+  const struct ACL_vector acl = { 1, &entry };
+
+  for (int with_tls = 0; with_tls <= 1; with_tls++)
+    {
+      g_autoptr (CuratorClient) client = digest_client (secured, with_tls, SASL_PASSWORD);
+      g_autoptr (StateLog) log = state_log_new (client);
+      g_autofree char *path = g_strdup_printf ("/sasl/%d", with_tls);
+      client_start (client);
+      raw_zk_make_path (secured->raw, path);
+      assert_int_equal (raw_zk_set_acl (secured->raw, path, &acl), ZOK);
+      g_autoptr (CuratorLock) lock = mutex_new (client, path);
+      assert_acquired (lock);
+      CuratorLease *lease = held_lease (lock);
+      const gint64 session = curator_lease_get_session_id (lease);
+      assert_true (zk_server_restart (secured->server));
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
+      assert_int_equal (curator_client_get_session_id (client), session);
+      assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+      assert_released (lock);
+      lock_once (client, path);
+      curator_client_close (client);
+      g_autofree char *states = state_log_to_string (log);
+      assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
+    }
+}
+
+TEST (test_wrong_password)
+{
+  for (int with_tls = 0; with_tls <= 1; with_tls++)
+    {
+      g_autoptr (CuratorClient) client = digest_client (secured, with_tls, "not the password");
+      g_autoptr (StateLog) log = state_log_new (client);
+      g_autoptr (GError) error = NULL;
+      assert_ok (curator_client_start (client, &error), &error);
+      assert_false (curator_client_block_until_connected (client, LONG_MS, NULL, &error));
+      assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+      assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_SASL));
+      assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
+      curator_client_close (client);
+    }
+}
+
+static void
+copy_client (Secured *secured, const char *name)
+{
+  g_autofree char *command = g_strdup_printf (
+      "cd %s && cp %s.pem renewed.pem && cp %s.key renewed.key", secured->directory, name, name);
+  assert_int_equal (system (command), 0);
 }
 
 /* The certificate is read again when a connection is made. */
 TEST (test_renewed_certificate)
 {
-  g_autoptr (CuratorTls) tls = curator_tls_new ();
-  g_autofree char *name = proxied (secured);
-  const char *certificate = secured_file (secured, "renewed.pem");
-  const char *key = secured_file (secured, "renewed.key");
-  g_autofree char *copy =
-      g_strdup_printf ("cp %s/foreign.pem %s && cp %s/foreign.key %s", secured->directory,
-                       certificate, secured->directory, key);
-  g_autofree char *renew =
-      g_strdup_printf ("cp %s/client.pem %s && cp %s/client.key %s", secured->directory,
-                       certificate, secured->directory, key);
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autoptr (GError) error = NULL;
 
-  assert_int_equal (system (copy), 0);
-  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
-  assert_ok (curator_tls_set_certificate_files (tls, certificate, key, NULL, &error), &error);
-  g_autoptr (CuratorClient) client = secured_client (name, tls);
+  copy_client (secured, "foreign");
+  assert_ok (curator_tls_set_certificate_files (tls, secured_file (secured, "renewed.pem"),
+                                                secured_file (secured, "renewed.key"), NULL,
+                                                &error),
+             &error);
+  g_autoptr (CuratorClient) client = secured_client (secured->proxied, tls);
   assert_ok (curator_client_start (client, &error), &error);
   assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE));
-  assert_int_equal (system (renew), 0);
+  copy_client (secured, "client");
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
 }
 
@@ -352,9 +345,7 @@ count_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpo
 /* Many answers in few records, and one that is larger than any buffer. */
 TEST (test_gathered_and_large_answers)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) client = secured_tls_client (secured, secured->address);
   g_autoptr (GError) error = NULL;
   gint n = 0;
 
@@ -381,9 +372,7 @@ TEST (test_gathered_and_large_answers)
 
 TEST (test_many_descriptors)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) client = secured_tls_client (secured, secured->address);
   struct rlimit before;
   static int fds[N_FDS];
 
@@ -402,56 +391,43 @@ TEST (test_many_descriptors)
   setrlimit (RLIMIT_NOFILE, &before);
 }
 
-/* TRUE if the process itself listens on that inode. */
-static gboolean
-is_ours (const char *inode)
-{
-  g_autofree char *wanted = g_strdup_printf ("socket:[%s]", inode);
-  GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  const char *name;
-  gboolean found = FALSE;
-
-  while (!found && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc/self/fd", name, NULL);
-      g_autofree char *target = g_file_read_link (path, NULL);
-      found = g_strcmp0 (target, wanted) == 0;
-    }
-  g_dir_close (dir);
-  return found;
-}
-
-/* The loopback port of the only secured client. */
+/* The loopback port of the only secured client: the process listens there, and on the proxy's. */
 static char *
 find_port (Secured *secured)
 {
-  g_autofree char *table = NULL;
   const int proxy_port = atoi (strchr (proxy_address (secured->proxy), ':') + 1);
 
-  g_file_get_contents ("/proc/self/net/tcp", &table, NULL, NULL);
-  g_auto (GStrv) lines = g_strsplit (table, "\n", -1);
-  for (char **line = lines + 1; *line != NULL && **line != '\0'; line++)
+  for (int fd = 3; fd < 1024; fd++)
     {
-      unsigned address;
-      unsigned port;
-      unsigned kind;
-      char inode[32];
-      if (sscanf (*line, "%*s %x:%x %*s %x %*s %*s %*s %*s %*s %31s", &address, &port, &kind, inode)
-              == 4
-          && kind == 0x0a && address == htonl (INADDR_LOOPBACK) && (int) port != proxy_port
-          && is_ours (inode))
-        return g_strdup_printf ("127.0.0.1:%u", port);
+      int listens = 0;
+      struct sockaddr_in name = { 0 };
+      socklen_t length = sizeof listens;
+      socklen_t name_length = sizeof name;
+      if (getsockopt (fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
+          && getsockname (fd, (struct sockaddr *) &name, &name_length) == 0
+          && name.sin_addr.s_addr == htonl (INADDR_LOOPBACK) && ntohs (name.sin_port) != proxy_port)
+        return g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
     }
   return NULL;
 }
 
-/* Sends a ConnectRequest; the connection is closed without a byte of an answer. */
+static void
+assert_ended (int fd)
+{
+  guint8 answer;
+  const gint64 start = wait_now_ms ();
+  assert_int_equal (net_read (fd, &answer, 1, LONG_MS), 0);
+  /* The server's side ends it; the read would end at LONG_MS. */
+  assert_promised_ms (wait_now_ms () - start, LONG_MS - 1, start);
+  close (fd);
+}
+
+/* Sends a ConnectRequest. */
 static void
 assert_turned_away (const char *port, gint64 session, guint8 fill)
 {
   g_autoptr (GByteArray) frame = g_byte_array_new ();
   guint8 password[16];
-  guint8 answer;
 
   memset (password, fill, sizeof password);
   net_put_int32 (frame, 44);
@@ -463,20 +439,13 @@ assert_turned_away (const char *port, gint64 session, guint8 fill)
   const int fd = net_connect (port, LONG_MS);
   assert_true (fd >= 0);
   assert_int_equal (send (fd, frame->data, frame->len, MSG_NOSIGNAL), frame->len);
-  const gint64 start = wait_now_ms ();
-  assert_int_equal (net_read (fd, &answer, 1, LONG_MS), 0);
-  /* The server's side ends it; the read would end at LONG_MS. */
-  assert_promised_ms (wait_now_ms () - start, LONG_MS - 1, start);
-  close (fd);
+  assert_ended (fd);
 }
 
 TEST (test_strangers_are_turned_away)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *address = secured_address (secured);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  g_autoptr (CuratorClient) client = secured_tls_client (secured, secured->address);
   g_autoptr (StateLog) log = state_log_new (client);
-  guint8 answer;
 
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/tls/strangers");
@@ -490,11 +459,7 @@ TEST (test_strangers_are_turned_away)
       assert_turned_away (port, 0, fill);
       assert_turned_away (port, curator_client_get_session_id (client), fill);
     }
-  const gint64 start = wait_now_ms ();
-  assert_int_equal (net_read (silent, &answer, 1, LONG_MS), 0);
-  /* The server's side ends it; the read would end at LONG_MS. */
-  assert_promised_ms (wait_now_ms () - start, LONG_MS - 1, start);
-  close (silent);
+  assert_ended (silent);
   assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
   assert_released (lock);
@@ -561,9 +526,7 @@ start_flood (const char *port, Flood kind)
  * reconnects. */
 TEST (test_flood_of_another_user)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
-  g_autofree char *through = proxied (secured);
-  g_autoptr (CuratorClient) client = secured_client (through, tls);
+  g_autoptr (CuratorClient) client = secured_tls_client (secured, secured->proxied);
   g_autoptr (StateLog) log = state_log_new (client);
   int n = 0;
 
@@ -597,28 +560,8 @@ TEST (test_flood_of_another_user)
   assert_released (lock);
 }
 
-TEST (test_settings)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) mixed = client_new ("tls://a,b");
-
-  assert_false (curator_client_start (mixed, &error));
-  assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-}
-
 #define TOKEN_CERTIFICATE "pkcs11:token=curator;object=client;type=cert"
 #define TOKEN_KEY         "pkcs11:token=curator;object=client;type=private?pin-value="
-
-static void
-run (char *const *argv)
-{
-  g_autoptr (GError) error = NULL;
-  int status = -1;
-  assert_ok (g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL,
-                           &status, &error),
-             &error);
-  assert_int_equal (status, 0);
-}
 
 static char *token_directory;
 
@@ -633,18 +576,17 @@ secured_start_with_token (void **state)
   g_setenv ("SOFTHSM2_CONF", config, TRUE);
   if (secured_start (state) != 0)
     return -1;
-  char *const argv[] = { (char *) CURATOR_SOURCE_DIR "/tests/support/make_token", token_directory,
-                         (char *) secured_file (*state, "client.pem"),
-                         (char *) secured_file (*state, "client.key"), NULL };
-  run (argv);
-  return 0;
+  const char *const argv[] = { CURATOR_SOURCE_DIR "/tests/support/make_token", token_directory,
+                               secured_file (*state, "client.pem"),
+                               secured_file (*state, "client.key"), NULL };
+  return realm_run (argv) ? 0 : -1;
 }
 
 static int
 secured_stop_with_token (void **state)
 {
-  char *const argv[] = { (char *) "rm", (char *) "-r", token_directory, NULL };
-  run (argv);
+  const char *const argv[] = { "rm", "-r", token_directory, NULL };
+  realm_run (argv);
   g_free (token_directory);
   return secured_stop (state);
 }
@@ -652,7 +594,6 @@ secured_stop_with_token (void **state)
 /* The private key stays on the token, and each connection signs with it. */
 TEST (test_certificate_on_a_token)
 {
-  g_autofree char *address = secured_address (secured);
   g_autoptr (CuratorTls) tls = curator_tls_new ();
   g_autoptr (GError) error = NULL;
   const struct
@@ -671,18 +612,14 @@ TEST (test_certificate_on_a_token)
       assert_false (curator_tls_set_pkcs11 (tls, bad[i].certificate, bad[i].key, &error));
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
-  refuse (secured, address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "nothing was set");
+  refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "nothing was set");
   assert_ok (curator_tls_set_pkcs11 (tls, TOKEN_CERTIFICATE, TOKEN_KEY "1234", &error), &error);
   for (int i = 0; i < 2; i++)
     {
-      g_autoptr (CuratorClient) client = secured_client (address, tls);
+      g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
       client_start (client);
       lock_once (client, "/tls/token");
     }
 }
-
-SUITE_ADD (test_login_by_digest, test_login_by_digest, secured_heal)
-SUITE_ADD (test_login_is_repeated, test_login_is_repeated, secured_heal)
-SUITE_ADD (test_wrong_password, test_wrong_password, secured_heal)
 
 PROMPT_SUITE ("secured", secured_start_with_token, secured_stop_with_token)

@@ -14,14 +14,14 @@ heal (void **state)
   Realm *realm = *state;
   kill (realm->kdc, SIGCONT);
   zk_server_thaw (realm->server);
-  return 0;
+  return realm_log_in (realm) ? 0 : -1;
 }
 
 static CuratorClient *
-kerberos_client (Realm *realm, const char *server_name)
+kerberos_client (const char *address, const char *server_name)
 {
   g_autoptr (GError) error = NULL;
-  CuratorClient *client = secured_client (zk_server_address (realm->server), NULL);
+  CuratorClient *client = secured_client (address, NULL);
   assert_ok (curator_client_set_sasl_gssapi (client, NULL, server_name, &error), &error);
   return client;
 }
@@ -30,7 +30,7 @@ kerberos_client (Realm *realm, const char *server_name)
 static guint
 count_threads (const char *name)
 {
-  GDir *dir = g_dir_open ("/proc/self/task", 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/task", 0, NULL);
   const char *task;
   guint n = 0;
 
@@ -40,7 +40,6 @@ count_threads (const char *name)
       g_autofree char *comm = NULL;
       n += g_file_get_contents (path, &comm, NULL, NULL) && g_str_equal (g_strchomp (comm), name);
     }
-  g_dir_close (dir);
   return n;
 }
 
@@ -48,12 +47,10 @@ count_threads (const char *name)
 TEST (test_silent_kdc)
 {
   Proxy *proxy = proxy_new (zk_server_address (realm->server));
-  g_autoptr (CuratorClient) client = secured_client (proxy_address (proxy), NULL);
+  g_autoptr (CuratorClient) client = kerberos_client (proxy_address (proxy), REALM_SERVER_NAME);
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (GError) error = NULL;
 
-  assert_true (realm_log_in (realm));
-  assert_ok (curator_client_set_sasl_gssapi (client, NULL, REALM_SERVER_NAME, &error), &error);
   kill (realm->kdc, SIGSTOP);
   curator_client_set_session_timeout (client, SESSION_MS);
   assert_ok (curator_client_start (client, &error), &error);
@@ -70,9 +67,9 @@ TEST (test_tickets)
 {
   struct ACL entry = { ZOO_PERM_ALL, { (char *) "sasl", (char *) "alice" } };
   const struct ACL_vector acl = { 1, &entry };
-  g_autoptr (CuratorClient) client = kerberos_client (realm, REALM_SERVER_NAME);
+  g_autoptr (CuratorClient) client =
+      kerberos_client (zk_server_address (realm->server), REALM_SERVER_NAME);
   g_autoptr (StateLog) log = state_log_new (client);
-  assert_true (realm_log_in (realm));
   client_start (client);
   raw_zk_make_path (realm->raw, "/kerberos");
   assert_int_equal (raw_zk_set_acl (realm->raw, "/kerberos", &acl), ZOK);
@@ -87,13 +84,32 @@ TEST (test_tickets)
   assert_released (lock);
 }
 
+/* The server's own word that a session has ended comes before a login, and reaches libzookeeper. */
+TEST (test_end_of_a_session)
+{
+  const char *server = zk_server_address (realm->server);
+  Proxy *proxy = proxy_new (server);
+  g_autoptr (CuratorClient) client = kerberos_client (proxy_address (proxy), REALM_SERVER_NAME);
+  g_autoptr (StateLog) log = state_log_new (client);
+  gint64 ended = 0;
+
+  client_start (client);
+  assert_true (expire_last_session (proxy, server, &ended));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
+  assert_true (curator_client_get_session_id (client) != ended);
+  curator_client_close (client);
+  proxy_free (proxy);
+}
+
 TEST (test_no_ticket)
 {
   const char *const argv[] = { "kdestroy", NULL };
-  g_autoptr (CuratorClient) without = kerberos_client (realm, REALM_SERVER_NAME);
-  g_autoptr (CuratorClient) unknown = kerberos_client (realm, "other.test");
+  g_autoptr (CuratorClient) without =
+      kerberos_client (zk_server_address (realm->server), REALM_SERVER_NAME);
+  g_autoptr (CuratorClient) unknown =
+      kerberos_client (zk_server_address (realm->server), "other.test");
 
-  assert_true (realm_log_in (realm));
   assert_refused (unknown, CURATOR_CONNECT_ERROR_SASL, "unknown server");
   assert_true (realm_run (argv));
   assert_refused (without, CURATOR_CONNECT_ERROR_SASL, "no ticket");

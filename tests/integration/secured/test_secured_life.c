@@ -1,5 +1,6 @@
 /* What a client with TLS and SASL leaves behind: no secret in memory or in the log, and nothing
  * that grows with each connect. */
+#include "memory_search.h"
 #include "secured.h"
 
 #include "core/client-record.h"
@@ -8,14 +9,11 @@
 #include "support/sanitized.h"
 #include "zk/zk_real.h"
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <string.h>
-#include <unistd.h>
 
 #define N_WARM_UP  20
 #define N_CONNECTS 100 /* CURATOR_TEST_CONNECTS: as many instead */
-#define CHUNK      (1 << 20)
 /* A fifth of it is for each handshake, until the server has granted less: a server on a busy
  * machine that has just started needs many seconds for its first ones. */
 #define PATIENT_SESSION_MS 120000
@@ -26,15 +24,13 @@ static CuratorClient *
 logged_in_client (Secured *secured)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *address = secured_address (secured);
-  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (CuratorTls) tls = secured_tls (secured);
 
-  assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
   assert_ok (curator_tls_set_certificate_files (tls, secured_file (secured, "client.pem"),
                                                 secured_file (secured, "client-encrypted.key"),
                                                 KEY_PASSWORD, &error),
              &error);
-  CuratorClient *client = secured_client (address, tls);
+  CuratorClient *client = secured_client (secured->address, tls);
   curator_client_set_session_timeout (client, PATIENT_SESSION_MS);
   curator_client_set_connection_timeout (client, PATIENT_SESSION_MS);
   assert_ok (curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error), &error);
@@ -49,79 +45,6 @@ connect_patiently (CuratorClient *client)
   assert_ok (curator_client_start (client, &error), &error);
   assert_ok (curator_client_block_until_connected (client, PATIENT_SESSION_MS, NULL, &error),
              &error);
-}
-
-/* How often the bytes occur in [from, to) of this process; chunk is not searched. */
-static guint
-count_in_range (int memory, gsize from, gsize to, const void *needle, gsize length, guint8 *chunk)
-{
-  guint found = 0;
-
-  for (gsize at = from; at < to; at += CHUNK)
-    {
-      /* Overlapping, for a match across the border. */
-      const gsize want = MIN (to - at, CHUNK + length - 1);
-      const gssize got = pread (memory, chunk, want, (off_t) at);
-      for (const guint8 *p = chunk;
-           got > 0 && (p = memmem (p, (gsize) (chunk + got - p), needle, length)) != NULL; p++)
-        found++;
-    }
-  return found;
-}
-
-/* How often the bytes occur in the writable memory of this process. The constants of the program
- * are not writable. A sanitizer's shadow memory is too large to be searched. */
-static guint
-count_bytes_in_memory (const void *needle, gsize length)
-{
-  g_autofree char *maps = NULL;
-  const gsize size = CHUNK + length;
-  g_autofree guint8 *chunk = g_malloc0 (size);
-  const int memory = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  guint found = 0;
-
-  assert_true (memory >= 0);
-  assert_true (g_file_get_contents ("/proc/self/maps", &maps, NULL, NULL));
-  g_auto (GStrv) lines = g_strsplit (maps, "\n", -1);
-  for (char **line = lines; *line != NULL; line++)
-    {
-      gsize from;
-      gsize to;
-      char rights[5];
-      if (sscanf (*line, "%zx-%zx %4s", &from, &to, rights) != 3
-          || !g_str_has_prefix (rights, "rw"))
-        continue;
-      /* The buffer would be found in itself. */
-      const gsize begin = (gsize) chunk;
-      if (begin < to && begin + size > from)
-        {
-          found += count_in_range (memory, from, MAX (from, begin), needle, length, chunk);
-          from = MIN (to, begin + size);
-        }
-      found += count_in_range (memory, from, to, needle, length, chunk);
-    }
-  close (memory);
-  explicit_bzero (chunk, size);
-  return found;
-}
-
-/* The same in [from, to). */
-static guint
-count_bytes (gsize from, gsize to, const void *needle, gsize length)
-{
-  g_autofree guint8 *chunk = g_malloc0 (CHUNK + length);
-  const int memory = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  const guint found = count_in_range (memory, from, to, needle, length, chunk);
-
-  close (memory);
-  explicit_bzero (chunk, CHUNK + length);
-  return found;
-}
-
-static guint
-count_in_memory (const char *needle)
-{
-  return count_bytes_in_memory (needle, strlen (needle));
 }
 
 static GString *logged; /* NULL: no longer kept */
@@ -159,13 +82,13 @@ TEST (test_no_secret_remains)
   assert_acquired (lock);
   /* Kept for reconnects: the search does find what is there. */
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
-    assert_true (IS_SANITIZED || count_in_memory (secrets[i]) > 0);
+    assert_true (IS_SANITIZED || memory_count (secrets[i], strlen (secrets[i])) > 0);
   assert_released (lock);
   g_clear_pointer (&lock, curator_lock_unref);
   g_clear_pointer (&client, curator_client_unref);
   log_in_in_vain (secured);
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
-    assert_true (IS_SANITIZED || count_in_memory (secrets[i]) == 0);
+    assert_true (IS_SANITIZED || memory_count (secrets[i], strlen (secrets[i])) == 0);
   g_mutex_lock (&logged_mutex);
   for (gsize i = 0; i < G_N_ELEMENTS (secrets); i++)
     assert_null (strstr (logged->str, secrets[i]));
@@ -193,10 +116,11 @@ TEST (test_no_session_password_remains)
   const gsize handle = (gsize) zh;
   const gsize end = handle + malloc_usable_size (zh);
   memcpy (password, zoo_client_id (zh)->passwd, sizeof password);
-  assert_true (IS_SANITIZED || count_bytes_in_memory (password, sizeof password) > 1);
+  assert_true (IS_SANITIZED || memory_count (password, sizeof password) > 1);
   g_clear_pointer (&client, curator_client_unref);
-  const guint found = IS_SANITIZED ? 1 : count_bytes_in_memory (password, sizeof password);
-  const guint theirs = IS_SANITIZED ? 0 : count_bytes (handle, end, password, sizeof password);
+  const guint found = IS_SANITIZED ? 1 : memory_count (password, sizeof password);
+  const guint theirs =
+      IS_SANITIZED ? 0 : memory_count_between (handle, end, password, sizeof password);
   explicit_bzero (password, sizeof password);
   assert_int_equal (found, theirs + 1); /* ours on this stack */
 }
@@ -204,28 +128,12 @@ TEST (test_no_session_password_remains)
 static guint
 count_entries (const char *directory)
 {
-  GDir *dir = g_dir_open (directory, 0, NULL);
+  g_autoptr (GDir) dir = g_dir_open (directory, 0, NULL);
   guint n = 0;
 
   while (g_dir_read_name (dir) != NULL)
     n++;
-  g_dir_close (dir);
   return n;
-}
-
-/* Threads end after what they were started for. */
-static gboolean
-has_settled (guint fds, guint threads)
-{
-  const gint64 until = wait_now_ms () + LONG_MS;
-
-  while (count_entries ("/proc/self/fd") > fds || count_entries ("/proc/self/task") > threads)
-    {
-      if (wait_now_ms () > until)
-        return FALSE;
-      g_usleep (10000);
-    }
-  return TRUE;
 }
 
 static void
@@ -250,7 +158,9 @@ TEST (test_connects_leave_nothing)
   connect_times (secured, n);
   const gssize grown = (gssize) (mallinfo2 ().uordblks - bytes);
   print_message ("%u connects: heap grown by %zd bytes\n", n, grown);
-  assert_true (has_settled (fds, threads));
+  /* Threads end after what they were started for. */
+  assert_soon (count_entries ("/proc/self/fd") <= fds
+               && count_entries ("/proc/self/task") <= threads);
   /* Sanitizers replace the allocator; they report leaks themselves. */
   assert_true (IS_SANITIZED || grown < SLACK_BYTES);
 }

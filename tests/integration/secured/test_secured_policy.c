@@ -7,19 +7,8 @@
 
 #include <unistd.h>
 
-static pid_t
-start_peer (Secured *secured, const char *version, char **address)
-{
-  g_autofree char *openssl = g_find_program_in_path ("openssl");
-  const char *pem = secured_file (secured, "server.pem");
-  *address = g_strdup_printf ("%s:%d", secured->host, zk_server_free_port (secured->host));
-  const char *const argv[] = { openssl, "s_server", "-quiet", "-accept", *address, version,
-                               "-cert", pem,        "-key",   pem,       NULL };
-  return process_spawn ((char *const *) argv, secured_file (secured, "s_server.log"));
-}
-
 static gboolean
-listens (gpointer address)
+listens (const char *address)
 {
   const int fd = net_connect (address, LONG_MS);
   if (fd >= 0)
@@ -30,12 +19,11 @@ listens (gpointer address)
 static void
 assert_fails (Secured *secured, const char *version, CuratorConnectError code)
 {
-  g_autoptr (CuratorTls) tls = secured_tls (secured);
   g_autofree char *address = NULL;
-  const pid_t peer = start_peer (secured, version, &address);
-  g_autoptr (CuratorClient) client = secured_client (address, tls);
+  const pid_t peer = secured_start_other (secured, "server.pem", version, NULL, &address);
+  g_autoptr (CuratorClient) client = secured_tls_client (secured, address);
 
-  assert_true (wait_until (listens, address, LONG_MS));
+  assert_soon (listens (address));
   assert_refused (client, code, version);
   process_kill (peer);
 }

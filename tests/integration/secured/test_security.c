@@ -1,15 +1,13 @@
 /* Permissions under several ACLs; secrets wiped from memory; requests for TLS and SASL that
  * cannot be fulfilled. */
 #include "integration/taking.h"
+#include "memory_search.h"
 
 #include "zk/features.h"
 
 #include <curator/zookeeper.h>
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SETTLE_MS 20000 /* no session expires meanwhile */
 /* ZooKeeper's ids are variables, not constants. */
@@ -133,6 +131,7 @@ outcome (gboolean success, GError **error)
 typedef struct
 {
   Fixture *fixture;
+  const char *path;
   CuratorLock *held;
   CuratorLease *lease;
   CuratorClient *client;
@@ -166,11 +165,11 @@ try_list (Meeting *meeting)
 }
 
 static char
-try_inspect (Meeting *meeting, const char *path)
+try_inspect (Meeting *meeting)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (meeting->client, path, CURATOR_WAIT_DEFAULT, NULL, &error);
+      curator_client_inspect (meeting->client, meeting->path, CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL || curator_inspection_get_n_participants (inspection) != 1)
     return outcome (FALSE, &error);
   const CuratorParticipant *joe = curator_inspection_get_participant (inspection, 0);
@@ -189,12 +188,12 @@ try_revoke (Meeting *meeting)
 
 /* Waits behind Joe. A node that may not be read is watched by exists. */
 static char
-try_wait (Meeting *meeting, const char *path)
+try_wait (Meeting *meeting)
 {
   g_autoptr (Taking) taking = taking_start_lock (meeting->lock, LONG_MS, NULL);
-  if (raw_zk_count_children (meeting->raw, path) >= 0)
+  if (raw_zk_count_children (meeting->raw, meeting->path) >= 0)
     {
-      assert_children (meeting->fixture, path, 2, LONG_MS);
+      assert_children (meeting->fixture, meeting->path, 2, LONG_MS);
       assert_false (taking_has_returned (taking));
     }
   else
@@ -235,17 +234,8 @@ try_acquire (Meeting *meeting)
   return letter;
 }
 
-static void
-meet (Meeting *meeting, const char *path, char letters[7])
-{
-  letters[0] = try_list (meeting);
-  letters[1] = try_inspect (meeting, path);
-  letters[2] = try_revoke (meeting);
-  letters[3] = try_wait (meeting, path);
-  letters[4] = try_break (meeting);
-  letters[5] = try_acquire (meeting);
-  letters[6] = '\0';
-}
+static char (*const tries[]) (Meeting *meeting) = { try_list, try_inspect, try_revoke,
+                                                    try_wait, try_break,   try_acquire };
 
 /* Five identities, six operations, four ACLs. Every refusal is NOAUTH and leaves no residue. */
 TEST (test_acl_matrix)
@@ -261,13 +251,14 @@ TEST (test_acl_matrix)
       fixture->raw = raw_of (fixture, &identities[JOE]);
       for (int i = 0; i < N_IDENTITIES; i++)
         {
-          char letters[7];
-          Meeting meeting = { .fixture = fixture, .held = held };
+          char letters[G_N_ELEMENTS (tries) + 1] = "";
+          Meeting meeting = { .fixture = fixture, .path = path, .held = held };
           meeting.client = client_of (fixture, &identities[i], sets[s].team);
           meeting.lock = mutex_new (meeting.client, path);
           meeting.raw = raw_of (fixture, &identities[i]);
           hold_again (&meeting);
-          meet (&meeting, path, letters);
+          for (gsize k = 0; k < G_N_ELEMENTS (tries); k++)
+            letters[k] = tries[k](&meeting);
           print_message ("%-10s %-7s %s\n", sets[s].name, identities[i].name, letters);
           wrong += strcmp (letters, sets[s].expected[i]) == 0 ? 0 : 1;
           let_go (&meeting);
@@ -316,79 +307,18 @@ TEST (test_creator_only_queue)
   fixture->raw = observer;
 }
 
-#define SECRET_LENGTH 24
-#define MASK          0x5a
-
-/* The search must not find the test's own copy, so the only one is masked. */
-static char masked_secret[SECRET_LENGTH];
-
-static void
-unmask (char secret[SECRET_LENGTH])
-{
-  for (int i = 0; i < SECRET_LENGTH; i++)
-    secret[i] = (char) (masked_secret[i] ^ MASK);
-}
-
-static int
-count_secrets (const char *bytes, gssize length)
-{
-  int n = 0;
-  for (gssize at = 0; at + SECRET_LENGTH <= length; at++)
-    {
-      int i = 0;
-      while (i < SECRET_LENGTH && (bytes[at + i] ^ MASK) == masked_secret[i])
-        i++;
-      n += i == SECRET_LENGTH ? 1 : 0;
-    }
-  return n;
-}
-
-/* The number of copies of the secret in writable memory; mappings as large as those of sanitizers
- * are skipped. */
-static int
-count_secrets_in_memory (void)
-{
-  enum
-  {
-    LARGEST = 64 * 1024 * 1024
-  };
-  int fd = open ("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  FILE *maps = fopen ("/proc/self/maps", "re");
-  char line[512];
-  int n = 0;
-  assert_true (fd >= 0 && maps != NULL);
-  while (fgets (line, sizeof line, maps) != NULL)
-    {
-      unsigned long from = 0;
-      unsigned long to = 0;
-      char mode[8] = "";
-      if (sscanf (line, "%lx-%lx %7s", &from, &to, mode) == 3 && g_str_has_prefix (mode, "rw")
-          && to - from <= LARGEST)
-        {
-          g_autofree char *copy = g_malloc (to - from);
-          gssize length = pread (fd, copy, to - from, (off_t) from);
-          n += count_secrets (copy, length);
-          memset (copy, 0, to - from);
-        }
-    }
-  fclose (maps);
-  close (fd);
-  return n;
-}
-
 /* Our copy of the credentials is wiped when the client is freed. */
 TEST (test_secrets_are_wiped)
 {
-  char secret[SECRET_LENGTH];
-  for (int i = 0; i < SECRET_LENGTH; i++)
-    masked_secret[i] = (char) (g_random_int_range ('a', 'z' + 1) ^ MASK);
+  char secret[24];
+  for (gsize i = 0; i < sizeof secret; i++)
+    secret[i] = (char) g_random_int_range ('a', 'z' + 1);
   CuratorClient *client = client_new (fixture_server (fixture));
-  unmask (secret);
+  const guint own = memory_count (secret, sizeof secret); /* on this stack */
   curator_client_add_auth (client, "digest", secret, sizeof secret);
-  explicit_bzero (secret, sizeof secret);
-  assert_true (count_secrets_in_memory () > 0);
+  assert_true (memory_count (secret, sizeof secret) > own);
   curator_client_unref (client);
-  assert_int_equal (count_secrets_in_memory (), 0);
+  assert_int_equal (memory_count (secret, sizeof secret), own);
 }
 
 static void

@@ -6,12 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int
-program_create (Program *program, const char *path, int mode)
-{
-  return zoo_create (program->zh, path, "", 0, &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
-}
-
 /* connected: whether the handle is connected before the client adopts it. */
 static void
 lock_in_the_session (Fixture *fixture, gboolean connected)
@@ -38,13 +32,9 @@ lock_in_the_session (Fixture *fixture, gboolean connected)
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
 }
 
-TEST (test_handle_that_is_connected)
+TEST (test_handle)
 {
   lock_in_the_session (fixture, TRUE);
-}
-
-TEST (test_handle_that_connects)
-{
   lock_in_the_session (fixture, FALSE);
 }
 
@@ -93,15 +83,15 @@ TEST (test_watches_of_the_program)
   assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
   assert_children (fixture, "/adopted/watch", 1, LONG_MS);
 
-  assert_int_equal (program_create (program, "/adopted/other", ZOO_EPHEMERAL), ZOK);
+  assert_int_equal (zoo_create (program->zh, "/adopted/other", "", 0, &ZOO_OPEN_ACL_UNSAFE,
+                                ZOO_EPHEMERAL, NULL, 0),
+                    ZOK);
   assert_true (program_wait_fired (program, "/adopted", LONG_MS));
   contender_join (holder);
   assert_true (program_wait_fired (program, holder->node, LONG_MS));
   assert_acquired (lock);
   assert_released (lock);
   assert_no_residue (fixture, "/adopted/watch", 3000);
-  curator_client_close (client);
-  curator_client_close (direct);
 }
 
 /* Every event is forwarded several times, and every watch receives session events as well. */
@@ -188,7 +178,6 @@ TEST (test_exchange)
   assert_acquired (lock);
   assert_int_equal (curator_lease_get_session_id (held_lease (lock)), program_session (first));
   assert_released (lock);
-  curator_client_close (client);
 }
 
 /* Our own clock ends the session during an outage, and the same session reconnects. */

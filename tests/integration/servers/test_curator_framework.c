@@ -1,6 +1,8 @@
 /* Curator's own tests of the framework and of its client, by their names, as far as locks depend on
  * them. integration/ported.md has the whole table. */
-#include "integration/fixture.h"
+#include "integration/taking.h"
+
+#define N_CLIENTS 8
 
 /* TestFrameworkEdges.testProtectedCreateNodeDeletion: the answer is lost and nothing is retried;
  * the node is removed in the background, with and without a namespace. */
@@ -66,7 +68,7 @@ TEST (test_forbidden_ancestors)
  * session. */
 TEST (test_session_survives)
 {
-  ZkEnsemble *ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   assert_non_null (ensemble);
   g_autoptr (CuratorClient) client = client_new (zk_ensemble_connect_string (ensemble));
   curator_client_set_session_timeout (client, 10000);
@@ -91,7 +93,85 @@ TEST (test_session_survives)
   assert_true (curator_lock_is_owned_by_current_thread (lock));
   assert_released (lock);
   curator_client_close (client);
-  zk_ensemble_stop (ensemble);
+}
+
+/* TestInterProcessSemaphoreCluster.testCluster: clients of an ensemble take turns; without a quorum
+ * no client is granted, with two of three servers they continue. */
+typedef struct
+{
+  CuratorClient *client;
+  CuratorSemaphore *semaphore;
+  int *turns; /* of all clients */
+  int *stop;
+  int unexpected;
+} Worker;
+
+static void *
+take_turns (void *data)
+{
+  Worker *worker = data;
+  while (!g_atomic_int_get (worker->stop))
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (CuratorLease) lease =
+          curator_semaphore_acquire (worker->semaphore, 500, NULL, &error);
+      if (lease != NULL)
+        {
+          g_atomic_int_inc (worker->turns);
+          wait_ms (5);
+          /* Without a quorum, a release that is not confirmed in time is no failure. */
+          worker->unexpected +=
+              !curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error)
+              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
+        }
+      else
+        {
+          worker->unexpected +=
+              !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
+              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
+        }
+    }
+  return NULL;
+}
+
+TEST (test_cluster)
+{
+  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  int turns = 0;
+  int stop = 0;
+  Worker workers[N_CLIENTS];
+  pthread_t threads[N_CLIENTS];
+  assert_non_null (ensemble);
+  for (int i = 0; i < N_CLIENTS; i++)
+    {
+      CuratorClient *client = client_connect (zk_ensemble_connect_string (ensemble));
+      workers[i] =
+          (Worker){ client, semaphore_new (client, "/cluster/semaphore", 1), &turns, &stop, 0 };
+      pthread_create (&threads[i], NULL, take_turns, &workers[i]);
+    }
+  assert_counter (&turns, 100, LONG_MS);
+
+  const int leader = zk_ensemble_leader (ensemble);
+  assert_true (leader >= 0);
+  zk_server_kill (zk_ensemble_server (ensemble, leader));
+  zk_server_kill (zk_ensemble_server (ensemble, (leader + 1) % 3));
+  for (int i = 0; i < N_CLIENTS; i++)
+    assert_soon (!curator_client_block_until_connected (workers[i].client, 0, NULL, NULL));
+  const int before = g_atomic_int_get (&turns);
+  wait_ms (1500);
+  assert_int_equal (g_atomic_int_get (&turns), before);
+
+  assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, leader)));
+  assert_counter (&turns, before + 50, 2 * LONG_MS);
+  g_atomic_int_set (&stop, 1);
+  for (int i = 0; i < N_CLIENTS; i++)
+    {
+      pthread_join (threads[i], NULL);
+      assert_int_equal (workers[i].unexpected, 0);
+      curator_semaphore_unref (workers[i].semaphore);
+      curator_client_unref (workers[i].client);
+    }
 }
 
 SUITE ("Curator's framework tests", fixture_start, fixture_stop)

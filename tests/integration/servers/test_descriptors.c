@@ -28,20 +28,20 @@
 
 static gint n_looks; /* atomic */
 
-static void *
-real (const char *name)
-{
-  return dlsym (RTLD_NEXT, name);
-}
+#define REAL(name) ((__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
+
+#undef fcntl
+#undef fcntl64
+#undef readdir
+#undef readdir64
 
 static int
 real_fcntl (int fd, int command, void *argument)
 {
-  typedef int (*Fcntl) (int, int, ...);
-  static Fcntl function;
+  static __typeof__ (&fcntl64) function;
 
   if (function == NULL)
-    function = (Fcntl) real ("fcntl64");
+    function = REAL (fcntl64);
   return function (fd, command, argument);
 }
 
@@ -57,31 +57,19 @@ real_fcntl (int fd, int command, void *argument)
     return real_fcntl (fd, command, argument);                                                     \
   }
 
-#undef fcntl
-#undef fcntl64
-COUNTED_FCNTL (fcntl)
-COUNTED_FCNTL (fcntl64)
-
-int
-getpeername (int fd, struct sockaddr *restrict name, socklen_t *restrict length)
-{
-  typedef int (*Getpeername) (int, struct sockaddr *, socklen_t *);
-  g_atomic_int_inc (&n_looks);
-  return ((Getpeername) real ("getpeername")) (fd, name, length);
-}
-
-#define COUNTED_READDIR(name, type)                                                                \
-  type *name (DIR *dir)                                                                            \
+#define COUNTED(type, name, parameters, arguments)                                                 \
+  type name parameters                                                                             \
   {                                                                                                \
-    typedef type *(*Readdir) (DIR *);                                                              \
     g_atomic_int_inc (&n_looks);                                                                   \
-    return ((Readdir) real (#name)) (dir);                                                         \
+    return REAL (name) arguments;                                                                  \
   }
 
-#undef readdir
-#undef readdir64
-COUNTED_READDIR (readdir, struct dirent)
-COUNTED_READDIR (readdir64, struct dirent64)
+COUNTED_FCNTL (fcntl)
+COUNTED_FCNTL (fcntl64)
+COUNTED (int, getpeername, (int fd, struct sockaddr *restrict name, socklen_t *restrict length),
+         (fd, name, length))
+COUNTED (struct dirent *, readdir, (DIR * dir), (dir))
+COUNTED (struct dirent64 *, readdir64, (DIR * dir), (dir))
 
 static int
 flags_of (int fd)

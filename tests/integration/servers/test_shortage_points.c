@@ -68,48 +68,21 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
                                                             : real (thread, attr, start, data);
 }
 
-#define REFUSE(kind, call)                                                                         \
-  if (is_refused (kind))                                                                           \
-    {                                                                                              \
-      errno = EMFILE;                                                                              \
-      return -1;                                                                                   \
-    }                                                                                              \
-  return call
+#define REFUSED(kind, name, parameters, arguments)                                                 \
+  EXPORTED int name parameters                                                                     \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    if (!is_refused (kind))                                                                        \
+      return real arguments;                                                                       \
+    errno = EMFILE;                                                                                \
+    return -1;                                                                                     \
+  }
 
-EXPORTED int
-eventfd (unsigned count, int flags)
-{
-  REAL (eventfd);
-  REFUSE (EVENTFD, real (count, flags));
-}
-
-EXPORTED int
-timerfd_create (int clock, int flags)
-{
-  REAL (timerfd_create);
-  REFUSE (TIMERFD, real (clock, flags));
-}
-
-EXPORTED int
-pipe (int ends[2])
-{
-  REAL (pipe);
-  REFUSE (PIPE, real (ends));
-}
-
-EXPORTED int
-pipe2 (int ends[2], int flags)
-{
-  REAL (pipe2);
-  REFUSE (PIPE, real (ends, flags));
-}
-
-EXPORTED int
-socket (int domain, int type, int protocol)
-{
-  REAL (socket);
-  REFUSE (SOCKET, real (domain, type, protocol));
-}
+REFUSED (EVENTFD, eventfd, (unsigned count, int flags), (count, flags))
+REFUSED (TIMERFD, timerfd_create, (int clock, int flags), (clock, flags))
+REFUSED (PIPE, pipe, (int ends[2]), (ends))
+REFUSED (PIPE, pipe2, (int ends[2], int flags), (ends, flags))
+REFUSED (SOCKET, socket, (int domain, int type, int protocol), (domain, type, protocol))
 
 EXPORTED ssize_t
 getrandom (void *bytes, size_t length, unsigned flags)

@@ -1,5 +1,6 @@
 /* Counters and traced events: each occurrence is counted once and traced in order. */
 #include "integration/fixture.h"
+#include "support/held_lease.h"
 
 #include <curator/stats.h>
 
@@ -27,13 +28,6 @@ added (CuratorClient *client, const Counters *before, CuratorCounter counter)
   return counters (client).values[counter] - before->values[counter];
 }
 
-static guint64
-beats_added (CuratorClient *client, const Counters *before)
-{
-  return added (client, before, CURATOR_COUNTER_HEARTBEATS)
-         + added (client, before, CURATOR_COUNTER_HEARTBEATS_MISSED);
-}
-
 /* The value of a sample that curator_client_format_metrics() prints. */
 static guint64
 sample (CuratorClient *client, const char *name)
@@ -44,25 +38,6 @@ sample (CuratorClient *client, const char *name)
 
   assert_non_null (line);
   return g_ascii_strtoull (line + strlen (start), NULL, 10);
-}
-
-static gboolean
-wait_counted (CuratorClient *client, const Counters *before, CuratorCounter counter, guint64 n)
-{
-  return holds_within (added (client, before, counter) >= n, LONG_MS);
-}
-
-static CuratorLease *
-hold (CuratorLock *lock)
-{
-  assert_acquired (lock);
-  return curator_lock_dup_lease (lock);
-}
-
-static void
-end_hold (CuratorLock *lock)
-{
-  assert_released (lock);
 }
 
 TEST (test_names)
@@ -89,7 +64,6 @@ TEST (test_room_for_counters)
   assert_int_equal (curator_client_get_counters (client, values, N_KNOWN + 3), N_KNOWN);
   assert_int_equal (values[CURATOR_COUNTER_SESSIONS], 1);
   assert_int_equal (values[N_KNOWN + 2], 0);
-  curator_client_close (client);
 }
 
 /* Create, list and delete: three requests, by our count and by the server's. */
@@ -101,9 +75,9 @@ TEST (test_requests_of_a_round)
   };
   g_autoptr (CuratorClient) client = client_connect_for (fixture_server (fixture), 10000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/round");
-  g_autoptr (CuratorLease) lease = hold (lock); /* creates the parents */
-  const gint64 session = curator_lease_get_session_id (lease);
-  end_hold (lock);
+  const gint64 session = curator_client_get_session_id (client);
+  assert_acquired (lock); /* creates the parents */
+  assert_released (lock);
 
   FourLetterPackets packets_before;
   FourLetterPackets packets_after;
@@ -112,10 +86,11 @@ TEST (test_requests_of_a_round)
   const gint64 begun = wait_now_ms ();
   for (int i = 0; i < ROUNDS; i++)
     {
-      G_GNUC_UNUSED g_autoptr (CuratorLease) again = hold (lock);
-      end_hold (lock);
+      assert_acquired (lock);
+      assert_released (lock);
     }
-  const guint64 beats = beats_added (client, &before);
+  const guint64 beats = added (client, &before, CURATOR_COUNTER_HEARTBEATS)
+                        + added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_REQUESTS), 3 * ROUNDS + beats);
   assert_true (four_letter_packets (fixture_server (fixture), session, &packets_after));
   /* A connection that is idle for a third of the session timeout pings. */
@@ -130,7 +105,6 @@ TEST (test_requests_of_a_round)
   assert_int_equal (added (client, &before, CURATOR_COUNTER_FAILURES), 0);
   assert_int_equal (sample (client, "curator_wait_seconds_count"),
                     counters (client).values[CURATOR_COUNTER_GRANTS]);
-  curator_client_close (client);
 }
 
 TEST (test_waits_and_failures)
@@ -139,7 +113,7 @@ TEST (test_waits_and_failures)
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   g_autoptr (CuratorLock) theirs = mutex_new (other, "/stats/wait");
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/wait");
-  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (theirs);
+  assert_acquired (theirs);
   const Counters before = counters (client);
 
   assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
@@ -148,14 +122,12 @@ TEST (test_waits_and_failures)
   g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);
   assert_children (fixture, "/stats/wait", 2, LONG_MS);
   wait_ms (300);
-  end_hold (theirs);
+  assert_released (theirs);
   assert_true (contender_wait (waiter, LONG_MS));
   contender_join (waiter);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_WAITS), 2);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_GRANTS), 1);
   assert_int_equal (sample (client, "curator_wait_seconds_bucket{le=\"0.256000\"}"), 0);
-  curator_client_close (client);
-  curator_client_close (other);
 }
 
 TEST (test_names_ignored)
@@ -165,28 +137,26 @@ TEST (test_names_ignored)
   assert_int_equal (raw_zk_make_path (fixture->raw, "/stats/names/no-lock-node"), ZOK);
   assert_int_equal (raw_zk_make_path (fixture->raw, "/stats/names/lock-"), ZOK);
   const Counters before = counters (client);
-  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (lock);
-  end_hold (lock);
+  assert_acquired (lock);
+  assert_released (lock);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_NAMES_IGNORED), 2);
-  curator_client_close (client);
 }
 
 TEST (test_heartbeats)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/stats/beat");
-  G_GNUC_UNUSED g_autoptr (CuratorLease) lease = hold (lock);
+  assert_acquired (lock);
   Counters before = counters (client);
-  assert_true (wait_counted (client, &before, CURATOR_COUNTER_HEARTBEATS, 2));
+  assert_soon (added (client, &before, CURATOR_COUNTER_HEARTBEATS) >= 2);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED), 0);
 
   /* An answer after more than a tenth of the session timeout is no proof. */
   proxy_set_delay (fixture->proxy, SESSION_MS / 5, 0);
   before = counters (client);
-  assert_true (wait_counted (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED, 1));
+  assert_soon (added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED) >= 1);
   proxy_set_delay (fixture->proxy, 0, 0);
-  end_hold (lock);
-  curator_client_close (client);
+  assert_released (lock);
 }
 
 /* One line for each event, without heartbeats: "GRANTED path". */
@@ -250,19 +220,14 @@ TEST (test_trace)
   CuratorLock *lock = mutex_new (client, "/stats/trace");
   CuratorLock *behind = mutex_new (client, "/stats/trace");
 
-  CuratorLease *lease = hold (lock);
-  g_autofree char *node = g_strdup (curator_lease_get_node_path (lease));
-  Contender *waiter = contender_start (behind, 900, NULL);
-  contender_join (waiter);
-  assert_error (&waiter->error, CURATOR_ERROR, (int) CURATOR_ERROR_TIMED_OUT);
-  contender_free (waiter);
-  end_hold (lock);
-  curator_lease_unref (lease);
-  lease = hold (lock);
-  g_autofree char *second = g_strdup (curator_lease_get_node_path (lease));
+  assert_acquired (lock);
+  g_autofree char *node = g_strdup (curator_lease_get_node_path (held_lease (lock)));
+  assert_not_acquired (behind, 900, CURATOR_ERROR_TIMED_OUT);
+  assert_released (lock);
+  assert_acquired (lock);
+  g_autofree char *second = g_strdup (curator_lease_get_node_path (held_lease (lock)));
   assert_soon (has_four (&trace));
   curator_client_close (client);
-  curator_lease_unref (lease);
   curator_lock_unref (lock);
   curator_lock_unref (behind);
   curator_client_unref (client);

@@ -42,6 +42,8 @@ import org.apache.zookeeper.data.Stat;
  * downgrade NAME                   holds the write lock, releases it for the read lock: DOWNGRADED NAME
  * revocable NAME RECIPE PATH       acquires it: ACQUIRED NAME; for a request ASKED NAME
  * revoke NODE                      REVOKED NODE
+ * revoke-packed NODE               the same in gzip
+ * read NODE                        READ DATA, which must be in gzip
  * lead NAME PATH                   a candidate: LEADING NAME, FOLLOWING NAME whenever its latch says so
  * leads NAME                       LEADS NAME or FOLLOWS NAME, as its latch answers
  * count PATH SEED                  COUNT value; later CHANGED value
@@ -411,6 +413,13 @@ final class MatrixPeer
         case "revoke":
             Revoker.attemptRevoke(client, words[1]);
             tell("REVOKED " + words[1]);
+            break;
+        case "revoke-packed":
+            client.setData().compressed().forPath(words[1], "__REVOKE__".getBytes(UTF_8));
+            tell("REVOKED " + words[1]);
+            break;
+        case "read":
+            tell("READ " + new String(client.getData().decompressed().forPath(words[1]), UTF_8));
             break;
         case "lead":
             startLatch(words[1], words[2]);

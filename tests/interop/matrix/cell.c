@@ -1,22 +1,20 @@
 #include "cell.h"
 
-#include "support/checker.h"
 #include "support/held_lease.h"
-#include "support/process.h"
-#include "support/waiting.h"
 
-#include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS 4
-
-static const char *const kinds[] = { "mutex", "semmutex", "semaphore:1", "read", "write" };
+const char *const cell_pairs[CELL_PAIRS][2] = { { "mutex", "mutex" },
+                                                { "semmutex", "semmutex" },
+                                                { "semaphore:1", "semaphore:1" },
+                                                { "read", "write" },
+                                                { "write", "read" } };
 
 char *
 cell_wrong (Cell *cell, const char *what, const GError *error)
 {
-  g_autofree char *output = cell->peer != NULL ? java_peer_output (cell->peer) : g_strdup ("none");
+  g_autofree char *output = cell->peer != NULL ? peer_output (cell->peer) : g_strdup ("none");
   return g_strdup_printf ("not so: %s%s%s; the peer: %s", what, error != NULL ? ": " : "",
                           error != NULL ? error->message : "", output);
 }
@@ -49,10 +47,23 @@ cell_connect (const char *servers, int session_ms, gboolean compression)
   return cell_client_start (cell_client_new (servers, session_ms, compression));
 }
 
-char *
-cell_queue (const char *recipe, const char *path)
+gboolean
+cell_open (Cell *cell, int session_ms, int peer_session_ms)
 {
-  return g_strconcat (path, g_str_has_prefix (recipe, "sem") ? "/leases" : "", NULL);
+  cell->client = cell_connect (cell->servers, session_ms, cell->compression);
+  cell->raw = raw_zk_open (cell->servers);
+  cell->peer = peer_start_java (cell->servers, peer_session_ms, cell->compression);
+  return cell->client != NULL && cell->raw != NULL && cell->peer != NULL;
+}
+
+void
+cell_close (Cell *cell)
+{
+  g_clear_pointer (&cell->peer, peer_free);
+  g_clear_pointer (&cell->raw, raw_zk_close);
+  if (cell->client != NULL)
+    curator_client_close (cell->client);
+  g_clear_pointer (&cell->client, curator_client_unref);
 }
 
 static CuratorLock *
@@ -67,30 +78,26 @@ new_lock (CuratorClient *client, const char *recipe, const char *path, GError **
                                                         : curator_rw_lock_get_write_lock (rw_lock));
 }
 
+/* 0: no semaphore. */
+static int
+permits_of (const char *recipe)
+{
+  return g_str_has_prefix (recipe, "semaphore:") ? atoi (recipe + strlen ("semaphore:")) : 0;
+}
+
 CuratorLease *
 cell_take (CuratorClient *client, const char *recipe, const char *path, gint64 timeout_ms,
            GError **error)
 {
-  if (g_str_has_prefix (recipe, "semaphore:"))
+  if (permits_of (recipe) > 0)
     {
       g_autoptr (CuratorSemaphore) semaphore =
-          curator_semaphore_new (client, path, atoi (recipe + strlen ("semaphore:")), error);
+          curator_semaphore_new (client, path, permits_of (recipe), error);
       return curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
     }
   g_autoptr (CuratorLock) lock = new_lock (client, recipe, path, error);
   return curator_lock_acquire_lease (lock, timeout_ms, NULL, error);
 }
-
-typedef struct
-{
-  CuratorClient *client;
-  const char *recipe;
-  char *path;
-  pthread_t thread;
-  gboolean returned; /* atomic */
-  CuratorLease *lease;
-  GError *error;
-} Taker;
 
 static void *
 take (void *data)
@@ -101,7 +108,7 @@ take (void *data)
   return NULL;
 }
 
-static Taker *
+Taker *
 taker_start (CuratorClient *client, const char *recipe, const char *path)
 {
   Taker *taker = g_new0 (Taker, 1);
@@ -112,7 +119,7 @@ taker_start (CuratorClient *client, const char *recipe, const char *path)
   return taker;
 }
 
-static void
+void
 taker_free (Taker *taker)
 {
   pthread_join (taker->thread, NULL);
@@ -126,93 +133,43 @@ taker_free (Taker *taker)
   g_free (taker);
 }
 
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Taker, taker_free)
-
-static gboolean
-has_returned (gpointer data)
-{
-  return g_atomic_int_get (&((Taker *) data)->returned);
-}
-
-static gboolean
+gboolean
 taker_is_granted (Taker *taker)
 {
-  return wait_until (has_returned, taker, LONG_MS) && taker->lease != NULL;
+  return holds_within (g_atomic_int_get (&taker->returned), LONG_MS) && taker->lease != NULL;
 }
 
+/* Below the node where the contenders of a recipe queue. */
 static gboolean
 queue_has (Cell *cell, const char *recipe, const char *path, int n)
 {
-  g_autofree char *queue = cell_queue (recipe, path);
-  return (n == 0 && raw_zk_count_children (cell->raw, queue) <= 0)
-         || raw_zk_wait_children (cell->raw, queue, n, LONG_MS);
-}
-
-/* The read node of a writer is created after those of the writers that wait, so its token is
- * higher. */
-static gboolean
-is_token_of_a_reader (const GArray *events, const CheckViolation *violation)
-{
-  return violation->kind == CHECK_TOKEN_NOT_RISING
-         && g_array_index (events, RecordEvent, violation->first).kind == RECORD_READ;
-}
-
-static char *
-judge (const ContestPlan *plan, int wanted, gboolean with_downgrades)
-{
-  const CheckerRules rules = { .residue_ms = 1000 };
-  g_autoptr (GArray) events = contest_run (plan, 240000);
-  if (events == NULL)
-    return g_strdup ("a process failed");
-  g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  for (guint i = 0; i < violations->len; i++)
-    {
-      const CheckViolation *violation = g_ptr_array_index (violations, i);
-      if (!with_downgrades || !is_token_of_a_reader (events, violation))
-        return g_strdup (violation->text);
-    }
-  const int grants = contest_grants (events, 0);
-  return grants == wanted ? NULL : g_strdup_printf ("%d grants of %d", grants, wanted);
-}
-
-static char *
-contend (Cell *cell, const char *c_recipe, const char *java_recipe, int limit,
-         gboolean with_downgrades)
-{
-  const int each = cell->acquisitions;
-  const char *const options[] = { "-Dcompression=yes", NULL };
-  const ContestProcess processes[] = { { c_recipe, FALSE, THREADS, each },
-                                       { c_recipe, FALSE, THREADS, each },
-                                       { java_recipe, TRUE, THREADS, each },
-                                       { NULL, FALSE, 0, 0 } };
-  g_autofree char *name = g_strdelimit (g_strdup (c_recipe), ":/", '-');
-  g_autofree char *path = g_strdup_printf ("/contest%s/%s", cell->compression ? "-gzip" : "", name);
-  const ContestPlan plan = { .connect_string = cell->servers,
-                             .java_options = cell->compression ? options : NULL,
-                             .java_class = "MatrixPeer",
-                             .path = path,
-                             .processes = processes,
-                             .hold_ms = 1,
-                             .limit = limit };
-  if (cell->compression)
-    g_setenv (CONTEST_COMPRESSION, "yes", TRUE);
-  else
-    g_unsetenv (CONTEST_COMPRESSION);
-  return judge (&plan, (with_downgrades ? 5 : 3) * THREADS * each, with_downgrades);
+  g_autofree char *queue =
+      g_strconcat (path, g_str_has_prefix (recipe, "sem") ? "/leases" : "", NULL);
+  return raw_zk_wait_children (cell->raw, queue, n, LONG_MS);
 }
 
 char *
 cell_contend (Cell *cell, const char *recipe)
 {
-  const int limit =
-      g_str_has_prefix (recipe, "semaphore:") ? atoi (recipe + strlen ("semaphore:")) : 1;
-  return contend (cell, recipe, recipe, limit, FALSE);
-}
-
-char *
-cell_downgrade_contest (Cell *cell)
-{
-  return contend (cell, "downgrade", "write", 1, TRUE);
+  const char *const options[] = { "-Dcompression=yes", NULL };
+  g_autofree char *name = g_strdelimit (g_strdup (recipe), ":/", '-');
+  g_autofree char *path = g_strdup_printf ("/contest%s/%s", cell->compression ? "-gzip" : "", name);
+  g_autoptr (GArray) events = NULL;
+  const ContestPlan plan = { .connect_string = cell->servers,
+                             .java_options = cell->compression ? options : NULL,
+                             .java_class = "MatrixPeer",
+                             .path = path,
+                             .c_recipe = recipe,
+                             .java_recipe = strcmp (recipe, "downgrade") == 0 ? "write" : recipe,
+                             .threads = 4,
+                             .acquisitions = cell->acquisitions,
+                             .hold_ms = 1,
+                             .limit = permits_of (recipe) };
+  if (cell->compression)
+    g_setenv (CONTEST_COMPRESSION, "yes", TRUE);
+  else
+    g_unsetenv (CONTEST_COMPRESSION);
+  return contest_run (&plan, &events);
 }
 
 /* A waiter in Java whose time ends, then one that is granted; and the reverse. */
@@ -224,16 +181,15 @@ cell_time_out (Cell *cell, const char *holder, const char *waiter)
   g_autofree char *path = g_strconcat ("/timed/", name, NULL);
   g_autoptr (CuratorLease) held = cell_take (cell->client, holder, path, LONG_MS, &error);
   CELL_CHECK (held != NULL, error);
-  java_peer_tell (cell->peer, "acquire t-%s %s %s %d", name, waiter, path, REFUSAL_MS);
-  g_autofree char *refused = g_strconcat ("TIMED_OUT t-", name, NULL);
-  CELL_CHECK (java_peer_expect (cell->peer, refused, LONG_MS), NULL);
+  peer_tell (cell->peer, "acquire t-%s %s %s %d", name, waiter, path, REFUSAL_MS);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "TIMED_OUT t-%s", name), NULL);
   CELL_CHECK (queue_has (cell, holder, path, 1), NULL);
-  java_peer_tell (cell->peer, "acquire g-%s %s %s %d", name, waiter, path, LONG_MS);
+  peer_tell (cell->peer, "acquire g-%s %s %s %d", name, waiter, path, LONG_MS);
   CELL_CHECK (queue_has (cell, holder, path, 2), NULL);
   g_autofree char *granted = g_strconcat ("ACQUIRED g-", name, NULL);
-  CELL_CHECK (!java_peer_has (cell->peer, granted), NULL);
+  CELL_CHECK (!peer_has (cell->peer, granted), NULL);
   CELL_CHECK (curator_lease_release (held, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (java_peer_expect (cell->peer, granted, LONG_MS), NULL);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "%s", granted), NULL);
 
   g_autoptr (CuratorLease) none = cell_take (cell->client, holder, path, REFUSAL_MS, &error);
   CELL_CHECK (none == NULL && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT),
@@ -241,8 +197,8 @@ cell_time_out (Cell *cell, const char *holder, const char *waiter)
   CELL_CHECK (queue_has (cell, holder, path, 1), NULL);
   g_autoptr (Taker) taker = taker_start (cell->client, holder, path);
   CELL_CHECK (queue_has (cell, holder, path, 2), NULL);
-  CELL_CHECK (!has_returned (taker), NULL);
-  java_peer_tell (cell->peer, "release g-%s", name);
+  CELL_CHECK (!g_atomic_int_get (&taker->returned), NULL);
+  peer_tell (cell->peer, "release g-%s", name);
   CELL_CHECK (taker_is_granted (taker), taker->error);
   return NULL;
 }
@@ -251,22 +207,20 @@ cell_time_out (Cell *cell, const char *holder, const char *waiter)
 char *
 cell_kill_java (Cell *cell)
 {
-  g_autoptr (JavaPeer) victim = java_peer_start (cell->servers, KILLED_MS, cell->compression);
+  g_autoptr (Peer) victim = peer_start_java (cell->servers, KILLED_MS, cell->compression);
   g_autoptr (GPtrArray) takers = g_ptr_array_new_with_free_func ((GDestroyNotify) taker_free);
   CELL_CHECK (victim != NULL, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+  for (int i = 0; i < CELL_PAIRS; i++)
     {
-      g_autofree char *path = g_strdup_printf ("/kill-java/%" G_GSIZE_FORMAT, i);
-      java_peer_tell (victim, "acquire h%d %s %s -1", (int) i, kinds[i], path);
-      g_autofree char *held = g_strdup_printf ("ACQUIRED h%d", (int) i);
-      CELL_CHECK (java_peer_expect (victim, held, LONG_MS), NULL);
-      const char *waits = strcmp (kinds[i], "read") == 0 ? "write" : kinds[i];
-      g_ptr_array_add (takers, taker_start (cell->client, waits, path));
-      CELL_CHECK (queue_has (cell, kinds[i], path, 2), NULL);
+      g_autofree char *path = g_strdup_printf ("/kill-java/%d", i);
+      peer_tell (victim, "acquire h%d %s %s -1", i, cell_pairs[i][0], path);
+      CELL_CHECK (peer_expect (victim, LONG_MS, "ACQUIRED h%d", i), NULL);
+      g_ptr_array_add (takers, taker_start (cell->client, cell_pairs[i][1], path));
+      CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
     }
   for (guint i = 0; i < takers->len; i++)
-    CELL_CHECK (!has_returned (g_ptr_array_index (takers, i)), NULL);
-  java_peer_kill (victim);
+    CELL_CHECK (!g_atomic_int_get (&((Taker *) g_ptr_array_index (takers, i))->returned), NULL);
+  peer_kill (victim);
   for (guint i = 0; i < takers->len; i++)
     {
       Taker *taker = g_ptr_array_index (takers, i);
@@ -275,40 +229,29 @@ cell_kill_java (Cell *cell)
   return NULL;
 }
 
-static gboolean
-file_has_line (gpointer path)
-{
-  g_autofree char *text = NULL;
-  return g_file_get_contents (path, &text, NULL, NULL) && strchr (text, '\n') != NULL;
-}
-
-/* The same with a process in C, PROGRAM hold SERVERS PATH, and waiters in Java. */
+/* The same with a process in C, and waiters in Java. */
 char *
-cell_kill_c (Cell *cell, const char *program)
+cell_kill_c (Cell *cell)
 {
-  g_autofree char *output = NULL;
-  const int fd = g_file_open_tmp ("curator-matrix-XXXXXX", &output, NULL);
-  CELL_CHECK (fd >= 0, NULL);
-  g_close (fd, NULL);
-  const char *const argv[] = { program, "hold", cell->servers, "/kill-c", NULL };
-  const pid_t victim = process_spawn ((char *const *) argv, output);
-  const gboolean holds = wait_until (file_has_line, output, LONG_MS);
-  g_unlink (output);
-  CELL_CHECK (victim > 0 && holds, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
+  contest_add (argv, "%s", cell->program);
+  contest_add (argv, "hold");
+  contest_add (argv, "%s", cell->servers);
+  contest_add (argv, "/kill-c");
+  g_autoptr (Peer) victim = peer_start (argv, NULL, NULL);
+  CELL_CHECK (victim != NULL && peer_expect (victim, LONG_MS, "HOLDING"), NULL);
+  for (int i = 0; i < CELL_PAIRS; i++)
     {
-      g_autofree char *path = g_strdup_printf ("/kill-c/%" G_GSIZE_FORMAT, i);
-      const char *waits = strcmp (kinds[i], "read") == 0 ? "write" : kinds[i];
-      java_peer_tell (cell->peer, "acquire k%d %s %s -1", (int) i, waits, path);
-      CELL_CHECK (queue_has (cell, kinds[i], path, 2), NULL);
+      g_autofree char *path = g_strdup_printf ("/kill-c/%d", i);
+      peer_tell (cell->peer, "acquire k%d %s %s -1", i, cell_pairs[i][1], path);
+      CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
     }
-  CELL_CHECK (!java_peer_has (cell->peer, "ACQUIRED k0"), NULL);
-  process_kill (victim);
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+  CELL_CHECK (!peer_has (cell->peer, "ACQUIRED k0"), NULL);
+  peer_kill (victim);
+  for (int i = 0; i < CELL_PAIRS; i++)
     {
-      g_autofree char *granted = g_strdup_printf ("ACQUIRED k%d", (int) i);
-      CELL_CHECK (java_peer_expect (cell->peer, granted, LONG_MS), NULL);
-      java_peer_tell (cell->peer, "release k%d", (int) i);
+      CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED k%d", i), NULL);
+      peer_tell (cell->peer, "release k%d", i);
     }
   return NULL;
 }
@@ -323,15 +266,15 @@ cell_downgrade_in_c (Cell *cell)
   CuratorLock *write = curator_rw_lock_get_write_lock (rw_lock);
   CuratorLock *read = curator_rw_lock_get_read_lock (rw_lock);
   CELL_CHECK (curator_lock_acquire (write, LONG_MS, NULL, &error), error);
-  java_peer_tell (cell->peer, "acquire dw write /downgrade/c -1");
+  peer_tell (cell->peer, "acquire dw write /downgrade/c -1");
   CELL_CHECK (queue_has (cell, "write", "/downgrade/c", 2), NULL);
   CELL_CHECK (curator_lock_acquire (read, LONG_MS, NULL, &error), error);
   CELL_CHECK (curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (!java_peer_expect (cell->peer, "ACQUIRED dw", QUIET_MS), NULL);
+  CELL_CHECK (!peer_expect (cell->peer, QUIET_MS, "ACQUIRED dw"), NULL);
   CELL_CHECK (curator_lock_release (read, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED dw", LONG_MS), NULL);
-  java_peer_tell (cell->peer, "release dw");
-  CELL_CHECK (java_peer_expect (cell->peer, "RELEASED dw", LONG_MS), NULL);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED dw"), NULL);
+  peer_tell (cell->peer, "release dw");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "RELEASED dw"), NULL);
   return NULL;
 }
 
@@ -339,15 +282,15 @@ cell_downgrade_in_c (Cell *cell)
 char *
 cell_downgrade_in_java (Cell *cell)
 {
-  java_peer_tell (cell->peer, "acquire dj write /downgrade/java -1");
-  CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED dj", LONG_MS), NULL);
+  peer_tell (cell->peer, "acquire dj write /downgrade/java -1");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED dj"), NULL);
   g_autoptr (Taker) taker = taker_start (cell->client, "write", "/downgrade/java");
   CELL_CHECK (queue_has (cell, "write", "/downgrade/java", 2), NULL);
-  java_peer_tell (cell->peer, "downgrade dj");
-  CELL_CHECK (java_peer_expect (cell->peer, "DOWNGRADED dj", LONG_MS), NULL);
-  const gboolean overtaken = wait_until (has_returned, taker, QUIET_MS);
-  java_peer_tell (cell->peer, "release dj");
-  CELL_CHECK (java_peer_expect (cell->peer, "RELEASED dj", LONG_MS), NULL);
+  peer_tell (cell->peer, "downgrade dj");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "DOWNGRADED dj"), NULL);
+  const gboolean overtaken = holds_within (g_atomic_int_get (&taker->returned), QUIET_MS);
+  peer_tell (cell->peer, "release dj");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "RELEASED dj"), NULL);
   CELL_CHECK (taker_is_granted (taker), taker->error);
   CELL_CHECK (overtaken == cell->downgrade_is_overtaken, NULL);
   return NULL;
@@ -359,12 +302,6 @@ on_asked (CuratorLock *lock, gpointer user_data)
   g_atomic_int_inc ((int *) user_data);
 }
 
-static gboolean
-is_positive (gpointer counter)
-{
-  return g_atomic_int_get ((int *) counter) > 0;
-}
-
 /* C asks a holder in Java, and Java a holder in C. */
 char *
 cell_revoke (Cell *cell, const char *recipe)
@@ -374,39 +311,72 @@ cell_revoke (Cell *cell, const char *recipe)
       g_strdup_printf ("/revoke%s/%s", cell->compression ? "-gzip" : "", recipe);
   g_autoptr (CuratorLock) lock = new_lock (cell->client, recipe, path, &error);
   int asked = 0;
-  java_peer_tell (cell->peer, "revocable r-%s %s %s", recipe, recipe, path);
-  g_autofree char *held = g_strconcat ("ACQUIRED r-", recipe, NULL);
-  CELL_CHECK (java_peer_expect (cell->peer, held, LONG_MS), NULL);
+  peer_tell (cell->peer, "revocable r-%s %s %s", recipe, recipe, path);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED r-%s", recipe), NULL);
   g_auto (GStrv) nodes =
       curator_lock_get_participant_nodes (lock, CURATOR_WAIT_DEFAULT, NULL, &error);
   CELL_CHECK (nodes != NULL && g_strv_length (nodes) == 1, error);
   CELL_CHECK (
       curator_client_attempt_revoke (cell->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, &error),
       error);
-  g_autofree char *heard = g_strconcat ("ASKED r-", recipe, NULL);
-  CELL_CHECK (java_peer_expect (cell->peer, heard, LONG_MS), NULL);
-  java_peer_tell (cell->peer, "release r-%s", recipe);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ASKED r-%s", recipe), NULL);
+  peer_tell (cell->peer, "release r-%s", recipe);
 
   CELL_CHECK (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), error);
   CELL_CHECK (curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
-  const char *node = curator_lease_get_node_path (held_lease (lock));
-  java_peer_tell (cell->peer, "revoke %s", node);
-  CELL_CHECK (wait_until (is_positive, &asked, LONG_MS), NULL);
+  peer_tell (cell->peer, "revoke %s", curator_lease_get_node_path (held_lease (lock)));
+  CELL_CHECK (holds_within (g_atomic_int_get (&asked) > 0, LONG_MS), NULL);
   CELL_CHECK (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  CELL_CHECK (g_atomic_int_get (&asked) == 1, NULL);
   return NULL;
 }
 
-typedef struct
+static void
+on_lease_asked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer user_data)
 {
-  CuratorSharedCount *count;
-  gint32 value;
-} Wanted;
+  g_atomic_int_inc ((int *) user_data);
+}
 
-static gboolean
-has_value (gpointer data)
+char *
+cell_revoke_lease (Cell *cell)
 {
-  Wanted *wanted = data;
-  return curator_shared_count_get (wanted->count) == wanted->value;
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new (cell->client, "/revoked/semaphore", 2, &error);
+  CELL_CHECK (curator_semaphore_make_revocable (semaphore, on_lease_asked, &asked, NULL, &error),
+              error);
+  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
+  CELL_CHECK (lease != NULL, error);
+  peer_tell (cell->peer, "revoke %s", curator_lease_get_node_path (lease));
+  CELL_CHECK (holds_within (g_atomic_int_get (&asked) > 0, LONG_MS), NULL);
+  CELL_CHECK (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  CELL_CHECK (g_atomic_int_get (&asked) == 1, NULL);
+  return NULL;
+}
+
+char *
+cell_revoke_packed (Cell *cell)
+{
+  g_autoptr (GError) error = NULL;
+  int asked = 0;
+  g_autoptr (CuratorClient) client = cell_client_new (cell->servers, SESSION_MS, TRUE);
+  curator_client_set_default_data (client, "label", 5);
+  client = cell_client_start (client);
+  CELL_CHECK (client != NULL, NULL);
+  g_autoptr (CuratorLock) labelled = curator_mutex_new (client, "/packed/labelled", &error);
+  CELL_CHECK (curator_lock_acquire (labelled, LONG_MS, NULL, &error), error);
+  peer_tell (cell->peer, "read %s", curator_lease_get_node_path (held_lease (labelled)));
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "READ label"), NULL);
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/packed/revocable", &error);
+  CELL_CHECK (curator_lock_make_revocable (lock, on_asked, &asked, NULL, &error), error);
+  CELL_CHECK (curator_lock_acquire (lock, LONG_MS, NULL, &error), error);
+  peer_tell (cell->peer, "revoke-packed %s", curator_lease_get_node_path (held_lease (lock)));
+  CELL_CHECK (holds_within (g_atomic_int_get (&asked) > 0, LONG_MS), NULL);
+  CELL_CHECK (curator_lock_release (labelled, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  CELL_CHECK (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  curator_client_close (client);
+  return NULL;
 }
 
 /* Each follows what the other writes, the seed included. */
@@ -417,13 +387,12 @@ cell_count (Cell *cell)
   const char *path = cell->compression ? "/count-gzip" : "/count";
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (cell->client, path, 3, &error);
   CELL_CHECK (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  java_peer_tell (cell->peer, "count %s 5", path);
-  CELL_CHECK (java_peer_expect (cell->peer, "COUNT 3", LONG_MS), NULL);
+  peer_tell (cell->peer, "count %s 5", path);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "COUNT 3"), NULL);
   CELL_CHECK (curator_shared_count_set (count, -7, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (java_peer_expect (cell->peer, "CHANGED -7", LONG_MS), NULL);
-  java_peer_tell (cell->peer, "set 11");
-  Wanted wanted = { count, 11 };
-  CELL_CHECK (wait_until (has_value, &wanted, LONG_MS), NULL);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "CHANGED -7"), NULL);
+  peer_tell (cell->peer, "set 11");
+  CELL_CHECK (holds_within (curator_shared_count_get (count) == 11, LONG_MS), NULL);
   curator_shared_count_close (count);
   return NULL;
 }

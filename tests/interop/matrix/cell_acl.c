@@ -2,33 +2,9 @@
  * look. */
 #include "cell.h"
 
-#include "support/waiting.h"
-
 #include <curator/zookeeper.h>
 
 #include <string.h>
-
-typedef struct
-{
-  CuratorLease *lease;
-  GError *error;
-  gint returned;
-} Answer;
-
-static void
-note_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
-{
-  Answer *answer = data;
-  answer->lease = lease;
-  answer->error = error != NULL ? g_error_copy (error) : NULL;
-  g_atomic_int_set (&answer->returned, TRUE);
-}
-
-static gboolean
-has_returned (gpointer answer)
-{
-  return g_atomic_int_get (&((Answer *) answer)->returned);
-}
 
 /* credentials: "user:password", or NULL. With acl NULL everything is open. */
 static CuratorClient *
@@ -46,26 +22,18 @@ static char *
 hand_over (Cell *cell, CuratorClient *first, CuratorClient *second, const char *path)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLock) held = curator_mutex_new (first, path, NULL);
-  g_autoptr (CuratorLock) wanted = curator_mutex_new (second, path, NULL);
-  Answer answer = { 0 };
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (held, LONG_MS, NULL, &error);
+  g_autoptr (CuratorLease) lease = cell_take (first, "mutex", path, LONG_MS, &error);
   CELL_CHECK (lease != NULL, error);
-  CELL_CHECK (!curator_lock_acquire (wanted, REFUSAL_MS, NULL, &error), NULL);
-  CELL_CHECK (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT), error);
+  g_autoptr (CuratorLease) none = cell_take (second, "mutex", path, REFUSAL_MS, &error);
+  CELL_CHECK (none == NULL && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT),
+              error);
   g_clear_error (&error);
-  curator_lock_acquire_then (wanted, LONG_MS, NULL, note_answer, &answer);
-  const gboolean waited = raw_zk_wait_children (cell->raw, path, 2, LONG_MS);
+  g_autoptr (Taker) taker = taker_start (second, "mutex", path);
+  CELL_CHECK (raw_zk_wait_children (cell->raw, path, 2, LONG_MS), NULL);
   wait_ms (QUIET_MS);
-  const gboolean was_early = has_returned (&answer);
-  const gboolean released = curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error);
-  const gboolean came = wait_until (has_returned, &answer, 2 * LONG_MS);
-  g_autoptr (CuratorLease) got = answer.lease;
-  g_autoptr (GError) refused = answer.error;
-  CELL_CHECK (waited && !was_early && came, NULL);
-  CELL_CHECK (released, error);
-  CELL_CHECK (got != NULL, refused);
-  CELL_CHECK (curator_lease_release (got, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  CELL_CHECK (!g_atomic_int_get (&taker->returned), NULL);
+  CELL_CHECK (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), error);
+  CELL_CHECK (taker_is_granted (taker), taker->error);
   return NULL;
 }
 

@@ -4,8 +4,6 @@
  * servers have deleted that node and the next one leads. */
 #include "cell.h"
 
-#include "support/waiting.h"
-
 #define LATCH "/latch"
 
 /* One of three serves nobody. */
@@ -14,7 +12,7 @@ lose_quorum (Cell *cell, ZkEnsemble *three)
 {
   for (int i = 1; i < 3; i++)
     zk_server_kill (zk_ensemble_server (three, i));
-  if (!java_peer_expect (cell->peer, "STATE LOST", LONG_MS))
+  if (!peer_expect (cell->peer, LONG_MS, "STATE LOST"))
     return FALSE;
   for (int i = 1; i < 3; i++)
     if (!zk_server_relaunch (zk_ensemble_server (three, i)))
@@ -24,24 +22,17 @@ lose_quorum (Cell *cell, ZkEnsemble *three)
 
 /* What it says may be of a moment ago: a latch that is told later gets time for it. */
 static gboolean
-still_leads (gpointer data)
+still_leads (Cell *cell)
 {
-  Cell *cell = data;
-  java_peer_tell (cell->peer, "leads java");
-  while (!java_peer_has (cell->peer, "ERROR"))
+  peer_tell (cell->peer, "leads java");
+  while (!peer_has (cell->peer, "ERROR"))
     {
-      if (java_peer_expect (cell->peer, "LEADS java", QUIET_MS))
+      if (peer_expect (cell->peer, QUIET_MS, "LEADS java"))
         return TRUE;
-      if (java_peer_expect (cell->peer, "FOLLOWS java", QUIET_MS))
+      if (peer_expect (cell->peer, QUIET_MS, "FOLLOWS java"))
         return FALSE;
     }
   return TRUE;
-}
-
-static gboolean
-follows (gpointer data)
-{
-  return !still_leads (data);
 }
 
 /* By a session of its own. */
@@ -62,16 +53,16 @@ char *
 cell_latch (Cell *cell, ZkEnsemble *three, gboolean *leads_beside)
 {
   g_autoptr (GError) error = NULL;
-  java_peer_tell (cell->peer, "lead java " LATCH);
-  CELL_CHECK (java_peer_expect (cell->peer, "LEADING java", LONG_MS), NULL);
+  peer_tell (cell->peer, "lead java " LATCH);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "LEADING java"), NULL);
   g_autoptr (CuratorLeaderLatch) latch =
       curator_leader_latch_new (cell->client, LATCH, "c", &error);
   CELL_CHECK (latch != NULL && curator_leader_latch_start (latch, &error), error);
   CELL_CHECK (raw_zk_wait_children (cell->raw, LATCH, 2, LONG_MS), NULL);
   CELL_CHECK (lose_quorum (cell, three), NULL);
-  CELL_CHECK (java_peer_expect (cell->peer, "STATE RECONNECTED", LONG_MS), NULL);
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "STATE RECONNECTED"), NULL);
   CELL_CHECK (curator_leader_latch_await (latch, LONG_MS, NULL, &error), error);
-  *leads_beside = !wait_until (follows, cell, 2 * KILLED_MS);
+  *leads_beside = !holds_within (!still_leads (cell), 2 * KILLED_MS);
   CELL_CHECK (curator_leader_latch_has_leadership (latch) && is_first (cell), NULL);
   return NULL;
 }

@@ -16,7 +16,6 @@
 #include "cell.h"
 
 #include "support/four_letter.h"
-#include "support/waiting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,35 +49,8 @@ is_at_least (const char *version, int major, int minor)
 {
   int have_major = 0;
   int have_minor = 0;
-  if (sscanf (version, "%d.%d", &have_major, &have_minor) != 2)
-    return FALSE;
+  sscanf (version, "%d.%d", &have_major, &have_minor);
   return have_major > major || (have_major == major && have_minor >= minor);
-}
-
-static gboolean
-open_cell (Cell *cell)
-{
-  cell->client = cell_connect (cell->servers, SESSION_MS, cell->compression);
-  cell->raw = raw_zk_open (cell->servers);
-  cell->peer = java_peer_start (cell->servers, SESSION_MS, cell->compression);
-  if (cell->client == NULL || cell->raw == NULL || cell->peer == NULL)
-    {
-      report ("start", "peers", g_strdup ("a client does not connect"));
-      return FALSE;
-    }
-  return TRUE;
-}
-
-static void
-close_cell (Cell *cell)
-{
-  g_clear_pointer (&cell->peer, java_peer_free);
-  g_clear_pointer (&cell->raw, raw_zk_close);
-  if (cell->client != NULL)
-    {
-      curator_client_close (cell->client);
-      g_clear_pointer (&cell->client, curator_client_unref);
-    }
 }
 
 static void
@@ -97,33 +69,22 @@ revoke_all (Cell *cell, const char *column)
   report (column, "revoke-write", cell_revoke (cell, "write"));
 }
 
-static void
-compress (const Cell *plain)
+static gboolean
+open_cell (Cell *cell, int session_ms, int peer_session_ms)
 {
-  Cell cell = { .servers = plain->servers,
-                .acquisitions = plain->acquisitions,
-                .compression = TRUE };
-  if (open_cell (&cell))
-    {
-      contend (&cell, "compression");
-      revoke_all (&cell, "compression");
-      report ("compression", "count", cell_count (&cell));
-    }
-  close_cell (&cell);
+  const gboolean is_open = cell_open (cell, session_ms, peer_session_ms);
+  if (!is_open)
+    report ("start", "peers", g_strdup ("a client does not connect"));
+  return is_open;
 }
 
 static void
-run_peers (Cell *cell, const char *program, const char *curator)
+run_peers (Cell *cell, const char *curator)
 {
-  static const char *const pairs[][2] = { { "mutex", "mutex" },
-                                          { "semmutex", "semmutex" },
-                                          { "semaphore:1", "semaphore:1" },
-                                          { "read", "write" },
-                                          { "write", "read" } };
-  for (gsize i = 0; i < G_N_ELEMENTS (pairs); i++)
-    report ("timed", pairs[i][0], cell_time_out (cell, pairs[i][0], pairs[i][1]));
+  for (int i = 0; i < CELL_PAIRS; i++)
+    report ("timed", cell_pairs[i][0], cell_time_out (cell, cell_pairs[i][0], cell_pairs[i][1]));
   report ("killed", "java", cell_kill_java (cell));
-  report ("killed", "c", cell_kill_c (cell, program));
+  report ("killed", "c", cell_kill_c (cell));
   report ("downgrade", "c", cell_downgrade_in_c (cell));
   report_as ("downgrade", "java", is_at_least (curator, 5, 5) ? "good" : "known",
              cell_downgrade_in_java (cell));
@@ -132,92 +93,47 @@ run_peers (Cell *cell, const char *program, const char *curator)
 }
 
 static void
-run_cell (const char *program, const char *curator, const char *servers, int acquisitions)
+run_cell (Cell *cell, ZkEnsemble *three, char **words)
 {
-  Cell cell = { .servers = servers,
-                .acquisitions = acquisitions,
-                .downgrade_is_overtaken = !is_at_least (curator, 5, 5) };
-  if (open_cell (&cell))
+  const char *curator = words[0];
+  cell->downgrade_is_overtaken = !is_at_least (curator, 5, 5);
+  if (open_cell (cell, SESSION_MS, SESSION_MS))
     {
-      contend (&cell, "contention");
-      report ("downgrade", "contest", cell_downgrade_contest (&cell));
-      report ("count", "counted", cell_contend (&cell, "counted:/counted-by"));
-      run_peers (&cell, program, curator);
+      contend (cell, "contention");
+      report ("downgrade", "contest", cell_contend (cell, "downgrade"));
+      report ("count", "counted", cell_contend (cell, "counted:/counted-by"));
+      run_peers (cell, curator);
     }
-  close_cell (&cell);
-  if (is_at_least (curator, 5, 8))
-    compress (&cell);
-}
-
-static int
-standalone (const char *program, const char *curator, int acquisitions)
-{
-  ZkServer *server = zk_server_start (CELL_TICK_MS, NULL);
-  if (server == NULL)
+  cell_close (cell);
+  cell->compression = TRUE;
+  if (is_at_least (curator, 5, 8) && open_cell (cell, SESSION_MS, SESSION_MS))
     {
-      report ("start", "server", g_strdup ("the server does not serve"));
-      return 1;
+      contend (cell, "compression");
+      revoke_all (cell, "compression");
+      report ("compression", "count", cell_count (cell));
     }
-  run_cell (program, curator, zk_server_address (server), acquisitions);
-  zk_server_stop (server);
-  return all_good ? 0 : 1;
-}
-
-static int
-ensemble (const char *program, const char *curator, int acquisitions)
-{
-  ZkEnsemble *three = zk_ensemble_start (CELL_TICK_MS, NULL);
-  if (three == NULL)
-    {
-      report ("start", "ensemble", g_strdup ("the ensemble does not serve"));
-      return 1;
-    }
-  run_cell (program, curator, zk_ensemble_connect_string (three), acquisitions);
-  zk_ensemble_stop (three);
-  return all_good ? 0 : 1;
 }
 
 /* Curator has mended CURATOR-696 in 5.7.0. */
-static int
-latch (const char *curator)
+static void
+latch (Cell *cell, ZkEnsemble *three, char **words)
 {
   gboolean leads_beside = FALSE;
-  ZkEnsemble *three = zk_ensemble_start (CELL_TICK_MS, NULL);
-  Cell cell = { .servers = three != NULL ? zk_ensemble_connect_string (three) : "" };
-  cell.client = cell_connect (cell.servers, SESSION_MS, FALSE);
-  cell.raw = three != NULL ? raw_zk_open (cell.servers) : NULL;
-  cell.peer = three != NULL ? java_peer_start (cell.servers, KILLED_MS, FALSE) : NULL;
-  if (cell.client == NULL || cell.raw == NULL || cell.peer == NULL)
-    {
-      report ("start", "ensemble", g_strdup ("the ensemble does not serve, or not all clients"));
-      return 1;
-    }
-  char *problem = cell_latch (&cell, three, &leads_beside);
-  if (problem == NULL && leads_beside && is_at_least (curator, 5, 7))
-    problem = cell_wrong (&cell, "it follows", NULL);
+  if (!open_cell (cell, SESSION_MS, KILLED_MS))
+    return;
+  char *problem = cell_latch (cell, three, &leads_beside);
+  if (problem == NULL && leads_beside && is_at_least (words[0], 5, 7))
+    problem = cell_wrong (cell, "it follows", NULL);
   report_as ("latch", "java", leads_beside ? "known" : "good", problem);
-  close_cell (&cell);
-  zk_ensemble_stop (three);
-  return all_good ? 0 : 1;
 }
 
-static int
-acl (void)
+static void
+acl (Cell *cell, ZkEnsemble *three, char **words)
 {
-  ZkServer *server = zk_server_start (CELL_TICK_MS, NULL);
-  Cell cell = { .servers = server != NULL ? zk_server_address (server) : "" };
-  cell.raw = server != NULL ? raw_zk_open (cell.servers) : NULL;
-  if (cell.raw == NULL)
-    {
-      report ("start", "server", g_strdup ("the server does not serve"));
-      return 1;
-    }
-  report ("creator", "mutex", cell_acl_creator (&cell));
-  report ("group", "mutex", cell_acl_group (&cell));
-  report ("stranger", "mutex", cell_acl_stranger (&cell));
-  raw_zk_close (cell.raw);
-  zk_server_stop (server);
-  return all_good ? 0 : 1;
+  cell->raw = raw_zk_open (cell->servers);
+  report ("creator", "mutex", cell_acl_creator (cell));
+  report ("group", "mutex", cell_acl_group (cell));
+  report ("stranger", "mutex", cell_acl_stranger (cell));
 }
 
 /* Restarts one server with the new jars; its data stays. It says its version itself. */
@@ -238,7 +154,7 @@ replace (ZkEnsemble *three, int i, const char *version)
 
 typedef struct
 {
-  Cell cell;
+  Cell *cell;
   CuratorLease *lease;
   gint64 session;
 } Held;
@@ -247,32 +163,27 @@ typedef struct
 static char *
 hold_both (Held *held)
 {
-  Cell *cell = &held->cell;
+  Cell *cell = held->cell;
   g_autoptr (GError) error = NULL;
   held->lease = cell_take (cell->client, "mutex", "/upgrade/c", LONG_MS, &error);
   CELL_CHECK (held->lease != NULL, error);
   held->session = curator_client_get_session_id (cell->client);
-  java_peer_tell (cell->peer, "acquire holder mutex /upgrade/java -1");
-  CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED holder", LONG_MS), NULL);
-  java_peer_tell (cell->peer, "acquire waiter mutex /upgrade/c -1");
+  peer_tell (cell->peer, "acquire holder mutex /upgrade/java -1");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED holder"), NULL);
+  peer_tell (cell->peer, "acquire waiter mutex /upgrade/c -1");
   CELL_CHECK (raw_zk_wait_children (cell->raw, "/upgrade/c", 2, LONG_MS), NULL);
   return NULL;
-}
-
-static gboolean
-is_held (gpointer data)
-{
-  return curator_lease_get_state (data) == CURATOR_LEASE_HELD;
 }
 
 static char *
 still_held (Held *held)
 {
-  Cell *cell = &held->cell;
-  CELL_CHECK (wait_until (is_held, held->lease, LONG_MS), NULL);
+  Cell *cell = held->cell;
+  CELL_CHECK (holds_within (curator_lease_get_state (held->lease) == CURATOR_LEASE_HELD, LONG_MS),
+              NULL);
   CELL_CHECK (curator_client_get_session_id (cell->client) == held->session, NULL);
-  CELL_CHECK (!java_peer_has (cell->peer, "ACQUIRED waiter"), NULL);
-  CELL_CHECK (!java_peer_has (cell->peer, "STATE LOST"), NULL);
+  CELL_CHECK (!peer_has (cell->peer, "ACQUIRED waiter"), NULL);
+  CELL_CHECK (!peer_has (cell->peer, "STATE LOST"), NULL);
   return NULL;
 }
 
@@ -280,59 +191,48 @@ still_held (Held *held)
 static char *
 hand_over (Held *held)
 {
-  Cell *cell = &held->cell;
+  Cell *cell = held->cell;
   g_autoptr (GError) error = NULL;
   CELL_CHECK (curator_lease_release (held->lease, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (java_peer_expect (cell->peer, "ACQUIRED waiter", LONG_MS), NULL);
-  java_peer_tell (cell->peer, "release holder");
+  CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED waiter"), NULL);
+  peer_tell (cell->peer, "release holder");
   g_autoptr (CuratorLease) other =
       cell_take (cell->client, "mutex", "/upgrade/java", LONG_MS, &error);
   CELL_CHECK (other != NULL, error);
   CELL_CHECK (curator_lease_release (other, CURATOR_WAIT_DEFAULT, NULL, &error), error);
-  CELL_CHECK (!java_peer_has (cell->peer, "STATE LOST"), NULL);
+  CELL_CHECK (!peer_has (cell->peer, "STATE LOST"), NULL);
   return NULL;
 }
 
-static int
-upgrade (const char *new_jars, const char *version)
+static void
+upgrade (Cell *cell, ZkEnsemble *three, char **words)
 {
-  ZkEnsemble *three = zk_ensemble_start (UPGRADE_TICK_MS, NULL);
-  if (three == NULL)
-    {
-      report ("start", "ensemble", g_strdup ("the ensemble does not serve"));
-      return 1;
-    }
-  Held held = { .cell = { .servers = zk_ensemble_connect_string (three) } };
-  held.cell.client = cell_connect (held.cell.servers, UPGRADE_SESSION_MS, FALSE);
-  held.cell.raw = raw_zk_open (held.cell.servers);
-  held.cell.peer = java_peer_start (held.cell.servers, UPGRADE_SESSION_MS, FALSE);
+  Held held = { .cell = cell };
+  if (!open_cell (cell, UPGRADE_SESSION_MS, UPGRADE_SESSION_MS))
+    return;
   report ("upgrade", "held", hold_both (&held));
-  g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", new_jars, TRUE);
+  g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", words[0], TRUE);
   /* The leader last, as an upgrade is done. */
   const int leader = zk_ensemble_leader (three);
   for (int i = 1; all_good && i <= 3; i++)
     {
       g_autofree char *step = g_strdup_printf ("server-%d", i);
-      char *problem = replace (three, (leader + i) % 3, version);
+      char *problem = replace (three, (leader + i) % 3, words[1]);
       report ("upgrade", step, problem != NULL ? problem : still_held (&held));
     }
   if (all_good)
     report ("upgrade", "handed-over", hand_over (&held));
   g_clear_pointer (&held.lease, curator_lease_unref);
-  close_cell (&held.cell);
-  zk_ensemble_stop (three);
-  return all_good ? 0 : 1;
 }
 
 static int
 hold (const char *servers, const char *path)
 {
-  static const char *const kinds[] = { "mutex", "semmutex", "semaphore:1", "read", "write" };
   CuratorClient *client = cell_connect (servers, KILLED_MS, FALSE);
-  for (gsize i = 0; client != NULL && i < G_N_ELEMENTS (kinds); i++)
+  for (int i = 0; client != NULL && i < CELL_PAIRS; i++)
     {
-      g_autofree char *one = g_strdup_printf ("%s/%" G_GSIZE_FORMAT, path, i);
-      if (cell_take (client, kinds[i], one, LONG_MS, NULL) == NULL)
+      g_autofree char *one = g_strdup_printf ("%s/%d", path, i);
+      if (cell_take (client, cell_pairs[i][0], one, LONG_MS, NULL) == NULL)
         return 1;
     }
   printf ("HOLDING\n");
@@ -341,27 +241,51 @@ hold (const char *servers, const char *path)
   return 1;
 }
 
+typedef struct
+{
+  const char *name;
+  int n_words; /* behind it */
+  gboolean has_three;
+  int tick_ms;
+  void (*run) (Cell *cell, ZkEnsemble *three, char **words);
+} Mode;
+
+static const Mode modes[] = {
+  { "cell", 1, FALSE, CELL_TICK_MS, run_cell },     { "ensemble", 1, TRUE, CELL_TICK_MS, run_cell },
+  { "latch", 1, TRUE, CELL_TICK_MS, latch },        { "acl", 0, FALSE, CELL_TICK_MS, acl },
+  { "upgrade", 2, TRUE, UPGRADE_TICK_MS, upgrade },
+};
+
+static int
+run (const Mode *mode, Cell *cell, char **words)
+{
+  g_autoptr (ZkServer) one = mode->has_three ? NULL : zk_server_start (mode->tick_ms, NULL);
+  g_autoptr (ZkEnsemble) three = mode->has_three ? zk_ensemble_start (mode->tick_ms, NULL) : NULL;
+  if (one == NULL && three == NULL)
+    {
+      report ("start", "servers", g_strdup ("they do not serve"));
+      return 1;
+    }
+  cell->servers = one != NULL ? zk_server_address (one) : zk_ensemble_connect_string (three);
+  mode->run (cell, three, words);
+  cell_close (cell);
+  return all_good ? 0 : 1;
+}
+
 int
 main (int argc, char **argv)
 {
-  const char *program = argv[0];
-  int acquisitions = 25;
+  Cell cell = { .program = argv[0], .acquisitions = 25 };
   if (argc > 2 && strcmp (argv[1], "--acquisitions") == 0)
     {
-      acquisitions = atoi (argv[2]);
+      cell.acquisitions = atoi (argv[2]);
       argc -= 2;
       argv += 2;
     }
   if (argc == 4 && strcmp (argv[1], "hold") == 0)
     return hold (argv[2], argv[3]);
-  if (argc == 2 && strcmp (argv[1], "acl") == 0)
-    return acl ();
-  if (argc == 4 && strcmp (argv[1], "upgrade") == 0)
-    return upgrade (argv[2], argv[3]);
-  if (argc != 3 || acquisitions <= 0)
-    return 64;
-  if (strcmp (argv[1], "latch") == 0)
-    return latch (argv[2]);
-  return strcmp (argv[1], "ensemble") == 0 ? ensemble (program, argv[2], acquisitions)
-                                           : standalone (program, argv[2], acquisitions);
+  for (gsize i = 0; argc > 1 && cell.acquisitions > 0 && i < G_N_ELEMENTS (modes); i++)
+    if (strcmp (argv[1], modes[i].name) == 0 && argc == 2 + modes[i].n_words)
+      return run (&modes[i], &cell, argv + 2);
+  return 64;
 }

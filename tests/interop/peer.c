@@ -1,6 +1,6 @@
-#include "java_peer.h"
+#include "peer.h"
 
-#include "interop/contest.h"
+#include "contest.h"
 #include "support/waiting.h"
 
 #include <gio/gio.h>
@@ -9,8 +9,10 @@
 
 #define START_MS 60000
 
-struct _JavaPeer
+struct _Peer
 {
+  void (*on_line) (const char *line, gpointer data);
+  gpointer data;
   GSubprocess *process;
   pthread_t reader;
   pthread_mutex_t mutex;
@@ -20,12 +22,14 @@ struct _JavaPeer
 static void *
 read_lines (void *data)
 {
-  JavaPeer *peer = data;
+  Peer *peer = data;
   g_autoptr (GDataInputStream) stream =
       g_data_input_stream_new (g_subprocess_get_stdout_pipe (peer->process));
   char *line;
   while ((line = g_data_input_stream_read_line_utf8 (stream, NULL, NULL, NULL)) != NULL)
     {
+      if (peer->on_line != NULL)
+        peer->on_line (line, peer->data);
       pthread_mutex_lock (&peer->mutex);
       g_ptr_array_add (peer->lines, line);
       pthread_mutex_unlock (&peer->mutex);
@@ -33,51 +37,61 @@ read_lines (void *data)
   return NULL;
 }
 
-JavaPeer *
-java_peer_start (const char *connect_string, int session_ms, gboolean compression)
+Peer *
+peer_start (GPtrArray *argv, void (*on_line) (const char *line, gpointer data), gpointer data)
 {
-  g_autofree char *session = g_strdup_printf ("%d", session_ms);
   g_autoptr (GError) error = NULL;
-  JavaPeer *peer = g_new0 (JavaPeer, 1);
-  peer->process = g_subprocess_new (
-      G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE
-          | G_SUBPROCESS_FLAGS_STDERR_SILENCE,
-      &error, CONTEST_JAVA, "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-      "-XX:-UsePerfData", compression ? "-Dcompression=yes" : "-Dplain=yes", "-cp",
-      contest_classpath (), "MatrixPeer", connect_string, session, NULL);
+  g_autoptr (GPtrArray) own_argv = argv;
+  Peer *peer = g_new0 (Peer, 1);
+  g_ptr_array_add (own_argv, NULL);
+  peer->process =
+      g_subprocess_newv ((const char *const *) argv->pdata,
+                         G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error);
   if (peer->process == NULL)
     {
       g_printerr ("%s\n", error->message);
       g_free (peer);
       return NULL;
     }
+  peer->on_line = on_line;
+  peer->data = data;
   peer->lines = g_ptr_array_new_with_free_func (g_free);
   pthread_mutex_init (&peer->mutex, NULL);
   pthread_create (&peer->reader, NULL, read_lines, peer);
-  if (!java_peer_expect (peer, "READY", START_MS))
+  return peer;
+}
+
+Peer *
+peer_start_java (const char *connect_string, int session_ms, gboolean compression)
+{
+  const char *const options[] = { "-Dcompression=yes", NULL };
+  GPtrArray *argv = contest_java (compression ? options : NULL, "MatrixPeer");
+  contest_add (argv, "%s", connect_string);
+  contest_add (argv, "%d", session_ms);
+  Peer *peer = peer_start (argv, NULL, NULL);
+  if (peer != NULL && !peer_expect (peer, START_MS, "READY"))
     {
-      g_autofree char *output = java_peer_output (peer);
+      g_autofree char *output = peer_output (peer);
       g_printerr ("the peer does not start: %s\n", output);
-      g_clear_pointer (&peer, java_peer_free);
+      g_clear_pointer (&peer, peer_free);
     }
   return peer;
 }
 
 void
-java_peer_tell (JavaPeer *peer, const char *format, ...)
+peer_tell (Peer *peer, const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  g_autofree char *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  g_autofree char *line = g_strconcat (text, "\n", NULL);
   GOutputStream *stream = g_subprocess_get_stdin_pipe (peer->process);
-  g_output_stream_write_all (stream, line, strlen (line), NULL, NULL, NULL);
+  g_output_stream_vprintf (stream, NULL, NULL, NULL, format, arguments);
+  g_output_stream_printf (stream, NULL, NULL, NULL, "\n");
   g_output_stream_flush (stream, NULL, NULL);
+  va_end (arguments);
 }
 
 static char **
-find (JavaPeer *peer, const char *text)
+find (Peer *peer, const char *text)
 {
   for (guint i = 0; i < peer->lines->len; i++)
     {
@@ -90,7 +104,7 @@ find (JavaPeer *peer, const char *text)
 }
 
 gboolean
-java_peer_has (JavaPeer *peer, const char *line)
+peer_has (Peer *peer, const char *line)
 {
   pthread_mutex_lock (&peer->mutex);
   const gboolean found = find (peer, line) != NULL;
@@ -98,34 +112,43 @@ java_peer_has (JavaPeer *peer, const char *line)
   return found;
 }
 
-static gboolean
-take (JavaPeer *peer, const char *text)
+static char *
+take (Peer *peer, const char *text)
 {
+  char *taken = NULL;
   pthread_mutex_lock (&peer->mutex);
   char **line = find (peer, text);
   if (line != NULL)
     {
-      char *taken = g_strconcat ("\t", *line, NULL);
-      g_free (*line);
-      *line = taken;
+      taken = *line;
+      *line = g_strconcat ("\t", taken, NULL);
     }
   pthread_mutex_unlock (&peer->mutex);
-  return line != NULL;
-}
-
-gboolean
-java_peer_expect (JavaPeer *peer, const char *line, int timeout_ms)
-{
-  const gint64 deadline = wait_now_ms () + timeout_ms;
-  gboolean found;
-  while (!(found = take (peer, line)) && !java_peer_has (peer, "ERROR")
-         && wait_now_ms () < deadline)
-    wait_ms (5);
-  return found;
+  return taken;
 }
 
 char *
-java_peer_output (JavaPeer *peer)
+peer_await (Peer *peer, const char *line, int timeout_ms)
+{
+  char *taken = NULL;
+  return holds_within ((taken = take (peer, line)) != NULL || peer_has (peer, "ERROR"), timeout_ms)
+             ? taken
+             : NULL;
+}
+
+gboolean
+peer_expect (Peer *peer, int timeout_ms, const char *format, ...)
+{
+  va_list arguments;
+  va_start (arguments, format);
+  g_autofree char *line = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_autofree char *taken = peer_await (peer, line, timeout_ms);
+  return taken != NULL;
+}
+
+char *
+peer_output (Peer *peer)
 {
   GString *output = g_string_new (NULL);
   pthread_mutex_lock (&peer->mutex);
@@ -139,18 +162,18 @@ java_peer_output (JavaPeer *peer)
 }
 
 void
-java_peer_kill (JavaPeer *peer)
+peer_kill (Peer *peer)
 {
   g_subprocess_force_exit (peer->process);
   g_subprocess_wait (peer->process, NULL, NULL);
 }
 
 void
-java_peer_free (JavaPeer *peer)
+peer_free (Peer *peer)
 {
   if (peer == NULL)
     return;
-  java_peer_kill (peer);
+  peer_kill (peer);
   pthread_join (peer->reader, NULL);
   g_ptr_array_unref (peer->lines);
   pthread_mutex_destroy (&peer->mutex);
