@@ -122,12 +122,13 @@ show_steps (void)
 
 typedef struct
 {
-  const char *addresses[2];  /* by number and by name */
-  World *worlds[MOST_KINDS]; /* one of which a child inherits */
-  gint n_busy;               /* atomic; how many of the threads work */
-  gint n_threads;            /* atomic; how many there are */
-  gint is_over;              /* atomic */
-  gint n_lives;              /* atomic */
+  const char *addresses[2]; /* by number and by name */
+  CuratorClient *inherited[MOST_KINDS];
+  gint n_inherited; /* atomic */
+  gint n_busy;      /* atomic; how many of the threads work */
+  gint n_threads;   /* atomic; how many there are */
+  gint is_over;     /* atomic */
+  gint n_lives;     /* atomic */
   pthread_t threads[MOST_BUSY];
 } Busy;
 
@@ -170,9 +171,10 @@ run_worker (void *data)
           g_usleep (1000);
           continue;
         }
-      if (turn % 3 == 2)
+      const guint n_inherited = (guint) g_atomic_int_get (&busy->n_inherited);
+      if (turn % 3 == 2 && n_inherited > 0)
         {
-          be_busy (busy->worlds[turn % attack_n_lock_kinds]->client, turn);
+          be_busy (busy->inherited[turn % n_inherited], turn);
           continue;
         }
       CuratorClient *client = curator_client_new (busy->addresses[turn % 2], NULL);
@@ -302,9 +304,9 @@ n_children (void)
 }
 
 static void
-take_turns (Busy *busy, CuratorLock *lock, guint number, Result *result)
+take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *result)
 {
-  Fork one = { .world = busy->worlds[number * attack_n_lock_kinds / n_children ()],
+  Fork one = { .world = world,
                .address = busy->addresses[number / 2 % 2],
                .path = "/lives/own",
                .server = busy->addresses[0] };
@@ -362,21 +364,23 @@ TEST (test_p32_children_live)
                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   assert_true (ended_ms != MAP_FAILED);
   assert_in_range (attack_n_lock_kinds, 1, MOST_KINDS);
-  for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
-    busy.worlds[kind] = attack_world_new (fixture, STATE_FORKED, kind);
   busy_start (&busy);
-  for (guint i = 0; i < n_children (); i++)
-    take_turns (&busy, lock, i, &result);
-  busy_stop (&busy);
-  for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
+  for (guint kind = 0, i = 0; kind < attack_n_lock_kinds; kind++)
     {
-      World *world = busy.worlds[kind];
+      World *world = attack_world_new (fixture, STATE_FORKED, kind);
+      busy.inherited[kind] = curator_client_ref (world->client);
+      g_atomic_int_inc (&busy.n_inherited);
+      for (; i < n_children () * (kind + 1) / attack_n_lock_kinds; i++)
+        take_turns (&busy, lock, world, i, &result);
       assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
       /* It would be RECONNECTED after any other state. */
       assert_int_equal (curator_client_get_connection_state (world->client),
                         CURATOR_CONNECTION_STATE_CONNECTED);
       attack_world_free (world);
     }
+  busy_stop (&busy);
+  for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
+    curator_client_unref (busy.inherited[kind]);
   assert_no_residue (fixture, "/busy/lock", LONG_MS);
   print_message ("%u children beside %d lives: %u hung; the slowest took %" G_GINT64_FORMAT
                  " ms, the slowest fresh process %" G_GINT64_FORMAT " ms\n",

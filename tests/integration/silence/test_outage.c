@@ -332,6 +332,7 @@ check_cause (Stage *world, CuratorConnectError code, const Column *column)
   assert_soon (has_cause (world->client, column->cause));
   g_autoptr (GError) error = curator_client_dup_connection_error (world->client);
   assert_error (&error, CURATOR_CONNECT_ERROR, (int) code);
+  wait_ms (2); /* until then an outage has no length */
   check_outage (world, column);
 }
 
