@@ -258,35 +258,27 @@ data_of (CuratorLease *lease)
 }
 
 static void
-note_result (Contender *contender, gboolean acquired, GError *error)
+note_lease (Contender *contender)
 {
-  g_autoptr (CuratorLease) lease = acquired ? curator_lock_dup_lease (contender->lock) : NULL;
-  pthread_mutex_lock (&contender->mutex);
-  contender->returned_ms = wait_now_ms ();
-  contender->acquired = acquired;
-  contender->error = error;
-  if (lease != NULL)
-    {
-      contender->node = g_strdup (curator_lease_get_node_path (lease));
-      contender->token = curator_lease_get_fencing_token (lease);
-      contender->session = curator_lease_get_session_id (lease);
-    }
-  contender->returned = TRUE;
-  pthread_cond_broadcast (&contender->changed);
-  while (acquired && !contender->told)
-    pthread_cond_wait (&contender->changed, &contender->mutex);
-  pthread_mutex_unlock (&contender->mutex);
+  g_autoptr (CuratorLease) lease = curator_lock_dup_lease (contender->lock);
+  contender->node = g_strdup (curator_lease_get_node_path (lease));
+  contender->token = curator_lease_get_fencing_token (lease);
+  contender->session = curator_lease_get_session_id (lease);
 }
 
 static void *
 contend (void *data)
 {
   Contender *contender = data;
-  GError *error = NULL;
-  gboolean acquired =
-      curator_lock_acquire (contender->lock, contender->timeout_ms, contender->cancellable, &error);
-  note_result (contender, acquired, error);
-  if (acquired)
+  contender->acquired = curator_lock_acquire (contender->lock, contender->timeout_ms,
+                                              contender->cancellable, &contender->error);
+  contender->returned_ms = wait_now_ms ();
+  if (contender->acquired)
+    note_lease (contender);
+  g_atomic_int_set (&contender->returned, TRUE);
+  while (contender->acquired && !g_atomic_int_get (&contender->told))
+    wait_ms (1);
+  if (contender->acquired)
     {
       contender->released = curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL,
                                                   &contender->release_error);
@@ -301,9 +293,6 @@ contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable
   contender->lock = curator_lock_ref (lock);
   contender->timeout_ms = timeout_ms;
   contender->cancellable = cancellable != NULL ? g_object_ref (cancellable) : NULL;
-  pthread_mutex_init (&contender->mutex, NULL);
-  pthread_cond_init (&contender->changed, NULL);
-  contender->called_ms = wait_now_ms ();
   pthread_create (&contender->thread, NULL, contend, contender);
   return contender;
 }
@@ -311,10 +300,7 @@ contender_start (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable
 gboolean
 contender_has_returned (Contender *contender)
 {
-  pthread_mutex_lock (&contender->mutex);
-  gboolean returned = contender->returned;
-  pthread_mutex_unlock (&contender->mutex);
-  return returned;
+  return g_atomic_int_get (&contender->returned);
 }
 
 gboolean
@@ -341,10 +327,7 @@ contender_of (CuratorLock *lock)
 void
 contender_tell_release (Contender *contender)
 {
-  pthread_mutex_lock (&contender->mutex);
-  contender->told = TRUE;
-  pthread_cond_broadcast (&contender->changed);
-  pthread_mutex_unlock (&contender->mutex);
+  g_atomic_int_set (&contender->told, TRUE);
 }
 
 void
@@ -369,36 +352,23 @@ contender_free (Contender *contender)
   g_clear_error (&contender->error);
   g_clear_error (&contender->release_error);
   g_free (contender->node);
-  pthread_cond_destroy (&contender->changed);
-  pthread_mutex_destroy (&contender->mutex);
   g_free (contender);
-}
-
-gint64
-contender_took_ms (Contender *contender)
-{
-  pthread_mutex_lock (&contender->mutex);
-  gint64 took = contender->returned_ms - contender->called_ms;
-  pthread_mutex_unlock (&contender->mutex);
-  return took;
 }
 
 static void
 log_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
   StateLog *log = user_data;
-  pthread_mutex_lock (&log->mutex);
-  g_array_append_val (log->states, state);
+  g_assert (log->n < (gint) G_N_ELEMENTS (log->states));
+  log->states[log->n] = state;
   log->thread = g_thread_self ();
-  pthread_mutex_unlock (&log->mutex);
+  g_atomic_int_inc (&log->n);
 }
 
 StateLog *
 state_log_new (CuratorClient *client)
 {
   StateLog *log = g_new0 (StateLog, 1);
-  pthread_mutex_init (&log->mutex, NULL);
-  log->states = g_array_new (FALSE, FALSE, sizeof (CuratorConnectionState));
   curator_client_add_state_listener (client, log_state, log, NULL);
   return log;
 }
@@ -406,8 +376,6 @@ state_log_new (CuratorClient *client)
 void
 state_log_free (StateLog *log)
 {
-  pthread_mutex_destroy (&log->mutex);
-  g_array_unref (log->states);
   g_free (log);
 }
 
@@ -415,10 +383,8 @@ int
 state_log_count (StateLog *log, CuratorConnectionState state)
 {
   int n = 0;
-  pthread_mutex_lock (&log->mutex);
-  for (guint i = 0; i < log->states->len; i++)
-    n += g_array_index (log->states, CuratorConnectionState, i) == state ? 1 : 0;
-  pthread_mutex_unlock (&log->mutex);
+  for (int i = 0; i < g_atomic_int_get (&log->n); i++)
+    n += log->states[i] == state ? 1 : 0;
   return n;
 }
 
@@ -432,14 +398,11 @@ char *
 state_log_to_string (StateLog *log)
 {
   GString *text = g_string_new (NULL);
-  pthread_mutex_lock (&log->mutex);
-  for (guint i = 0; i < log->states->len; i++)
+  for (int i = 0; i < g_atomic_int_get (&log->n); i++)
     {
-      CuratorConnectionState state = g_array_index (log->states, CuratorConnectionState, i);
       g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
-                              curator_connection_state_to_string (state));
+                              curator_connection_state_to_string (log->states[i]));
     }
-  pthread_mutex_unlock (&log->mutex);
   return g_string_free (text, FALSE);
 }
 

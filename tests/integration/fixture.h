@@ -132,14 +132,11 @@ typedef struct
   gint64 timeout_ms;
   GCancellable *cancellable;
   pthread_t thread;
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  gboolean returned; /* acquire has returned; guards the next block */
-  gboolean told;     /* to release */
+  gint returned; /* atomic: acquire has returned, and the next block is valid */
+  gint told;     /* atomic: to release */
 
   gboolean acquired;
   GError *error;
-  gint64 called_ms;
   gint64 returned_ms;
   char *node; /* full path */
   guint64 token;
@@ -160,15 +157,14 @@ void contender_tell_release (Contender *contender);
 /* Makes it release and joins its thread; then all its fields may be read. */
 void contender_join (Contender *contender);
 void contender_free (Contender *contender); /* joins first; NULL is allowed */
-gint64 contender_took_ms (Contender *contender);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Contender, contender_free)
 
 /* Connection states that a listener received, in order. */
 typedef struct
 {
-  pthread_mutex_t mutex;
-  GArray *states;
+  CuratorConnectionState states[1000];
+  gint n;          /* atomic */
   GThread *thread; /* thread of the last call */
 } StateLog;
 

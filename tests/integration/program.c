@@ -18,8 +18,10 @@ program_watcher (zhandle_t *zh, int type, int state, const char *path, void *con
     curator_client_forward_event (client, zh, type, state, path);
   /* Elsewhere libzookeeper might free the handle under zookeeper_close (): zookeeper.h. */
   if (is_expired)
-    zookeeper_close (g_steal_pointer (&program->zh));
-  program->expired |= is_expired;
+    {
+      zookeeper_close (g_steal_pointer (&program->zh));
+      g_atomic_int_set (&program->expired, TRUE);
+    }
   if (!is_session)
     g_ptr_array_add (program->fired, g_strdup (path));
   pthread_mutex_unlock (&program->mutex);
@@ -49,7 +51,7 @@ void
 program_open_again (Program *program, const char *address)
 {
   assert_null (program->zh);
-  program->expired = FALSE;
+  g_atomic_int_set (&program->expired, FALSE);
   program->zh = open_handle (program, address);
 }
 
@@ -97,20 +99,10 @@ program_wait_connected (Program *program, int timeout_ms)
   return holds_within (zoo_state (program->zh) == ZOO_CONNECTED_STATE, timeout_ms);
 }
 
-static gboolean
-is_expired (gpointer data)
-{
-  Program *program = data;
-  pthread_mutex_lock (&program->mutex);
-  const gboolean expired = program->expired;
-  pthread_mutex_unlock (&program->mutex);
-  return expired;
-}
-
 gboolean
 program_wait_expired (Program *program, int timeout_ms)
 {
-  return wait_until (is_expired, program, timeout_ms);
+  return holds_within (g_atomic_int_get (&program->expired), timeout_ms);
 }
 
 static gboolean

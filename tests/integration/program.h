@@ -12,8 +12,8 @@ typedef struct
   int n_forwards; /* how often it forwards each event; 1 unless set */
   pthread_mutex_t mutex;
   CuratorClient *client; /* the client it forwards to; mutex guards this and the next */
-  gboolean expired;
-  GPtrArray *fired; /* paths of watches */
+  GPtrArray *fired;      /* paths of watches */
+  gint expired;          /* atomic */
 } Program;
 
 /* Does not wait for the connection. address may end with a chroot. */

@@ -35,7 +35,6 @@ taking_new (void)
   Taking *taking = g_new0 (Taking, 1);
   g_atomic_ref_count_init (&taking->refs);
   g_atomic_ref_count_inc (&taking->refs);
-  pthread_mutex_init (&taking->mutex, NULL);
   return taking;
 }
 
@@ -46,7 +45,6 @@ taking_unref (Taking *taking)
     {
       g_clear_pointer (&taking->leases, g_ptr_array_unref);
       g_clear_error (&taking->error);
-      pthread_mutex_destroy (&taking->mutex);
       g_free (taking);
     }
 }
@@ -54,13 +52,11 @@ taking_unref (Taking *taking)
 static void
 note (Taking *taking, GPtrArray *leases, const GError *error)
 {
-  pthread_mutex_lock (&taking->mutex);
   taking->leases = leases;
   taking->error = error != NULL ? g_error_copy (error) : NULL;
   taking->returned_ms = wait_now_ms ();
-  taking->returned = TRUE;
-  taking->times++;
-  pthread_mutex_unlock (&taking->mutex);
+  g_atomic_int_inc (&taking->times);
+  g_atomic_int_set (&taking->returned, TRUE);
   taking_unref (taking);
 }
 
@@ -117,10 +113,7 @@ taking_of_lock (CuratorLock *lock)
 gboolean
 taking_has_returned (Taking *taking)
 {
-  pthread_mutex_lock (&taking->mutex);
-  gboolean returned = taking->returned;
-  pthread_mutex_unlock (&taking->mutex);
-  return returned;
+  return g_atomic_int_get (&taking->returned);
 }
 
 gboolean

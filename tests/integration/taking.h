@@ -8,9 +8,8 @@
 typedef struct
 {
   gatomicrefcount refs; /* one by the test, one by the callback until it has run */
-  pthread_mutex_t mutex;
-  gboolean returned; /* guards the next block */
-  int times;         /* how often the callback was called */
+  gint returned;        /* atomic: the next block is valid */
+  gint times;           /* atomic: how often the callback was called */
 
   GPtrArray *leases; /* of CuratorLease; NULL on error */
   GError *error;

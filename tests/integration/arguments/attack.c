@@ -22,7 +22,8 @@ static struct
   gint n_criticals;  /* atomic */
   gint n_foreign;    /* atomic; criticals of other libraries */
   const char *other; /* what attack_other () gave last; "" */
-  guint gate_depth;  /* before the call */
+  pthread_t caller;
+  guint gate_depth; /* before the call */
 } now = { .other = "" };
 
 static struct
@@ -98,6 +99,7 @@ attack_begin (World *world, const char *function, const char *argument, const ch
   g_atomic_int_set (&now.n_foreign, 0);
   g_atomic_int_set (&answer.n, 0);
   attack_n_calls++;
+  now.caller = pthread_self ();
   now.gate_depth = gate_depth ();
   alarm (CALL_SECONDS);
   pthread_setcancelstate (attack_is_cancellable ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE,
@@ -137,8 +139,6 @@ is_as_expected (Expectation expectation, guint64 codes, gboolean is_null, const 
       return is_refused || now.must_fail_later;
     case EXPECT_ALLOWED:
       return is_silent && error == NULL;
-    case EXPECT_SETTING:
-      return is_silent || is_critical;
     case EXPECT_NULLISH:
       return is_silent && is_null;
     case EXPECT_STRANGE:
@@ -174,6 +174,8 @@ attack_answer (const GError *error, gboolean is_null)
   /* A callback may fork again. */
   if (now.world->state == STATE_FORKED && gate_depth () != now.gate_depth)
     attack_complain ("called back inside the gate", error);
+  if (now.world->state != STATE_FORKED && pthread_equal (pthread_self (), now.caller))
+    attack_complain ("called back inside the call", error);
   g_atomic_int_inc (&answer.n);
 }
 
@@ -210,21 +212,6 @@ attack_later_CuratorClient (CuratorClient *client)
   GError *error = NULL;
   if (now.must_fail_later)
     judge_later (curator_client_start (client, &error), &error);
-}
-
-void
-attack_use_CuratorClient (CuratorClient *client)
-{
-  GError *error = NULL;
-  if (g_atomic_int_get (&now.n_criticals) != 0)
-    return;
-  const gboolean is_used = curator_client_start (client, &error);
-  const gboolean is_good =
-      is_used ? curator_client_block_until_connected (client, LONG_MS, NULL, &error)
-              : is_code (error, CODE_INVALID_ARGUMENT);
-  if (!is_good)
-    attack_complain ("neither refused nor of any use", error);
-  g_clear_error (&error);
 }
 
 void

@@ -58,7 +58,6 @@ typedef enum
   EXPECT_LATER,    /* the same as REFUSED, or accepted, and refused on first use */
   EXPECT_ALLOWED,  /* the argument is valid by its documentation */
   EXPECT_STRANGE,  /* ignored or clamped */
-  EXPECT_SETTING,  /* refused, or a client that can be started connects */
   EXPECT_NULLISH,  /* nothing returned */
   EXPECT_HARMLESS  /* whatever it returns */
 } Expectation;
@@ -131,7 +130,6 @@ void attack_answered (World *world, Expectation expectation, guint64 codes, gboo
 void attack_answer (const GError *error, gboolean is_null);
 /* What was accepted must be refused by the first use. */
 void attack_later_CuratorClient (CuratorClient *client);
-void attack_use_CuratorClient (CuratorClient *client);
 void attack_later_CuratorSemaphore (CuratorSemaphore *semaphore);
 void attack_later_CuratorNodeRequest (CuratorNodeRequest *request);
 

@@ -14,14 +14,11 @@ struct _Scene
   CuratorClient *nowhere;
   Program *program;
   CuratorClient *adopted;
-  CuratorLock *their_lock;
   CuratorLease *their_lease;
   CuratorLock *held_lock;
   CuratorLock *free_lock;
-  CuratorLock *limited_lock;
   CuratorLease *lease;
   CuratorLease *limited_lease;
-  CuratorSemaphore *their_semaphore;
   GPtrArray *their_leases;
   CuratorSemaphore *full_semaphore;
   CuratorSemaphore *free_semaphore;
@@ -43,11 +40,14 @@ gint extreme_n_criticals;
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
+const char *extreme_base = "/extremes/new";
+
 const char *
 extreme_path (Stage *stage)
 {
   static gint number;
-  g_snprintf (stage->path, sizeof stage->path, "/extremes/new/%d", g_atomic_int_add (&number, 1));
+  g_snprintf (stage->path, sizeof stage->path, "%s/%d", extreme_base,
+              g_atomic_int_add (&number, 1));
   return stage->path;
 }
 
@@ -65,8 +65,8 @@ extreme_counters (void)
   return counters;
 }
 
-static void
-answer (Outcome *outcome, gpointer result, GDestroyNotify drop, const GError *error)
+void
+extreme_answer (Outcome *outcome, gpointer result, GDestroyNotify drop, const GError *error)
 {
   outcome->result = result;
   outcome->drop = drop;
@@ -76,69 +76,13 @@ answer (Outcome *outcome, gpointer result, GDestroyNotify drop, const GError *er
 }
 
 void
-extreme_lock_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer outcome)
+extreme_await (const Extreme *extreme, Outcome *outcome)
 {
-  answer (outcome, lease, (GDestroyNotify) curator_lease_unref, error);
-}
-
-void
-extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
-                          gpointer outcome)
-{
-  answer (outcome, leases, (GDestroyNotify) g_ptr_array_unref, error);
-}
-
-void
-extreme_inspect_answer (CuratorClient *client, CuratorInspection *inspection, const GError *error,
-                        gpointer outcome)
-{
-  answer (outcome, inspection, (GDestroyNotify) curator_inspection_unref, error);
-}
-
-void
-extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome)
-{
-  answer (outcome, nodes, (GDestroyNotify) g_strfreev, error);
-}
-
-void
-extreme_lease_answer (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error,
-                      gpointer outcome)
-{
-  answer (outcome, lease, (GDestroyNotify) curator_lease_unref, error);
-}
-
-void
-extreme_lock_end (CuratorLock *lock, const GError *error, gpointer outcome)
-{
-  answer (outcome, NULL, NULL, error);
-}
-
-void
-extreme_lease_end (CuratorLease *lease, const GError *error, gpointer outcome)
-{
-  answer (outcome, NULL, NULL, error);
-}
-
-void
-extreme_semaphore_end (CuratorSemaphore *semaphore, const GError *error, gpointer outcome)
-{
-  answer (outcome, NULL, NULL, error);
-}
-
-void
-extreme_client_end (CuratorClient *client, const GError *error, gpointer outcome)
-{
-  answer (outcome, NULL, NULL, error);
-}
-
-void
-extreme_await (Stage *stage, Outcome *outcome)
-{
-  if (!holds_within (g_atomic_int_get (&outcome->answered) > 0
-                         || g_atomic_int_get (&extreme_n_criticals) > 0,
-                     LONG_MS))
-    g_error ("a callback was not called");
+  if (extreme->is_then
+      && !holds_within (g_atomic_int_get (&outcome->answered) > 0
+                            || g_atomic_int_get (&extreme_n_criticals) > 0,
+                        2 * LONG_MS))
+    g_error ("the callback of %s () was not called", extreme->function);
 }
 
 /* --- the scene -------------------------------------------------------------------------------- */
@@ -148,12 +92,11 @@ take_what_is_in_the_way (Scene *scene)
 {
   GError *error = NULL;
 
-  scene->their_lock = mutex_new (scene->other, "/extremes/held");
-  scene->their_lease = curator_lock_acquire_lease (scene->their_lock, LONG_MS, NULL, &error);
-  assert_ok (scene->their_lease != NULL, &error);
-  scene->their_semaphore = curator_semaphore_new (scene->other, "/extremes/full", 2, &error);
-  scene->their_leases =
-      curator_semaphore_acquire_n (scene->their_semaphore, 2, LONG_MS, NULL, &error);
+  g_autoptr (CuratorLock) lock = mutex_new (scene->other, "/extremes/held");
+  scene->their_lease = lease_of (lock);
+  g_autoptr (CuratorSemaphore) full =
+      curator_semaphore_new (scene->other, "/extremes/full", 2, NULL);
+  scene->their_leases = curator_semaphore_acquire_n (full, 2, LONG_MS, NULL, &error);
   assert_ok (scene->their_leases != NULL, &error);
   scene->their_latch = curator_leader_latch_new (scene->other, "/extremes/waiting", "one", &error);
   assert_ok (curator_leader_latch_start (scene->their_latch, &error), &error);
@@ -181,13 +124,11 @@ make_what_is_free (Scene *scene)
   CuratorClient *client = scene->client;
 
   scene->free_lock = mutex_new (client, "/extremes/free");
-  scene->limited_lock = mutex_new (client, "/extremes/limited");
-  curator_lock_set_max_hold (scene->limited_lock, MAX_HOLD_MS);
-  scene->limited_lease = curator_lock_acquire_lease (scene->limited_lock, LONG_MS, NULL, &error);
-  assert_ok (scene->limited_lease != NULL, &error);
+  g_autoptr (CuratorLock) limited = mutex_new (client, "/extremes/limited");
+  curator_lock_set_max_hold (limited, MAX_HOLD_MS);
+  scene->limited_lease = lease_of (limited);
   g_autoptr (CuratorLock) mine = mutex_new (client, "/extremes/mine");
-  scene->lease = curator_lock_acquire_lease (mine, LONG_MS, NULL, &error);
-  assert_ok (scene->lease != NULL, &error);
+  scene->lease = lease_of (mine);
   scene->free_semaphore = curator_semaphore_new (client, "/extremes/semaphore", 2, &error);
   scene->leading_latch = curator_leader_latch_new (client, "/extremes/leading", "one", &error);
   assert_ok (curator_leader_latch_start (scene->leading_latch, &error), &error);
@@ -281,14 +222,11 @@ scene_free (Scene *scene)
   g_ptr_array_unref (scene->their_leases);
   curator_semaphore_unref (scene->free_semaphore);
   curator_semaphore_unref (scene->full_semaphore);
-  curator_semaphore_unref (scene->their_semaphore);
   curator_lease_unref (scene->limited_lease);
   curator_lease_unref (scene->lease);
   curator_lease_unref (scene->their_lease);
-  curator_lock_unref (scene->limited_lock);
   curator_lock_unref (scene->free_lock);
   curator_lock_unref (scene->held_lock);
-  curator_lock_unref (scene->their_lock);
   curator_client_unref (scene->adopted);
   program_close (scene->program);
   curator_client_unref (scene->nowhere);
@@ -307,16 +245,10 @@ is_setter (const Extreme *extreme)
 }
 
 static gboolean
-is_one_of (const Extreme *extreme, const char *functions)
-{
-  g_auto (GStrv) names = g_strsplit (functions, " ", -1);
-  return g_strv_contains ((const char *const *) names, extreme->function);
-}
-
-static gboolean
 has_own_latch (const Extreme *extreme)
 {
-  return is_one_of (extreme, "curator_leader_latch_set_until_lost curator_leader_latch_close");
+  return strstr (extreme->function, "_latch_set_until_lost") != NULL
+         || strstr (extreme->function, "_latch_close") != NULL;
 }
 
 static CuratorClient *
@@ -343,7 +275,7 @@ latch_for (const Scene *scene, Stage *stage, const Extreme *extreme, gboolean is
 static CuratorLeaderSelector *
 selector_for (const Scene *scene, const Extreme *extreme, gboolean is_blocked)
 {
-  if (!is_one_of (extreme, "curator_leader_selector_await"))
+  if (strstr (extreme->function, "_selector_await") == NULL)
     return scene->selector;
   return is_blocked ? scene->waiting_selector : scene->leading_selector;
 }
@@ -381,8 +313,7 @@ hold (Stage *stage)
 
   assert_acquired (stage->lock);
   g_autoptr (CuratorLock) other = mutex_new (stage->client, extreme_path (stage));
-  stage->held_lease = curator_lock_acquire_lease (other, LONG_MS, NULL, &error);
-  assert_ok (stage->held_lease != NULL, &error);
+  stage->held_lease = lease_of (other);
   stage->held_leases = curator_semaphore_acquire_n (stage->semaphore, 2, LONG_MS, NULL, &error);
   assert_ok (stage->held_leases != NULL, &error);
 }

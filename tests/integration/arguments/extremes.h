@@ -82,31 +82,24 @@ typedef struct
   Rule rule;
   gint64 first;
   gint64 last;
+  gboolean is_then; /* answers by a callback */
 } Extreme;
 
 /* Written by extreme_headers. */
 extern const Extreme extremes[];
 extern const guint n_extremes;
 
+extern gint extreme_n_criticals; /* atomic; since the call began */
+
 /* Arguments. */
+extern const char *extreme_base;         /* of new paths */
 const char *extreme_path (Stage *stage); /* a new one */
 const void *extreme_bytes (void);        /* "ab" and zeros, 4097 in all */
 guint64 *extreme_counters (void);        /* 4097 */
-void extreme_lock_answer (CuratorLock *lock, CuratorLease *lease, const GError *error,
-                          gpointer outcome);
-void extreme_semaphore_answer (CuratorSemaphore *semaphore, GPtrArray *leases, const GError *error,
-                               gpointer outcome);
-void extreme_inspect_answer (CuratorClient *client, CuratorInspection *inspection,
-                             const GError *error, gpointer outcome);
-void extreme_nodes_answer (CuratorLock *lock, char **nodes, const GError *error, gpointer outcome);
-void extreme_lease_answer (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error,
-                           gpointer outcome);
-void extreme_lock_end (CuratorLock *lock, const GError *error, gpointer outcome);
-void extreme_lease_end (CuratorLease *lease, const GError *error, gpointer outcome);
-void extreme_semaphore_end (CuratorSemaphore *semaphore, const GError *error, gpointer outcome);
-void extreme_client_end (CuratorClient *client, const GError *error, gpointer outcome);
+/* By a callback. */
+void extreme_answer (Outcome *outcome, gpointer result, GDestroyNotify drop, const GError *error);
 /* Waits for the answer, unless the call was refused with a critical message. */
-void extreme_await (Stage *stage, Outcome *outcome);
+void extreme_await (const Extreme *extreme, Outcome *outcome);
 
 /* The objects of all calls. */
 typedef struct _Scene Scene;
@@ -118,32 +111,5 @@ gboolean extreme_asks_only_server (const char *function);
 /* What waits has something in its way, if it is to. */
 void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked);
 void scene_leave (Scene *scene, Stage *stage, const Extreme *extreme);
-
-/* A timeout that has certainly not passed yet. */
-#define EXTREME_FAR_MS 1000000
-
-/* The call that is made. */
-typedef struct
-{
-  const Extreme *extreme;
-  char text[160];
-  guint n_calls;
-  guint n_failures;
-} ExtremeCall;
-
-extern ExtremeCall extreme_now;
-extern gint extreme_n_criticals; /* atomic; since the call began */
-
-/* Judging. */
-gboolean extreme_is_allowed (const Extreme *extreme, gint64 value);
-void extreme_expect (gboolean condition, const char *what, const Outcome *outcome);
-gboolean extreme_is_silent (void);
-gboolean extreme_has_code (const Outcome *outcome, CuratorError code);
-gboolean extreme_is_refused (const Outcome *outcome);
-gboolean extreme_is_clean_success (const Outcome *outcome);
-/* By the rule of the number, but for timeouts and node requests. */
-void extreme_judge (const Stage *stage, Outcome *outcome);
-/* Ends what a call holds, so that the next one meets nothing. */
-void extreme_give_back (const Stage *stage, Outcome *outcome);
 
 #endif

@@ -10,11 +10,24 @@
 #include <string.h>
 
 static void
-attack_state (Fixture *fixture, AttackState state)
+begin_attacks (void)
 {
   attack_n_failures = 0;
   attack_n_calls = 0;
   attack_watch_for_crashes ();
+}
+
+static void
+end_attacks (void)
+{
+  print_message ("%u calls of %u functions\n", attack_n_calls, n_attacked_functions);
+  assert_int_equal (attack_n_failures, 0);
+}
+
+static void
+attack_state (Fixture *fixture, AttackState state)
+{
+  begin_attacks ();
   for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
     {
       World *world = attack_world_new (fixture, state, kind);
@@ -26,41 +39,21 @@ attack_state (Fixture *fixture, AttackState state)
         assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
       attack_world_free (world);
     }
-  if (state != STATE_FORKED)
-    print_message ("%u calls\n", attack_n_calls);
-  assert_int_equal (attack_n_failures, 0);
+  end_attacks ();
 }
 
-TEST (test_live_objects)
-{
-  print_message ("%u functions, %u kinds of locks\n", n_attacked_functions, attack_n_lock_kinds);
-  attack_state (fixture, STATE_LIVE);
-}
+#define STATE_TEST(name, state)                                                                    \
+  TEST (name)                                                                                      \
+  {                                                                                                \
+    attack_state (fixture, (state));                                                               \
+  }
 
-TEST (test_objects_of_a_client_that_is_not_started)
-{
-  attack_state (fixture, STATE_LATENT);
-}
-
-TEST (test_objects_that_are_not_started)
-{
-  attack_state (fixture, STATE_UNSTARTED);
-}
-
-TEST (test_objects_that_have_ended)
-{
-  attack_state (fixture, STATE_ENDED);
-}
-
-TEST (test_objects_of_a_closed_client)
-{
-  attack_state (fixture, STATE_CLOSED);
-}
-
-TEST (test_p32_objects_of_the_parent_process)
-{
-  attack_state (fixture, STATE_FORKED);
-}
+STATE_TEST (test_live_objects, STATE_LIVE)
+STATE_TEST (test_objects_of_a_client_that_is_not_started, STATE_LATENT)
+STATE_TEST (test_objects_that_are_not_started, STATE_UNSTARTED)
+STATE_TEST (test_objects_that_have_ended, STATE_ENDED)
+STATE_TEST (test_objects_of_a_closed_client, STATE_CLOSED)
+STATE_TEST (test_p32_objects_of_the_parent_process, STATE_FORKED)
 
 /* --- calls of a thread that is cancelled ------------------------------------------------------ */
 
@@ -92,9 +85,7 @@ attack_while_cancelled (void *data)
 
 TEST (test_calls_of_a_cancelled_thread)
 {
-  attack_n_failures = 0;
-  attack_n_calls = 0;
-  attack_watch_for_crashes ();
+  begin_attacks ();
   for (AttackState of = STATE_LIVE; of < STATE_FORKED; of++)
     {
       Cancelled cancelled = { .fixture = fixture, .state = of };
@@ -106,8 +97,7 @@ TEST (test_calls_of_a_cancelled_thread)
         fail_msg ("the thread ended in %s", attack_now ());
       assert_ptr_equal (result, PTHREAD_CANCELED);
     }
-  print_message ("%u calls\n", attack_n_calls);
-  assert_int_equal (attack_n_failures, 0);
+  end_attacks ();
 }
 
 /* --- objects of another kind, all of which are refused ---------------------------------------- */
@@ -115,12 +105,9 @@ TEST (test_calls_of_a_cancelled_thread)
 TEST (test_objects_of_another_kind)
 {
   World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
-  attack_n_failures = 0;
-  attack_n_calls = 0;
-  attack_watch_for_crashes ();
+  begin_attacks ();
   attack_with_others (world, 0, n_attack_objects + attack_n_others);
-  print_message ("%u calls\n", attack_n_calls);
-  assert_int_equal (attack_n_failures, 0);
+  end_attacks ();
   assert_int_equal (curator_lease_get_state (obtain_CuratorLease (world)), CURATOR_LEASE_HELD);
   attack_world_free (world);
 }
@@ -161,9 +148,7 @@ TEST (test_passing_objects_as_another_kind)
 {
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = attack_with_request };
   World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
-  attack_n_failures = 0;
-  attack_n_calls = 0;
-  attack_watch_for_crashes ();
+  begin_attacks ();
   CuratorLockDriver *driver = curator_lock_driver_new (&funcs, world, NULL);
   CuratorLock *lock =
       curator_mutex_new_with_driver (world->client, "/attack/passing", "lock-", 1, driver, NULL);
@@ -207,9 +192,7 @@ TEST (test_node_requests)
 {
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = run_in_driver };
   World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
-  attack_n_failures = 0;
-  attack_n_calls = 0;
-  attack_watch_for_crashes ();
+  begin_attacks ();
   for (guint i = 0; i < n_attacks; i++)
     {
       if (!attacks[i].in_driver || attacks[i].of_other)
@@ -227,8 +210,7 @@ TEST (test_node_requests)
                            error);
         }
     }
-  print_message ("%u calls\n", attack_n_calls);
-  assert_int_equal (attack_n_failures, 0);
+  end_attacks ();
   attack_world_free (world);
 }
 

@@ -12,6 +12,8 @@
 /* After that a call that waits without a limit is cancelled. */
 #define PATIENCE_MS 10
 #define HASTY_MS    200
+/* A timeout that has certainly not passed yet. */
+#define FAR_MS 1000000
 
 /* --- values ----------------------------------------------------------------------------------- */
 
@@ -72,6 +74,342 @@ count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, 
              : G_LOG_WRITER_HANDLED;
 }
 
+/* The call that is made. */
+static struct
+{
+  const Extreme *extreme;
+  char text[160];
+  guint n_calls;
+  guint n_failures;
+} now;
+
+static gboolean
+is_allowed (const Extreme *extreme, gint64 value)
+{
+  return value >= extreme->first && value <= extreme->last;
+}
+
+static void
+expect (gboolean condition, const char *what, const Outcome *outcome)
+{
+  if (!condition)
+    {
+      now.n_failures++;
+      print_error ("%s: %s; it %s, %d criticals, error: %s\n", now.text, what,
+                   outcome->succeeded ? "succeeded" : "failed", extreme_n_criticals,
+                   outcome->error != NULL ? outcome->error->message : "none");
+    }
+}
+
+static gboolean
+is_silent (void)
+{
+  return g_atomic_int_get (&extreme_n_criticals) == 0;
+}
+
+static gboolean
+has_code (const Outcome *outcome, CuratorError code)
+{
+  return g_error_matches (outcome->error, CURATOR_ERROR, (int) code);
+}
+
+static gboolean
+is_refused (const Outcome *outcome)
+{
+  return extreme_n_criticals == 1 ? outcome->error == NULL && outcome->result == NULL
+                                  : is_silent () && !outcome->succeeded
+                                        && (has_code (outcome, CURATOR_ERROR_INVALID_ARGUMENT)
+                                            || has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED));
+}
+
+static gboolean
+is_clean_success (const Outcome *outcome)
+{
+  return is_silent () && outcome->succeeded && outcome->error == NULL;
+}
+
+/* --- using what was made ---------------------------------------------------------------------- */
+
+/* lease: what the use gave, transfer full. */
+static void
+end_use (CuratorLease *lease, const char *what, Outcome *outcome)
+{
+  expect (lease != NULL, what, outcome);
+  if (lease != NULL)
+    {
+      curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+      curator_lease_unref (lease);
+    }
+}
+
+/* Ends what a call holds, so that the next one meets nothing. */
+static void
+give_back (const Stage *stage, Outcome *outcome)
+{
+  if (strcmp (now.extreme->function, "curator_lock_acquire") == 0 && outcome->succeeded)
+    curator_lock_release (stage->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  if (outcome->drop == (GDestroyNotify) curator_lease_unref && outcome->result != NULL)
+    curator_lease_release (outcome->result, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  if (outcome->drop == (GDestroyNotify) g_ptr_array_unref
+      && g_str_has_prefix (now.extreme->function, "curator_semaphore_acquire_")
+      && outcome->result != NULL)
+    {
+      curator_semaphore_return_all (stage->semaphore, outcome->result, CURATOR_WAIT_DEFAULT, NULL,
+                                    NULL);
+    }
+}
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static void
+judge_limited (const Stage *stage, Outcome *outcome)
+{
+  const char *function = now.extreme->function;
+
+  if (!is_allowed (now.extreme, stage->value))
+    {
+      expect (is_refused (outcome), "not refused", outcome);
+      return;
+    }
+  expect (is_clean_success (outcome), "a value that is allowed", outcome);
+  if (outcome->drop == (GDestroyNotify) curator_lock_unref)
+    {
+      end_use (curator_lock_acquire_lease (outcome->result, LONG_MS, NULL, &outcome->error),
+               "the lock cannot be used", outcome);
+    }
+  else if (outcome->drop == (GDestroyNotify) curator_semaphore_unref)
+    {
+      end_use (curator_semaphore_acquire (outcome->result, LONG_MS, NULL, &outcome->error),
+               "the semaphore cannot be used", outcome);
+    }
+  else if (strcmp (function, "curator_shared_count_new") == 0)
+    {
+      expect (curator_shared_count_get (outcome->result) == stage->value, "another seed", outcome);
+    }
+  else if (strcmp (function, "curator_lease_extend") == 0)
+    {
+      expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened", outcome);
+    }
+}
+
+/* What was refused is still held. */
+static void
+judge_release (const Stage *stage, Outcome *outcome)
+{
+  const char *function = now.extreme->function;
+  const gboolean is_held = g_str_has_prefix (function, "curator_lock_release")
+                               ? curator_lock_is_owned_by_current_thread (stage->lock)
+                           : g_str_has_prefix (function, "curator_lease_release")
+                               ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_HELD
+                               : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
+                                     == CURATOR_LEASE_HELD;
+
+  if (!is_allowed (now.extreme, stage->value))
+    {
+      expect (is_refused (outcome) && is_held, "not refused", outcome);
+      return;
+    }
+  expect (!is_held && is_silent ()
+              && ((outcome->succeeded && stage->value != 0)
+                  || has_code (outcome, CURATOR_ERROR_RELEASE_PENDING)),
+          "a timeout", outcome);
+}
+
+static void
+judge_setting (const Stage *stage, Outcome *outcome)
+{
+  const gboolean is_started = curator_client_start (stage->client, &outcome->error);
+
+  outcome->succeeded = is_started;
+  if (!is_allowed (now.extreme, stage->value))
+    {
+      expect (is_refused (outcome), "not refused", outcome);
+      return;
+    }
+  expect (is_started, "refused by start", outcome);
+  expect (curator_client_block_until_connected (stage->client, LONG_MS, NULL, &outcome->error),
+          "does not connect", outcome);
+  g_autoptr (CuratorLock) lock = mutex_new (stage->client, "/extremes/setting");
+  if (strcmp (now.extreme->parameter, "tick_ms") == 0 && stage->value > SESSION_MS)
+    {
+      /* Holds of such a client end when they begin. */
+      CuratorLease *lease = curator_lock_acquire_lease (lock, 100, NULL, NULL);
+      g_clear_pointer (&lease, curator_lease_unref);
+      return;
+    }
+  end_use (curator_lock_acquire_lease (lock, LONG_MS, NULL, &outcome->error),
+           "the lock cannot be used", outcome);
+}
+
+static void
+judge_node_data (const Stage *stage, Outcome *outcome)
+{
+  if (is_allowed (now.extreme, stage->value))
+    {
+      end_use (curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error),
+               "the semaphore cannot be used", outcome);
+      return;
+    }
+  g_autoptr (CuratorLease) lease =
+      curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error);
+  expect (lease == NULL && has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED), "not refused",
+          outcome);
+}
+
+static void
+judge_max_hold (const Stage *stage, Outcome *outcome)
+{
+  if (!is_allowed (now.extreme, stage->value) && stage->value != CURATOR_WAIT_FOREVER)
+    {
+      expect (extreme_n_criticals == 1, "not refused", outcome);
+      return;
+    }
+  expect (is_silent (), "refused", outcome);
+  g_autoptr (CuratorLease) lease =
+      curator_lock_acquire_lease (stage->lock, LONG_MS, NULL, &outcome->error);
+  if (stage->value == CURATOR_WAIT_FOREVER || stage->value > FAR_MS)
+    {
+      expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD, "not held",
+              outcome);
+    }
+  else
+    {
+      expect (lease != NULL
+                  ? holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
+                  : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
+              "held for ever", outcome);
+    }
+}
+
+/* The node has it, too. */
+static void
+judge_count (const Stage *stage, Outcome *outcome)
+{
+  g_autoptr (GError) error = NULL;
+
+  expect (is_clean_success (outcome), "a value", outcome);
+  assert_ok (curator_shared_count_start (stage->count, LONG_MS, NULL, &error), &error);
+  expect (curator_shared_count_get (stage->count) == stage->value, "another value", outcome);
+}
+
+static void
+judge_version (const Stage *stage, Outcome *outcome)
+{
+  if (stage->value == -1)
+    {
+      expect (is_refused (outcome), "not refused", outcome);
+      return;
+    }
+  expect (is_clean_success (outcome) && outcome->flag == (stage->value == stage->version),
+          "set by a version", outcome);
+}
+
+static gint64
+number_of (const Stage *stage, const char *parameter, gint64 otherwise)
+{
+  return strcmp (now.extreme->parameter, parameter) == 0 ? stage->value : otherwise;
+}
+
+/* As retry.h says of each policy; the numbers that are not at an end are those of
+ * extreme_headers. */
+static gboolean
+must_allow (const Stage *stage, gint64 count, gint64 elapsed_ms)
+{
+  const char *kind = now.extreme->function + strlen ("curator_retry_policy_new_");
+
+  return g_str_has_suffix (kind, "backoff") ? count < MIN (number_of (stage, "max_retries", 3), 29)
+         : strcmp (kind, "n_times") == 0    ? count < number_of (stage, "n", 1)
+         : strcmp (kind, "one_time") == 0   ? count < 1
+         : strcmp (kind, "until_elapsed") == 0
+             ? count < G_MAXINT && elapsed_ms < number_of (stage, "max_elapsed_ms", 1000)
+             : TRUE;
+}
+
+static gint64
+longest_sleep (const Stage *stage)
+{
+  const char *kind = now.extreme->function + strlen ("curator_retry_policy_new_");
+
+  return strcmp (kind, "exponential_backoff") == 0 ? G_MAXINT32
+         : strcmp (kind, "bounded_exponential_backoff") == 0
+             ? CLAMP (number_of (stage, "max_sleep_ms", 1000), 0, G_MAXINT32)
+             : MAX (number_of (stage, "sleep_ms", 1), strcmp (kind, "forever") == 0 ? 1 : 0);
+}
+
+static void
+judge_policy (const Stage *stage, Outcome *outcome)
+{
+  static const gint64 numbers[] = { G_MININT64, -1,          0,         1,   2,    3,
+                                    28,         29,          30,        999, 1000, G_MAXINT32 - 1,
+                                    G_MAXINT32, G_MAXUINT32, G_MAXINT64 };
+
+  expect (is_clean_success (outcome), "no policy", outcome);
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      for (gsize k = 0; k < G_N_ELEMENTS (numbers); k++)
+        {
+          const guint count = (guint) CLAMP (numbers[i], 0, G_MAXUINT32);
+          gint64 sleep_ms = -1;
+          const gboolean allowed =
+              curator_retry_policy_allow_retry (outcome->result, count, numbers[k], &sleep_ms);
+          expect (!allowed == !must_allow (stage, count, MAX (numbers[k], 0)), "another answer",
+                  outcome);
+          expect (sleep_ms >= 0 && sleep_ms <= longest_sleep (stage), "another sleep", outcome);
+        }
+    }
+}
+
+static void
+judge (const Stage *stage, Outcome *outcome)
+{
+  const gboolean is_in = is_allowed (now.extreme, stage->value);
+
+  switch (now.extreme->rule)
+    {
+    case RULE_SETTING:
+      judge_setting (stage, outcome);
+      break;
+    case RULE_RELEASE:
+      judge_release (stage, outcome);
+      break;
+    case RULE_LIMITED:
+      judge_limited (stage, outcome);
+      break;
+    case RULE_NODE_DATA:
+      judge_node_data (stage, outcome);
+      break;
+    case RULE_MAX_HOLD:
+      judge_max_hold (stage, outcome);
+      break;
+    case RULE_COUNT:
+      judge_count (stage, outcome);
+      break;
+    case RULE_VERSION:
+      judge_version (stage, outcome);
+      break;
+    case RULE_INDEX:
+      expect (is_silent () && (outcome->result != NULL) == is_in, "another end", outcome);
+      break;
+    case RULE_MODE:
+      expect (extreme_n_criticals == (is_in ? 0 : 1), "a mode", outcome);
+      break;
+    case RULE_POLICY:
+      judge_policy (stage, outcome);
+      break;
+    case RULE_SLEEP:
+      expect (is_silent () && outcome->number >= 0, "a sleep", outcome);
+      break;
+    case RULE_WAIT:    /* has calls of its own */
+    case RULE_REQUEST: /* has, too */
+    case RULE_IN_MEMORY:
+    case RULE_NAME:
+    case RULE_ANY:
+    default:
+      expect (is_silent () && outcome->error == NULL, "a value that does nothing", outcome);
+      break;
+    }
+}
+
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static void
@@ -86,10 +424,10 @@ outcome_clear (Outcome *outcome)
 static void
 begin (const Extreme *extreme, gint64 value, const char *how)
 {
-  extreme_now.extreme = extreme;
-  extreme_now.n_calls++;
-  g_snprintf (extreme_now.text, sizeof extreme_now.text, "%s (%s: %" G_GINT64_FORMAT ")%s",
-              extreme->function, extreme->parameter, value, how);
+  now.extreme = extreme;
+  now.n_calls++;
+  g_snprintf (now.text, sizeof now.text, "%s (%s: %" G_GINT64_FORMAT ")%s", extreme->function,
+              extreme->parameter, value, how);
   g_atomic_int_set (&extreme_n_criticals, 0);
   alarm (CALL_SECONDS);
 }
@@ -97,36 +435,64 @@ begin (const Extreme *extreme, gint64 value, const char *how)
 static void
 end (Scene *scene, Stage *stage, const Extreme *extreme, Outcome *outcome)
 {
-  extreme_give_back (stage, outcome);
+  give_back (stage, outcome);
   outcome_clear (outcome);
   scene_leave (scene, stage, extreme);
   alarm (0);
 }
 
-static void
-call_and_judge (Scene *scene, const Extreme *extreme, gint64 value)
+/* One way to make a call, and to judge it. */
+typedef struct
 {
-  Stage stage = { .value = value };
-  Outcome outcome = { 0 };
+  const char *name;
+  gboolean is_blocked; /* something is in the way of what waits, and a long wait is cancelled */
+  void (*judge) (const Stage *stage, Outcome *outcome);
+} Way;
 
-  begin (extreme, value, "");
-  scene_enter (scene, &stage, extreme, FALSE);
-  extreme->run (&stage, &outcome);
-  extreme_judge (&stage, &outcome);
-  end (scene, &stage, extreme, &outcome);
+static gboolean
+is_long (gint64 timeout_ms)
+{
+  return timeout_ms == CURATOR_WAIT_FOREVER || timeout_ms > FAR_MS;
+}
+
+static gpointer
+cancel_soon (gpointer cancellable)
+{
+  wait_ms (PATIENCE_MS);
+  g_cancellable_cancel (cancellable);
+  return NULL;
 }
 
 static void
-for_each_value (Scene *scene, const Extreme *extreme,
-                void (*call) (Scene *scene, const Extreme *extreme, gint64 value))
+call_and_judge (Scene *scene, const Extreme *extreme, gint64 value, const Way *way)
+{
+  Stage stage = { .value = value };
+  Outcome outcome = { 0 };
+  GThread *canceller = NULL;
+
+  begin (extreme, value, way->name);
+  scene_enter (scene, &stage, extreme, way->is_blocked);
+  if (way->is_blocked && is_long (value))
+    canceller = g_thread_new ("canceller", cancel_soon, stage.cancellable);
+  extreme->run (&stage, &outcome);
+  extreme_await (extreme, &outcome);
+  way->judge (&stage, &outcome);
+  g_clear_pointer (&canceller, g_thread_join);
+  end (scene, &stage, extreme, &outcome);
+}
+
+typedef void (*Call) (Scene *scene, const Extreme *extreme, gint64 value, const Way *way);
+
+static void
+for_each_value (Scene *scene, const Extreme *extreme, Call call, const Way *way)
 {
   g_autoptr (GArray) values = values_of (extreme);
 
   for (guint i = 0; i < values->len; i++)
     {
       const gint64 value = g_array_index (values, gint64, i);
-      if (extreme->rule != RULE_IN_MEMORY || extreme_is_allowed (extreme, value))
-        call (scene, extreme, value);
+      if (extreme->rule != RULE_IN_MEMORY || is_allowed (extreme, value))
+        call (scene, extreme, value, way);
     }
 }
 
@@ -140,26 +506,27 @@ static void
 finish (Scene *scene)
 {
   scene_free (scene);
-  print_message ("%u calls\n", extreme_now.n_calls);
-  assert_int_equal (extreme_now.n_failures, 0);
+  print_message ("%u calls\n", now.n_calls);
+  assert_int_equal (now.n_failures, 0);
 }
 
 static Scene *
 begin_test (Fixture *fixture, int connection_timeout_ms)
 {
-  crashes_watch (extreme_now.text);
-  extreme_now.n_calls = 0;
-  extreme_now.n_failures = 0;
+  crashes_watch (now.text);
+  now.n_calls = 0;
+  now.n_failures = 0;
   return scene_new (fixture, connection_timeout_ms);
 }
 
 TEST (test_numbers)
 {
+  const Way way = { "", FALSE, judge };
   Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
     if (extremes[i].rule != RULE_WAIT && !is_in_driver (&extremes[i]))
-      for_each_value (scene, &extremes[i], call_and_judge);
+      for_each_value (scene, &extremes[i], call_and_judge, &way);
   finish (scene);
 }
 
@@ -168,78 +535,45 @@ TEST (test_numbers)
 static gboolean
 is_too_late (const Outcome *outcome)
 {
-  return extreme_is_silent () && !outcome->succeeded
-         && (extreme_has_code (outcome, CURATOR_ERROR_TIMED_OUT)
-             || extreme_has_code (outcome, CURATOR_ERROR_NO_ANSWER)
-             || extreme_has_code (outcome, CURATOR_ERROR_CONNECTION_LOST));
-}
-
-static gpointer
-cancel_soon (gpointer cancellable)
-{
-  wait_ms (PATIENCE_MS);
-  g_cancellable_cancel (cancellable);
-  return NULL;
+  return is_silent () && !outcome->succeeded
+         && (has_code (outcome, CURATOR_ERROR_TIMED_OUT)
+             || has_code (outcome, CURATOR_ERROR_NO_ANSWER)
+             || has_code (outcome, CURATOR_ERROR_CONNECTION_LOST));
 }
 
 static void
-wait_in_vain (Scene *scene, const Extreme *extreme, gint64 value)
+judge_in_vain (const Stage *stage, Outcome *outcome)
 {
-  const gboolean is_long = value == CURATOR_WAIT_FOREVER || value > EXTREME_FAR_MS;
-  Stage stage = { .value = value };
-  Outcome outcome = { 0 };
-  GThread *canceller = NULL;
-
-  begin (extreme, value, " in vain");
-  scene_enter (scene, &stage, extreme, TRUE);
-  if (is_long)
-    canceller = g_thread_new ("canceller", cancel_soon, stage.cancellable);
-  extreme->run (&stage, &outcome);
-  extreme_expect (!extreme_is_allowed (extreme, value) ? extreme_is_refused (&outcome)
-                  : is_long ? g_error_matches (outcome.error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-                            : is_too_late (&outcome),
-                  "a timeout", &outcome);
-  g_clear_pointer (&canceller, g_thread_join);
-  end (scene, &stage, extreme, &outcome);
+  expect (!is_allowed (now.extreme, stage->value) ? is_refused (outcome)
+          : is_long (stage->value)
+              ? g_error_matches (outcome->error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+              : is_too_late (outcome),
+          "a timeout", outcome);
 }
 
 /* A short one may be too short, and none at all is. */
-static gboolean
-is_fit (const Extreme *extreme, gint64 value, const Outcome *outcome)
-{
-  if (!extreme_is_allowed (extreme, value))
-    return extreme_is_refused (outcome);
-  if (value == 0 && extreme_asks_only_server (extreme->function))
-    return extreme_is_silent () && extreme_has_code (outcome, CURATOR_ERROR_NO_ANSWER);
-  return extreme_is_clean_success (outcome)
-         || (value != CURATOR_WAIT_FOREVER && value < EXTREME_FAR_MS && is_too_late (outcome));
-}
-
 static void
-wait_for_nothing (Scene *scene, const Extreme *extreme, gint64 value)
+judge_for_nothing (const Stage *stage, Outcome *outcome)
 {
-  Stage stage = { .value = value };
-  Outcome outcome = { 0 };
+  const gboolean asks_at_once =
+      stage->value == 0 && extreme_asks_only_server (now.extreme->function);
 
-  begin (extreme, value, " for nothing");
-  scene_enter (scene, &stage, extreme, FALSE);
-  extreme->run (&stage, &outcome);
-  extreme_expect (is_fit (extreme, value, &outcome), "a timeout", &outcome);
-  end (scene, &stage, extreme, &outcome);
+  expect (!is_allowed (now.extreme, stage->value) ? is_refused (outcome)
+          : asks_at_once
+              ? is_silent () && has_code (outcome, CURATOR_ERROR_NO_ANSWER)
+              : is_clean_success (outcome) || (!is_long (stage->value) && is_too_late (outcome)),
+          "a timeout", outcome);
 }
 
 TEST (test_timeouts)
 {
+  const Way ways[] = { { " in vain", TRUE, judge_in_vain },
+                       { " for nothing", FALSE, judge_for_nothing } };
   Scene *scene = begin_test (fixture, HASTY_MS);
 
   for (guint i = 0; i < n_extremes; i++)
-    {
-      if (extremes[i].rule == RULE_WAIT)
-        {
-          for_each_value (scene, &extremes[i], wait_in_vain);
-          for_each_value (scene, &extremes[i], wait_for_nothing);
-        }
-    }
+    for (gsize k = 0; extremes[i].rule == RULE_WAIT && k < G_N_ELEMENTS (ways); k++)
+      for_each_value (scene, &extremes[i], call_and_judge, &ways[k]);
   finish (scene);
 }
 
@@ -256,11 +590,11 @@ run_in_driver (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer 
 {
   InDriver *in_driver = data;
   in_driver->stage.request = request;
-  extreme_now.extreme->run (&in_driver->stage, &in_driver->outcome);
+  now.extreme->run (&in_driver->stage, &in_driver->outcome);
 }
 
 static void
-call_in_driver (Scene *scene, const Extreme *extreme, gint64 value)
+call_in_driver (Scene *scene, const Extreme *extreme, gint64 value, const Way *way)
 {
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = run_in_driver };
   const gboolean is_mode = strcmp (extreme->parameter, "mode") == 0;
@@ -274,14 +608,12 @@ call_in_driver (Scene *scene, const Extreme *extreme, gint64 value)
       in_driver.stage.client, extreme_path (&in_driver.stage), "lock-", 1, driver, &outcome->error);
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (lock, LONG_MS, NULL, &outcome->error);
-  extreme_expect (extreme_is_allowed (extreme, value)
-                      ? lease != NULL
-                      : extreme_has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED),
-                  "a node request", outcome);
-  extreme_expect (
-      extreme_is_silent ()
-          == (!is_mode || (value >= 0 && value <= CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL)),
-      "a kind of node", outcome);
+  expect (is_allowed (extreme, value) ? lease != NULL
+                                      : has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED),
+          "a node request", outcome);
+  expect (is_silent ()
+              == (!is_mode || (value >= 0 && value <= CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL)),
+          "a kind of node", outcome);
   end (scene, &in_driver.stage, extreme, outcome);
 }
 
@@ -291,37 +623,11 @@ TEST (test_node_requests)
 
   for (guint i = 0; i < n_extremes; i++)
     if (is_in_driver (&extremes[i]))
-      for_each_value (scene, &extremes[i], call_in_driver);
+      for_each_value (scene, &extremes[i], call_in_driver, NULL);
   finish (scene);
 }
 
-/* --- numbers that are no parameters ----------------------------------------------------------- */
-
-TEST (test_ports)
-{
-  static const char *const bad[] = {
-    "-1", "0", "65536", "2147483647", "2147483648", "4294967297", "18446744073709551617"
-  };
-  static const char *const good[] = { "1", "2", "65534", "65535" };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (bad) + G_N_ELEMENTS (good); i++)
-    {
-      const gboolean is_good = i >= G_N_ELEMENTS (bad);
-      g_autofree char *address =
-          g_strdup_printf ("127.0.0.1:%s", is_good ? good[i - G_N_ELEMENTS (bad)] : bad[i]);
-      g_autoptr (CuratorClient) client = client_new (address);
-      g_autoptr (GError) error = NULL;
-      if (is_good)
-        {
-          assert_ok (curator_client_start (client, &error), &error);
-        }
-      else
-        {
-          assert_false (curator_client_start (client, &error));
-          assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-        }
-    }
-}
+/* --- answers of a function of the program --------------------------------------------------- */
 
 typedef struct
 {

@@ -57,12 +57,6 @@ typedef struct
 static _Thread_local gboolean is_programs;    /* created by this test */
 static _Thread_local Stage *iterates_context; /* of this stage */
 
-static Stage *
-stage_of (World *world)
-{
-  return (Stage *) world;
-}
-
 static void
 note_fault (Stage *stage, char *fault)
 {
@@ -125,7 +119,7 @@ void
 user_code_arrive (gpointer data, const char *kind, Place place)
 {
   Registration *registration = data;
-  Stage *stage = stage_of (registration->world);
+  Stage *stage = (Stage *) registration->world;
   const guint index = index_of (registration->code, kind);
   char name[16] = "";
 
@@ -158,7 +152,7 @@ user_code_destroy (gpointer registration)
 const char *
 user_code_path (World *world, const char *name)
 {
-  Stage *stage = stage_of (world);
+  Stage *stage = (Stage *) world;
   char *path = g_strdup_printf ("/user-code/%d/%s", stage->number, name);
   const char *known = g_hash_table_lookup (stage->paths, path);
   if (known != NULL)
@@ -524,22 +518,6 @@ end_objects (Stage *stage)
 }
 
 static void
-live (Stage *stage)
-{
-  create (stage);
-  if (stage->fault == NULL)
-    {
-      create_objects (stage);
-      have_all_called (stage);
-    }
-  if (stage->fault == NULL)
-    end_objects (stage);
-  if (stage->hold != NULL && stage->end != END_CLOSED
-      && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST)
-    note_fault (stage, g_strdup ("the hold is lost"));
-}
-
-static void
 end_world (Stage *stage)
 {
   g_clear_pointer (&stage->hold, curator_lease_unref);
@@ -561,10 +539,12 @@ end_world (Stage *stage)
   for (guint i = 0; i < stage->registrations->len; i++)
     {
       const Registration *registration = g_ptr_array_index (stage->registrations, i);
-      const guint index = index_of (registration->code, "GDestroyNotify");
+      const guint index = registration->code->moment == REGISTER_LAST
+                              ? 0
+                              : index_of (registration->code, "GDestroyNotify");
       if (registration->calls[index] > 1)
         {
-          note_fault (stage, g_strdup_printf ("%s () has destroyed its data twice",
+          note_fault (stage, g_strdup_printf ("%s () has called back, or destroyed its data, twice",
                                               registration->code->function));
         }
     }
@@ -577,7 +557,17 @@ run_stage (void *data)
 {
   Stage *stage = data;
   is_programs = TRUE;
-  live (stage);
+  create (stage);
+  if (stage->fault == NULL)
+    {
+      create_objects (stage);
+      have_all_called (stage);
+    }
+  if (stage->fault == NULL)
+    end_objects (stage);
+  if (stage->hold != NULL && stage->end != END_CLOSED
+      && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST)
+    note_fault (stage, g_strdup ("the hold is lost"));
   end_world (stage);
   return NULL;
 }

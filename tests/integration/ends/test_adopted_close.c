@@ -1,5 +1,5 @@
 /* Closing a client in the program's session, which continues: all of our nodes and watches are
- * removed, the program's stay. */
+ * removed, the program's stay. At any moment: test_handle_ends. */
 #define THREADED 1 /* declares the synchronous calls */
 #include "integration/program.h"
 #include "support/metronome.h"
@@ -130,31 +130,6 @@ TEST (test_close_without_network)
   /* The requests were executed, but their answers arrive after the close. */
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_children (fixture, "/left/hole", 0, LONG_MS);
-}
-
-/* The program closes the handle with answers and events in flight, many times. */
-TEST (test_close_in_the_middle)
-{
-  for (int i = 0; i < 20; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (Program) program = program_open (fixture_server (fixture));
-      g_autoptr (CuratorClient) client = program_client (program);
-      assert_ok (curator_client_start (client, &error), &error);
-      Contender *waiters[3];
-      for (int k = 0; k < 3; k++)
-        {
-          g_autoptr (CuratorLock) lock = mutex_new (client, "/left/middle");
-          waiters[k] = contender_start (lock, LONG_MS, NULL);
-        }
-      wait_ms (i * 2);
-      curator_client_close (client);
-      for (int k = 0; k < 3; k++)
-        contender_free (waiters[k]);
-      assert_true (program_wait_connected (program, LONG_MS));
-      assert_soon (has_no_ephemerals (program));
-    }
-  assert_no_residue (fixture, "/left/middle", 3000);
 }
 
 PROMPT_SUITE ("adopted_close", fixture_start, fixture_stop)

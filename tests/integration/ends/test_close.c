@@ -1,40 +1,11 @@
-/* Closing a client that cannot reach its server, and descriptors that an executed program must not
- * inherit. In every state: test_destroy. */
+/* A client whose holds outlive its last reference, and descriptors that an executed program must not
+ * inherit. The ends in every state: test_handle_ends. */
 #include "integration/fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#define N_BLOCKED 8
-
-/* A close that cannot reach the server leaves the clean-up to the expiry of the session. */
-TEST (test_close_under_waiters_without_network)
-{
-  g_autoptr (CuratorClient) holding = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) held = mutex_new (holding, "/close/hole");
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/close/hole");
-  g_autoptr (Contender) holder = contender_of (held);
-  Contender *blocked[N_BLOCKED];
-  for (int i = 0; i < N_BLOCKED; i++)
-    blocked[i] = contender_start (lock, CURATOR_WAIT_FOREVER, NULL);
-  assert_children (fixture, "/close/hole", 1 + N_BLOCKED, LONG_MS);
-  proxy_set_mode (fixture->proxy, PROXY_HOLE);
-
-  curator_client_close (client);
-  for (int i = 0; i < N_BLOCKED; i++)
-    {
-      assert_true (contender_wait (blocked[i], LONG_MS));
-      assert_false (blocked[i]->acquired);
-      assert_curator_error (&blocked[i]->error, CURATOR_ERROR_CLOSED);
-      contender_free (blocked[i]);
-    }
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  contender_join (holder);
-  assert_no_residue (fixture, "/close/hole", LONG_MS);
-}
 
 /* The last reference is dropped while a lock and a lease still point to the client. */
 TEST (test_unref_while_holding)

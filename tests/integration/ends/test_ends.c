@@ -137,7 +137,7 @@ TEST (test_callback_wants_a_mutex_of_the_closer)
   curator_client_unref (client);
 }
 
-/* --- threads that end in the user's functions ------------------------------------------------- */
+/* --- leaders that end their thread, as other functions of the user's do at random --------------- */
 
 typedef struct
 {
@@ -199,236 +199,52 @@ TEST (test_leader_ends_its_thread)
   quit_as_leader (fixture, "/ends/cancel", TRUE);
 }
 
-static void
-quit_on_state (CuratorClient *client, CuratorConnectionState state, gpointer quitter)
-{
-  quit (quitter);
-}
-
-static void
-quit_on_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer quitter)
-{
-  g_clear_pointer (&lease, curator_lease_unref);
-  quit (quitter);
-}
-
-TEST (test_callback_ends_its_thread)
-{
-  Quitter states = { 0 };
-  Quitter grants = { 0 };
-  CuratorClient *client = client_new (fixture_server (fixture));
-
-  curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
-  curator_client_add_state_listener (client, quit_on_state, &states, note_destroyed);
-  client_start (client);
-  CuratorLock *lock = mutex_new (client, "/ends/callback");
-  for (int i = 0; i < 3; i++)
-    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, quit_on_grant, &grants);
-  assert_counter (&grants.entered, 3, LONG_MS);
-  assert_counter (&states.entered, 2, LONG_MS);
-  const gint64 before_ms = wait_now_ms ();
-  curator_client_close (client);
-  /* client.h: close. */
-  assert_promised_ms (wait_now_ms () - before_ms, QUICK_CLOSE_MS + SLACK_MS, before_ms);
-  curator_lock_unref (lock);
-  curator_client_unref (client);
-  assert_counter (&states.destroyed, 2, LONG_MS);
-}
-
-/* --- a thread that is cancelled --------------------------------------------------------------- */
-
-typedef struct
-{
-  CuratorLock *lock;
-  gboolean acquired;
-  gboolean released;
-} Victim;
-
-static void *
-acquire_and_release (void *data)
-{
-  Victim *victim = data;
-
-  victim->acquired = curator_lock_acquire (victim->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
-  victim->released = curator_lock_release (victim->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  pthread_testcancel ();
-  return NULL;
-}
-
-/* No function of the library is a cancellation point. */
-TEST (test_cancelled_thread_returns_first)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/ends/victim");
-  g_autoptr (Taking) holder = taking_of_lock (lock);
-  Victim victim = { .lock = lock };
-  pthread_t thread;
-  void *result;
-
-  assert_int_equal (pthread_create (&thread, NULL, acquire_and_release, &victim), 0);
-  assert_children (fixture, "/ends/victim", 2, LONG_MS);
-  assert_int_equal (pthread_cancel (thread), 0);
-  taking_give_back (holder);
-  assert_int_equal (pthread_join (thread, &result), 0);
-  assert_ptr_equal (result, PTHREAD_CANCELED);
-  assert_true (victim.acquired);
-  assert_true (victim.released);
-  assert_no_residue (fixture, "/ends/victim", LONG_MS);
-}
-
-/* Of a thread that is to be cancelled, and ends at the first cancellation point. */
-typedef struct
-{
-  CuratorClient *client;
-  const char *last_call;
-  guint n_failed;
-  gboolean ended;
-} CancelledLife;
-
-/* A call of the library that succeeds. */
-#define CALL(life, call) ((life)->last_call = #call, (life)->n_failed += (call) ? 0 : 1)
-/* One that returns nothing. */
-#define DO(life, call)                                                                             \
-  do                                                                                               \
-    {                                                                                              \
-      (life)->last_call = #call;                                                                   \
-      call;                                                                                        \
-    }                                                                                              \
-  while (0)
-
-static void
-live_with_locks (CancelledLife *life)
-{
-  CuratorClient *client = life->client;
-  CuratorLock *lock = curator_mutex_new (client, "/ends/life/mutex", NULL);
-  CuratorRwLock *rw_lock = curator_rw_lock_new (client, "/ends/life/rw", NULL, 0, NULL);
-  CuratorLock *const members[] = { lock, curator_rw_lock_get_write_lock (rw_lock) };
-  CuratorLock *multi_lock = curator_multi_lock_new (members, G_N_ELEMENTS (members));
-  CuratorLease *lease;
-
-  CALL (life, curator_lock_acquire (lock, LONG_MS, NULL, NULL));
-  CALL (life, curator_lock_acquire (lock, LONG_MS, NULL, NULL));
-  CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
-  CALL (life, curator_lock_release (lock, LONG_MS, NULL, NULL));
-  CALL (life, curator_lock_acquire (multi_lock, LONG_MS, NULL, NULL));
-  CALL (life, !curator_lock_acquire (lock, 0, NULL, NULL)
-                  || curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  CALL (life, curator_lock_release (multi_lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  CALL (life, (lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL)) != NULL);
-  CALL (life, curator_lease_get_fd (lease) >= 0);
-  CALL (life, curator_lease_get_cancellable (lease) != NULL);
-  CALL (life, !curator_lock_acquire (lock, 20, NULL, NULL)); /* waits */
-  CALL (life, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  DO (life, curator_lease_unref (lease));
-  DO (life, curator_lock_unref (multi_lock));
-  DO (life, curator_rw_lock_unref (rw_lock));
-  DO (life, curator_lock_unref (lock));
-}
-
-static void
-live_with_semaphores (CancelledLife *life)
-{
-  CuratorClient *client = life->client;
-  CuratorSharedCount *count = curator_shared_count_new (client, "/ends/life/count", 2, NULL);
-  CuratorSemaphore *semaphore =
-      curator_semaphore_new_with_shared_count (client, "/ends/life/semaphore", count, NULL);
-  GPtrArray *leases;
-
-  CALL (life, curator_shared_count_start (count, LONG_MS, NULL, NULL));
-  CALL (life, curator_shared_count_set (count, 3, LONG_MS, NULL, NULL));
-  CALL (life, (leases = curator_semaphore_acquire_n (semaphore, 2, LONG_MS, NULL, NULL)) != NULL);
-  CALL (life, curator_semaphore_return_all (semaphore, leases, LONG_MS, NULL, NULL));
-  DO (life, g_ptr_array_unref (leases));
-  DO (life, curator_shared_count_close (count));
-  DO (life, curator_semaphore_unref (semaphore));
-  DO (life, curator_shared_count_unref (count));
-}
-
-static void
-lead_briefly (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
-              gpointer user_data)
-{
-}
-
-static void
-live_with_elections (CancelledLife *life)
-{
-  CuratorClient *client = life->client;
-  CuratorLeaderLatch *latch = curator_leader_latch_new (client, "/ends/life/latch", "id", NULL);
-  CuratorLeaderSelector *selector =
-      curator_leader_selector_new (client, "/ends/life/selector", lead_briefly, NULL, NULL, NULL);
-  GPtrArray *participants;
-
-  CALL (life, curator_leader_latch_start (latch, NULL));
-  CALL (life, curator_leader_latch_await (latch, LONG_MS, NULL, NULL));
-  CALL (life, (participants = curator_leader_latch_get_participants (latch, LONG_MS, NULL, NULL))
-                  != NULL);
-  DO (life, g_ptr_array_unref (participants));
-  DO (life, curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER));
-  DO (life, curator_leader_latch_unref (latch));
-  CALL (life, curator_leader_selector_start (selector, NULL));
-  DO (life, curator_leader_selector_interrupt_leadership (selector));
-  DO (life, curator_leader_selector_close (selector));
-  DO (life, curator_leader_selector_unref (selector));
-}
-
-static void *
-live_while_cancelled (void *data)
-{
-  CancelledLife *life = data;
-
-  pthread_cancel (pthread_self ());
-  CALL (life, curator_client_start (life->client, NULL));
-  CALL (life, curator_client_block_until_connected (life->client, LONG_MS, NULL, NULL));
-  live_with_locks (life);
-  live_with_semaphores (life);
-  live_with_elections (life);
-  DO (life, curator_client_close (life->client));
-  DO (life, curator_client_unref (life->client));
-  life->ended = TRUE;
-  pthread_testcancel ();
-  return NULL;
-}
-
-TEST (test_whole_life_of_a_cancelled_thread)
-{
-  CancelledLife life = { .client = client_new (fixture_server (fixture)) };
-  pthread_t thread;
-  void *result;
-
-  assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
-  assert_int_equal (pthread_join (thread, &result), 0);
-  if (!life.ended || life.n_failed > 0)
-    fail_msg ("%u calls failed; the last call: %s", life.n_failed, life.last_call);
-  assert_ptr_equal (result, PTHREAD_CANCELED);
-}
-
 /* --- all of it at random ---------------------------------------------------------------------- */
 
-#define N_CLIENTS 3
-#define N_LOCKS   8
-#define N_LEADERS 3
-#define N_LATCHES 2
-#define N_ACTORS  6
+#define N_CLIENTS      3
+#define N_ACTORS       6
+#define MOST_OF_A_TYPE 8
 /* A call that waits is given so long. */
 #define LONGEST_WAIT_MS 200
 /* After which a round hangs: twice the longest close. */
 #define HANG_MS 60000
 
+typedef enum
+{
+  LOCK,
+  LEADER,
+  LATCH,
+  LEASE, /* of the newest grant */
+  CANCELLABLE,
+  CLIENT,
+  N_TYPES
+} Type;
+
+#define REF(ref) ((gpointer (*) (gpointer)) (GCallback) (ref))
+
+static const struct
+{
+  int n;
+  gpointer (*ref) (gpointer object);
+  GDestroyNotify unref;
+} types[N_TYPES] = {
+  [LOCK] = { 8, REF (curator_lock_ref), (GDestroyNotify) curator_lock_unref },
+  [LEADER] = { 3, REF (curator_leader_selector_ref),
+               (GDestroyNotify) curator_leader_selector_unref },
+  [LATCH] = { 2, REF (curator_leader_latch_ref), (GDestroyNotify) curator_leader_latch_unref },
+  [LEASE] = { 1, REF (curator_lease_ref), (GDestroyNotify) curator_lease_unref },
+  [CANCELLABLE] = { 1, REF (g_object_ref), g_object_unref },
+  [CLIENT] = { N_CLIENTS, REF (curator_client_ref), (GDestroyNotify) curator_client_unref },
+};
+
 typedef struct
 {
   guint seed;
   pthread_mutex_t mutex; /* guards the pointers; an object is used with a reference of one's own */
-  CuratorClient *clients[N_CLIENTS];
-  CuratorLock *locks[N_LOCKS];
-  CuratorLeaderSelector *leaders[N_LEADERS];
-  CuratorLeaderLatch *latches[N_LATCHES];
-  CuratorLease *lease; /* of the newest grant */
-  GCancellable *cancellable;
+  gpointer objects[N_TYPES][MOST_OF_A_TYPE];
   gint n_owed;     /* atomic; callbacks and destroy functions that have to come */
   gint longest_ms; /* atomic; of all calls */
   gint salt;       /* atomic */
-  gint n_actions;  /* atomic */
 } Round;
 
 typedef struct
@@ -442,27 +258,32 @@ static void act (Round *round, GRand *rand, gboolean on_callback);
 
 /* A reference of the caller's, or NULL. */
 static gpointer
-take (Round *round, gpointer *slot, gpointer (*ref) (gpointer object))
+take (Round *round, Type type, int i)
 {
   pthread_mutex_lock (&round->mutex);
-  gpointer object = *slot != NULL ? ref (*slot) : NULL;
+  gpointer object = round->objects[type][i];
+  if (object != NULL)
+    types[type].ref (object);
   pthread_mutex_unlock (&round->mutex);
   return object;
 }
 
-static gpointer
-steal (Round *round, gpointer *slot)
+static int
+any (GRand *rand, Type type)
 {
-  pthread_mutex_lock (&round->mutex);
-  gpointer object = g_steal_pointer (slot);
-  pthread_mutex_unlock (&round->mutex);
-  return object;
+  return g_rand_int_range (rand, 0, types[type].n);
 }
 
-#define TAKE(round, field, Type, ref)                                                              \
-  ((Type *) take ((round), (gpointer *) &(round)->field,                                           \
-                  (gpointer (*) (gpointer)) (GCallback) (ref)))
-#define STEAL(round, field, Type) ((Type *) steal ((round), (gpointer *) &(round)->field))
+/* The round keeps this one instead. */
+static void
+put (Round *round, Type type, int i, gpointer object)
+{
+  pthread_mutex_lock (&round->mutex);
+  gpointer before = round->objects[type][i];
+  round->objects[type][i] = object;
+  pthread_mutex_unlock (&round->mutex);
+  g_clear_pointer (&before, types[type].unref);
+}
 
 static void
 note_call (Round *round, gint64 before_ms)
@@ -498,102 +319,80 @@ on_destroy (gpointer round)
 }
 
 static void
-keep_lease (Round *round, CuratorLease *lease)
-{
-  pthread_mutex_lock (&round->mutex);
-  CuratorLease *before = round->lease;
-  round->lease = lease;
-  pthread_mutex_unlock (&round->mutex);
-  g_clear_pointer (&before, curator_lease_unref);
-}
-
-static void
 note_grant (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
-  Round *round = data;
   if (lease != NULL)
-    keep_lease (round, lease);
-  act_in_callback (round, TRUE);
+    put (data, LEASE, 0, lease);
+  act_in_callback (data, TRUE);
 }
 
 /* The listeners are called any number of times; their destroy function once. */
 static void
-note_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+act_in_listener (Round *round)
 {
-  Round *round = data;
   g_atomic_int_inc (&round->n_owed);
   act_in_callback (round, TRUE);
+}
+
+static void
+note_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
+{
+  act_in_listener (data);
 }
 
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  Round *round = data;
-  g_atomic_int_inc (&round->n_owed);
-  act_in_callback (round, TRUE);
+  act_in_listener (data);
 }
 
 static void
 on_leadership (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
                gpointer data)
 {
-  Round *round = data;
-  g_atomic_int_inc (&round->n_owed);
-  act_in_callback (round, TRUE);
+  act_in_listener (data);
 }
 
 static void
 on_latch (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
 {
-  Round *round = data;
-  g_atomic_int_inc (&round->n_owed);
-  act_in_callback (round, TRUE);
+  act_in_listener (data);
 }
 
 static void
 hold_lock (Round *round, GRand *rand)
 {
-  CuratorLock *lock =
-      TAKE (round, locks[g_rand_int_range (rand, 0, N_LOCKS)], CuratorLock, curator_lock_ref);
-  g_autoptr (GCancellable) cancellable = TAKE (round, cancellable, GCancellable, g_object_ref);
+  g_autoptr (CuratorLock) lock = take (round, LOCK, any (rand, LOCK));
+  g_autoptr (GCancellable) cancellable = take (round, CANCELLABLE, 0);
   const int depth = g_rand_int_range (rand, 1, 4);
   int entered = 0;
 
-  if (lock == NULL)
-    return;
-  while (entered < depth
+  while (lock != NULL && entered < depth
          && curator_lock_acquire (lock, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), cancellable,
                                   NULL))
     entered++;
-  for (; entered > 0; entered--)
-    {
-      if (g_rand_int_range (rand, 0, 8) == 0)
-        break; /* it stays held until the end of this thread, the lock or the client */
-      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
-  curator_lock_unref (lock);
+  /* Or else it stays held until the end of this thread, the lock or the client. */
+  for (; entered > 0 && g_rand_int_range (rand, 0, 8) != 0; entered--)
+    curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
 static void
 acquire_later (Round *round, GRand *rand)
 {
-  CuratorLock *lock =
-      TAKE (round, locks[g_rand_int_range (rand, 0, N_LOCKS)], CuratorLock, curator_lock_ref);
-  g_autoptr (GCancellable) cancellable = TAKE (round, cancellable, GCancellable, g_object_ref);
+  g_autoptr (CuratorLock) lock = take (round, LOCK, any (rand, LOCK));
+  g_autoptr (GCancellable) cancellable = take (round, CANCELLABLE, 0);
 
-  if (lock != NULL)
-    {
-      g_atomic_int_inc (&round->n_owed);
-      curator_lock_acquire_then (lock, g_rand_int_range (rand, 0, 1000), cancellable, note_grant,
-                                 round);
-      curator_lock_unref (lock);
-    }
+  if (lock == NULL)
+    return;
+  g_atomic_int_inc (&round->n_owed);
+  curator_lock_acquire_then (lock, g_rand_int_range (rand, 0, 1000), cancellable, note_grant,
+                             round);
 }
 
 static void
 watch_lease (Round *round, GRand *rand)
 {
-  CuratorLease *lease = TAKE (round, lease, CuratorLease, curator_lease_ref);
+  g_autoptr (CuratorLease) lease = take (round, LEASE, 0);
 
   if (lease == NULL)
     return;
@@ -601,47 +400,33 @@ watch_lease (Round *round, GRand *rand)
     curator_lease_add_listener (lease, on_lease_state, round, NULL);
   else
     curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  curator_lease_unref (lease);
 }
 
 static void
 close_client (Round *round, GRand *rand)
 {
-  CuratorClient *client = TAKE (round, clients[g_rand_int_range (rand, 0, N_CLIENTS)],
-                                CuratorClient, curator_client_ref);
+  g_autoptr (CuratorClient) client = take (round, CLIENT, any (rand, CLIENT));
 
   if (client != NULL)
-    {
-      curator_client_close (client);
-      curator_client_unref (client);
-    }
+    curator_client_close (client);
 }
 
 static void
 drop_something (Round *round, GRand *rand)
 {
-  CuratorLock *lock = STEAL (round, locks[g_rand_int_range (rand, 0, N_LOCKS)], CuratorLock);
-  CuratorLease *lease = STEAL (round, lease, CuratorLease);
-
-  g_clear_pointer (&lock, curator_lock_unref);
-  g_clear_pointer (&lease, curator_lease_unref);
+  put (round, LOCK, any (rand, LOCK), NULL);
+  put (round, LEASE, 0, NULL);
   if (g_rand_int_range (rand, 0, 4) == 0)
-    {
-      CuratorClient *client =
-          STEAL (round, clients[g_rand_int_range (rand, 0, N_CLIENTS)], CuratorClient);
-      g_clear_pointer (&client, curator_client_unref);
-    }
+    put (round, CLIENT, any (rand, CLIENT), NULL);
 }
 
 static void
 end_election (Round *round, GRand *rand)
 {
-  const int i = g_rand_int_range (rand, 0, N_LEADERS);
-  const int k = g_rand_int_range (rand, 0, N_LATCHES);
-  CuratorLeaderSelector *leader =
-      TAKE (round, leaders[i], CuratorLeaderSelector, curator_leader_selector_ref);
-  CuratorLeaderLatch *latch =
-      TAKE (round, latches[k], CuratorLeaderLatch, curator_leader_latch_ref);
+  const int i = any (rand, LEADER);
+  const int k = any (rand, LATCH);
+  CuratorLeaderSelector *leader = take (round, LEADER, i);
+  CuratorLeaderLatch *latch = take (round, LATCH, k);
 
   if (leader != NULL && g_rand_boolean (rand))
     curator_leader_selector_close (leader);
@@ -655,38 +440,30 @@ end_election (Round *round, GRand *rand)
   g_clear_pointer (&latch, curator_leader_latch_unref);
   if (g_rand_boolean (rand))
     {
-      leader = STEAL (round, leaders[i], CuratorLeaderSelector);
-      latch = STEAL (round, latches[k], CuratorLeaderLatch);
-      g_clear_pointer (&leader, curator_leader_selector_unref);
-      g_clear_pointer (&latch, curator_leader_latch_unref);
+      put (round, LEADER, i, NULL);
+      put (round, LATCH, k, NULL);
     }
 }
 
 static void
 await_latch (Round *round, GRand *rand)
 {
-  CuratorLeaderLatch *latch = TAKE (round, latches[g_rand_int_range (rand, 0, N_LATCHES)],
-                                    CuratorLeaderLatch, curator_leader_latch_ref);
+  g_autoptr (CuratorLeaderLatch) latch = take (round, LATCH, any (rand, LATCH));
 
   if (latch != NULL)
     {
       G_GNUC_UNUSED const gboolean led = curator_leader_latch_await (
           latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
-      curator_leader_latch_unref (latch);
     }
 }
 
 static void
 cancel_all (Round *round)
 {
-  g_autoptr (GCancellable) next = g_cancellable_new ();
+  g_autoptr (GCancellable) cancellable = take (round, CANCELLABLE, 0);
 
-  pthread_mutex_lock (&round->mutex);
-  GCancellable *cancellable = round->cancellable;
-  round->cancellable = g_steal_pointer (&next);
-  pthread_mutex_unlock (&round->mutex);
+  put (round, CANCELLABLE, 0, g_cancellable_new ());
   g_cancellable_cancel (cancellable);
-  g_object_unref (cancellable);
 }
 
 /* What waits is not called in a callback, as docs/threading.md asks for. */
@@ -696,7 +473,6 @@ act (Round *round, GRand *rand, gboolean on_callback)
   const gint64 before_ms = wait_now_ms ();
   const int action = g_rand_int_range (rand, on_callback ? 40 : 0, 100);
 
-  g_atomic_int_inc (&round->n_actions);
   if (action < 30)
     hold_lock (round, rand);
   else if (action < 40)
@@ -734,44 +510,38 @@ run_actor (void *data)
 }
 
 static void
-make_elections (Round *round, int serial)
+make_clients (Round *round, Fixture *fixture)
 {
-  g_autofree char *path = g_strdup_printf ("/ends/%d/election", serial);
-  g_autofree char *latch_path = g_strdup_printf ("/ends/%d/latch", serial);
-
-  for (int i = 0; i < N_LEADERS; i++)
+  for (int i = 0; i < types[CLIENT].n; i++)
     {
+      CuratorClient *client = client_new (fixture_server (fixture));
       round->n_owed++;
-      round->leaders[i] = curator_leader_selector_new (round->clients[i % N_CLIENTS], path,
-                                                       on_leadership, round, on_destroy, NULL);
-      curator_leader_selector_set_auto_requeue (round->leaders[i], TRUE);
-    }
-  for (int i = 0; i < N_LATCHES; i++)
-    {
-      round->n_owed++;
-      round->latches[i] =
-          curator_leader_latch_new (round->clients[i % N_CLIENTS], latch_path, "", NULL);
-      curator_leader_latch_add_listener (round->latches[i], on_latch, round, on_destroy);
+      curator_client_add_state_listener (client, note_state, round, on_destroy);
+      put (round, CLIENT, i, client);
     }
 }
 
-/* A callback may have ended them already. */
 static void
-start_elections (Round *round)
+make_elections (Round *round, int serial)
 {
-  for (int i = 0; i < N_LEADERS; i++)
+  CuratorClient *const *clients = (CuratorClient **) round->objects[CLIENT];
+  g_autofree char *path = g_strdup_printf ("/ends/%d/election", serial);
+  g_autofree char *latch_path = g_strdup_printf ("/ends/%d/latch", serial);
+
+  for (int i = 0; i < types[LEADER].n; i++)
     {
-      g_autoptr (CuratorLeaderSelector) leader =
-          TAKE (round, leaders[i], CuratorLeaderSelector, curator_leader_selector_ref);
-      if (leader != NULL)
-        G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
+      CuratorLeaderSelector *leader =
+          curator_leader_selector_new (clients[i], path, on_leadership, round, on_destroy, NULL);
+      round->n_owed++;
+      curator_leader_selector_set_auto_requeue (leader, TRUE);
+      put (round, LEADER, i, leader);
     }
-  for (int i = 0; i < N_LATCHES; i++)
+  for (int i = 0; i < types[LATCH].n; i++)
     {
-      g_autoptr (CuratorLeaderLatch) latch =
-          TAKE (round, latches[i], CuratorLeaderLatch, curator_leader_latch_ref);
-      if (latch != NULL)
-        G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
+      CuratorLeaderLatch *latch = curator_leader_latch_new (clients[i], latch_path, "", NULL);
+      round->n_owed++;
+      curator_leader_latch_add_listener (latch, on_latch, round, on_destroy);
+      put (round, LATCH, i, latch);
     }
 }
 
@@ -779,67 +549,66 @@ start_elections (Round *round)
 static void
 make_locks (Round *round, int serial)
 {
-  for (int i = 0; i < N_LOCKS - 2; i++)
+  CuratorLock *const *locks = (CuratorLock **) round->objects[LOCK];
+
+  for (int i = 0; i < types[LOCK].n - 2; i++)
     {
       g_autofree char *path = g_strdup_printf ("/ends/%d/%d", serial, i / N_CLIENTS);
-      round->locks[i] = mutex_new (round->clients[i % N_CLIENTS], path);
+      put (round, LOCK, i, mutex_new (round->objects[CLIENT][i % N_CLIENTS], path));
     }
-  CuratorLock *const around[] = { round->locks[0], round->locks[4] };
-  CuratorLock *const across[] = { round->locks[0], round->locks[1], round->locks[3] };
-  round->locks[N_LOCKS - 2] = curator_multi_lock_new (around, G_N_ELEMENTS (around));
-  round->locks[N_LOCKS - 1] = curator_multi_lock_new (across, G_N_ELEMENTS (across));
+  CuratorLock *const around[] = { locks[0], locks[4] };
+  CuratorLock *const across[] = { locks[0], locks[1], locks[3] };
+  put (round, LOCK, 6, curator_multi_lock_new (around, G_N_ELEMENTS (around)));
+  put (round, LOCK, 7, curator_multi_lock_new (across, G_N_ELEMENTS (across)));
 }
 
+/* A callback may have ended them already. */
 static void
 round_start (Round *round, Fixture *fixture, int serial)
 {
   pthread_mutex_init (&round->mutex, NULL);
-  round->cancellable = g_cancellable_new ();
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      round->n_owed++;
-      round->clients[i] = client_new (fixture_server (fixture));
-      curator_client_add_state_listener (round->clients[i], note_state, round, on_destroy);
-    }
+  put (round, CANCELLABLE, 0, g_cancellable_new ());
+  make_clients (round, fixture);
   make_locks (round, serial);
   make_elections (round, serial);
   for (int i = 0; i < N_CLIENTS; i++)
     {
-      g_autoptr (CuratorClient) client =
-          TAKE (round, clients[i], CuratorClient, curator_client_ref);
+      g_autoptr (CuratorClient) client = take (round, CLIENT, i);
       if (client != NULL)
-        G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
+        {
+          G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
+        }
     }
-  start_elections (round);
+  for (int i = 0; i < types[LEADER].n; i++)
+    {
+      g_autoptr (CuratorLeaderSelector) leader = take (round, LEADER, i);
+      if (leader != NULL)
+        {
+          G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
+        }
+    }
+  for (int i = 0; i < types[LATCH].n; i++)
+    {
+      g_autoptr (CuratorLeaderLatch) latch = take (round, LATCH, i);
+      if (latch != NULL)
+        {
+          G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
+        }
+    }
 }
 
+/* The clients come last, and are closed: not all references are the round's. */
 static void
 drop_all (Round *round)
 {
-  for (int i = 0; i < N_LOCKS; i++)
+  for (Type type = 0; type < N_TYPES; type++)
     {
-      CuratorLock *lock = STEAL (round, locks[i], CuratorLock);
-      g_clear_pointer (&lock, curator_lock_unref);
-    }
-  for (int i = 0; i < N_LEADERS; i++)
-    {
-      CuratorLeaderSelector *leader = STEAL (round, leaders[i], CuratorLeaderSelector);
-      g_clear_pointer (&leader, curator_leader_selector_unref);
-    }
-  for (int i = 0; i < N_LATCHES; i++)
-    {
-      CuratorLeaderLatch *latch = STEAL (round, latches[i], CuratorLeaderLatch);
-      g_clear_pointer (&latch, curator_leader_latch_unref);
-    }
-  CuratorLease *lease = STEAL (round, lease, CuratorLease);
-  g_clear_pointer (&lease, curator_lease_unref);
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      CuratorClient *client = STEAL (round, clients[i], CuratorClient);
-      if (client != NULL)
+      for (int i = 0; i < types[type].n; i++)
         {
-          curator_client_close (client);
-          curator_client_unref (client);
+          g_autoptr (CuratorClient) client = type == CLIENT ? take (round, CLIENT, i) : NULL;
+          if (client != NULL)
+            curator_client_close (client);
+          put (round, type, i, NULL);
         }
     }
 }
@@ -885,7 +654,7 @@ play_round (Fixture *fixture, guint seed)
   /* client.h: close, the longest call of all. */
   assert_promised_ms (g_atomic_int_get (&round.longest_ms), CLOSE_MS + SLACK_MS, began_ms);
   alarm (0);
-  g_object_unref (round.cancellable);
+  drop_all (&round);
   pthread_mutex_destroy (&round.mutex);
   return round.longest_ms;
 }

@@ -1,6 +1,7 @@
 /* When a call that waits has returned, the library keeps no reference to the objects of the call:
  * the program's unref is the last, and closes the client before it returns. The thread that wakes
- * the caller goes on only when the caller has looked. */
+ * the caller goes on only when the caller has looked.
+ * The same calls of a thread that is cancelled. */
 #include "core/client-record.h"
 #include "integration/taking.h"
 
@@ -28,154 +29,170 @@ wake_and_stop (CuratorZkOps *ops, pthread_cond_t *cond)
 
 static Stopping stopping;
 
-static void
-acquire (CuratorLock *lock)
-{
-  assert_non_null (lock);
-  assert_acquired (lock);
-  curator_lock_unref (lock);
-}
+/* --- calls that wait, each of which succeeds -------------------------------------------------- */
 
-static void
-mutex (CuratorClient *client)
-{
-  acquire (mutex_new (client, "/last/mutex"));
-}
-
-static void
-fixed_node (CuratorClient *client)
-{
-  acquire (fixed_node_new (client, "/last/fixed"));
-}
-
-static void
-semaphore_mutex (CuratorClient *client)
-{
-  acquire (semaphore_mutex_new (client, "/last/semaphore-mutex"));
-}
-
-static void
-multi_lock (CuratorClient *client)
-{
-  acquire (multi_lock_new (client, "/last/a"));
-}
-
-static void
+static gboolean
 lease (CuratorClient *client)
 {
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/lease", NULL);
-
-  CuratorLease *lease = lease_of (lock);
-  curator_lease_unref (lease);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  return lease != NULL;
 }
 
-static void
+static gboolean
 released_lease (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/lease", NULL);
-  g_autoptr (CuratorLease) lease = lease_of (lock);
-  assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  return lease != NULL && curator_lease_release (lease, LONG_MS, NULL, NULL);
 }
 
-static void
-acquire_and_release (CuratorLock *lock)
-{
-  g_autoptr (GError) error = NULL;
-
-  assert_acquired (lock);
-  assert_ok (curator_lock_release (lock, LONG_MS, NULL, &error), &error);
-  curator_lock_unref (lock);
-}
-
-static void
-released_lock (CuratorClient *client)
-{
-  acquire_and_release (mutex_new (client, "/last/lock"));
-}
-
-static void
-released_multi_lock (CuratorClient *client)
-{
-  acquire_and_release (multi_lock_new (client, "/last/a"));
-}
-
-static void
+static gboolean
 semaphore (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, "/last/s", 5, &error);
-
-  CuratorLease *one = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
-  assert_ok (one != NULL, &error);
-  curator_lease_unref (one);
+  g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, "/last/s", 5, NULL);
+  g_autoptr (CuratorLease) one = curator_semaphore_acquire (semaphore, LONG_MS, NULL, NULL);
+  return one != NULL;
 }
 
-static void
+static gboolean
 semaphore_of_several (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, "/last/n", 5, &error);
-
-  GPtrArray *leases = curator_semaphore_acquire_n (semaphore, 3, LONG_MS, NULL, &error);
-  assert_ok (leases != NULL, &error);
-  g_ptr_array_unref (leases);
+  g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, "/last/n", 5, NULL);
+  g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 3, LONG_MS, NULL, NULL);
+  return leases != NULL;
 }
 
-static void
+static gboolean
 latch (CuratorClient *client)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, "/last/l", "", &error);
+  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, "/last/l", "", NULL);
+  return curator_leader_latch_start (latch, NULL)
+         && curator_leader_latch_await (latch, LONG_MS, NULL, NULL);
+}
 
-  assert_ok (curator_leader_latch_start (latch, &error), &error);
-  assert_ok (curator_leader_latch_await (latch, LONG_MS, NULL, &error), &error);
+static gboolean
+participants (CuratorClient *client)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/participants", NULL);
+  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, LONG_MS, NULL, NULL);
+  return nodes != NULL;
+}
+
+/* --- and several in a row --------------------------------------------------------------------- */
+
+static gboolean
+whole_lease (CuratorClient *client)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/whole", NULL);
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, NULL);
+  return lease != NULL && curator_lease_get_fd (lease) >= 0
+         && curator_lease_get_cancellable (lease) != NULL
+         && !curator_lock_acquire (lock, 20, NULL, NULL) /* waits */
+         && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+}
+
+static gboolean
+two_levels (CuratorClient *client)
+{
+  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/levels", NULL);
+  return curator_lock_acquire (lock, LONG_MS, NULL, NULL)
+         && curator_lock_acquire (lock, LONG_MS, NULL, NULL)
+         && curator_lock_release (lock, LONG_MS, NULL, NULL)
+         && curator_lock_release (lock, LONG_MS, NULL, NULL);
+}
+
+static gboolean
+counted_semaphore (CuratorClient *client)
+{
+  g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/last/c", 2, NULL);
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new_with_shared_count (client, "/last/counted", count, NULL);
+  if (!curator_shared_count_start (count, LONG_MS, NULL, NULL)
+      || !curator_shared_count_set (count, 3, LONG_MS, NULL, NULL))
+    return FALSE;
+  g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 2, LONG_MS, NULL, NULL);
+  const gboolean returned =
+      leases != NULL && curator_semaphore_return_all (semaphore, leases, LONG_MS, NULL, NULL);
+  curator_shared_count_close (count);
+  return returned;
+}
+
+static gboolean
+whole_latch (CuratorClient *client)
+{
+  g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, "/last/w", "id", NULL);
+  if (!curator_leader_latch_start (latch, NULL)
+      || !curator_leader_latch_await (latch, LONG_MS, NULL, NULL))
+    return FALSE;
+  g_autoptr (GPtrArray) participants =
+      curator_leader_latch_get_participants (latch, LONG_MS, NULL, NULL);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  return participants != NULL;
 }
 
 static void
-participants (CuratorClient *client)
+lead_briefly (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancellable,
+              gpointer user_data)
 {
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/last/participants", NULL);
+}
 
-  g_auto (GStrv) nodes = curator_lock_get_participant_nodes (lock, LONG_MS, NULL, &error);
-  assert_ok (nodes != NULL, &error);
+static gboolean
+selector (CuratorClient *client)
+{
+  g_autoptr (CuratorLeaderSelector) selector =
+      curator_leader_selector_new (client, "/last/selector", lead_briefly, NULL, NULL, NULL);
+  const gboolean is_started = curator_leader_selector_start (selector, NULL);
+  curator_leader_selector_interrupt_leadership (selector);
+  curator_leader_selector_close (selector);
+  return is_started;
+}
+
+static const struct
+{
+  const char *name;
+  int n_waits;                              /* 0: several in a row */
+  gboolean (*call) (CuratorClient *client); /* or: */
+  KindNew kind;                             /* to be acquired, and released with the second wait */
+} calls[] = {
+  { "mutex", 1, .kind = mutex_new },
+  { "fixed-node", 1, .kind = fixed_node_new },
+  { "semaphore-mutex", 1, .kind = semaphore_mutex_new },
+  { "multi-lock", 1, .kind = multi_lock_new },
+  { "released-mutex", 2, .kind = mutex_new },
+  { "released-multi-lock", 2, .kind = multi_lock_new },
+  { "lease", 1, lease },
+  { "released lease", 2, released_lease },
+  { "semaphore", 1, semaphore },
+  { "semaphore of several", 1, semaphore_of_several },
+  { "latch", 1, latch },
+  { "participants", 1, participants },
+  { "whole lease", 0, whole_lease },
+  { "two levels", 0, two_levels },
+  { "counted semaphore", 0, counted_semaphore },
+  { "whole latch", 0, whole_latch },
+  { "selector", 0, selector },
+};
+
+static gboolean
+make_call (gsize i, CuratorClient *client)
+{
+  if (calls[i].call != NULL)
+    return calls[i].call (client);
+  g_autofree char *path = g_strconcat ("/last/", calls[i].name, NULL);
+  g_autoptr (CuratorLock) lock = calls[i].kind (client, path);
+  return curator_lock_acquire (lock, LONG_MS, NULL, NULL)
+         && (calls[i].n_waits < 2 || curator_lock_release (lock, LONG_MS, NULL, NULL));
 }
 
 TEST (test_every_waiting_call)
 {
-  static const struct
-  {
-    const char *name;
-    void (*call) (CuratorClient *client);
-    int n_waits;
-  } calls[] = {
-#define CALL(call) { #call, call, 1 }
-#define RELEASE(call)                                                                              \
-  {                                                                                                \
-#call, call, 2                                                                                 \
-  }
-    CALL (mutex),
-    CALL (fixed_node),
-    CALL (semaphore_mutex),
-    CALL (multi_lock),
-    CALL (lease),
-    RELEASE (released_lease),
-    RELEASE (released_lock),
-    RELEASE (released_multi_lock),
-    CALL (semaphore),
-    CALL (semaphore_of_several),
-    CALL (latch),
-    CALL (participants),
-#undef CALL
-#undef RELEASE
-  };
   int wrong = 0;
 
   stopping.ops = *curator_zk_ops_real ();
   stopping.ops.wake = wake_and_stop;
   stopping.caller = pthread_self ();
-  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+  for (gsize i = 0; i < G_N_ELEMENTS (calls) && calls[i].n_waits > 0; i++)
     {
       g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
       CuratorClient *client =
@@ -187,7 +204,7 @@ TEST (test_every_waiting_call)
       assert_true (curator_client_start (client, NULL));
       assert_soon (curator_client_get_connection_state (client)
                    == CURATOR_CONNECTION_STATE_CONNECTED);
-      calls[i].call (client);
+      assert_true (make_call (i, client));
       const gint left = g_atomic_int_get (&client->refs);
       g_atomic_int_set (&stopping.has_looked, 1);
       if (left != 1)
@@ -199,6 +216,49 @@ TEST (test_every_waiting_call)
       curator_client_unref (client);
     }
   assert_int_equal (wrong, 0);
+}
+
+/* --- of a thread that is cancelled ------------------------------------------------------------ */
+
+typedef struct
+{
+  CuratorClient *client;
+  gsize call;
+  gboolean succeeded;
+  gboolean ended;
+} CancelledLife;
+
+/* Ends at the first cancellation point: no function of the library has one. */
+static void *
+live_while_cancelled (void *data)
+{
+  CancelledLife *life = data;
+
+  pthread_cancel (pthread_self ());
+  life->succeeded = curator_client_start (life->client, NULL)
+                    && curator_client_block_until_connected (life->client, LONG_MS, NULL, NULL)
+                    && make_call (life->call, life->client);
+  curator_client_close (life->client);
+  curator_client_unref (life->client);
+  life->ended = TRUE;
+  pthread_testcancel ();
+  return NULL;
+}
+
+TEST (test_whole_life_of_a_cancelled_thread)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
+    {
+      CancelledLife life = { .client = client_new (fixture_server (fixture)), .call = i };
+      pthread_t thread;
+      void *result;
+
+      assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
+      assert_int_equal (pthread_join (thread, &result), 0);
+      if (!life.succeeded || !life.ended)
+        fail_msg ("%s: %s", calls[i].name, life.ended ? "failed" : "ended the thread");
+      assert_ptr_equal (result, PTHREAD_CANCELED);
+    }
 }
 
 SUITE ("last reference", fixture_start, fixture_stop)

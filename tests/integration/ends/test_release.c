@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CONFIRM_MS 800
+#define BEHIND_MS  4000 /* time for a busy machine to answer a few requests */
 
 static CuratorClient *
 client_with_short_patience (Fixture *fixture)
@@ -57,173 +58,107 @@ TEST (test_p28_pending_when_silent)
   release_without_server (fixture, "/release/silent", PROXY_HOLE);
 }
 
-/* The delete is executed but its reply is lost: NONODE on the second try counts as success. */
-TEST (test_p28_delete_reply_lost)
+/* The delete is executed but its reply is lost: NONODE on the next try counts as success. Or it
+ * never arrives. */
+TEST (test_p28_delete_is_repeated)
 {
-  for (int times = 1; times <= 3; times++)
+  static const ProxyAction actions[] = { PROXY_CUT_BEFORE_REPLY, PROXY_CUT_BEFORE };
+
+  for (int i = 0; i < 6; i++)
     {
+      const int times = 1 + i / 2;
       g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
       g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
       assert_acquired (lock);
-      proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, PROXY_CUT_BEFORE_REPLY);
+      proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, actions[i % 2]);
       assert_released (lock);
       assert_int_equal (proxy_fired (fixture->proxy), times);
       assert_no_residue (fixture, "/release/lost", 3000);
     }
 }
 
-TEST (test_p28_delete_never_arrived)
+/* --- releases that nobody waits for ----------------------------------------------------------- */
+
+static gint told; /* atomic; 1: of a success. A failed test is over before it is told */
+
+static void
+note_lock (CuratorLock *lock, const GError *error, gpointer user_data)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/before");
-  assert_acquired (lock);
-  proxy_arm (fixture->proxy, PROXY_DELETE, 1, 2, PROXY_CUT_BEFORE);
-  assert_released (lock);
-  assert_no_residue (fixture, "/release/before", 3000);
+  g_atomic_int_set (&told, error == NULL ? 1 : 2);
 }
 
 static void
-note_release (CuratorLock *lock, const GError *error, gpointer user_data)
+note_lease (CuratorLease *lease, const GError *error, gpointer user_data)
 {
-  g_atomic_int_set ((int *) user_data, error == NULL ? 1 : 2);
+  g_atomic_int_set (&told, error == NULL ? 1 : 2);
 }
 
-/* Released asynchronously during an outage: the callback is called after it. */
-TEST (test_p28_async_release_without_server)
+/* lease: NULL for a hold of this thread. */
+static void
+start_release (CuratorLock *lock, CuratorLease *lease, gboolean is_heard)
 {
-  int told = 0;
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/async");
-  assert_acquired (lock);
+  g_atomic_int_set (&told, 0);
+  if (lease != NULL)
+    curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, is_heard ? note_lease : NULL,
+                                NULL);
+  else
+    curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, is_heard ? note_lock : NULL, NULL);
+}
+
+static void
+assert_told_if (gboolean is_heard)
+{
+  assert_soon (!is_heard || g_atomic_int_get (&told) != 0);
+  assert_int_equal (g_atomic_int_get (&told), is_heard);
+}
+
+/* The hold ends at once, and the callback comes after the outage. */
+static void
+release_in_an_outage (Fixture *fixture, CuratorLock *lock, const char *path, gboolean by_lease,
+                      gboolean is_heard)
+{
+  g_autoptr (CuratorLease) lease = by_lease ? lease_of (lock) : NULL;
+  if (!by_lease)
+    assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, note_release, &told);
-  assert_false (curator_lock_is_owned_by_current_thread (lock));
-  wait_ms (300);
-  assert_int_equal (g_atomic_int_get (&told), 0);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_no_residue (fixture, "/release/async", 3000);
-  assert_soon (g_atomic_int_get (&told) != 0);
-  assert_int_equal (g_atomic_int_get (&told), 1);
-}
-
-static void
-note_lease_release (CuratorLease *lease, const GError *error, gpointer user_data)
-{
-  const gboolean is_over = curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED;
-  const gboolean is_pending = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
-  g_atomic_int_set ((int *) user_data, !is_over ? 3 : error == NULL ? 1 : is_pending ? 2 : 3);
-}
-
-/* A lease of each kind. The hold has ended at once; the callback comes after the outage, and again
- * for a lease that is over. */
-static void
-release_lease_then (Fixture *fixture, CuratorLock *lock, const char *path)
-{
-  static int told; /* a failed test is over before it is told */
-  told = 0;
-  g_autoptr (CuratorLease) lease = lease_of (lock);
-  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  start_release (lock, lease, is_heard);
+  assert_true (by_lease ? curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED
+                        : !curator_lock_is_acquired_in_this_process (lock));
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   assert_int_equal (g_atomic_int_get (&told), 0);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_soon (g_atomic_int_get (&told) != 0);
-  assert_int_equal (told, 1);
-  assert_no_residue (fixture, path, 0);
-  told = 0;
-  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
-  assert_soon (g_atomic_int_get (&told) != 0);
-  assert_int_equal (told, 1);
+  assert_told_if (is_heard);
+  assert_no_residue (fixture, path, 3000);
+  /* Once more: a lease that is over is confirmed, and what is not held is ignored. */
+  if (by_lease || !is_heard)
+    {
+      start_release (lock, lease, is_heard);
+      assert_told_if (is_heard);
+    }
 }
 
-TEST (test_leases_are_released_asynchronously)
+static const struct
+{
+  const char *path;
+  const char *nodes;
+  KindNew kind;
+} kinds[] = {
+  { "/release/later", "/release/later", mutex_new },
+  { "/release/semaphore", "/release/semaphore/leases", semaphore_mutex_new },
+  { "/release/both", "/release/both", multi_lock_new },
+};
+
+TEST (test_p28_nobody_waits)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/lease");
-  g_autoptr (CuratorLock) semaphore =
-      curator_semaphore_mutex_new (client, "/release/lease-semaphore", NULL);
-  CuratorLock *const members[] = { mutex, semaphore };
-  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
 
-  release_lease_then (fixture, mutex, "/release/lease");
-  release_lease_then (fixture, semaphore, "/release/lease-semaphore/leases");
-  release_lease_then (fixture, both, "/release/lease");
-  assert_no_residue (fixture, "/release/lease-semaphore/leases", 0);
-  g_autoptr (CuratorLease) dropped = lease_of (mutex);
-  curator_lease_release_then (dropped, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
-  assert_int_equal (curator_lease_get_state (dropped), CURATOR_LEASE_RELEASED);
-  assert_no_residue (fixture, "/release/lease", 3000);
-}
-
-/* The server says nothing: the callback says so after the connection timeout, and the node is gone
- * once the server goes on. */
-TEST (test_lease_release_is_pending)
-{
-  static int told; /* a failed test is over before it is told */
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_connection_timeout (client, 300);
-  client_start (client);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lease-pending");
-  g_autoptr (CuratorLease) lease = lease_of (lock);
-  zk_server_freeze (fixture->server);
-  curator_lease_release_then (lease, CURATOR_WAIT_DEFAULT, NULL, note_lease_release, &told);
-  const gboolean in_time = holds_within (g_atomic_int_get (&told) != 0, LONG_MS);
-  zk_server_thaw (fixture->server);
-  assert_true (in_time);
-  assert_int_equal (told, 2);
-  assert_no_residue (fixture, "/release/lease-pending", LONG_MS);
-}
-
-/* Any kind of lock, released without a callback: ownership ends at once, and the node is deleted in
- * the end. */
-static void
-release_unheard (Fixture *fixture, CuratorLock *lock, const char *path)
-{
-  assert_acquired (lock);
-  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
-  assert_false (curator_lock_is_acquired_in_this_process (lock));
-  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL,
-                             NULL); /* not held: ignored without a callback */
-  assert_true (raw_zk_count_children (fixture->raw, path) > 0);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_no_residue (fixture, path, 3000);
-  assert_acquired (lock);
-  curator_lock_release_then (lock, CURATOR_WAIT_DEFAULT, NULL, NULL, NULL);
-  assert_no_residue (fixture, path, 3000);
-}
-
-TEST (test_p28_async_release_without_callback)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) mutex = mutex_new (client, "/release/unheard");
-  g_autoptr (CuratorLock) semaphore =
-      curator_semaphore_mutex_new (client, "/release/unheard-semaphore", NULL);
-  CuratorLock *const members[] = { mutex, semaphore };
-  g_autoptr (CuratorLock) both = curator_multi_lock_new (members, G_N_ELEMENTS (members));
-
-  release_unheard (fixture, mutex, "/release/unheard");
-  release_unheard (fixture, semaphore, "/release/unheard-semaphore/leases");
-  release_unheard (fixture, both, "/release/unheard");
-  assert_no_residue (fixture, "/release/unheard-semaphore/leases", 3000);
-}
-
-/* A release that is never confirmed ends with its session. */
-TEST (test_p28_pending_until_the_session_ends)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorClient) client = client_with_short_patience (fixture);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/release/expired");
-  assert_acquired (lock);
-  proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-  assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_acquired (lock);
-  assert_children (fixture, "/release/expired", 1, 3000);
-  assert_released (lock);
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autoptr (CuratorLock) lock = kinds[i].kind (client, kinds[i].path);
+      for (int way = 0; way < 4; way++)
+        release_in_an_outage (fixture, lock, kinds[i].nodes, way % 2 == 0, way / 2 == 0);
+    }
+  assert_no_residue (fixture, "/release/both-b", 3000);
 }
 
 /* --- without a permission for a while --------------------------------------------------------- */
@@ -245,8 +180,13 @@ TEST (test_deleted_when_permitted_again)
   permit (fixture, "/release/permitted", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
   assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_non_null (strstr (error->message, "DELETE"));
+  assert_non_null (strstr (error->message, "/release/permitted/"));
   assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/release/permitted"), 1);
+  /* The server answers, and shows that node in front. */
+  assert_false (curator_lock_acquire (lock, BEHIND_MS, NULL, &error));
+  assert_non_null (strstr (error->message, "a node that this client gave up is in front"));
+  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
   permit (fixture, "/release/permitted", ZOO_PERM_ALL);
   assert_children (fixture, "/release/permitted", 0, LONG_MS);
   assert_int_equal (curator_client_get_session_id (client), session);
@@ -311,8 +251,8 @@ settle (CuratorClient *client)
   assert_released (lock);
 }
 
-/* Held, or with a release that no server has confirmed: the name may be used again when the session
- * has ended. */
+/* Held, or with a release that no server has confirmed, and that ends with the session: the name may
+ * be used again then. */
 static void
 survives_a_later_session (Fixture *fixture, gboolean is_released)
 {

@@ -1,7 +1,8 @@
 /* How long releases wait for a server that has stopped: as long as their caller said, or until it
  * is cancelled. The hold has ended by then, and the node is deleted when the server goes on. The
- * program test_release_bounds_then does the same with the calls that do not wait. */
-#include "integration/fixture.h"
+ * program test_release_bounds_then does the same with the calls that do not wait. extreme_headers
+ * writes the calls. */
+#include "extremes.h"
 #include "support/metronome.h"
 
 #include <string.h>
@@ -59,63 +60,14 @@ hold_all (Holds *holds, Fixture *fixture, gint64 connection_ms)
   zk_server_freeze (fixture->server);
 }
 
+/* The i-th of them. */
 #ifdef RELEASES_THEN
-typedef struct
-{
-  pthread_t caller;
-  gboolean is_misplaced; /* on the caller's thread */
-  GError *error;
-  gint times; /* atomic */
-} Told;
-
-static void
-tell (Told *told, const GError *error)
-{
-  told->is_misplaced = pthread_equal (pthread_self (), told->caller) != 0;
-  told->error = error != NULL ? g_error_copy (error) : NULL;
-  g_atomic_int_inc (&told->times);
-}
-
-static Told *
-told_new (void)
-{
-  Told *told = g_new0 (Told, 1);
-  told->caller = pthread_self ();
-  return told;
-}
-
-/* The call has returned, and the hold has ended unless the timeout was refused. */
-static gboolean
-told_end (Told *told, gboolean has_ended, gint64 timeout_ms, GError **error)
-{
-  assert_int_equal (has_ended, timeout_ms >= CURATOR_WAIT_DEFAULT);
-  assert_soon (g_atomic_int_get (&told->times) > 0);
-  assert_false (told->is_misplaced);
-  assert_int_equal (told->times, 1);
-  GError *failed = told->error;
-  g_free (told);
-  if (failed != NULL)
-    g_propagate_error (error, failed);
-  return failed == NULL;
-}
-
-static void
-on_lock (CuratorLock *lock, const GError *error, gpointer told)
-{
-  tell (told, error);
-}
-
-static void
-on_lease (CuratorLease *lease, const GError *error, gpointer told)
-{
-  tell (told, error);
-}
-
-static void
-on_leases (CuratorSemaphore *semaphore, const GError *error, gpointer told)
-{
-  tell (told, error);
-}
+#define THEN "_then"
+#else
+#define THEN ""
+#endif
+static const char *const releases[] = { "curator_lock_release" THEN, "curator_lease_release" THEN,
+                                        "curator_semaphore_return_all" THEN };
 
 static gboolean
 is_released (gpointer lease)
@@ -124,57 +76,36 @@ is_released (gpointer lease)
 }
 
 static gboolean
-release_lock (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+has_ended (Holds *holds, guint i)
 {
-  Told *told = told_new ();
-  curator_lock_release_then (holds->lock, timeout_ms, cancellable, on_lock, told);
-  const gboolean has_ended = !curator_lock_is_owned_by_current_thread (holds->lock);
-  return told_end (told, has_ended, timeout_ms, error);
+  return i == 0   ? !curator_lock_is_acquired_in_this_process (holds->lock)
+         : i == 1 ? is_released (holds->lease)
+                  : is_released (g_ptr_array_index (holds->leases, 0))
+                        && is_released (g_ptr_array_index (holds->leases, 1));
 }
 
 static gboolean
-release_lease (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+release (Holds *holds, guint i, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
-  Told *told = told_new ();
-  curator_lease_release_then (holds->lease, timeout_ms, cancellable, on_lease, told);
-  return told_end (told, is_released (holds->lease), timeout_ms, error);
-}
+  Stage stage = { .value = timeout_ms,
+                  .cancellable = cancellable,
+                  .lock = holds->lock,
+                  .held_lease = holds->lease,
+                  .semaphore = holds->semaphore,
+                  .held_leases = holds->leases };
+  Outcome outcome = { 0 };
+  const Extreme *extreme = extremes;
 
-static gboolean
-return_all (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
-{
-  Told *told = told_new ();
-  curator_semaphore_return_all_then (holds->semaphore, holds->leases, timeout_ms, cancellable,
-                                     on_leases, told);
-  const gboolean has_ended = is_released (g_ptr_array_index (holds->leases, 0))
-                             && is_released (g_ptr_array_index (holds->leases, 1));
-  return told_end (told, has_ended, timeout_ms, error);
+  while (strcmp (extreme->function, releases[i]) != 0)
+    extreme++;
+  extreme->run (&stage, &outcome);
+  /* Before the answer, unless the timeout is refused. */
+  assert_int_equal (has_ended (holds, i), timeout_ms >= CURATOR_WAIT_DEFAULT);
+  extreme_await (extreme, &outcome);
+  if (outcome.error != NULL)
+    g_propagate_error (error, outcome.error);
+  return outcome.succeeded;
 }
-#else
-static gboolean
-release_lock (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
-{
-  return curator_lock_release (holds->lock, timeout_ms, cancellable, error);
-}
-
-static gboolean
-release_lease (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
-{
-  return curator_lease_release (holds->lease, timeout_ms, cancellable, error);
-}
-
-static gboolean
-return_all (Holds *holds, gint64 timeout_ms, GCancellable *cancellable, GError **error)
-{
-  return curator_semaphore_return_all (holds->semaphore, holds->leases, timeout_ms, cancellable,
-                                       error);
-}
-#endif
-
-typedef gboolean (*Release) (Holds *holds, gint64 timeout_ms, GCancellable *cancellable,
-                             GError **error);
-
-static const Release releases[] = { release_lock, release_lease, return_all };
 
 /* The first level of the thread's hold ends without a wait, whatever the call may wait for. */
 static void
@@ -186,18 +117,6 @@ leave_one_level (Holds *holds)
   g_cancellable_cancel (cancelled);
   assert_ok (curator_lock_release (holds->lock, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
   assert_true (curator_lock_is_owned_by_current_thread (holds->lock));
-}
-
-static void
-assert_all_ended (Holds *holds)
-{
-  assert_false (curator_lock_is_acquired_in_this_process (holds->lock));
-  assert_int_equal (curator_lease_get_state (holds->lease), CURATOR_LEASE_RELEASED);
-  for (guint i = 0; i < holds->leases->len; i++)
-    {
-      assert_int_equal (curator_lease_get_state (g_ptr_array_index (holds->leases, i)),
-                        CURATOR_LEASE_RELEASED);
-    }
 }
 
 /* The session goes on, and it is the client that deletes the nodes. */
@@ -212,39 +131,51 @@ assert_all_deleted (Holds *holds)
 
 /* Each is not confirmed, after at least and at most so long. */
 static void
-release_in_vain (Holds *holds, gint64 timeout_ms, gint64 least_ms, gint64 most_ms)
+release_in_vain (Fixture *fixture, gint64 connection_ms, gboolean is_frozen, gint64 timeout_ms,
+                 gint64 least_ms, gint64 most_ms)
 {
-  leave_one_level (holds);
+  g_autoptr (GError) error = NULL;
+  g_auto (Holds) holds = { NULL };
+
+  hold_all (&holds, fixture, connection_ms);
+  if (!is_frozen)
+    zk_server_thaw (fixture->server);
+  leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
-      g_autoptr (GError) error = NULL;
       const gint64 start = wait_now_ms ();
-      assert_false (releases[i](holds, timeout_ms, NULL, &error));
+      assert_false (release (&holds, i, timeout_ms, NULL, &error));
       const gint64 took = wait_now_ms () - start;
       assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
       assert_true (took >= least_ms);
       /* types.h: 0 does not wait; the connection timeout by default; or timeout_ms. */
       assert_promised_ms (took, most_ms, start);
     }
-  assert_all_ended (holds);
+  assert_false (release (&holds, 0, LONG_MS, NULL, &error));
+  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+  assert_all_deleted (&holds);
 }
 
 /* A program passes on what is left of its time. */
 TEST (test_nothing_left)
 {
-  g_auto (Holds) holds = { NULL };
-  hold_all (&holds, fixture, LONG_SESSION_MS);
-  release_in_vain (&holds, 0, 0, AT_ONCE_MS);
-  assert_all_deleted (&holds);
+  release_in_vain (fixture, LONG_SESSION_MS, TRUE, 0, 0, AT_ONCE_MS);
 }
 
 TEST (test_nothing_left_before_a_server_that_answers)
 {
-  g_auto (Holds) holds = { NULL };
-  hold_all (&holds, fixture, LONG_SESSION_MS);
-  zk_server_thaw (fixture->server);
-  release_in_vain (&holds, 0, 0, AT_ONCE_MS);
-  assert_all_deleted (&holds);
+  release_in_vain (fixture, LONG_SESSION_MS, FALSE, 0, 0, AT_ONCE_MS);
+}
+
+TEST (test_default)
+{
+  release_in_vain (fixture, CONNECTION_MS, TRUE, CURATOR_WAIT_DEFAULT, CONNECTION_MS - 1,
+                   CONNECTION_MS + SOON_MS);
+}
+
+TEST (test_bounded)
+{
+  release_in_vain (fixture, LONG_SESSION_MS, TRUE, BOUND_MS, BOUND_MS - 1, SOON_MS);
 }
 
 /* The client is closed before the server goes on: the end of the session deletes the node. */
@@ -255,30 +186,11 @@ TEST (test_nothing_left_of_a_session)
   hold_all (&holds, fixture, LONG_SESSION_MS);
 
   leave_one_level (&holds);
-  assert_false (release_lock (&holds, 0, NULL, &error));
+  assert_false (release (&holds, 0, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   curator_client_close (holds.client);
   zk_server_thaw (fixture->server);
   assert_children (fixture, "/bounds/lock", 0, LONG_MS);
-}
-
-TEST (test_default)
-{
-  g_auto (Holds) holds = { NULL };
-  hold_all (&holds, fixture, CONNECTION_MS);
-  release_in_vain (&holds, CURATOR_WAIT_DEFAULT, CONNECTION_MS - 1, CONNECTION_MS + SOON_MS);
-}
-
-TEST (test_bounded)
-{
-  g_autoptr (GError) error = NULL;
-  g_auto (Holds) holds = { NULL };
-  hold_all (&holds, fixture, LONG_SESSION_MS);
-  release_in_vain (&holds, BOUND_MS, BOUND_MS - 1, SOON_MS);
-  assert_all_deleted (&holds);
-  /* Nothing is held any more. */
-  assert_false (release_lock (&holds, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
 }
 
 /* Both leases are waited for at once: in turn, they would take twice as long. */
@@ -289,7 +201,7 @@ TEST (test_leases_share_their_bound)
   hold_all (&holds, fixture, LONG_SESSION_MS);
 
   const gint64 start = wait_now_ms ();
-  assert_false (return_all (&holds, SHARED_BOUND_MS, NULL, &error));
+  assert_false (release (&holds, 2, SHARED_BOUND_MS, NULL, &error));
   /* semaphore.h: one time for all leases. */
   assert_promised_ms (wait_now_ms () - start, 2 * SHARED_BOUND_MS - 1, start);
   for (guint i = 0; i < holds.leases->len; i++)
@@ -310,15 +222,14 @@ TEST (test_cancelled_before)
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
       g_autoptr (GError) error = NULL;
-      assert_false (releases[i](&holds, CURATOR_WAIT_FOREVER, cancelled, &error));
+      assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error));
       assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
     }
-  assert_all_ended (&holds);
   /* What has ended is nothing to wait for. */
   for (guint i = 1; i < G_N_ELEMENTS (releases); i++)
     {
       g_autoptr (GError) error = NULL;
-      assert_ok (releases[i](&holds, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
+      assert_ok (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
     }
   assert_all_deleted (&holds);
 }
@@ -342,11 +253,10 @@ TEST (test_cancelled_meanwhile)
       g_autoptr (GError) error = NULL;
       g_autoptr (GCancellable) cancellable = g_cancellable_new ();
       GThread *other = g_thread_new ("canceller", cancel_soon, cancellable);
-      assert_false (releases[i](&holds, CURATOR_WAIT_FOREVER, cancellable, &error));
+      assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancellable, &error));
       g_thread_join (other);
       assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
     }
-  assert_all_ended (&holds);
   assert_all_deleted (&holds);
 }
 
@@ -368,7 +278,7 @@ TEST (test_forever)
       hold_all (&holds, fixture, CONNECTION_MS);
       leave_one_level (&holds);
       GThread *other = g_thread_new ("thawer", thaw_soon, fixture->server);
-      const gboolean released = releases[i](&holds, CURATOR_WAIT_FOREVER, NULL, &error);
+      const gboolean released = release (&holds, i, CURATOR_WAIT_FOREVER, NULL, &error);
       g_thread_join (other);
       assert_ok (released, &error);
     }
@@ -386,13 +296,9 @@ TEST (test_no_such_timeout)
   leave_one_level (&holds);
   for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
     {
-      assert_false (releases[i](&holds, -3, NULL, &error));
+      assert_false (release (&holds, i, -3, NULL, &error));
       assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
     }
-  assert_true (curator_lock_is_owned_by_current_thread (holds.lock));
-  assert_int_equal (curator_lease_get_state (holds.lease), CURATOR_LEASE_HELD);
-  assert_int_equal (curator_lease_get_state (g_ptr_array_index (holds.leases, 0)),
-                    CURATOR_LEASE_HELD);
 }
 
 PROMPT_SUITE ("release_bounds", fixture_start_calm, fixture_stop)

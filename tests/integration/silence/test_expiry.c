@@ -145,51 +145,6 @@ TEST (test_p23_holder_is_notified)
   assert_no_residue (fixture, "/expiry/hold", 3000);
 }
 
-typedef struct
-{
-  int asleep;
-  int told;         /* when the listener received LOST */
-  int told_in_time; /* seen before the callback continued */
-  int done;
-} Sleeper;
-
-/* Stands for a sleep of half a minute, but ends as soon as the loss is seen. */
-static void
-sleep_through_the_loss (CuratorLock *lock, CuratorLease *lease, const GError *error,
-                        gpointer user_data)
-{
-  Sleeper *sleeper = user_data;
-  curator_lease_add_listener (lease, count_lost, &sleeper->told, NULL);
-  g_atomic_int_set (&sleeper->asleep, 1);
-  g_atomic_int_set (&sleeper->told_in_time,
-                    holds_within (g_atomic_int_get (&sleeper->told) > 0, 30000));
-  curator_lease_unref (lease);
-  g_atomic_int_set (&sleeper->done, 1);
-}
-
-static void
-count_lost_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
-{
-  g_atomic_int_add ((int *) user_data, state == CURATOR_CONNECTION_STATE_LOST ? 1 : 0);
-}
-
-TEST (test_p14_callback_sleeps_through_the_loss)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/sleeper");
-  Sleeper sleeper = { 0 };
-  int lost = 0;
-  curator_client_add_state_listener (client, count_lost_state, &lost, NULL);
-  curator_lock_acquire_then (lock, LONG_MS, NULL, sleep_through_the_loss, &sleeper);
-  assert_soon (g_atomic_int_get (&sleeper.asleep) > 0);
-
-  fixture_expire (fixture);
-  assert_soon (g_atomic_int_get (&lost) > 0);
-  assert_soon (g_atomic_int_get (&sleeper.done) > 0);
-  assert_true (g_atomic_int_get (&sleeper.told_in_time));
-  assert_no_residue (fixture, "/expiry/sleeper", LONG_MS);
-}
-
 /* The log writer belongs to the program and may call the client: it would deadlock if a message
  * were logged under the client's mutex. */
 static CuratorClient *logged_client;
@@ -235,28 +190,6 @@ TEST (test_lost_by_own_clock)
   assert_acquired (lock);
   assert_released (lock);
   curator_client_close (client);
-}
-
-/* Another client deletes a waiter's node: the waiter queues again. */
-TEST (test_waiting_node_deleted_by_another)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/expiry/pushed");
-  g_autoptr (Contender) holder = contender_of (lock);
-  g_autoptr (Contender) waiter = contender_start (lock, 60000, NULL);
-  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
-  g_auto (GStrv) names = raw_zk_children (fixture->raw, "/expiry/pushed");
-  g_autofree char *theirs = g_strconcat ("/expiry/pushed/", names[1], NULL);
-  assert_int_equal (raw_zk_delete (fixture->raw, theirs), ZOK);
-  assert_children (fixture, "/expiry/pushed", 1, LONG_MS);
-  /* The next heartbeat fails. */
-  assert_children (fixture, "/expiry/pushed", 2, LONG_MS);
-  contender_join (holder);
-  contender_assert_granted (waiter);
-  assert_string_not_equal (waiter->node, theirs);
-  assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
-  contender_join (waiter);
-  assert_no_residue (fixture, "/expiry/pushed", 3000);
 }
 
 /* The node in front of a waiter is deleted: the waiter keeps its own node and its turn. */

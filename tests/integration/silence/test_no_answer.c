@@ -8,19 +8,13 @@
 #define N_SHORT       1000
 #define SHORT_MS      3
 
-static void
-slow_down (Fixture *fixture)
-{
-  proxy_set_delay (fixture->proxy, ROUND_TRIP_MS / 2, ROUND_TRIP_MS / 2);
-}
-
 TEST (test_free_lock)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
   g_autoptr (CuratorLock) lock = mutex_new (client, "/no-answer/free");
 
-  slow_down (fixture);
+  proxy_set_delay (fixture->proxy, ROUND_TRIP_MS / 2, ROUND_TRIP_MS / 2);
   for (int i = 0; i < N_SHORT; i++)
     assert_not_acquired (lock, SHORT_MS, CURATOR_ERROR_NO_ANSWER);
   /* All that is left is litter. */
@@ -72,7 +66,7 @@ TEST (test_own_litter_is_no_contender)
       proxy_set_delay (fixture->proxy, 0, 0);
       assert_acquired (next);
       assert_released (next);
-      slow_down (fixture);
+      proxy_set_delay (fixture->proxy, ROUND_TRIP_MS / 2, ROUND_TRIP_MS / 2);
       int n_given_up = 0;
       for (int ms = 10; ms < ROUND_TRIP_MS; ms += 10)
         {

@@ -1,11 +1,12 @@
-/* An outage is never reported as contention or the reverse, and no call waits longer than it may: a
- * table of all operations that wait against every reason why they do. The same operations of
- * clients that a server does not serve are told so, once. */
+/* An outage is never reported as contention or the reverse, and no call waits longer than it may: all
+ * operations that wait, as extreme_headers finds them, against every reason why they do. The same
+ * operations of clients that a server does not serve are told so, once. */
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "integration/taking.h"
+#include "extremes.h"
 #include "support/net.h"
 
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,245 +46,91 @@ holder_connect (Fixture *fixture)
 
 typedef struct
 {
-  const char *name;
   const char *path;
   KindNew create;
   KindNew block; /* what excludes it */
 } Recipe;
 
 static const Recipe recipes[] = {
-  { "mutex", "/outage/mutex", mutex_new, mutex_new },
-  { "semaphore mutex", "/outage/semaphore", semaphore_mutex_new, semaphore_mutex_new },
-  { "fixed node", "/outage/fixed", fixed_node_new, fixed_node_new },
-  { "write lock", "/outage/rw", writer_new, writer_new },
-  { "read lock", "/outage/rw", reader_new, writer_new },
-  { "multi-lock", "/outage/mutex", multi_lock_new, mutex_new },
+  { "/outage/mutex", mutex_new, mutex_new },
+  { "/outage/semaphore", semaphore_mutex_new, semaphore_mutex_new },
+  { "/outage/fixed", fixed_node_new, fixed_node_new },
+  { "/outage/rw", writer_new, writer_new },
+  { "/outage/rw", reader_new, writer_new },
+  { "/outage/mutex", multi_lock_new, mutex_new },
 };
 
-/* The ways to acquire, with one error for each failure. */
-
-static gboolean
-way_thread (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return curator_lock_acquire (lock, ms, cancellable, error);
-}
-
-static gboolean
-way_lease (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, ms, cancellable, error);
-  return lease != NULL;
-}
-
-static gboolean
-way_then (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (Taking) taking = taking_start_lock (lock, ms, cancellable);
-  while (!taking_wait (taking, LONG_MS))
-    ;
-  if (taking->error != NULL)
-    g_propagate_error (error, g_steal_pointer (&taking->error));
-  return taking->leases != NULL;
-}
-
-typedef gboolean (*Way) (CuratorLock *lock, gint64 ms, GCancellable *cancellable, GError **error);
-
-static const Way ways[] = { way_thread, way_lease, way_then };
-
-/* The calls that wait for a server. */
-
+/* A call that waits, of each recipe if it acquires. */
 typedef struct
 {
-  CuratorClient *client;
-  CuratorLock *lock;
-  CuratorLease *lease;
-  CuratorSemaphore *semaphore;
-  CuratorSharedCount *count;
-  CuratorLeaderSelector *selector;
-  CuratorLeaderLatch *latch;
-} World;
+  const Extreme *extreme;
+  const Recipe *recipe;
+} Operation;
 
-typedef gboolean (*Waiting) (World *world, gint64 timeout_ms, GCancellable *cancellable,
-                             GError **error);
+static Operation operations[64];
+static guint n_operations;
 
+/* In a name of a function. */
 static gboolean
-free_strings (char **strings)
+has_any (const char *function, const char *const *parts)
 {
-  const gboolean found = strings != NULL;
-  g_strfreev (strings);
-  return found;
+  for (; *parts != NULL; parts++)
+    if (strstr (function, *parts) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* Those that wait for what no server knows, or need what only a server can give, are not here. */
+static void
+find_operations (void)
+{
+  static const char *const others[] = { "_connected", "_delete_ownerless", "_selector_await",
+                                        NULL };
+
+  for (guint i = 0; i < n_extremes; i++)
+    {
+      const gboolean acquires = g_str_has_prefix (extremes[i].function, "curator_lock_acquire");
+      const gsize n = acquires ? G_N_ELEMENTS (recipes) : 1;
+      if (extremes[i].rule != RULE_WAIT || has_any (extremes[i].function, others))
+        continue;
+      for (gsize r = 0; r < n; r++)
+        {
+          g_assert (n_operations < G_N_ELEMENTS (operations));
+          operations[n_operations++] = (Operation){ &extremes[i], acquires ? &recipes[r] : NULL };
+        }
+    }
+}
+
+/* Which it waits for. */
+static gboolean
+needs_lock (const Operation *operation)
+{
+  static const char *const parts[] = { "_semaphore_acquire", "_latch_await", NULL };
+  return has_any (operation->extreme->function, parts);
+}
+
+/* A lease, or a count that is started. */
+static gboolean
+needs_server (const Operation *operation)
+{
+  static const char *const parts[] = { "_get_data", "_count_set", "_count_try_set", NULL };
+  return has_any (operation->extreme->function, parts);
 }
 
 static gboolean
-call_semaphore (World *world, gint64 ms, GCancellable *cancellable, GError **error)
+starts_count (const Operation *operation)
 {
-  g_autoptr (CuratorLease) lease =
-      curator_semaphore_acquire (world->semaphore, ms, cancellable, error);
-  return lease != NULL;
+  return strstr (operation->extreme->function, "_count_start") != NULL;
 }
-
-/* It may be started already. */
-static gboolean
-call_latch (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  G_GNUC_UNUSED const gboolean is_first = curator_leader_latch_start (world->latch, NULL);
-  return curator_leader_latch_await (world->latch, ms, cancellable, error);
-}
-
-static gboolean
-call_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_strings (curator_lock_get_participant_nodes (world->lock, ms, cancellable, error));
-}
-
-static gboolean
-call_semaphore_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_strings (
-      curator_semaphore_get_participant_nodes (world->semaphore, ms, cancellable, error));
-}
-
-static gboolean
-call_lease_data (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (GBytes) data = curator_lease_get_data (world->lease, ms, cancellable, error);
-  return data != NULL;
-}
-
-static gboolean
-call_revoke (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  const char *path = "/outage/no/such/node";
-  return curator_client_attempt_revoke (world->client, path, ms, cancellable, error);
-}
-
-static gboolean
-call_count_start (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (CuratorSharedCount) count =
-      curator_shared_count_new (world->client, "/outage/new-count", 1, NULL);
-  return curator_shared_count_start (count, ms, cancellable, error);
-}
-
-static gboolean
-call_count_set (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return curator_shared_count_set (world->count, 2, ms, cancellable, error);
-}
-
-static gboolean
-call_count_try_set (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  gint32 version = 0;
-  curator_shared_count_get_versioned (world->count, NULL, &version);
-  return curator_shared_count_try_set (world->count, version, 3, NULL, ms, cancellable, error);
-}
-
-static gboolean
-call_inspect (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (world->client, "/outage/mutex", ms, cancellable, error);
-  return inspection != NULL;
-}
-
-static gboolean
-call_find_locks (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_strings (
-      curator_client_find_locks (world->client, "/outage", 0, NULL, ms, cancellable, error));
-}
-
-static gboolean
-free_participants (GPtrArray *participants)
-{
-  const gboolean succeeded = participants != NULL;
-  g_clear_pointer (&participants, g_ptr_array_unref);
-  return succeeded;
-}
-
-static gboolean
-call_inspect_all (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_participants (
-      curator_client_inspect_all (world->client, "/outage", NULL, NULL, ms, cancellable, error));
-}
-
-static gboolean
-call_selector_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_participants (
-      curator_leader_selector_get_participants (world->selector, ms, cancellable, error));
-}
-
-static gboolean
-call_latch_participants (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  return free_participants (
-      curator_leader_latch_get_participants (world->latch, ms, cancellable, error));
-}
-
-static gboolean
-call_selector_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_selector_get_leader (world->selector, ms, cancellable, error);
-  return leader != NULL || *error == NULL;
-}
-
-static gboolean
-call_latch_leader (World *world, gint64 ms, GCancellable *cancellable, GError **error)
-{
-  g_autoptr (CuratorLeaderParticipant) leader =
-      curator_leader_latch_get_leader (world->latch, ms, cancellable, error);
-  return leader != NULL || *error == NULL;
-}
-
-/* What a call needs, besides a client. */
-typedef enum
-{
-  NOTHING,
-  A_LOCK, /* which it waits for */
-  A_SERVER
-} Need;
-
-static const struct
-{
-  const char *name;
-  Waiting call;
-  Need needs;
-} calls[] = {
-  { "a semaphore", call_semaphore, A_LOCK },
-  { "a latch", call_latch, A_LOCK },
-  { "participants", call_participants },
-  { "participants of a semaphore", call_semaphore_participants },
-  { "data of a lease", call_lease_data, A_SERVER },
-  { "revoke", call_revoke },
-  { "start of a count", call_count_start },
-  { "set of a count", call_count_set, A_SERVER },
-  { "try_set of a count", call_count_try_set, A_SERVER },
-  { "inspect", call_inspect },
-  { "find_locks", call_find_locks },
-  { "inspect_all", call_inspect_all },
-  { "participants of a selector", call_selector_participants },
-  { "participants of a latch", call_latch_participants },
-  { "leader of selectors", call_selector_leader },
-  { "leader of latches", call_latch_leader },
-};
 
 /* One cell of the table: an operation with a timeout, on a thread of its own. */
 typedef struct
 {
-  World *world;
-  CuratorLock *lock; /* to acquire in that way, or NULL */
-  const char *name;
-  Way way;
-  Waiting call;
-  gint64 ms;
-  GCancellable *cancellable; /* cancelled while it waits, or NULL */
+  const Operation *operation;
+  Stage stage;
+  Outcome outcome;
+  gboolean is_cancelled; /* while it waits */
   GThread *thread;
-  gboolean succeeded;
-  GError *error;
   gint64 took_ms;
 } Cell;
 
@@ -291,63 +138,81 @@ static gpointer
 run_cell (gpointer data)
 {
   Cell *cell = data;
+  const Extreme *extreme = cell->operation->extreme;
   const gint64 since = wait_now_ms ();
 
-  cell->succeeded = cell->lock != NULL
-                        ? cell->way (cell->lock, cell->ms, cell->cancellable, &cell->error)
-                        : cell->call (cell->world, cell->ms, cell->cancellable, &cell->error);
+  if (strstr (extreme->function, "_latch_await") != NULL)
+    {
+      G_GNUC_UNUSED const gboolean is_first = curator_leader_latch_start (cell->stage.latch, NULL);
+    }
+  extreme->run (&cell->stage, &cell->outcome);
+  extreme_await (extreme, &cell->outcome);
   cell->took_ms = wait_now_ms () - since;
   return NULL;
 }
 
-static void
-add_cell (GPtrArray *cells, const Cell *cell, gboolean cancelled)
+static Cell *
+cell_start (const Stage *world, const Operation *operation, gint64 ms, gboolean is_cancelled)
 {
-  Cell *added = g_new (Cell, 1);
-  *added = *cell;
-  added->cancellable = cancelled ? g_cancellable_new () : NULL;
-  added->thread = g_thread_new (cell->name, run_cell, added);
-  g_ptr_array_add (cells, added);
+  Cell *cell = g_new0 (Cell, 1);
+
+  cell->operation = operation;
+  cell->is_cancelled = is_cancelled;
+  cell->stage = *world;
+  cell->stage.value = ms;
+  cell->stage.cancellable = g_cancellable_new ();
+  if (operation->recipe != NULL)
+    cell->stage.lock = operation->recipe->create (world->client, operation->recipe->path);
+  if (starts_count (operation))
+    cell->stage.count = curator_shared_count_new (world->client, "/outage/new-count", 1, NULL);
+  cell->thread = g_thread_new ("cell", run_cell, cell);
+  return cell;
 }
 
 static void
-free_cell (gpointer data)
+cell_end (Cell *cell)
 {
-  Cell *cell = data;
-  g_thread_join (cell->thread);
-  g_clear_pointer (&cell->lock, curator_lock_unref);
-  g_clear_object (&cell->cancellable);
-  g_clear_error (&cell->error);
+  g_clear_pointer (&cell->thread, g_thread_join);
+}
+
+static void
+cell_free (Cell *cell)
+{
+  cell_end (cell);
+  if (cell->outcome.drop != NULL)
+    g_clear_pointer (&cell->outcome.result, cell->outcome.drop);
+  g_clear_error (&cell->outcome.error);
+  if (cell->operation->recipe != NULL)
+    curator_lock_unref (cell->stage.lock);
+  if (starts_count (cell->operation))
+    curator_shared_count_unref (cell->stage.count);
+  g_object_unref (cell->stage.cancellable);
   g_free (cell);
 }
 
-static void
-add_acquires (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Cell, cell_free)
+
+static GPtrArray *
+cells_new (void)
 {
-  for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
-    {
-      for (gsize w = 0; w < G_N_ELEMENTS (ways); w++)
-        {
-          const Cell cell = { .lock = recipes[r].create (world->client, recipes[r].path),
-                              .name = recipes[r].name,
-                              .way = ways[w],
-                              .ms = ms };
-          assert_non_null (cell.lock);
-          add_cell (cells, &cell, cancelled);
-        }
-    }
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) cell_free);
+}
+
+/* With a lease, all of them; else those that need no server first. */
+static void
+add_cells (GPtrArray *cells, const Stage *world, gint64 ms, gboolean is_cancelled)
+{
+  for (guint i = 0; i < n_operations; i++)
+    if (!needs_lock (&operations[i]) && (world->lease != NULL || !needs_server (&operations[i])))
+      g_ptr_array_add (cells, cell_start (world, &operations[i], ms, is_cancelled));
 }
 
 static void
-add_calls (GPtrArray *cells, World *world, gint64 ms, gboolean cancelled)
+add_acquires (GPtrArray *cells, const Stage *world, gint64 ms)
 {
-  for (gsize c = 0; c < G_N_ELEMENTS (calls); c++)
-    {
-      const Cell cell = { .world = world, .name = calls[c].name, .call = calls[c].call, .ms = ms };
-      /* A lease and a started count need a server first. */
-      if (calls[c].needs == NOTHING || (calls[c].needs == A_SERVER && world->lease != NULL))
-        add_cell (cells, &cell, cancelled);
-    }
+  for (guint i = 0; i < n_operations; i++)
+    if (operations[i].recipe != NULL)
+      g_ptr_array_add (cells, cell_start (world, &operations[i], ms, FALSE));
 }
 
 /* A column of the table: what all errors say, and what the acquires' say. */
@@ -361,13 +226,14 @@ typedef struct
 static gboolean
 is_as_expected (const Cell *cell, const Column *column)
 {
-  if (cell->cancellable != NULL)
-    return g_error_matches (cell->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  return g_error_matches (cell->error, CURATOR_ERROR, (int) column->code)
-         && strstr (cell->error->message, column->cause) != NULL
-         && strstr (cell->error->message, " ms") != NULL
-         && strstr (cell->error->message, cell->lock != NULL ? "acquiring /outage/" : "/outage")
-                != NULL;
+  const GError *error = cell->outcome.error;
+  const char *about = cell->operation->recipe != NULL ? "acquiring /outage/" : "/outage";
+
+  if (cell->is_cancelled)
+    return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  return g_error_matches (error, CURATOR_ERROR, (int) column->code)
+         && strstr (error->message, column->cause) != NULL && strstr (error->message, " ms") != NULL
+         && strstr (error->message, about) != NULL;
 }
 
 static void
@@ -375,37 +241,34 @@ check_cells (GPtrArray *cells, const Column *column, gint64 within_ms)
 {
   for (guint i = 0; i < cells->len; i++)
     {
-      const Cell *cell = g_ptr_array_index (cells, i);
-      g_thread_join (g_thread_ref (cell->thread));
-      if (cell->succeeded || !is_as_expected (cell, column) || cell->took_ms > within_ms)
+      Cell *cell = g_ptr_array_index (cells, i);
+      const GError *error = (cell_end (cell), cell->outcome.error);
+      if (!is_as_expected (cell, column) || cell->took_ms > within_ms)
         {
-          fail_msg ("%s, %s, timeout %d: %s, code %d, after %d ms", column->name, cell->name,
-                    (int) cell->ms, cell->error != NULL ? cell->error->message : "succeeded",
-                    cell->error != NULL ? cell->error->code : -1, (int) cell->took_ms);
+          fail_msg ("%s, %s (), timeout %d: %s, code %d, after %d ms", column->name,
+                    cell->operation->extreme->function, (int) cell->stage.value,
+                    error != NULL ? error->message : "succeeded", error != NULL ? error->code : -1,
+                    (int) cell->took_ms);
         }
     }
 }
 
 /* All operations at once, with each kind of limit. */
 static void
-check_outage (World *world, const Column *column)
+check_outage (const Stage *world, const Column *column)
 {
-  g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (free_cell);
+  g_autoptr (GPtrArray) cells = cells_new ();
 
-  add_acquires (cells, world, 0, FALSE);
-  add_acquires (cells, world, CURATOR_WAIT_DEFAULT, FALSE);
-  add_acquires (cells, world, CALL_MS, FALSE);
-  add_acquires (cells, world, CURATOR_WAIT_FOREVER, TRUE);
-  add_calls (cells, world, 0, FALSE);
-  add_calls (cells, world, CURATOR_WAIT_DEFAULT, FALSE);
-  add_calls (cells, world, CALL_MS, FALSE);
-  add_calls (cells, world, CURATOR_WAIT_FOREVER, TRUE);
+  add_cells (cells, world, 0, FALSE);
+  add_cells (cells, world, CURATOR_WAIT_DEFAULT, FALSE);
+  add_cells (cells, world, CALL_MS, FALSE);
+  add_cells (cells, world, CURATOR_WAIT_FOREVER, TRUE);
   wait_ms (50);
   for (guint i = 0; i < cells->len; i++)
     {
       Cell *cell = g_ptr_array_index (cells, i);
-      if (cell->cancellable != NULL)
-        g_cancellable_cancel (cell->cancellable);
+      if (cell->is_cancelled)
+        g_cancellable_cancel (cell->stage.cancellable);
     }
   check_cells (cells, column, CONNECT_MS + SLACK_MS);
 }
@@ -418,9 +281,10 @@ never_lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *
 
 /* Takes the client. */
 static void
-world_open (World *world, CuratorClient *client)
+world_open (Stage *world, CuratorClient *client)
 {
   world->client = client;
+  world->node = "/outage/no/such/node";
   world->lock = curator_mutex_new (world->client, "/outage/bounded", NULL);
   world->semaphore = curator_semaphore_new (world->client, "/outage/bounded-semaphore", 2, NULL);
   world->count = curator_shared_count_new (world->client, "/outage/count", 1, NULL);
@@ -431,17 +295,18 @@ world_open (World *world, CuratorClient *client)
 }
 
 static void
-world_connect (World *world, const char *address)
+world_connect (Stage *world, const char *address)
 {
   g_autoptr (GError) error = NULL;
   world_open (world, impatient_client (address));
   assert_ok (curator_client_block_until_connected (world->client, LONG_MS, NULL, &error), &error);
   assert_ok (curator_shared_count_start (world->count, LONG_MS, NULL, &error), &error);
+  curator_shared_count_get_versioned (world->count, NULL, &world->version);
   world->lease = lease_of (world->lock);
 }
 
 static void
-world_close (World *world)
+world_close (Stage *world)
 {
   curator_client_close (world->client);
   g_clear_pointer (&world->lease, curator_lease_unref);
@@ -462,18 +327,19 @@ has_cause (CuratorClient *client, const char *text)
 
 /* The error of the client has this code and cause, and then so have the operations'. */
 static void
-check_cause (World *world, CuratorConnectError code, const Column *column)
+check_cause (Stage *world, CuratorConnectError code, const Column *column)
 {
   assert_soon (has_cause (world->client, column->cause));
   g_autoptr (GError) error = curator_client_dup_connection_error (world->client);
   assert_error (&error, CURATOR_CONNECT_ERROR, (int) code);
+  wait_ms (2); /* until then an outage has no length */
   check_outage (world, column);
 }
 
 static void
 check_unreachable (const char *address, CuratorConnectError code, const Column *column)
 {
-  World world = { 0 };
+  Stage world = { 0 };
   world_open (&world, impatient_client (address));
   check_cause (&world, code, column);
   world_close (&world);
@@ -535,6 +401,9 @@ TEST (test_silent)
 typedef struct FakeServer
 {
   void (*serve) (struct FakeServer *server, int fd); /* a connection, which is closed then */
+  const struct Greeting *greeting;                   /* for it, as the next */
+  GRand *rand;
+  gint n_accepted; /* atomic */
   int listener;
   char *address;
   gint stop; /* atomic */
@@ -545,15 +414,16 @@ static gpointer
 run_fake (gpointer data)
 {
   FakeServer *server = data;
+  struct pollfd listening = { .fd = server->listener, .events = POLLIN };
   while (!g_atomic_int_get (&server->stop))
     {
-      const int fd = accept (server->listener, NULL, NULL);
+      const int fd = poll (&listening, 1, 50) > 0 ? accept (server->listener, NULL, NULL) : -1;
       if (fd >= 0)
         {
+          g_atomic_int_inc (&server->n_accepted);
           server->serve (server, fd);
           close (fd);
         }
-      wait_ms (5);
     }
   return NULL;
 }
@@ -565,17 +435,11 @@ fake_start (FakeServer *server)
   server->thread = g_thread_new ("fake server", run_fake, server);
 }
 
-static void
-fake_tell_stop (FakeServer *server)
-{
-  g_atomic_int_set (&server->stop, TRUE);
-}
-
 /* Its clients are closed. */
 static void
 fake_stop (FakeServer *server)
 {
-  shutdown (server->listener, SHUT_RDWR);
+  g_atomic_int_set (&server->stop, TRUE);
   g_thread_join (server->thread);
   close (server->listener);
   g_free (server->address);
@@ -601,10 +465,9 @@ TEST (test_no_quorum)
   fake_start (&server);
   const Column column = { "no quorum", CURATOR_ERROR_CONNECTION_LOST,
                           ": the server closed the connection)" };
-  World world = { 0 };
+  Stage world = { 0 };
   world_open (&world, impatient_client (server.address));
   check_cause (&world, CURATOR_CONNECT_ERROR_CONNECT, &column);
-  fake_tell_stop (&server);
   world_close (&world);
   fake_stop (&server);
 }
@@ -615,7 +478,7 @@ TEST (test_cut_off)
   const Column refused = { "cut off", CURATOR_ERROR_CONNECTION_LOST, "Connection refused" };
   const Column silent = { "fallen silent", CURATOR_ERROR_NO_ANSWER,
                           "connected, but no answer within" };
-  World world = { 0 };
+  Stage world = { 0 };
   world_connect (&world, fixture_proxy (fixture));
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   check_outage (&world, &silent);
@@ -634,8 +497,8 @@ TEST (test_contention)
   g_autoptr (CuratorClient) holder = holder_connect (fixture);
   g_autoptr (GPtrArray) held =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
-  g_autoptr (GPtrArray) cells = g_ptr_array_new_with_free_func (free_cell);
-  World world = { 0 };
+  g_autoptr (GPtrArray) cells = cells_new ();
+  Stage world = { 0 };
 
   for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
     {
@@ -648,12 +511,17 @@ TEST (test_contention)
     }
   assert_int_equal (held->len, 4);
   world_connect (&world, fixture_server (fixture));
-  for (gsize c = 0; c < G_N_ELEMENTS (calls); c++)
+  for (guint i = 0; i < n_operations; i++)
     {
-      g_autoptr (GError) error = NULL;
-      assert_ok (calls[c].call (&world, LONG_MS, NULL, &error), &error);
+      if (operations[i].recipe != NULL)
+        continue;
+      g_autoptr (Cell) cell = cell_start (&world, &operations[i], LONG_MS, FALSE);
+      cell_end (cell);
+      assert_ok (cell->outcome.error == NULL, &cell->outcome.error);
+      /* The version is that of the last set. */
+      curator_shared_count_get_versioned (world.count, NULL, &world.version);
     }
-  add_acquires (cells, &world, CONTENTION_MS, FALSE);
+  add_acquires (cells, &world, CONTENTION_MS);
   check_cells (cells, &column, CONTENTION_MS + SLACK_MS);
   g_ptr_array_set_size (cells, 0);
   world_close (&world);
@@ -661,7 +529,7 @@ TEST (test_contention)
   /* A single try takes as long as the server does, up to the connection timeout. */
   world.lease = NULL;
   world.client = holder_connect (fixture);
-  add_acquires (cells, &world, 0, FALSE);
+  add_acquires (cells, &world, 0);
   check_cells (cells, &column, SLACK_MS);
   g_ptr_array_set_size (cells, 0);
   curator_client_unref (world.client);
@@ -774,31 +642,6 @@ TEST (test_error_listener)
   assert_curator_error (&closed, CURATOR_ERROR_CLOSED);
 }
 
-/* CREATE without DELETE: the release says so, and leaves the node to the end of the session. */
-TEST (test_delete_is_not_allowed)
-{
-  static char scheme[] = "world";
-  static char anyone[] = "anyone";
-  struct ACL entry = { .perms = ZOO_PERM_READ | ZOO_PERM_CREATE, .id = { scheme, anyone } };
-  const struct ACL_vector acl = { 1, &entry };
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/acl");
-  g_autoptr (GError) error = NULL;
-  assert_acquired (lock);
-  assert_released (lock);
-  assert_int_equal (raw_zk_set_acl (fixture->raw, "/outage/acl", &acl), ZOK);
-  assert_acquired (lock);
-  assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-  assert_non_null (strstr (error->message, "DELETE"));
-  assert_non_null (strstr (error->message, "/outage/acl/"));
-  assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
-  /* The server answers, and shows that node in front. */
-  assert_false (curator_lock_acquire (lock, CONTENTION_MS, NULL, &error));
-  assert_non_null (strstr (error->message, "a node that this client gave up is in front"));
-  assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  curator_client_close (client);
-}
-
 /* A server of 3.4: it accepts sessions, answers pings, and refuses every other request as it
  * refuses the ones it does not know. */
 static gboolean
@@ -860,9 +703,144 @@ TEST (test_server_of_3_4)
       assert_non_null (strstr (error->message, "3.5"));
       assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
     }
-  fake_tell_stop (&server);
   curator_client_close (client);
   fake_stop (&server);
+}
+
+/* --- sessions that end at once ---------------------------------------------------------------- */
+
+#define TIME_MS 1000
+/* In that time. libzookeeper alone connects more than 20,000 times. */
+#define MOST_CONNECTIONS  8000
+#define LEAST_CONNECTIONS 3
+/* A greeting, without the length before it. */
+#define GREETING_BYTES 37
+
+typedef struct Greeting
+{
+  const char *name;
+  gint32 timeout_ms;
+  gint64 id;
+  gboolean is_noise; /* all other bytes are random */
+  guint8 is_read_only;
+} Greeting;
+
+/* Protocol version, timeout, session id, password, read only. */
+static GByteArray *
+make_greeting (FakeServer *server)
+{
+  const Greeting *kind = server->greeting;
+  GByteArray *greeting = g_byte_array_new ();
+
+  net_put_int32 (greeting, GREETING_BYTES);
+  net_put_int32 (greeting, kind->is_noise ? (gint32) g_rand_int (server->rand) : 0);
+  net_put_int32 (greeting, kind->timeout_ms);
+  net_put_int64 (greeting, kind->id);
+  while (greeting->len < 4 + GREETING_BYTES)
+    {
+      const guint8 byte = (guint8) (kind->is_noise ? g_rand_int_range (server->rand, 0, 256) : 0);
+      g_byte_array_append (greeting, &byte, 1);
+    }
+  greeting->data[4 + GREETING_BYTES - 1] |= kind->is_read_only;
+  return greeting;
+}
+
+static void
+greet (FakeServer *server, int fd)
+{
+  g_autoptr (GByteArray) greeting = make_greeting (server);
+  guint8 request[4];
+
+  net_read (fd, request, sizeof request, TIME_MS);
+  send (fd, greeting->data, greeting->len, MSG_NOSIGNAL);
+  /* It reads the greeting before it sees the end. */
+  shutdown (fd, SHUT_WR);
+  while (recv (fd, request, sizeof request, 0) > 0)
+    {
+    }
+}
+
+/* Whoever answers on a server's port grants no session, no timeout, or what nobody has asked for: the
+ * client asks again, but not as fast as it can. */
+TEST (test_sessions_that_end_at_once)
+{
+  static const Greeting kinds[] = {
+    { "no session and no timeout", 0, 0, FALSE },
+    { "no timeout", 0, 1, FALSE },
+    { "a negative timeout", -1, 0, FALSE },
+    { "the least timeout", G_MININT32, 1, FALSE },
+    { "a session that can only read", 4000, 1, FALSE, 1 },
+    { "the same without a timeout", -1, 1, FALSE, 1 },
+    { "a negative timeout in noise", -1, 1, TRUE },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+      FakeServer server = { .serve = greet, .greeting = &kinds[i], .rand = rand };
+      fake_start (&server);
+      g_autoptr (CuratorClient) client = client_new (server.address);
+      start (client);
+      wait_ms (TIME_MS);
+      const int n = g_atomic_int_get (&server.n_accepted);
+      curator_client_close (client);
+      fake_stop (&server);
+      print_message ("%s: %d connections in %d ms\n", kinds[i].name, n, TIME_MS);
+      assert_in_range (n, LEAST_CONNECTIONS, MOST_CONNECTIONS);
+    }
+}
+
+/* --- what the log says: the cause, soon, and not again and again ------------------------------ */
+
+static struct
+{
+  gint n; /* atomic */
+  char *first;
+} warnings;
+
+static GLogWriterOutput
+count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
+{
+  for (gsize i = 0; i < n_fields; i++)
+    {
+      const char *text = fields[i].value;
+      if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
+          && g_atomic_int_add (&warnings.n, 1) == 0)
+        warnings.first = g_strdup (text);
+    }
+  return G_LOG_WRITER_HANDLED;
+}
+
+static gboolean
+has_lost_three (CuratorClient *client)
+{
+  guint64 values[CURATOR_COUNTER_SESSIONS + 1];
+  curator_client_get_counters (client, values, G_N_ELEMENTS (values));
+  return values[CURATOR_COUNTER_SESSIONS] > 3;
+}
+
+TEST (test_one_warning)
+{
+  static const char *const servers[] = { "127.0.0.1:1", "no-such-host.invalid:2181" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++)
+    {
+      g_autoptr (CuratorClient) client = client_new (servers[i]);
+      g_autoptr (GError) error = NULL;
+
+      curator_client_set_session_timeout (client, 1000);
+      curator_client_set_connection_timeout (client, CONNECT_MS);
+      g_clear_pointer (&warnings.first, g_free);
+      g_atomic_int_set (&warnings.n, 0);
+      start (client);
+      assert_soon (g_atomic_int_get (&warnings.n) > 0);
+      assert_soon (has_lost_three (client));
+      assert_int_equal (g_atomic_int_get (&warnings.n), 1);
+      assert_non_null (strstr (warnings.first, servers[i]));
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/warnings");
+      assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+      assert_null (strstr (error->message, "for 0 ms"));
+    }
 }
 
 /* --- clients that a server does not serve ----------------------------------------------------- */
@@ -887,49 +865,6 @@ static const struct
     FALSE },
 };
 
-/* All operations, by a number: first the acquires. */
-#define N_QUESTIONS (G_N_ELEMENTS (recipes) + G_N_ELEMENTS (calls))
-
-static const char *
-name_of (gsize question)
-{
-  return question < G_N_ELEMENTS (recipes) ? recipes[question].name
-                                           : calls[question - G_N_ELEMENTS (recipes)].name;
-}
-
-static gboolean
-can_ask (gsize question)
-{
-  return question < G_N_ELEMENTS (recipes)
-         || calls[question - G_N_ELEMENTS (recipes)].needs != A_SERVER;
-}
-
-static gboolean
-ask (World *world, gsize question, GError **error)
-{
-  if (question >= G_N_ELEMENTS (recipes))
-    return calls[question - G_N_ELEMENTS (recipes)].call (world, LONG_MS, NULL, error);
-  g_autoptr (CuratorLock) lock = recipes[question].create (world->client, recipes[question].path);
-  return way_lease (lock, LONG_MS, NULL, error);
-}
-
-typedef struct
-{
-  World *world;
-  gsize question;
-  GThread *thread;
-  gboolean succeeded;
-  GError *error;
-} Caller;
-
-static gpointer
-run_caller (gpointer data)
-{
-  Caller *caller = data;
-  caller->succeeded = ask (caller->world, caller->question, &caller->error);
-  return NULL;
-}
-
 /* libzookeeper may have connected again before its handle is closed. */
 static gboolean
 has_no_handle (CuratorClient *client)
@@ -949,29 +884,32 @@ is_told (const GError *error, Proxy *proxy)
          && strstr (error->message, "enforce.auth.schemes") != NULL;
 }
 
+static void
+assert_is_told (const Stage *world, const Operation *operation, Proxy *proxy)
+{
+  g_autoptr (Cell) cell = cell_start (world, operation, LONG_MS, FALSE);
+  cell_end (cell);
+  if (!is_told (cell->outcome.error, proxy))
+    {
+      fail_msg ("%s (): %s", operation->extreme->function,
+                cell->outcome.error != NULL ? cell->outcome.error->message : "succeeded");
+    }
+}
+
 /* The server's side is seen by the proxy: it has no connection any more, and gets none. */
 static void
-check_refused (Proxy *proxy, gsize question)
+check_refused (Proxy *proxy, const Operation *first)
 {
-  g_autoptr (GError) first = NULL;
-  World world = { 0 };
+  Stage world = { 0 };
 
   world_open (&world, client_new (proxy_address (proxy)));
   assert_true (curator_client_block_until_connected (world.client, LONG_MS, NULL, NULL));
-  assert_false (ask (&world, question, &first));
-  if (!is_told (first, proxy))
-    print_error ("%s: %s\n", name_of (question), first->message);
-  assert_true (is_told (first, proxy));
+  assert_is_told (&world, first, proxy);
   assert_soon (has_no_handle (world.client));
   const int accepted = proxy_accepted (proxy);
-  for (gsize i = 0; i < N_QUESTIONS; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      if (!can_ask (i))
-        continue;
-      assert_false (ask (&world, i, &error));
-      assert_true (is_told (error, proxy));
-    }
+  for (guint i = 0; i < n_operations; i++)
+    if (!needs_server (&operations[i]))
+      assert_is_told (&world, &operations[i], proxy);
   g_autoptr (GError) error = curator_client_dup_connection_error (world.client);
   assert_true (is_told (error, proxy));
   assert_int_equal (proxy_accepted (proxy), accepted);
@@ -987,7 +925,7 @@ check_digest (Proxy *proxy, gboolean is_taken)
   curator_client_add_auth (client, "digest", "joe:apple", 9);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/auth/digest");
-  assert_int_equal (way_lease (lock, LONG_MS, NULL, &error), is_taken);
+  assert_int_equal (curator_lock_acquire (lock, LONG_MS, NULL, &error), is_taken);
   assert_int_equal (error != NULL && is_told (error, proxy), !is_taken);
   curator_client_close (client);
 }
@@ -1000,9 +938,9 @@ TEST (test_every_first_question)
       assert_non_null (server);
       Proxy *proxy = proxy_new (zk_server_address (server));
       print_message ("%s\n", servers[i].name);
-      for (gsize question = 0; question < N_QUESTIONS; question++)
-        if (can_ask (question))
-          check_refused (proxy, question);
+      for (guint k = 0; k < n_operations; k++)
+        if (!needs_server (&operations[k]))
+          check_refused (proxy, &operations[k]);
       check_digest (proxy, servers[i].takes_digest);
       proxy_free (proxy);
       zk_server_stop (server);
@@ -1032,8 +970,8 @@ TEST (test_p5_refused_credentials)
  * an answer about a node, and none says that a lock is free. */
 TEST (test_refused_under_way)
 {
-  Caller callers[N_QUESTIONS] = { 0 };
-  World world = { 0 };
+  g_autoptr (GPtrArray) cells = cells_new ();
+  Stage world = { 0 };
   g_autoptr (GError) error = NULL;
   CuratorClient *client = client_new (fixture_proxy (fixture));
 
@@ -1041,26 +979,30 @@ TEST (test_refused_under_way)
   proxy_arm (fixture->proxy, PROXY_AUTH, 1, 1, PROXY_HOLD_REQUEST);
   world_open (&world, client);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
-  for (gsize i = 0; i < N_QUESTIONS; i++)
-    {
-      callers[i] = (Caller){ .world = &world, .question = i };
-      callers[i].thread = can_ask (i) ? g_thread_new ("ask", run_caller, &callers[i]) : NULL;
-    }
+  for (guint i = 0; i < n_operations; i++)
+    if (!needs_server (&operations[i]))
+      g_ptr_array_add (cells, cell_start (&world, &operations[i], LONG_MS, FALSE));
   wait_ms (200);
   proxy_let_go (fixture->proxy);
-  for (gsize i = 0; i < N_QUESTIONS; i++)
+  for (guint i = 0; i < cells->len; i++)
     {
-      if (callers[i].thread == NULL)
-        continue;
-      g_thread_join (callers[i].thread);
-      if (callers[i].succeeded)
-        fail_msg ("%s succeeds", name_of (i));
-      print_message ("%s: %s\n", name_of (i), callers[i].error->message);
-      assert_curator_error (&callers[i].error, CURATOR_ERROR_AUTH_FAILED);
+      Cell *cell = g_ptr_array_index (cells, i);
+      cell_end (cell);
+      if (cell->outcome.error == NULL)
+        fail_msg ("%s () succeeds", cell->operation->extreme->function);
+      assert_curator_error (&cell->outcome.error, CURATOR_ERROR_AUTH_FAILED);
     }
+  g_ptr_array_set_size (cells, 0);
   proxy_disarm (fixture->proxy);
   world_close (&world);
   assert_no_residue (fixture, "/outage/mutex", LONG_MS);
 }
 
-SUITE ("outage", fixture_start_slow, fixture_stop)
+int
+main (void)
+{
+  g_log_set_writer_func (count_warnings, NULL, NULL);
+  extreme_base = "/outage";
+  find_operations ();
+  return suite_run ("outage", fixture_start_slow, fixture_stop);
+}

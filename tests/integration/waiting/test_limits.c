@@ -1,53 +1,5 @@
-/* Requests beyond the limits of the server or of libzookeeper are refused before they are sent. */
+/* At the limits of the server and of libzookeeper. Payloads: arguments/test_extremes. */
 #include "integration/taking.h"
-
-#include "core/client-record.h"
-
-#include <curator/lock_internals.h>
-
-static void
-set_much_data (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
-{
-  g_autofree char *much = g_malloc0 (2 * 1024 * 1024);
-  curator_node_request_set_data (request, much, 2 * 1024 * 1024);
-}
-
-/* A server closes a connection that sends 1 MiB; a retry would close the next one. */
-TEST (test_p5_payloads_too_long)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *data = g_malloc0 (2 * 1024 * 1024);
-  g_autoptr (CuratorClient) unused = client_new (fixture_proxy (fixture));
-  curator_client_set_default_data (unused, data, CURATOR_MAX_PAYLOAD + 1);
-  assert_false (curator_client_start (unused, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
-
-  g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-  curator_client_set_default_data (client, data, CURATOR_MAX_PAYLOAD);
-  client_start (client);
-  const int connections = proxy_accepted (fixture->proxy);
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/limits/most");
-  assert_acquired (lock);
-  assert_released (lock);
-
-  assert_null (curator_rw_lock_new (client, "/limits/rw", data, CURATOR_MAX_PAYLOAD + 1, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
-
-  g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/limits/sem", 2);
-  curator_semaphore_set_node_data (semaphore, data, 1024 * 1024);
-  assert_null (curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error));
-  assert_curator_error (&error, CURATOR_ERROR_LIMIT_EXCEEDED);
-
-  const CuratorLockDriverFuncs funcs = { .creates_the_lock = set_much_data };
-  g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, NULL, NULL);
-  g_autoptr (CuratorLock) driven =
-      curator_mutex_new_with_driver (client, "/limits/driven", "lock-", 1, driver, &error);
-  assert_ok (driven != NULL, &error);
-  assert_not_acquired (driven, LONG_MS, CURATOR_ERROR_LIMIT_EXCEEDED);
-  assert_int_equal (proxy_accepted (fixture->proxy), connections);
-  assert_int_equal (curator_client_get_connection_state (client),
-                    CURATOR_CONNECTION_STATE_CONNECTED);
-}
 
 /* A list of more than 1 MiB, at which Java clients close their connection. */
 TEST (test_p10_twenty_thousand_in_front)

@@ -41,48 +41,38 @@ check_cancel (CuratorLock *lock, int after_ms)
   assert_error (&contender->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
-TEST (test_p17_held_by_another)
+/* What the connection does, and how long the calls wait. */
+static const struct
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/held");
-  g_autoptr (Contender) holder = contender_of (lock);
-  static const int timeouts[] = { 1, 20, 100, 300, 1000 };
-  for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
-    check_timeout (lock, timeouts[i], FALSE);
-  check_cancel (lock, 0);
-  check_cancel (lock, 50);
-  contender_join (holder);
-  assert_no_residue (fixture, "/time/held", 3000);
-}
+  const char *name;
+  ProxyMode mode;
+  int timeouts[6]; /* up to 0 */
+} grounds[] = {
+  { "held by another", PROXY_PASS, { 1, 20, 100, 300, 1000 } },
+  { "a silent server", PROXY_HOLE, { 50, 300, 4000 } }, /* the connection is given up meanwhile */
+  { "no server any more", PROXY_REFUSE, { 50, 300, 2000 } },
+};
 
-TEST (test_p17_server_frozen)
+TEST (test_p17_on_every_ground)
 {
-  g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/frozen");
-  zk_server_freeze (fixture->server);
-  check_timeout (lock, 50, TRUE);
-  check_timeout (lock, 300, TRUE);
-  check_cancel (lock, 100);
-  check_timeout (lock, 4000, TRUE); /* the connection is given up meanwhile */
-  zk_server_thaw (fixture->server);
-  assert_acquired (lock);
-  assert_released (lock);
-  assert_no_residue (fixture, "/time/frozen", 5000);
-}
-
-TEST (test_p17_server_gone)
-{
-  g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-  g_autoptr (CuratorLock) lock = mutex_new (client, "/time/gone");
-  proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-  check_timeout (lock, 50, TRUE);
-  check_timeout (lock, 300, TRUE);
-  check_cancel (lock, 100);
-  check_timeout (lock, 2000, TRUE);
-  proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_acquired (lock);
-  assert_released (lock);
-  assert_no_residue (fixture, "/time/gone", 5000);
+  for (gsize i = 0; i < G_N_ELEMENTS (grounds); i++)
+    {
+      const gboolean is_held = grounds[i].mode == PROXY_PASS;
+      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/time/grounds");
+      Contender *holder = is_held ? contender_of (lock) : NULL;
+      print_message ("%s\n", grounds[i].name);
+      proxy_set_mode (fixture->proxy, grounds[i].mode);
+      check_cancel (lock, 0);
+      for (const int *timeout = grounds[i].timeouts; *timeout != 0; timeout++)
+        check_timeout (lock, *timeout, !is_held);
+      check_cancel (lock, 100);
+      proxy_set_mode (fixture->proxy, PROXY_PASS);
+      contender_free (holder);
+      assert_acquired (lock);
+      assert_released (lock);
+      assert_no_residue (fixture, "/time/grounds", 5000);
+    }
 }
 
 /* Never connected: the same bounds. */
