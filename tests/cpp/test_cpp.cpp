@@ -513,7 +513,7 @@ TEST (test_temporary_errors)
     bool threw = false;
     try
       {
-        assert_false (curator::detail::try_call<bool> (+fails, &wanted));
+        assert_false ((curator::detail::call<bool, true> (+fails, &wanted)));
       }
     catch (const curator::error &thrown)
       {
