@@ -54,9 +54,13 @@ call (Answer (*function) (Parameters...), Args... args)
 }
 
 /** Owns an object of the C library. Move-only. */
-template <class Object, void (*Free) (Object *)> class [[nodiscard]] test_handle
+template <class Object, void (*Free) (Object *), const char *(*ConnectString) (const Object *)>
+class [[nodiscard]] test_handle
 {
 public:
+  /** "host:port"; of a cluster "host:port,host:port,host:port" */
+  std::string connect_string () const { return ConnectString (native_handle ()); }
+
   /** The object for the C functions; borrowed. */
   Object *native_handle () const noexcept { return object_.get (); }
 
@@ -68,17 +72,12 @@ private:
 };
 
 /** One server. Wraps CuratorTestServer. */
-class [[nodiscard]] test_server : public test_handle<CuratorTestServer, curator_test_server_free>
+class [[nodiscard]] test_server : public test_handle<CuratorTestServer, curator_test_server_free,
+                                                     curator_test_server_get_connect_string>
 {
 public:
   /** Starts it and waits until it serves. @throws test_error */
   [[nodiscard]] test_server () : test_handle (test_detail::call (curator_test_server_new)) {}
-
-  /** "host:port" */
-  std::string connect_string () const
-  {
-    return curator_test_server_get_connect_string (native_handle ());
-  }
 
   /** Kills it; its data stay. */
   void kill () { curator_test_server_kill (native_handle ()); }
@@ -94,17 +93,12 @@ public:
 };
 
 /** Three servers that form one ensemble. Wraps CuratorTestCluster. */
-class [[nodiscard]] test_cluster : public test_handle<CuratorTestCluster, curator_test_cluster_free>
+class [[nodiscard]] test_cluster : public test_handle<CuratorTestCluster, curator_test_cluster_free,
+                                                      curator_test_cluster_get_connect_string>
 {
 public:
   /** Starts them and waits until all serve. @throws test_error */
   [[nodiscard]] test_cluster () : test_handle (test_detail::call (curator_test_cluster_new)) {}
-
-  /** "host:port,host:port,host:port" */
-  std::string connect_string () const
-  {
-    return curator_test_cluster_get_connect_string (native_handle ());
-  }
 
   /** "host:port" of member 0, 1 or 2. */
   std::string member (int i) const { return curator_test_cluster_get_member (native_handle (), i); }
@@ -128,7 +122,8 @@ public:
 };
 
 /** A network between a program and one server, which does as it is told. Wraps CuratorTestProxy. */
-class [[nodiscard]] test_proxy : public test_handle<CuratorTestProxy, curator_test_proxy_free>
+class [[nodiscard]] test_proxy : public test_handle<CuratorTestProxy, curator_test_proxy_free,
+                                                    curator_test_proxy_get_connect_string>
 {
 public:
   /** Listens on a free port and forwards to the server. @throws test_error
@@ -136,12 +131,6 @@ public:
   [[nodiscard]] explicit test_proxy (const std::string &server)
       : test_handle (test_detail::call (curator_test_proxy_new, server.c_str ()))
   {
-  }
-
-  /** "host:port", for the program. */
-  std::string connect_string () const
-  {
-    return curator_test_proxy_get_connect_string (native_handle ());
   }
 
   /** Resets every connection. New ones are accepted. */

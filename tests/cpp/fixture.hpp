@@ -5,6 +5,7 @@
 
 #include <curator/curator.hpp>
 
+#include <future>
 #include <gio/gio.h>
 #include <pthread.h>
 
@@ -27,7 +28,10 @@ connect (Fixture *fixture, const curator::client_options &options = {})
   return client;
 }
 
-/* The CuratorError code that the call throws; -1 if it does not throw. */
+constexpr int SUCCESS = -1;
+constexpr int CANCELLED = -2;
+
+/* The CuratorError code that the call throws, or one of these. */
 template <class Call>
 int
 code_of (Call &&call)
@@ -38,9 +42,28 @@ code_of (Call &&call)
     }
   catch (const curator::error &thrown)
     {
-      return thrown.domain () == CURATOR_ERROR ? thrown.code () : -2;
+      return thrown.is_cancelled ()              ? CANCELLED
+             : thrown.domain () == CURATOR_ERROR ? thrown.code ()
+                                                 : -3;
     }
-  return -1;
+  return SUCCESS;
+}
+
+/* Begins a call with the callback that it is given, and gives or throws what that is told. */
+template <class Given = void, class Begin>
+Given
+await (Begin &&begin)
+{
+  std::promise<Given> told;
+  const auto tell = [&] (const curator::error *failed, auto... given) {
+    failed != nullptr ? told.set_exception (std::make_exception_ptr (*failed))
+                      : told.set_value (std::move (given)...);
+  };
+  if constexpr (std::is_void_v<Given>)
+    begin ([&] (const curator::error *failed) { tell (failed); });
+  else
+    begin ([&] (Given given, const curator::error *failed) { tell (failed, std::move (given)); });
+  return told.get_future ().get ();
 }
 #endif
 

@@ -20,10 +20,11 @@ enum class end
 {
   exit,
   cancel,
-  exception
+  exception,
+  number /* an exception, too */
 };
 
-constexpr end ENDS[] = { end::exit, end::cancel, end::exception };
+constexpr end ENDS[] = { end::exit, end::cancel, end::exception, end::number };
 
 /* Counts its destruction; a moved-from one does not count. */
 class witness
@@ -64,6 +65,8 @@ leave (end how, trail &left)
   left.entered++;
   if (how == end::exception)
     throw std::runtime_error ("from a function of the program");
+  if (how == end::number)
+    throw 42;
   if (how == end::exit)
     pthread_exit (nullptr);
   pthread_setcancelstate (PTHREAD_CANCEL_ENABLE, nullptr);
@@ -74,9 +77,7 @@ leave (end how, trail &left)
 void
 await (const std::atomic<int> &number, int at_least)
 {
-  const auto until = std::chrono::steady_clock::now () + LONG;
-  while (number < at_least && std::chrono::steady_clock::now () < until)
-    std::this_thread::sleep_for (1ms);
+  (void) holds_within (number >= at_least, LONG_MS);
   assert_int_equal (number.load (), at_least);
 }
 
@@ -84,185 +85,170 @@ await (const std::atomic<int> &number, int at_least)
 void
 await_messages (const criticals &seen, end how, int n)
 {
-  const int expected = how == end::exception ? n : 0;
-  const auto until = std::chrono::steady_clock::now () + LONG;
-  while (seen.count () < expected && std::chrono::steady_clock::now () < until)
-    std::this_thread::sleep_for (1ms);
+  const int expected = how == end::exception || how == end::number ? n : 0;
+  (void) holds_within (seen.count () >= expected, LONG_MS);
   assert_int_equal (seen.count (), expected);
 }
 
-/* Leads again and again: each leadership has a thread of its own. */
-void
-lead_and_leave (Fixture *fixture, end how)
+std::string
+path_of (const char *name, end how)
 {
-  const std::string path = "/cpp_ends/leader" + std::to_string (static_cast<int> (how));
-  const curator::client client = connect (fixture);
-  const criticals seen;
-  trail left;
-  std::atomic<bool> leads_on = false;
-  {
-    std::function<void (const curator::lease &, GCancellable *)> lead =
-        [&, kept = witness (left.destroyed)] (const curator::lease &lease, GCancellable *stop) {
-          const curator::lease mine = lease.share ();
-          if (left.entered < TIMES)
-            leave (how, left);
-          leads_on = true;
-          while (g_cancellable_is_cancelled (stop) == FALSE)
-            std::this_thread::sleep_for (1ms);
-        };
-    curator::leader_selector selector (client, path, std::move (lead));
-    selector.set_auto_requeue (true);
-    selector.start ();
-    await (left.unwound, TIMES);
-    await_messages (seen, how, TIMES);
-    while (!leads_on)
-      std::this_thread::sleep_for (1ms);
-    selector.close ();
-  }
-  await (left.destroyed, 1);
-  assert_int_equal (left.entered.load (), TIMES);
-  assert_no_residue (fixture, path.c_str (), LONG_MS);
+  return std::string ("/cpp_ends/") + name + std::to_string (static_cast<int> (how));
 }
 
+/* Leads again and again: each leadership has a thread of its own. */
 TEST (test_leader)
 {
   for (const end how : ENDS)
-    lead_and_leave (fixture, how);
+    {
+      const std::string path = path_of ("leader", how);
+      const curator::client client = connect (fixture);
+      const criticals seen;
+      trail left;
+      std::atomic<bool> leads_on = false;
+      {
+        std::function<void (const curator::lease &, GCancellable *)> lead =
+            [&, kept = witness (left.destroyed)] (const curator::lease &lease, GCancellable *stop) {
+              const curator::lease mine = lease.share ();
+              if (left.entered < TIMES)
+                leave (how, left);
+              leads_on = true;
+              while (g_cancellable_is_cancelled (stop) == FALSE)
+                std::this_thread::sleep_for (1ms);
+            };
+        curator::leader_selector selector (client, path, std::move (lead));
+        selector.set_auto_requeue (true);
+        selector.start ();
+        await (left.unwound, TIMES);
+        await_messages (seen, how, TIMES);
+        assert_soon (leads_on);
+        selector.close ();
+      }
+      await (left.destroyed, 1);
+      assert_int_equal (left.entered.load (), TIMES);
+      assert_no_residue (fixture, path.c_str (), LONG_MS);
+    }
 }
 
 /* Each is granted, because what the one before it held has ended with it. */
-void
-acquire_and_leave (Fixture *fixture, end how)
-{
-  const std::string path = "/cpp_ends/grant" + std::to_string (static_cast<int> (how));
-  curator::client client = connect (fixture);
-  curator::mutex mutex (client, path);
-  const criticals seen;
-  trail left;
-
-  for (int i = 0; i < TIMES; i++)
-    {
-      std::function<void (curator::lease, const curator::error *)> done =
-          [&, how, kept = witness (left.destroyed)] (curator::lease, const curator::error *failed) {
-            if (failed == nullptr)
-              leave (how, left);
-          };
-      mutex.acquire_then (curator::forever, std::move (done));
-    }
-  await (left.unwound, TIMES);
-  await (left.destroyed, TIMES);
-  await_messages (seen, how, TIMES);
-  assert_true (mutex.acquire_lease (LONG).state () == curator::lease_state::held);
-  assert_no_residue (fixture, path.c_str (), LONG_MS);
-  client.close ();
-}
-
 TEST (test_callback_of_an_acquire)
 {
   for (const end how : ENDS)
-    acquire_and_leave (fixture, how);
+    {
+      const std::string path = path_of ("grant", how);
+      curator::client client = connect (fixture);
+      curator::mutex mutex (client, path);
+      const criticals seen;
+      trail left;
+
+      for (int i = 0; i < TIMES; i++)
+        {
+          std::function<void (curator::lease, const curator::error *)> done =
+              [&, how, kept = witness (left.destroyed)] (curator::lease,
+                                                         const curator::error *failed) {
+                if (failed == nullptr)
+                  leave (how, left);
+              };
+          mutex.acquire_then (curator::forever, std::move (done));
+        }
+      await (left.unwound, TIMES);
+      await (left.destroyed, TIMES);
+      await_messages (seen, how, TIMES);
+      assert_true (mutex.acquire_lease (LONG).state () == curator::lease_state::held);
+      assert_no_residue (fixture, path.c_str (), LONG_MS);
+      client.close ();
+    }
 }
 
 /* Each kind of release, one after the other: the hold has ended all the same. */
-void
-release_and_leave (Fixture *fixture, end how)
-{
-  const std::string path = "/cpp_ends/release" + std::to_string (static_cast<int> (how));
-  curator::client client = connect (fixture);
-  curator::mutex mutex (client, path);
-  curator::semaphore semaphore (client, path + "-semaphore", 1);
-  const criticals seen;
-  trail left;
-  const auto done = [&] {
-    return
-        [&, how, kept = witness (left.destroyed)] (const curator::error *) { leave (how, left); };
-  };
-
-  for (int n = 0; n < TIMES * 3; n += 3)
-    {
-      mutex.acquire_lease (LONG).release_then (done ());
-      await (left.unwound, n + 1);
-      mutex.lock ();
-      mutex.release_then (done ());
-      await (left.unwound, n + 2);
-      semaphore.acquire (LONG).release_then (done ());
-      await (left.unwound, n + 3);
-    }
-  await (left.destroyed, TIMES * 3);
-  await_messages (seen, how, TIMES * 3);
-  assert_no_residue (fixture, path.c_str (), LONG_MS);
-  client.close ();
-}
-
 TEST (test_callback_of_a_release)
 {
   for (const end how : ENDS)
-    release_and_leave (fixture, how);
+    {
+      const std::string path = path_of ("release", how);
+      curator::client client = connect (fixture);
+      curator::mutex mutex (client, path);
+      curator::semaphore semaphore (client, path + "-semaphore", 1);
+      const criticals seen;
+      trail left;
+      const auto done = [&] {
+        return [&, how, kept = witness (left.destroyed)] (const curator::error *) {
+          leave (how, left);
+        };
+      };
+
+      for (int n = 0; n < TIMES * 3; n += 3)
+        {
+          mutex.acquire_lease (LONG).release_then (done ());
+          await (left.unwound, n + 1);
+          mutex.lock ();
+          mutex.release_then (done ());
+          await (left.unwound, n + 2);
+          semaphore.acquire (LONG).release_then (done ());
+          await (left.unwound, n + 3);
+        }
+      await (left.destroyed, TIMES * 3);
+      await_messages (seen, how, TIMES * 3);
+      assert_no_residue (fixture, path.c_str (), LONG_MS);
+      client.close ();
+    }
 }
 
 /* The same for the acquire of a semaphore and for listeners of leases. */
-void
-grant_and_leave (Fixture *fixture, end how)
-{
-  const std::string path = "/cpp_ends/granted" + std::to_string (static_cast<int> (how));
-  curator::client client = connect (fixture);
-  curator::semaphore semaphore (client, path, 1);
-  const criticals seen;
-  trail left;
-
-  for (int n = 0; n < TIMES * 2; n += 2)
-    {
-      semaphore.acquire_then (
-          1, curator::forever,
-          [&, how, kept = witness (left.destroyed)] (
-              std::vector<curator::lease>, const curator::error *) { leave (how, left); });
-      await (left.unwound, n + 1);
-      curator::lease lease = semaphore.acquire (LONG);
-      lease.add_listener (
-          [&, how, kept = witness (left.destroyed)] (curator::lease_state) { leave (how, left); });
-      lease.release ();
-      await (left.unwound, n + 2);
-    }
-  await (left.destroyed, TIMES * 2);
-  await_messages (seen, how, TIMES * 2);
-  client.close ();
-}
-
 TEST (test_callbacks_of_a_hold)
 {
   for (const end how : ENDS)
-    grant_and_leave (fixture, how);
+    {
+      curator::client client = connect (fixture);
+      curator::semaphore semaphore (client, path_of ("granted", how), 1);
+      const criticals seen;
+      trail left;
+
+      for (int n = 0; n < TIMES * 2; n += 2)
+        {
+          semaphore.acquire_then (
+              1, curator::forever,
+              [&, how, kept = witness (left.destroyed)] (
+                  std::vector<curator::lease>, const curator::error *) { leave (how, left); });
+          await (left.unwound, n + 1);
+          curator::lease lease = semaphore.acquire (LONG);
+          lease.add_listener ([&, how, kept = witness (left.destroyed)] (curator::lease_state) {
+            leave (how, left);
+          });
+          lease.release ();
+          await (left.unwound, n + 2);
+        }
+      await (left.destroyed, TIMES * 2);
+      await_messages (seen, how, TIMES * 2);
+      client.close ();
+    }
 }
 
 /* Each listener is called, and what it has captured is destroyed once, after the last call. */
-void
-listen_and_leave (Fixture *fixture, end how)
-{
-  curator::client client (fixture_server (fixture), {});
-  const criticals seen;
-  trail left;
-
-  for (int i = 0; i < TIMES; i++)
-    {
-      std::function<void (curator::connection_state)> listener =
-          [&, how, kept = witness (left.destroyed)] (curator::connection_state state) {
-            if (state == curator::connection_state::connected)
-              leave (how, left);
-          };
-      client.add_state_listener (std::move (listener));
-    }
-  client.start ();
-  await (left.unwound, TIMES);
-  await_messages (seen, how, TIMES);
-  assert_int_equal (left.destroyed.load (), 0);
-  client = curator::client ();
-  await (left.destroyed, TIMES);
-}
-
 TEST (test_state_listener)
 {
   for (const end how : ENDS)
-    listen_and_leave (fixture, how);
+    {
+      curator::client client (fixture_server (fixture), {});
+      const criticals seen;
+      trail left;
+
+      for (int i = 0; i < TIMES; i++)
+        {
+          std::function<void (curator::connection_state)> listener =
+              [&, how, kept = witness (left.destroyed)] (curator::connection_state state) {
+                if (state == curator::connection_state::connected)
+                  leave (how, left);
+              };
+          client.add_state_listener (std::move (listener));
+        }
+      client.start ();
+      await (left.unwound, TIMES);
+      await_messages (seen, how, TIMES);
+      assert_int_equal (left.destroyed.load (), 0);
+      client = curator::client ();
+      await (left.destroyed, TIMES);
+    }
 }
 
 /* A cancellation that the callback did not allow ends nothing. */

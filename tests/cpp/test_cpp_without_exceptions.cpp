@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <csignal>
 #include <mutex>
 #include <shared_mutex>
@@ -116,35 +115,24 @@ TEST (test_leads)
   assert_true (bool (leader));
   latch.close ();
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  int terms = 0;
-  curator::leader_selector selector (client, "/quiet/selector",
-                                     [&] (const curator::lease &, GCancellable *) {
-                                       const std::lock_guard hold (mutex);
-                                       terms++;
-                                       changed.notify_one ();
-                                     });
+  std::promise<void> leads;
+  curator::leader_selector selector (
+      client, "/quiet/selector",
+      [&] (const curator::lease &, GCancellable *) { leads.set_value (); });
   assert_true (bool (selector.start ()));
-  std::unique_lock hold (mutex);
-  changed.wait (hold, [&] { return terms > 0; });
+  leads.get_future ().wait ();
 }
 
 TEST (test_hears_of_failures_in_callbacks)
 {
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/quiet/async");
-  std::mutex guard;
-  std::condition_variable changed;
-  bool is_told = false;
+  std::promise<void> told;
   mutex.acquire_then (LONG, [&] (curator::lease lease, const curator::error *failed) {
     assert_true (bool (lease) && failed == nullptr);
-    const std::lock_guard hold (guard);
-    is_told = true;
-    changed.notify_one ();
+    told.set_value ();
   });
-  std::unique_lock hold (guard);
-  changed.wait (hold, [&] { return is_told; });
+  told.get_future ().wait ();
 }
 
 #ifdef __cpp_impl_coroutine
@@ -161,7 +149,7 @@ struct task
 };
 
 task
-await_some (curator::client &client, bool &is_right, std::function<void ()> over)
+await_some (curator::client &client, bool &is_right, std::promise<void> &over)
 {
   const curator::awaitables<> calls;
   curator::mutex mutex (client, "/quiet/coroutine");
@@ -172,23 +160,16 @@ await_some (curator::client &client, bool &is_right, std::function<void ()> over
   is_right &= fails (co_await calls.inspect (client, std::string ("/a\0b", 4)),
                      CURATOR_ERROR_INVALID_ARGUMENT);
   is_right &= bool (co_await calls.block_until_connected (client, LONG));
-  over ();
+  over.set_value ();
 }
 
 TEST (test_awaits)
 {
   curator::client client = connect (fixture);
-  std::mutex guard;
-  std::condition_variable changed;
-  bool is_over = false;
+  std::promise<void> over;
   bool is_right = false;
-  await_some (client, is_right, [&] {
-    const std::lock_guard hold (guard);
-    is_over = true;
-    changed.notify_one ();
-  });
-  std::unique_lock hold (guard);
-  changed.wait (hold, [&] { return is_over; });
+  await_some (client, is_right, over);
+  over.get_future ().wait ();
   assert_true (is_right);
 }
 #endif

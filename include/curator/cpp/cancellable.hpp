@@ -25,29 +25,25 @@ stop_source_of (GCancellable *cancellable)
     delete static_cast<std::stop_source *> (data);
   };
   constexpr auto copy_source = [] (gpointer data, gpointer) -> gpointer {
-    return data != nullptr ? new std::stop_source (*static_cast<std::stop_source *> (data))
-                           : nullptr;
+    return new std::stop_source (*static_cast<std::stop_source *> (data));
   };
   const GQuark key = g_quark_from_static_string ("curator::stop_source");
   GObject *const object = G_OBJECT (cancellable);
+  auto source = std::make_unique<std::stop_source> ();
+  auto listener = std::make_unique<std::stop_source> (*source);
 
-  for (;;)
+  /* The first one stays. */
+  if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr))
     {
-      const std::unique_ptr<std::stop_source> known (
-          static_cast<std::stop_source *> (g_object_dup_qdata (object, key, copy_source, nullptr)));
-      if (known != nullptr)
-        return *known;
-      auto source = std::make_unique<std::stop_source> ();
-      auto listener = std::make_unique<std::stop_source> (*source);
-      if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr))
-        {
-          source.release ();
-          g_cancellable_connect (cancellable, G_CALLBACK (+[] (GCancellable *, gpointer data) {
-                                   static_cast<std::stop_source *> (data)->request_stop ();
-                                 }),
-                                 listener.release (), free_source);
-        }
+      source.release ();
+      g_cancellable_connect (cancellable, G_CALLBACK (+[] (GCancellable *, gpointer data) {
+                               static_cast<std::stop_source *> (data)->request_stop ();
+                             }),
+                             listener.release (), free_source);
     }
+  const std::unique_ptr<std::stop_source> only (
+      static_cast<std::stop_source *> (g_object_dup_qdata (object, key, copy_source, nullptr)));
+  return *only;
 }
 }
 #endif

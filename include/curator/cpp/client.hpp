@@ -108,11 +108,9 @@ public:
       {
         *this =
             client (curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
-        set_times (options);
-        set_nodes (options);
-        set_callbacks (options);
+        configure (options);
       }
-    if (!taken || !set_auth (options, outcome) || !set_security (options, outcome))
+    if (!taken || !set_identity (options, outcome))
       *this = client ();
     outcome.built (native_handle () != nullptr);
   }
@@ -144,8 +142,7 @@ public:
    *  @param done  called as done (const error *), once: NULL while there is a connection; the error
    *               is borrowed; TIMED_OUT is one here */
   template <class F>
-  void block_until_connected_then (detail::limit timeout, F &&done,
-                                   GCancellable *cancellable = nullptr)
+  void block_until_connected_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     begin<void> (std::forward<F> (done), curator_client_block_until_connected_then, timeout,
                  cancellable);
@@ -249,38 +246,27 @@ public:
   }
 
 private:
-  void set_times (const client_options &options)
+  /* What C takes whatever it is; start () refuses what it cannot be. */
+  void configure (const client_options &options)
   {
     const auto set = [this] (auto setter, const std::optional<detail::span> &time) {
       if (time)
-        setter (native_handle (), time->count ());
+        setter (object (), time->count ());
     };
     set (curator_client_set_session_timeout, options.session_timeout);
     set (curator_client_set_server_tick, options.server_tick);
     set (curator_client_set_heartbeat_interval, options.heartbeat_interval);
     set (curator_client_set_connection_timeout, options.connection_timeout);
-  }
-
-  void set_nodes (const client_options &options)
-  {
     for (const auto &[scheme, id, permissions] : options.acl)
-      {
-        curator_client_add_acl (native_handle (), scheme.c_str (), id.c_str (),
-                                static_cast<CuratorPermissions> (permissions));
-      }
+      curator_client_add_acl (object (), scheme.c_str (), id.c_str (),
+                              CuratorPermissions (permissions));
     if (options.default_data)
-      {
-        curator_client_set_default_data (native_handle (), options.default_data->data (),
-                                         options.default_data->size ());
-      }
-    curator_client_set_compression (native_handle (), options.compression);
-    curator_client_set_follow_configuration (native_handle (), options.follow_configuration);
-  }
-
-  void set_callbacks (const client_options &options)
-  {
+      curator_client_set_default_data (object (), options.default_data->data (),
+                                       options.default_data->size ());
+    curator_client_set_compression (object (), options.compression);
+    curator_client_set_follow_configuration (object (), options.follow_configuration);
     if (options.callback_context != nullptr)
-      curator_client_set_callback_context (native_handle (), options.callback_context);
+      curator_client_set_callback_context (object (), options.callback_context);
     if (options.trace)
       {
         using callback = std::function<void (const trace_event &)>;
@@ -292,30 +278,23 @@ private:
           };
           detail::tell<callback> (data, traced);
         };
-        curator_client_set_trace (native_handle (), hear, new callback (options.trace),
+        curator_client_set_trace (object (), hear, new callback (options.trace),
                                   detail::destroy<callback>);
       }
   }
 
-  bool set_auth (const client_options &options, detail::outcome &outcome)
+  bool set_identity (const client_options &options, detail::outcome &outcome)
   {
     for (const auto &[scheme, credentials] : options.auth)
-      {
-        if (!outcome.takes (scheme))
-          return false;
-        curator_client_add_auth (native_handle (), scheme.c_str (), credentials.data (),
-                                 credentials.size ());
-      }
-    return options.name_space.empty ()
-           || outcome.of (curator_client_set_namespace, *this, options.name_space);
-  }
-
-  bool set_security (const client_options &options, detail::outcome &outcome)
-  {
+      if (!outcome.of (curator_client_add_auth, *this, scheme, credentials.data (),
+                       credentials.size ()))
+        return false;
     const auto &digest = options.sasl_digest;
     const auto &gssapi = options.sasl_gssapi;
-    return (options.tls.native_handle () == nullptr
-            || outcome.of (curator_client_set_tls, *this, options.tls))
+    return (options.name_space.empty ()
+            || outcome.of (curator_client_set_namespace, *this, options.name_space))
+           && (options.tls.native_handle () == nullptr
+               || outcome.of (curator_client_set_tls, *this, options.tls))
            && (!digest
                || outcome.of (curator_client_set_sasl_digest, *this, digest->user,
                               digest->password))

@@ -2,7 +2,6 @@
 #ifndef CURATOR_CPP_COROUTINE_HPP
 #define CURATOR_CPP_COROUTINE_HPP
 
-#include <curator/cpp/client.hpp>
 #include <curator/cpp/inspect.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/cpp/semaphore.hpp>
@@ -110,15 +109,13 @@ public:
   result<T> await_resume ()
   {
     const std::optional<error> &failed = arrived_->failed;
-    if constexpr (std::is_same_v<T, bool>)
-      {
-        if (!failed || failed->is_temporary ())
-          return result<T> (!failed);
-      }
-    if (failed)
+    constexpr bool is_try = std::is_same_v<T, bool>;
+    if (failed && !(is_try && failed->is_temporary ()))
       return detail::fail<result<T>> (*failed);
     if constexpr (std::is_void_v<T>)
       return result<T> ();
+    else if constexpr (is_try)
+      return result<T> (!failed);
     else
       return result<T> (std::move (arrived_->value));
   }

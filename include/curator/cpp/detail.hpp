@@ -127,21 +127,31 @@ public:
     return takes (args...) ? function (for_c (args)..., &error_) : Answer ();
   }
 
+  /* Calls one that cannot fail: returns whether it takes the arguments. */
+  template <class... Parameters, class... Args>
+  bool of (void (*function) (Parameters...), const Args &...args)
+  {
+    const bool taken = takes (args...);
+    if (taken)
+      function (for_c (args)...);
+    return taken;
+  }
+
   /* Ends a function without a result. */
   result<void> check (bool succeeded) const
   {
-    if (!succeeded)
-      return failure<result<void>> ();
-    return result<void> ();
+    return succeeded ? result<void> () : failure<result<void>> ();
   }
 
   /* Ends a function with one. */
   template <class T> result<T> give (bool succeeded, T value) const
   {
-    if (!succeeded)
-      return failure<result<T>> ();
-    return result<T> (std::move (value));
+    return succeeded ? result<T> (std::move (value)) : failure<result<T>> ();
   }
+
+  bool is_temporary () const { return error_ != nullptr && error (error_).is_temporary (); }
+
+  const GError *get () const noexcept { return error_; }
 
   /* Ends a constructor. */
   void built (bool succeeded) const
@@ -155,16 +165,6 @@ public:
         making != nullptr ? void (*making = std::move (failed)) : misuse (failed.what ());
       }
 #endif
-  }
-
-  bool is_temporary () const noexcept
-  {
-    return error_ != nullptr && detail::is_temporary (error_->domain, error_->code);
-  }
-
-  const GError *get () const noexcept
-  {
-    return error_;
   }
 
 private:
@@ -262,8 +262,9 @@ take (Given given)
     return given ? T (given) : T ();
 }
 
-/* Calls a function of C that may fail, and takes over what it gives. */
-template <class T, class Function, class... Args>
+/* Calls a function of C, and takes over what it gives. What a retry may mend is no error of a try,
+ * which gives a T (). */
+template <class T, bool IsTry = false, class Function, class... Args>
 result<T>
 call (Function function, const Args &...args)
 {
@@ -272,29 +273,7 @@ call (Function function, const Args &...args)
   if constexpr (std::is_void_v<T>)
     return outcome.check (given);
   else
-    return outcome.give (given, take<T> (given));
-}
-
-/* The same, where what a retry may mend is no error and gives a T (). */
-template <class T, class Function, class... Args>
-result<T>
-try_call (Function function, const Args &...args)
-{
-  outcome outcome;
-  const auto given = outcome.of (function, args...);
-  return outcome.give (given || outcome.is_temporary (), take<T> (given));
-}
-
-/* Calls a function of C that cannot fail, with a text. */
-template <class Object>
-result<void>
-set_text (void (*set) (Object *, const char *), Object *object, const std::string &text)
-{
-  outcome outcome;
-  const bool taken = outcome.takes (text);
-  if (taken)
-    set (object, text.c_str ());
-  return outcome.check (taken);
+    return outcome.give (given || (IsTry && outcome.is_temporary ()), take<T> (given));
 }
 
 /* The object that a constructor owns. */

@@ -10,30 +10,6 @@
 
 CURATOR_CPP_BEGIN
 
-/* Not part of the interface. */
-namespace detail
-{
-/* Whether the same call may succeed later. What a retry cannot mend, and codes that this header
- * does not know, are false. */
-inline bool
-is_temporary (GQuark domain, int code) noexcept
-{
-  if (domain != CURATOR_ERROR)
-    return false;
-  switch (code)
-    {
-    case CURATOR_ERROR_TIMED_OUT:
-    case CURATOR_ERROR_NO_ANSWER:
-    case CURATOR_ERROR_CONNECTION_LOST:
-    case CURATOR_ERROR_SESSION_EXPIRED:
-    case CURATOR_ERROR_RESOURCES:
-      return true;
-    default:
-      return false;
-    }
-}
-}
-
 /** The exception of every function: a GError of a domain from error.h, or of G_IO_ERROR. */
 class [[nodiscard]] error : public std::runtime_error
 {
@@ -58,7 +34,12 @@ public:
 
   /** Whether the same call may succeed later: TIMED_OUT, NO_ANSWER, CONNECTION_LOST,
    *  SESSION_EXPIRED or RESOURCES. The functions whose names begin with try_ do not throw these. */
-  bool is_temporary () const noexcept { return detail::is_temporary (domain_, code_); }
+  bool is_temporary () const noexcept
+  {
+    return is (CURATOR_ERROR_TIMED_OUT) || is (CURATOR_ERROR_NO_ANSWER)
+           || is (CURATOR_ERROR_CONNECTION_LOST) || is (CURATOR_ERROR_SESSION_EXPIRED)
+           || is (CURATOR_ERROR_RESOURCES);
+  }
 
   /** Whether a GCancellable ended the call. */
   bool is_cancelled () const noexcept

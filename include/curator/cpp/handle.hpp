@@ -7,8 +7,8 @@
 CURATOR_CPP_BEGIN
 
 /** Owns one reference to an object of the C library. Move-only: share() returns another handle of
- *  the same object. An operation on an empty handle throws std::logic_error; curator.hpp names the
- *  exceptions. */
+ *  the same object, and a handle that was moved from is empty. An operation on an empty handle
+ *  throws std::logic_error; curator.hpp names the exceptions. */
 template <class Handle, class Object, Object *(*Ref) (Object *), void (*Unref) (Object *)>
 class [[nodiscard]] handle
 {
@@ -19,33 +19,21 @@ public:
   /** Takes over a reference. */
   [[nodiscard]] explicit handle (Object *object) noexcept : object_ (object) {}
 
-  /** Leaves @p other empty. */
-  handle (handle &&other) noexcept : object_ (std::exchange (other.object_, nullptr)) {}
-
-  /** Leaves @p other empty. */
-  handle &operator= (handle &&other) noexcept
-  {
-    handle old (std::exchange (object_, std::exchange (other.object_, nullptr)));
-    return *this;
-  }
-
-  ~handle ()
-  {
-    if (object_ != nullptr)
-      Unref (object_);
-  }
-
   /** Another handle of the same object. */
-  Handle share () const noexcept { return Handle (object_ != nullptr ? Ref (object_) : nullptr); }
+  Handle share () const noexcept { return Handle (object_ ? Ref (object_.get ()) : nullptr); }
 
   /** The object for the C functions; borrowed. */
-  Object *native_handle () const noexcept { return object_; }
+  Object *native_handle () const noexcept { return object_.get (); }
 
 protected:
-  /* Unless the handle is empty. */
-  Object *object () const { return detail::require (object_); }
+  using deadline = detail::deadline;
+  using limit = detail::limit;
+  using strings = std::vector<std::string>;
 
-  /* detail::call (), detail::try_call () and detail::begin () with it. */
+  /* Unless the handle is empty. */
+  Object *object () const { return detail::require (object_.get ()); }
+
+  /* detail::call () and detail::begin () with it. */
   template <class T, class Function, class... Args>
   result<T> call (Function function, const Args &...args) const
   {
@@ -55,7 +43,7 @@ protected:
   template <class T, class Function, class... Args>
   result<T> try_call (Function function, const Args &...args) const
   {
-    return detail::try_call<T> (function, object (), args...);
+    return detail::call<T, true> (function, object (), args...);
   }
 
   template <class T, class F, class Function, class... Args>
@@ -65,7 +53,7 @@ protected:
   }
 
   /* What a function of C tells about it. */
-  template <class T, class Function> T get (Function function) const
+  template <class T = bool, class Function> T get (Function function) const
   {
     return detail::take<T> (function (object ()));
   }
@@ -75,11 +63,16 @@ protected:
   void unless_empty (Function function, Args... args) const noexcept
   {
     if (object_ != nullptr)
-      function (object_, args...);
+      function (object_.get (), args...);
   }
 
 private:
-  Object *object_ = nullptr;
+  struct unref
+  {
+    void operator() (Object *object) const { Unref (object); }
+  };
+
+  std::unique_ptr<Object, unref> object_;
 };
 
 CURATOR_CPP_END

@@ -81,7 +81,7 @@ public:
   /** Sets the id, which other participants see. Call it before start(). */
   result<void> set_id (const std::string &id)
   {
-    return detail::set_text (curator_leader_selector_set_id, object (), id);
+    return call<void> (curator_leader_selector_set_id, id);
   }
 
   /** The id; empty if none was set. */
@@ -113,7 +113,7 @@ public:
   result<void> start () { return call<void> (curator_leader_selector_start); }
 
   /** Queues again. @return false if it is queued or leading already, not started, or closed */
-  bool requeue () { return get<bool> (curator_leader_selector_requeue); }
+  bool requeue () { return get (curator_leader_selector_requeue); }
 
   /** Cancels the current leadership, if there is one. */
   void interrupt_leadership () { curator_leader_selector_interrupt_leadership (object ()); }
@@ -126,15 +126,13 @@ public:
   }
 
   /** Waits within a timeout. @return whether it leads */
-  [[nodiscard]] result<bool> try_await_for (detail::limit timeout,
-                                            GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_for (limit timeout, GCancellable *cancellable = nullptr)
   {
     return try_call<bool> (curator_leader_selector_await, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  [[nodiscard]] result<bool> try_await_until (detail::deadline time,
-                                              GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_until (deadline time, GCancellable *cancellable = nullptr)
   {
     return try_await_for (time, cancellable);
   }
@@ -142,7 +140,7 @@ public:
   /** Whether it leads now, by the local clock. Sends no request. */
   [[nodiscard]] bool has_leadership () const
   {
-    return get<bool> (curator_leader_selector_has_leadership);
+    return get (curator_leader_selector_has_leadership);
   }
 
   /** The leadership, as the function has it, for other threads; nothing if it does not lead. */
@@ -221,24 +219,19 @@ public:
 
   /** Waits within a timeout.
    *  @return whether it leads; false for every failure that may pass: error::is_temporary() */
-  [[nodiscard]] result<bool> try_await_for (detail::limit timeout,
-                                            GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_for (limit timeout, GCancellable *cancellable = nullptr)
   {
     return try_call<bool> (curator_leader_latch_await, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  [[nodiscard]] result<bool> try_await_until (detail::deadline time,
-                                              GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_await_until (deadline time, GCancellable *cancellable = nullptr)
   {
     return try_await_for (time, cancellable);
   }
 
   /** Whether it leads now, by the local clock. Sends no request. */
-  [[nodiscard]] bool has_leadership () const
-  {
-    return get<bool> (curator_leader_latch_has_leadership);
-  }
+  [[nodiscard]] bool has_leadership () const { return get (curator_leader_latch_has_leadership); }
 
   /** The leadership, for its token and remaining time; nothing if it does not lead. Releasing it
    *  makes the latch queue again. */

@@ -93,10 +93,7 @@ public:
   /** Gives a hold with a maximum at least that much time from now; lockable::set_max_hold(),
    *  curator_lease_extend().
    *  @throws error  LOCK_LOST if the hold has ended */
-  result<void> extend (detail::limit at_least) const
-  {
-    return call<void> (curator_lease_extend, at_least);
-  }
+  result<void> extend (limit at_least) const { return call<void> (curator_lease_extend, at_least); }
 
   /** A descriptor for poll(), readable once the lease is lost or released. Owned by the lease; -1
    *  if the process has no descriptor left. */
@@ -107,15 +104,6 @@ public:
 
   /** Is cancelled once the lease is lost or released; curator_lease_get_cancellable(). Borrowed. */
   GCancellable *cancellable () const { return curator_lease_get_cancellable (object ()); }
-
-#ifdef __cpp_lib_jthread
-  /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of
-   *  the library. */
-  std::stop_token stop_token () const
-  {
-    return stop_token_of (cancellable ());
-  }
-#endif
 
   /** Reads the payload of the node from the server: curator_lease_get_data().
    *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
@@ -137,10 +125,7 @@ public:
   }
 
   /** Removes a listener. A call may still be running on another thread; no later one follows. */
-  void remove_listener (unsigned id) noexcept
-  {
-    unless_empty (curator_lease_remove_listener, id);
-  }
+  void remove_listener (unsigned id) noexcept { unless_empty (curator_lease_remove_listener, id); }
 
   /** Releases the hold and waits for the server to confirm. Idempotent.
    *  @param timeout  for the whole call; without one, the connection timeout; 0 does not wait
@@ -162,17 +147,20 @@ public:
   }
 
   /** The same, with the default timeout. */
-  template <class F> void release_then (F &&done)
-  {
-    release_then (detail::timeout (), std::forward<F> (done));
-  }
+  template <class F> void release_then (F &&done) { release_then ({}, std::forward<F> (done)); }
 
   /** Empties this handle without waiting. Emptying the last one releases the hold in the
    *  background. */
-  void reset () noexcept
+  void reset () noexcept { *this = lease (); }
+
+#ifdef __cpp_lib_jthread
+  /** A token that is stopped once the lease is lost or released. Stop callbacks run on a thread of
+   *  the library. */
+  std::stop_token stop_token () const
   {
-    *this = lease ();
+    return stop_token_of (cancellable ());
   }
+#endif
 };
 
 namespace detail

@@ -33,41 +33,24 @@ public:
   {
   }
 
-#ifdef __cpp_exceptions
-  /** Acquires for the calling thread, waiting its turn; re-entrant if the recipe is.
-   *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
-  void lock (GCancellable *cancellable = nullptr)
-  {
-    call<void> (curator_lock_acquire, CURATOR_WAIT_FOREVER, cancellable);
-  }
-#else
-  /** std::unique_lock would not see it fail. try_lock_for (curator::forever) waits as long. */
-  void lock (GCancellable *cancellable = nullptr) = delete;
-#endif
-
   /** lock() waits without a limit: try_lock_for() takes one. */
-  void lock (detail::limit timeout, GCancellable *cancellable = nullptr) = delete;
+  void lock (limit timeout, GCancellable *cancellable = nullptr) = delete;
 
   /** Acquires if no other contender is ahead. Asks the servers once, which may take up to the
    *  connection timeout.
    *  @return false if one is, and for every other failure that may pass: error::is_temporary().
    *          lock() and acquire_lease() throw it
    *  @throws error  what a retry cannot mend: LOCK_LOST, CLOSED, AUTH_FAILED ... */
-  [[nodiscard]] result<bool> try_lock ()
-  {
-    return try_lock_for (std::chrono::milliseconds::zero ());
-  }
+  [[nodiscard]] result<bool> try_lock () { return try_lock_for (std::chrono::seconds (0)); }
 
   /** Acquires within a timeout. Answers as try_lock(). */
-  [[nodiscard]] result<bool> try_lock_for (detail::limit timeout,
-                                           GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_for (limit timeout, GCancellable *cancellable = nullptr)
   {
     return try_call<bool> (curator_lock_acquire, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  [[nodiscard]] result<bool> try_lock_until (detail::deadline time,
-                                             GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<bool> try_lock_until (deadline time, GCancellable *cancellable = nullptr)
   {
     return try_lock_for (time, cancellable);
   }
@@ -108,22 +91,16 @@ public:
   }
 
   /** The same, with the default timeout. */
-  template <class F> void release_then (F &&done)
-  {
-    release_then (detail::timeout (), std::forward<F> (done));
-  }
+  template <class F> void release_then (F &&done) { release_then ({}, std::forward<F> (done)); }
 
   /** Whether any thread of this process holds through this object. */
   bool is_acquired_in_this_process () const
   {
-    return get<bool> (curator_lock_is_acquired_in_this_process);
+    return get (curator_lock_is_acquired_in_this_process);
   }
 
   /** Whether the calling thread holds through this object. */
-  bool is_owned_by_current_thread () const
-  {
-    return get<bool> (curator_lock_is_owned_by_current_thread);
-  }
+  bool is_owned_by_current_thread () const { return get (curator_lock_is_owned_by_current_thread); }
 
   /** The calling thread's hold, for its token and remaining time; nothing if there is none:
    *  curator_lock_dup_lease(). Do not release it: unlock() does, and counts the levels. */
@@ -134,7 +111,7 @@ public:
 
   /** Acquires a hold that belongs to no thread and is never re-entrant. @throws error  as lock(), and
    *  TIMED_OUT if it has a timeout */
-  [[nodiscard]] result<lease> acquire_lease (detail::limit timeout = forever,
+  [[nodiscard]] result<lease> acquire_lease (limit timeout = forever,
                                              GCancellable *cancellable = nullptr)
   {
     return call<lease> (curator_lock_acquire_lease, timeout, cancellable);
@@ -148,14 +125,14 @@ public:
 
   /** The same, but a failure that may pass is no error: nothing is returned, as try_lock() does. */
   [[nodiscard]] result<std::optional<lease>>
-  try_acquire_lease_for (detail::limit timeout, GCancellable *cancellable = nullptr)
+  try_acquire_lease_for (limit timeout, GCancellable *cancellable = nullptr)
   {
     return try_call<std::optional<lease>> (curator_lock_acquire_lease, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
   [[nodiscard]] result<std::optional<lease>>
-  try_acquire_lease_until (detail::deadline time, GCancellable *cancellable = nullptr)
+  try_acquire_lease_until (deadline time, GCancellable *cancellable = nullptr)
   {
     return try_acquire_lease_for (time, cancellable);
   }
@@ -165,7 +142,7 @@ public:
    *  @param done     called as done (lease, const error *), once: a lease and NULL, or an empty
    *                  lease and an error, which is borrowed; TIMED_OUT is an error here */
   template <class F>
-  void acquire_then (detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
+  void acquire_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     begin<lease> (std::forward<F> (done), curator_lock_acquire_then, timeout, cancellable);
   }
@@ -177,8 +154,7 @@ public:
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
   {
-    return call<std::vector<std::string>> (curator_lock_get_participant_nodes, timeout,
-                                           cancellable);
+    return call<strings> (curator_lock_get_participant_nodes, timeout, cancellable);
   }
 
   /** Asks for them without waiting: curator_lock_get_participant_nodes_then().
@@ -186,25 +162,21 @@ public:
    *  @param done     called as done (std::vector<std::string>, const error *), once; the error is
    *                  borrowed */
   template <class F>
-  void participant_nodes_then (detail::limit timeout, F &&done,
-                               GCancellable *cancellable = nullptr) const
+  void participant_nodes_then (limit timeout, F &&done, GCancellable *cancellable = nullptr) const
   {
-    begin<std::vector<std::string>> (std::forward<F> (done),
-                                     curator_lock_get_participant_nodes_then, timeout, cancellable);
+    begin<strings> (std::forward<F> (done), curator_lock_get_participant_nodes_then, timeout,
+                    cancellable);
   }
 
   /** Ends holds granted from now on when they last so long, also if the holder hangs:
    *  curator_lock_set_max_hold(). curator::forever, the default: no maximum.
    *  @throws error  INVALID_ARGUMENT for no time at all */
-  result<void> set_max_hold (detail::limit max_hold)
+  result<void> set_max_hold (limit max_hold)
   {
     detail::outcome outcome;
     CuratorLock *const lock = object ();
-    const gint64 ms = max_hold;
-    const bool taken = ms != 0 || outcome.refuse ("a maximum of no time at all");
-    if (taken)
-      curator_lock_set_max_hold (lock, ms);
-    return outcome.check (taken);
+    return outcome.check ((max_hold != 0 || outcome.refuse ("a maximum of no time at all"))
+                          && outcome.of (curator_lock_set_max_hold, lock, max_hold));
   }
 
   /** What set_max_hold() has set; nothing for no maximum: curator_lock_get_max_hold_ms(). */
@@ -216,10 +188,7 @@ public:
   }
 
   /** The path that the constructor was given; empty for a multi_lock. */
-  std::string path () const
-  {
-    return get<std::string> (curator_lock_get_path);
-  }
+  std::string path () const { return get<std::string> (curator_lock_get_path); }
 
   /** The client that the constructor was given: another handle of it; empty for a multi_lock. */
   curator::client client () const
@@ -253,6 +222,18 @@ public:
     other.mode_ = mode_;
     return other;
   }
+
+#ifdef __cpp_exceptions
+  /** Acquires for the calling thread, waiting its turn; re-entrant if the recipe is.
+   *  @throws error  the errors of curator_lock_acquire(): LOCK_LOST, CONNECTION_LOST, CLOSED ... */
+  void lock (GCancellable *cancellable = nullptr)
+  {
+    call<void> (curator_lock_acquire, CURATOR_WAIT_FOREVER, cancellable);
+  }
+#else
+  /** std::unique_lock would not see it fail. try_lock_for (curator::forever) waits as long. */
+  void lock (GCancellable *cancellable = nullptr) = delete;
+#endif
 
 private:
   static void log_misuse (const GError *failed) noexcept

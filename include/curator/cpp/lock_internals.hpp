@@ -29,7 +29,7 @@ public:
   /** Sets the name. */
   result<void> set_name (const std::string &name)
   {
-    return detail::set_text (curator_node_request_set_name, request_, name);
+    return detail::call<void> (curator_node_request_set_name, request_, name);
   }
 
   /** Sets the mode; default: ephemeral and sequential. */

@@ -2,7 +2,6 @@
 #ifndef CURATOR_CPP_MULTILOCK_HPP
 #define CURATOR_CPP_MULTILOCK_HPP
 
-#include <curator/cpp/client.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/multilock.h>
 

@@ -2,7 +2,6 @@
 #ifndef CURATOR_CPP_MUTEX_HPP
 #define CURATOR_CPP_MUTEX_HPP
 
-#include <curator/cpp/client.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/cpp/lock_internals.hpp>
 #include <curator/mutex.h>

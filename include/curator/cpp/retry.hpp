@@ -3,7 +3,6 @@
 #define CURATOR_CPP_RETRY_HPP
 
 #include <curator/cpp/handle.hpp>
-#include <curator/cpp/time.hpp>
 #include <curator/retry.h>
 
 CURATOR_CPP_BEGIN

@@ -2,7 +2,6 @@
 #ifndef CURATOR_CPP_RWLOCK_HPP
 #define CURATOR_CPP_RWLOCK_HPP
 
-#include <curator/cpp/client.hpp>
 #include <curator/cpp/lock.hpp>
 #include <curator/rwlock.h>
 
@@ -48,6 +47,53 @@ public:
   /** The writer's side as a lock. Locks nothing. */
   [[nodiscard]] lockable &writer () noexcept { return writer_; }
 
+  /** Locks the writer's side if no other contender is ahead. */
+  [[nodiscard]] result<bool> try_lock () { return writer_.try_lock (); }
+
+  /** Locks the writer's side within a timeout. */
+  [[nodiscard]] result<bool> try_lock_for (limit timeout, GCancellable *cancellable = nullptr)
+  {
+    return writer_.try_lock_for (timeout, cancellable);
+  }
+
+  /** Locks the writer's side within a timeout. */
+  [[nodiscard]] result<bool> try_lock_until (deadline time, GCancellable *cancellable = nullptr)
+  {
+    return writer_.try_lock_until (time, cancellable);
+  }
+
+  /** Unlocks the writer's side; lockable::unlock(). */
+  void unlock () noexcept { writer_.unlock (); }
+
+  /** Locks the readers' side if no writer is ahead. */
+  [[nodiscard]] result<bool> try_lock_shared () { return reader_.try_lock (); }
+
+  /** Locks the readers' side within a timeout. */
+  [[nodiscard]] result<bool> try_lock_shared_for (limit timeout,
+                                                  GCancellable *cancellable = nullptr)
+  {
+    return reader_.try_lock_for (timeout, cancellable);
+  }
+
+  /** Locks the readers' side within a timeout. */
+  [[nodiscard]] result<bool> try_lock_shared_until (deadline time,
+                                                    GCancellable *cancellable = nullptr)
+  {
+    return reader_.try_lock_until (time, cancellable);
+  }
+
+  /** Unlocks the readers' side; lockable::unlock(). */
+  void unlock_shared () noexcept { reader_.unlock (); }
+
+  /** Another handle of the same pair of locks, holds included. */
+  rw_lock share () const noexcept
+  {
+    rw_lock other = handle::share ();
+    other.reader_ = reader_.share ();
+    other.writer_ = writer_.share ();
+    return other;
+  }
+
 #ifdef __cpp_exceptions
   /** Locks the writer's side; lockable::lock(). */
   void lock (GCancellable *cancellable = nullptr)
@@ -66,67 +112,6 @@ public:
   /** See lockable::lock(). */
   void lock_shared (GCancellable *cancellable = nullptr) = delete;
 #endif
-
-  /** Locks the writer's side if no other contender is ahead. */
-  [[nodiscard]] result<bool> try_lock ()
-  {
-    return writer_.try_lock ();
-  }
-
-  /** Locks the writer's side within a timeout. */
-  [[nodiscard]] result<bool> try_lock_for (detail::limit timeout,
-                                           GCancellable *cancellable = nullptr)
-  {
-    return writer_.try_lock_for (timeout, cancellable);
-  }
-
-  /** Locks the writer's side within a timeout. */
-  [[nodiscard]] result<bool> try_lock_until (detail::deadline time,
-                                             GCancellable *cancellable = nullptr)
-  {
-    return writer_.try_lock_until (time, cancellable);
-  }
-
-  /** Unlocks the writer's side; lockable::unlock(). */
-  void unlock () noexcept
-  {
-    writer_.unlock ();
-  }
-
-  /** Locks the readers' side if no writer is ahead. */
-  [[nodiscard]] result<bool> try_lock_shared ()
-  {
-    return reader_.try_lock ();
-  }
-
-  /** Locks the readers' side within a timeout. */
-  [[nodiscard]] result<bool> try_lock_shared_for (detail::limit timeout,
-                                                  GCancellable *cancellable = nullptr)
-  {
-    return reader_.try_lock_for (timeout, cancellable);
-  }
-
-  /** Locks the readers' side within a timeout. */
-  [[nodiscard]] result<bool> try_lock_shared_until (detail::deadline time,
-                                                    GCancellable *cancellable = nullptr)
-  {
-    return reader_.try_lock_until (time, cancellable);
-  }
-
-  /** Unlocks the readers' side; lockable::unlock(). */
-  void unlock_shared () noexcept
-  {
-    reader_.unlock ();
-  }
-
-  /** Another handle of the same pair of locks, holds included. */
-  rw_lock share () const noexcept
-  {
-    rw_lock other = handle::share ();
-    other.reader_ = reader_.share ();
-    other.writer_ = writer_.share ();
-    return other;
-  }
 
 private:
   lockable reader_;

@@ -2,7 +2,6 @@
 #ifndef CURATOR_CPP_SEMAPHORE_HPP
 #define CURATOR_CPP_SEMAPHORE_HPP
 
-#include <curator/cpp/client.hpp>
 #include <curator/cpp/lease.hpp>
 #include <curator/cpp/shared_count.hpp>
 #include <curator/semaphore.h>
@@ -37,8 +36,7 @@ public:
 
   /** Acquires one lease, waiting its turn. @throws error  as lockable::lock(), and TIMED_OUT if it
    *  has a timeout */
-  [[nodiscard]] result<lease> acquire (detail::limit timeout = forever,
-                                       GCancellable *cancellable = nullptr)
+  [[nodiscard]] result<lease> acquire (limit timeout = forever, GCancellable *cancellable = nullptr)
   {
     return call<lease> (curator_semaphore_acquire, timeout, cancellable);
   }
@@ -57,28 +55,28 @@ public:
   }
 
   /** Acquires one lease within a timeout. */
-  [[nodiscard]] result<std::optional<lease>> try_acquire_for (detail::limit timeout,
+  [[nodiscard]] result<std::optional<lease>> try_acquire_for (limit timeout,
                                                               GCancellable *cancellable = nullptr)
   {
     return try_call<std::optional<lease>> (curator_semaphore_acquire, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  [[nodiscard]] result<std::optional<lease>> try_acquire_until (detail::deadline time,
+  [[nodiscard]] result<std::optional<lease>> try_acquire_until (deadline time,
                                                                 GCancellable *cancellable = nullptr)
   {
     return try_acquire_for (time, cancellable);
   }
 
   /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
-  [[nodiscard]] result<std::vector<lease>> try_acquire_n_for (guint n, detail::limit timeout,
+  [[nodiscard]] result<std::vector<lease>> try_acquire_n_for (guint n, limit timeout,
                                                               GCancellable *cancellable = nullptr)
   {
     return try_call<std::vector<lease>> (curator_semaphore_acquire_n, n, timeout, cancellable);
   }
 
   /** The same, until a point in time. Ignores later adjustments of that clock. */
-  [[nodiscard]] result<std::vector<lease>> try_acquire_n_until (guint n, detail::deadline time,
+  [[nodiscard]] result<std::vector<lease>> try_acquire_n_until (guint n, deadline time,
                                                                 GCancellable *cancellable = nullptr)
   {
     return try_acquire_n_for (n, time, cancellable);
@@ -88,7 +86,7 @@ public:
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
   template <class F>
-  void acquire_then (guint n, detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
+  void acquire_then (guint n, limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     begin<std::vector<lease>> (std::forward<F> (done), curator_semaphore_acquire_then, n, timeout,
                                cancellable);
@@ -107,7 +105,7 @@ public:
    *  @param done  called as done (lease, const error *), once: a lease and NULL, or an empty lease
    *               and an error, which is borrowed */
   template <class F>
-  void acquire_one_then (detail::limit timeout, F &&done, GCancellable *cancellable = nullptr)
+  void acquire_one_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
     begin<lease> (std::forward<F> (done), curator_semaphore_acquire_one_then, timeout, cancellable);
   }
@@ -137,7 +135,7 @@ public:
   /** The same, with the default timeout. */
   template <class F> void return_all_then (const std::vector<lease> &leases, F &&done)
   {
-    return_all_then (leases, detail::timeout (), std::forward<F> (done));
+    return_all_then (leases, {}, std::forward<F> (done));
   }
 
   /** The number of leases, or the last known value of the shared count. */
@@ -155,8 +153,7 @@ public:
   result<std::vector<std::string>> participant_nodes (detail::timeout timeout = {},
                                                       GCancellable *cancellable = nullptr) const
   {
-    return call<std::vector<std::string>> (curator_semaphore_get_participant_nodes, timeout,
-                                           cancellable);
+    return call<strings> (curator_semaphore_get_participant_nodes, timeout, cancellable);
   }
 
   /** Lets other clients ask for a lease back. Covers leases acquired after this call.

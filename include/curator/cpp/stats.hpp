@@ -21,12 +21,10 @@ to_string (CuratorCounter counter) noexcept
 /** Kinds of traced events: CuratorTraceKind. Values may be added. */
 enum class trace_kind
 {
-  granted =
-      CURATOR_TRACE_KIND_GRANTED,     /**< a hold began; the duration is the time since the call */
-  failed = CURATOR_TRACE_KIND_FAILED, /**< an attempt failed; the same duration */
-  released =
-      CURATOR_TRACE_KIND_RELEASED, /**< a hold was released; the duration is how long it lasted */
-  lost = CURATOR_TRACE_KIND_LOST,  /**< a hold was lost; the same duration */
+  granted = CURATOR_TRACE_KIND_GRANTED,    /**< a hold began; the duration: since the call */
+  failed = CURATOR_TRACE_KIND_FAILED,      /**< an attempt failed; the same duration */
+  released = CURATOR_TRACE_KIND_RELEASED,  /**< a hold was released, which lasted so long */
+  lost = CURATOR_TRACE_KIND_LOST,          /**< a hold was lost; the same duration */
   heartbeat = CURATOR_TRACE_KIND_HEARTBEAT /**< a heartbeat was answered; the round trip */
 };
 

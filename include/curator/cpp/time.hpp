@@ -5,6 +5,7 @@
 #include <curator/cpp/version.hpp>
 #include <curator/types.h>
 
+#include <algorithm>
 #include <chrono>
 
 CURATOR_CPP_BEGIN
@@ -15,28 +16,40 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 /* Not part of the interface. */
 namespace detail
 {
-template <class Rep, class Period>
-gint64
-to_ms (const std::chrono::duration<Rep, Period> &time)
+/* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they
+ * can count. */
+class span
 {
-  using namespace std::chrono;
-  if (!(time > time.zero ()))
-    return 0;
-  /* Compare in floating point, where hours::max() does not overflow. */
-  constexpr double century_ms = 100.0 * 366 * 24 * 3600 * 1000;
-  if (duration<double, std::milli> (time).count () >= century_ms)
-    return CURATOR_WAIT_FOREVER;
-  return static_cast<gint64> (ceil<milliseconds> (time).count ());
-}
+public:
+  template <class Rep, class Period> span (const std::chrono::duration<Rep, Period> &time)
+  {
+    using namespace std::chrono;
+    /* Compare in floating point, where hours::max() does not overflow. */
+    constexpr double most_ms = 9.2e18;
+    const double near_ms = duration<double, std::milli> (time).count ();
+    ms_ = near_ms >= most_ms   ? milliseconds::max ()
+          : near_ms > -most_ms ? ceil<milliseconds> (time)
+                               : milliseconds::min ();
+  }
+
+  operator std::chrono::milliseconds () const noexcept { return ms_; }
+
+  gint64 count () const noexcept { return gint64 (ms_.count ()); }
+
+private:
+  std::chrono::milliseconds ms_;
+};
 
 /* The timeout of a call, without overflow, whatever its unit. No time left, also the difference to
  * a point in time that has passed, does not wait. */
 class limit
 {
 public:
-  template <class Rep, class Period>
-  limit (const std::chrono::duration<Rep, Period> &time) : ms_ (to_ms (time))
+  template <class Rep, class Period> limit (const std::chrono::duration<Rep, Period> &time)
   {
+    constexpr gint64 century_ms = 100LL * 366 * 24 * 3600 * 1000;
+    const gint64 ms = span (time).count ();
+    ms_ = ms >= century_ms ? CURATOR_WAIT_FOREVER : std::max<gint64> (ms, 0);
   }
 
   operator gint64 () const noexcept { return ms_; }
@@ -69,30 +82,6 @@ public:
       : limit (ms (time.time_since_epoch ()) - ms (Clock::now ().time_since_epoch ()))
   {
   }
-};
-
-/* A length of time for C: any duration, rounded up to milliseconds, and the nearest one that they
- * can count. */
-class span
-{
-public:
-  template <class Rep, class Period> span (const std::chrono::duration<Rep, Period> &time)
-  {
-    using namespace std::chrono;
-    /* Compare in floating point, where hours::max() does not overflow. */
-    constexpr double most_ms = 9.2e18;
-    const double near_ms = duration<double, std::milli> (time).count ();
-    ms_ = near_ms >= most_ms   ? milliseconds::max ()
-          : near_ms > -most_ms ? ceil<milliseconds> (time)
-                               : milliseconds::min ();
-  }
-
-  operator std::chrono::milliseconds () const noexcept { return ms_; }
-
-  gint64 count () const noexcept { return gint64 (ms_.count ()); }
-
-private:
-  std::chrono::milliseconds ms_;
 };
 }
 

@@ -54,7 +54,7 @@ public:
   /** curator_tls_set_server_name() */
   result<void> set_server_name (const std::string &name)
   {
-    return detail::set_text (curator_tls_set_server_name, object (), name);
+    return call<void> (curator_tls_set_server_name, name);
   }
 
   /** curator_tls_set_verify() */
