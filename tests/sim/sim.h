@@ -117,13 +117,13 @@ struct _SimProcess
   int id;
   CuratorClient *client; /* whose lanes the world steps, until it is closed; NULL: none */
   SimActor *lane_actors[CURATOR_N_LANES];
-  gint64 paused_until;
-  gint64 paused_from; /* the newest pause, over or not */
+  gint64 paused_until; /* 0: it runs */
+  gint64 paused_from;  /* the newest pause, over or not */
   gint64 paused_to;
   guint n_pauses;      /* or suspensions */
   guint n_kills;       /* how often the server ended its healthy session */
-  SimSession *killed;  /* the client does not know yet, nor that its hold is over */
-  SimFault pause;      /* its kind */
+  SimSession *killed;  /* ended so; the client does not know yet, nor that its hold is over */
+  SimFault pause;      /* the kind of the newest */
   gint64 suspended_us; /* by how much its CLOCK_MONOTONIC is behind */
   gint64 stopped_us;   /* and its CLOCK_BOOTTIME */
   gint64 wall_set_us;  /* by how much its CLOCK_REALTIME was set forward */
@@ -222,6 +222,7 @@ gboolean sim_process_is_dead (SimProcess *process);
 /* Sets the process's CLOCK_REALTIME, and lets it gain on the others from now on. */
 void sim_process_set_wall_clock (SimProcess *process, gint64 forward_us);
 void sim_process_slew_wall_clock (SimProcess *process, gint64 ppm);
+
 /* --- actors: straight-line test code ------------------------------------------------------ */
 
 typedef void (*SimActorFunc) (gpointer data);

@@ -27,7 +27,7 @@ typedef enum
 typedef struct
 {
   SimProcess *process;
-  const char *who; /* outlives the check */
+  const char *who; /* not copied */
   gpointer lease;
   SimHoldKind kind;
   guint64 token; /* 0: not known */
