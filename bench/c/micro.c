@@ -108,8 +108,7 @@ dispatch (int calls)
   sim_config_calm (&config);
   SimWorld *world = sim_world_new (1, &config);
   SimProcess *process = sim_process_new (world, "A");
-  CuratorClient *client =
-      curator_client_new_with_ops ("127.0.0.1:2181", NULL, sim_process_ops (process));
+  CuratorClient *client = curator_client_new_with_ops ("127.0.0.1:2181", NULL, &process->ops);
   int counter = 0;
   for (int i = 0; i < calls; i++)
     {
@@ -170,14 +169,14 @@ play_holder (SimActorFunc act, int calls)
   sim_config_calm (&config);
   SimWorld *world = sim_world_new (1, &config);
   SimProcess *process = sim_process_new (world, "A");
-  Holder holder = { curator_client_new_with_ops ("127.0.0.1:2181", NULL, sim_process_ops (process)),
-                    calls, FALSE };
-  sim_world_add_client (world, process, holder.client);
+  Holder holder = { curator_client_new_with_ops ("127.0.0.1:2181", NULL, &process->ops), calls,
+                    FALSE };
+  process->client = holder.client;
   g_assert_true (curator_client_start (holder.client, NULL));
   sim_actor_new (world, process, "holder", act, &holder);
   sim_world_run (world);
   sim_world_run_for (world, 1000);
-  sim_world_add_client (world, process, NULL);
+  process->client = NULL;
   curator_client_unref (holder.client);
   sim_world_free (world);
   if (!holder.done)
