@@ -386,6 +386,8 @@ look_for_residue (ChaosScene *scene)
   guint n = 0;
   (void) holds_within ((n = count_watches (scene)) == 0, PATIENCE_MS);
   fail (scene, "watches", n);
+  if (n > 0)
+    tell_servers (scene);
   (void) holds_within ((n = count_leaked_fds (scene)) == 0, PATIENCE_MS);
   fail (scene, "fds", n);
 }
