@@ -4,9 +4,12 @@
 
 TEST (test_readers_and_writers)
 {
-  const ContestPlan plan = {
-    .path = "/interop/rw", .c_recipe = "rw", .threads = 6, .acquisitions = 70, .hold_ms = 2
-  };
+  const ContestPlan plan = { .connect_string = fixture_server (fixture),
+                             .path = "/interop/rw",
+                             .c_recipe = "rw",
+                             .threads = 6,
+                             .acquisitions = 70,
+                             .hold_ms = 2 };
   g_autoptr (GArray) events = assert_contest (fixture->raw, &plan);
   const int readers = contest_peak (events, RECORD_READ, 0, G_MAXINT64);
   print_message ("at most %d readers at a time\n", readers);
