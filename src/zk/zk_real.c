@@ -342,6 +342,8 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
   return SEND (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
+/* On a handle that has expired zoo_amulti () would free the path of its first operation, so it is not
+ * called there. */
 static int
 send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
             void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
@@ -352,7 +354,9 @@ send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
   ticket->ops_free = curator_zk_multi_free;
   return undo_if_refused (
       handle, ticket,
-      zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
+      zoo_state (handle->zh) < 0
+          ? ZINVALIDSTATE
+          : zoo_amulti (handle->zh, n_paths, multi->ops, multi->results, on_multi, ticket));
 }
 
 static int

@@ -30,7 +30,7 @@ now_us (void)
 static void *
 beat (void *data)
 {
-  for (gint64 began_us = now_us (), ended_us;; began_us = ended_us)
+  for (gint64 began_us = step_began_us, ended_us;; began_us = ended_us)
     {
       pthread_mutex_lock (&mutex);
       step_began_us = began_us;
