@@ -151,6 +151,32 @@ TEST (test_expiry)
   curator_client_close (client);
 }
 
+/* libzookeeper knows that the session has ended, and has not told anybody: nodes that are deleted
+ * together cannot be sent any more. */
+TEST (test_released_before_the_end_is_told)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (Program) program = program_open (fixture_proxy (fixture));
+  g_autoptr (CuratorClient) client = program_client (program);
+  g_autoptr (StateLog) log = state_log_new (client);
+  client_start (client);
+  g_autoptr (CuratorLock) a = mutex_new (client, "/adopted/a");
+  g_autoptr (CuratorLock) b = mutex_new (client, "/adopted/b");
+  g_autoptr (CuratorLock) c = mutex_new (client, "/adopted/c");
+  CuratorLock *members[] = { a, b, c };
+  g_autoptr (CuratorLock) all = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+  assert_acquired (all);
+
+  pthread_mutex_lock (&program->mutex);
+  fixture_expire (fixture);
+  assert_soon (zoo_state (program->zh) == ZOO_EXPIRED_SESSION_STATE);
+  assert_false (curator_lock_release (all, 0, NULL, &error));
+  pthread_mutex_unlock (&program->mutex);
+  assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
+  curator_client_close (client);
+}
+
 /* The handle is replaced while its session is alive: holds of that session are still lost. */
 TEST (test_exchange)
 {
