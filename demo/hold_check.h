@@ -6,8 +6,7 @@
  * that is not greater than that of the previous hold is a token error. Independent of ZooKeeper and
  * of processes, so tests use it too. Not thread-safe.
  */
-#ifndef CURATOR_DEMO_HOLD_CHECK_H
-#define CURATOR_DEMO_HOLD_CHECK_H
+#pragma once
 
 #include <glib.h>
 
@@ -38,5 +37,3 @@ HoldVerdict hold_check_get_verdict (HoldCheck *check);
 const HoldRecord *hold_check_get_holds (HoldCheck *check, guint *n_holds);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (HoldCheck, hold_check_free)
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The events that workers of both languages print, one per line; tests/interop/java/LockWorker.java
  * defines them. */
-#ifndef CURATOR_DEMO_PROTOCOL_H
-#define CURATOR_DEMO_PROTOCOL_H
+#pragma once
 
 #include <glib.h>
 
@@ -29,5 +28,3 @@ gboolean worker_event_parse (const char *line, WorkerEvent *event);
 void worker_event_clear (WorkerEvent *event);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (WorkerEvent, worker_event_clear)
-
-#endif

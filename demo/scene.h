@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The state of the demo: workers, their threads, and who held the lock when. For the main thread
  * only. */
-#ifndef CURATOR_DEMO_SCENE_H
-#define CURATOR_DEMO_SCENE_H
+#pragma once
 
 #include "hold_check.h"
 #include "protocol.h"
@@ -82,5 +81,3 @@ guint scene_count (const Scene *scene, ContenderState state);
 
 /* Keeps the first failure, which explains later ones. */
 void worker_fail (Worker *worker, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The output of the demo: a live screen or a log, and the table at the end. */
-#ifndef CURATOR_DEMO_VIEW_H
-#define CURATOR_DEMO_VIEW_H
+#pragma once
 
 #include "scene.h"
 
@@ -32,5 +31,3 @@ void view_screen_draw (const View *view, Scene *scene);
 void view_log_grant (const View *view, const Scene *scene, const Contender *contender);
 /* Prints the table; returns TRUE if the run had no violation or failure. */
 gboolean view_summary (const View *view, Scene *scene);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the files behind curator/testing.h. */
-#ifndef CURATOR_TESTING_PRIVATE_H
-#define CURATOR_TESTING_PRIVATE_H
+#pragma once
 
 #include "curator/testing.h"
 
@@ -13,5 +12,3 @@
 gboolean testing_check_machine (GError **error);
 /* Sets FAILED. */
 void testing_fail (GError **error, const char *sentence);
-
-#endif

@@ -7,8 +7,7 @@
  * A verb with a preparation answers "ready ..." first and waits for the line "go". Any failure ends
  * the process with a message on stderr, so that no wrong figure is reported.
  */
-#ifndef BENCH_PEER_H
-#define BENCH_PEER_H
+#pragma once
 
 #include <curator/curator.h>
 
@@ -113,5 +112,3 @@ void verb_idle (const Request *request);
 void verb_try (const Request *request);
 void verb_fleet (const Request *request);
 void verb_sessions (const Request *request);
-
-#endif

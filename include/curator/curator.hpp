@@ -46,8 +46,7 @@
  *   - Functions are as thread-safe as those of C; handles are not: two threads may lock one mutex
  *     object, but not while a third assigns to it or destroys it.
  */
-#ifndef CURATOR_CURATOR_HPP
-#define CURATOR_CURATOR_HPP
+#pragma once
 
 #include <curator/cpp/cancellable.hpp>
 #include <curator/cpp/client.hpp>
@@ -70,5 +69,3 @@
 #include <curator/cpp/time.hpp>
 #include <curator/cpp/tls.hpp>
 #include <curator/curator.h>
-
-#endif

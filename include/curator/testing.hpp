@@ -4,8 +4,7 @@
  * this header, nor this one curator.hpp. Handles are move-only. What fails throws
  * curator::test_error; tests that are compiled without exceptions have the functions of C.
  */
-#ifndef CURATOR_TESTING_HPP
-#define CURATOR_TESTING_HPP
+#pragma once
 
 #include <curator/testing.h>
 
@@ -169,5 +168,3 @@ test_machine_delay (std::chrono::steady_clock::time_point since)
   return std::chrono::microseconds (curator_test_get_machine_delay_us (then.count ()));
 }
 }
-
-#endif

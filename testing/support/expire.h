@@ -1,6 +1,5 @@
 /* Expires a session on the server, while its owner still believes that it is alive. */
-#ifndef CURATOR_TEST_EXPIRE_H
-#define CURATOR_TEST_EXPIRE_H
+#pragma once
 
 #include "proxy.h"
 
@@ -11,5 +10,3 @@ gboolean expire_session (const char *server, gint64 id, const guint8 password[16
 
 /* Expires the session that last went through the proxy; id (may be NULL) receives its id. */
 gboolean expire_last_session (Proxy *proxy, const char *server, gint64 *id);
-
-#endif

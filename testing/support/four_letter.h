@@ -3,8 +3,7 @@
  * All of these ask the server directly, never through a proxy, and return -1 (or NULL, FALSE) when
  * it did not answer within two seconds.
  */
-#ifndef CURATOR_TEST_FOUR_LETTER_H
-#define CURATOR_TEST_FOUR_LETTER_H
+#pragma once
 
 #include <glib.h>
 
@@ -44,5 +43,3 @@ gint64 four_letter_zxid (const char *address);
 
 /* mntr: one value, for example "zk_watch_count". */
 gint64 four_letter_monitor (const char *address, const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sockets for tests: numeric loopback addresses only, and big-endian numbers. */
-#ifndef CURATOR_TEST_NET_H
-#define CURATOR_TEST_NET_H
+#pragma once
 
 #include <glib.h>
 #include <netinet/in.h>
@@ -22,5 +21,3 @@ void net_put_int64 (GByteArray *bytes, gint64 value);
 void net_put_buffer (GByteArray *bytes, const void *data, gint32 length); /* length, then data */
 gint32 net_get_int32 (const guint8 *at);
 gint64 net_get_int64 (const guint8 *at);
-
-#endif

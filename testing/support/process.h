@@ -1,6 +1,5 @@
 /* Child processes that cannot outlive the test. */
-#ifndef CURATOR_TEST_PROCESS_H
-#define CURATOR_TEST_PROCESS_H
+#pragma once
 
 #include <glib.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@ gboolean process_wait (pid_t pid, int timeout_ms, int *status);
 
 /* SIGKILL, and waits until it is gone. */
 void process_kill (pid_t pid);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the proxy's thread (proxy.c) and its connections (proxy_conn.c). The proxy's mutex
  * protects all of it; except for the fields under "orders", only the proxy's thread uses it. */
-#ifndef CURATOR_TEST_PROXY_PRIVATE_H
-#define CURATOR_TEST_PROXY_PRIVATE_H
+#pragma once
 
 #include "proxy.h"
 
@@ -106,5 +105,3 @@ GByteArray *proxy_greeting_with (const guint8 *greeting, const char *address);
 /* Called by a connection for each forwarded frame; does nothing without a log. */
 void proxy_log_request (ProxyConn *conn, const guint8 *frame, guint length);
 void proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length);
-
-#endif

@@ -5,8 +5,7 @@
  * has taken effect when it returns. It never reorders frames, and never drops a reply on a
  * connection that stays open: TCP cannot do that either.
  */
-#ifndef CURATOR_TEST_PROXY_H
-#define CURATOR_TEST_PROXY_H
+#pragma once
 
 #include <glib.h>
 
@@ -127,5 +126,3 @@ GPtrArray *proxy_log_copy (Proxy *proxy);
 /* The session that the server granted or confirmed last, and the password that goes with it. */
 gboolean proxy_last_session (Proxy *proxy, gint64 *id, guint8 password[16]);
 gboolean proxy_password_of (Proxy *proxy, gint64 id, guint8 password[16]);
-
-#endif

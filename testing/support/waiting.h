@@ -1,6 +1,5 @@
 /* Time for tests: one monotonic clock, and waiting for a condition with a bound. */
-#ifndef CURATOR_TEST_WAITING_H
-#define CURATOR_TEST_WAITING_H
+#pragma once
 
 #include <glib.h>
 
@@ -22,5 +21,3 @@ gboolean wait_until (WaitCondition condition, gpointer data, int timeout_ms);
       wait_ms (2);                                                                                 \
     came_true;                                                                                     \
   }))
-
-#endif

@@ -1,6 +1,5 @@
 /* Loopback addresses for the servers and proxies of a test. */
-#ifndef CURATOR_TEST_ZK_ADDRESS_H
-#define CURATOR_TEST_ZK_ADDRESS_H
+#pragma once
 
 #include <glib.h>
 
@@ -9,5 +8,3 @@ int zk_server_free_port (const char *host);
 
 /* A new loopback address of this process. */
 char *zk_server_new_host (void);
-
-#endif

@@ -3,8 +3,7 @@
  * Each ordered pair of members has a proxy on its quorum port and one on its election port, through
  * which the first one reaches the second. All traffic between members passes through these.
  */
-#ifndef CURATOR_TEST_ZK_LINKS_H
-#define CURATOR_TEST_ZK_LINKS_H
+#pragma once
 
 #include "proxy.h"
 
@@ -27,5 +26,3 @@ void zk_links_mute (ZkLinks *links, int from, int to);
 void zk_links_depose (ZkLinks *links, int leader);
 void zk_links_delay (ZkLinks *links, int a, int b, int ms);
 void zk_links_heal (ZkLinks *links);
-
-#endif

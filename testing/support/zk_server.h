@@ -4,8 +4,7 @@
  * tests that run side by side cannot take each other's ports. A server dies with the thread that
  * started it (PDEATHSIG): start servers from the test's main thread.
  */
-#ifndef CURATOR_TEST_ZK_SERVER_H
-#define CURATOR_TEST_ZK_SERVER_H
+#pragma once
 
 #include "zk_address.h"
 #include "zk_links.h"
@@ -116,5 +115,3 @@ ZkServer *zk_server_start_joiner (int id, const char *lines, const ZkEnsembleSet
                                   char **line);
 /* "server.N=…" of the member, as reached without links. */
 char *zk_ensemble_member_line (ZkEnsemble *ensemble, int i);
-
-#endif

@@ -3,8 +3,7 @@
  * Everything runs without a shell. Commands that zkflock shall run are modes of one small program
  * (cli_command.c), which logs what it does with times of CLOCK_MONOTONIC.
  */
-#ifndef CURATOR_TEST_CLI_H
-#define CURATOR_TEST_CLI_H
+#pragma once
 
 #include "integration/fixture.h"
 
@@ -155,5 +154,3 @@ gint64 cli_end_of_beats (const char *file);
 GArray *cli_beaters (const char *file);
 /* The number behind the first prefix. */
 gint64 cli_number (const char *file, const char *prefix);
-
-#endif

@@ -5,8 +5,7 @@
  * character in the last column leaves the cursor on it, and erasing to the end of the line then
  * takes that character.
  */
-#ifndef CURATOR_TEST_TERMINAL_H
-#define CURATOR_TEST_TERMINAL_H
+#pragma once
 
 #include "cli/cli.h"
 
@@ -60,5 +59,3 @@ char *terminal_get_row (Terminal *terminal, int row);
 void terminal_has_row (Terminal *terminal, int row, const char *start, const char *end);
 /* All rows, for people. */
 char *terminal_get_picture (Terminal *terminal);
-
-#endif

@@ -1,7 +1,6 @@
 /* What happens to a command under a lock when no server answers any more, as the library's lease
  * clock and zkflock compute it. Pure. */
-#ifndef CURATOR_TEST_TIMELINE_H
-#define CURATOR_TEST_TIMELINE_H
+#pragma once
 
 #include <glib.h>
 
@@ -19,5 +18,3 @@ typedef struct
 Timeline timeline_of (int session_seconds);
 /* How long a confirmed request proves a hold. */
 gint64 timeline_proven_ms (gint64 session_ms);
-
-#endif

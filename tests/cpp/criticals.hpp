@@ -1,7 +1,6 @@
 /* Critical messages of the library, which the tests' environment makes fatal, as something to
  * expect. */
-#ifndef CURATOR_TEST_CRITICALS_HPP
-#define CURATOR_TEST_CRITICALS_HPP
+#pragma once
 
 #include <atomic>
 #include <glib.h>
@@ -42,5 +41,3 @@ private:
   GLogLevelFlags fatal_;
   std::atomic<int> count_;
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* The calls of the table in docs/errors.md, and the objects that they are called with. */
-#ifndef CURATOR_ERROR_TABLE_HPP
-#define CURATOR_ERROR_TABLE_HPP
+#pragma once
 
 #include <curator/curator.hpp>
 
@@ -32,5 +31,3 @@ struct table_row
 };
 
 extern const std::vector<table_row> table_rows;
-
-#endif

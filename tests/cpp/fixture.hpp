@@ -1,7 +1,6 @@
 /* What all tests of curator.hpp on a real server have: the fixture, a client, and the code of an
  * error. */
-#ifndef CURATOR_TEST_FIXTURE_HPP
-#define CURATOR_TEST_FIXTURE_HPP
+#pragma once
 
 #include <curator/curator.hpp>
 
@@ -65,6 +64,4 @@ await (Begin &&begin)
     begin ([&] (Given given, const curator::error *failed) { tell (failed, std::move (given)); });
   return told.get_future ().get ();
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* One kind of resource, as an example guards it, for late_writer.c. Each late_KIND.c includes its
  * example, so that the function under test is the one that people copy. */
-#ifndef CURATOR_LATE_WRITER_H
-#define CURATOR_LATE_WRITER_H
+#pragma once
 
 #include <glib.h>
 
@@ -14,5 +13,3 @@ void late_close (void);
 /* By the example's guard, and without any. TRUE if accepted. */
 gboolean late_write_guarded (const char *name, guint64 token, const char *body);
 gboolean late_write_plain (const char *name, guint64 token, const char *body);
-
-#endif

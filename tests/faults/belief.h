@@ -8,8 +8,7 @@
  * Records SUSPECT and LOST when the listener is called, DEADLINE with the time at which the last
  * proof ran out, and SAMPLE for the first sample and the first after each pause.
  */
-#ifndef CURATOR_TEST_BELIEF_H
-#define CURATOR_TEST_BELIEF_H
+#pragma once
 
 #include "support/recorder.h"
 
@@ -37,5 +36,3 @@ gboolean belief_end (Belief *belief);
 /* Samples now. TRUE, with the time of the sample unless that is NULL, if the hold was still
  * provable. */
 gboolean belief_look (Belief *belief, gint64 *at_ns);
-
-#endif

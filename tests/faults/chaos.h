@@ -4,8 +4,7 @@
  * Shared by the driver and its workers: the locks, and a few cells in a mapped file through which
  * the driver controls the phases of an epoch.
  */
-#ifndef CURATOR_TEST_CHAOS_H
-#define CURATOR_TEST_CHAOS_H
+#pragma once
 
 #include "machine_sleep.h"
 #include "resolver.h"
@@ -125,5 +124,3 @@ gboolean chaos_write (const char *path, const char *text);
 int chaos_watch (Recorder *recorder);
 
 void chaos_print_stacks (pid_t pid); /* of all its threads, by gdb */
-
-#endif

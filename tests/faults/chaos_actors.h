@@ -1,7 +1,6 @@
 /* Further actors of a worker, each on a thread of its own: children of fork, user code that blocks,
  * and clients and threads that end at any moment. */
-#ifndef CURATOR_TEST_CHAOS_ACTORS_H
-#define CURATOR_TEST_CHAOS_ACTORS_H
+#pragma once
 
 #include "chaos.h"
 #include "chaos_kinds.h"
@@ -39,5 +38,3 @@ void chaos_blocks_close (ChaosBlocks *blocks);
 void chaos_blocks_once (const ChaosProcess *process, GRand *rand);
 void chaos_forks_once (const ChaosProcess *process, GRand *rand);
 void chaos_ends_once (const ChaosProcess *process, GRand *rand);
-
-#endif

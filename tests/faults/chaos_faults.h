@@ -1,6 +1,5 @@
 /* The faults of the chaos test: begun at random, ended in order, and recorded with their times. */
-#ifndef CURATOR_TEST_CHAOS_FAULTS_H
-#define CURATOR_TEST_CHAOS_FAULTS_H
+#pragma once
 
 #include "chaos.h"
 #include "chaos_hostile.h"
@@ -88,5 +87,3 @@ gboolean chaos_round (ChaosScene *scene);
 void chaos_faults_note_effects (ChaosScene *scene);
 /* Says in the slot's names where its servers are. */
 void chaos_faults_tell_hosts (ChaosSlot *slot);
-
-#endif

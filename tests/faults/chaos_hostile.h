@@ -1,7 +1,6 @@
 /* A host that answers every connection with bytes that are no good: cut off, grown, of negative
  * length, noise, nothing. None is a whole greeting: in clear text a client has to believe that. */
-#ifndef CURATOR_TEST_CHAOS_HOSTILE_H
-#define CURATOR_TEST_CHAOS_HOSTILE_H
+#pragma once
 
 #include <glib.h>
 
@@ -16,5 +15,3 @@ void chaos_hostile_listen (ChaosHostile *hostile, int port);
 void chaos_hostile_start (ChaosHostile *hostile);
 /* How many connections it has answered, since the last call. */
 guint chaos_hostile_served (ChaosHostile *hostile);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kinds of disturbance: how often each has come, and how often it has had its effect. */
-#ifndef CURATOR_TEST_CHAOS_KINDS_H
-#define CURATOR_TEST_CHAOS_KINDS_H
+#pragma once
 
 #include "figures.h"
 
@@ -46,5 +45,3 @@ ChaosKind chaos_kinds_pick_rarest (const ChaosKinds *kinds, guint among);
 /* Prints the numbers and adds them to the figures. Returns how many chosen kinds have had no
  * effect. */
 guint chaos_kinds_report (const ChaosKinds *kinds, FILE *figures);
-
-#endif

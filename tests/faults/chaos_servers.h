@@ -1,7 +1,6 @@
 /* Disturbances of the chaos test that change servers: their configuration, their list, their disks.
  */
-#ifndef CURATOR_TEST_CHAOS_SERVERS_H
-#define CURATOR_TEST_CHAOS_SERVERS_H
+#pragma once
 
 #include "chaos_faults.h"
 
@@ -20,5 +19,3 @@ void chaos_servers_note_sessions (ChaosScene *scene);
 
 /* From now on mounts of this process are its own. FALSE if it must not mount. */
 gboolean chaos_servers_may_mount (void);
-
-#endif

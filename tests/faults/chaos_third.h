@@ -3,8 +3,7 @@
  *
  * Each deletion is recorded for the checker, by czxid and session. A node that stands in a
  * fixed-node lock's place is recorded as a hold of that lock: nobody else may be granted it. */
-#ifndef CURATOR_TEST_CHAOS_THIRD_H
-#define CURATOR_TEST_CHAOS_THIRD_H
+#pragma once
 
 #include "chaos_kinds.h"
 
@@ -25,5 +24,3 @@ void chaos_third_disturb (ChaosThird *third, ChaosKind kind);
 /* Restores permissions and quotas, and removes its nodes; some may stay if not all. FALSE if that
  * did not succeed in time. */
 gboolean chaos_third_heal (ChaosThird *third, gboolean all, int timeout_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the scenarios on three servers. */
-#ifndef CURATOR_TEST_ENSEMBLE_H
-#define CURATOR_TEST_ENSEMBLE_H
+#pragma once
 
 #include "lab.h"
 #include "support/zk_server.h"
@@ -35,5 +34,3 @@ typedef struct
  * was SUSPENDED, believed wrongly. FALSE if that was not seen, since the grant took too long.
  * first_lock: it uses four. */
 gboolean lab_separate (Lab *lab, ZkEnsemble *ensemble, const Separation *how, guint first_lock);
-
-#endif

@@ -1,6 +1,5 @@
 /* Figures of a test, one value a line, for the table by scripts/lib/figures. */
-#ifndef CURATOR_TEST_FIGURES_H
-#define CURATOR_TEST_FIGURES_H
+#pragma once
 
 #include <glib.h>
 #include <stdio.h>
@@ -9,5 +8,3 @@
  * "figures" in the build folder. NULL if the file cannot be written. */
 FILE *figures_open (const char *name);
 void figures_add (FILE *figures, const char *name, double value);
-
-#endif

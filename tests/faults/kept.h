@@ -1,7 +1,6 @@
 /* Clients of the test's own process that keep a lock, and their session, whatever happens to the
  * servers. */
-#ifndef CURATOR_TEST_KEPT_H
-#define CURATOR_TEST_KEPT_H
+#pragma once
 
 #include "security.h"
 #include "support/suite.h"
@@ -26,5 +25,3 @@ gboolean kept_is_lost (const Kept *kept);
 void kept_check (const Kept *kept);
 /* Asserts that its client acquires and releases another lock. */
 void kept_acquire_other (const Kept *kept, const char *when);
-
-#endif

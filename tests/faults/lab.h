@@ -5,8 +5,7 @@
  * its hold is over before B is granted the lock. All times are of one clock, which does not stop
  * with a process.
  */
-#ifndef CURATOR_TEST_LAB_H
-#define CURATOR_TEST_LAB_H
+#pragma once
 
 #include "figures.h"
 #include "resource.h"
@@ -76,5 +75,3 @@ void duel_start (Lab *lab, Duel *duel);
 /* Makes A release the lock if it still holds, waits for B's grant, ends both, asserts that A knew
  * before B's grant, and prints and records the figures. */
 void duel_finish (Lab *lab, Duel *duel);
-
-#endif

@@ -1,6 +1,5 @@
 /* The machine of a process sleeps: see machine_sleep.c. */
-#ifndef CURATOR_TEST_MACHINE_SLEEP_H
-#define CURATOR_TEST_MACHINE_SLEEP_H
+#pragma once
 
 #include <glib.h>
 
@@ -17,5 +16,3 @@ typedef struct
 
 /* From now on the process sees these clocks. */
 void machine_sleep_begin (const MachineClocks *clocks);
-
-#endif

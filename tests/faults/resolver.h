@@ -2,8 +2,7 @@
  * "zk-0.test" to "zk-2.test" mean, is said by the numbers below, which another process may change.
  * Other names are the C library's. connect () is replaced, too, and counts what goes to the absent
  * host. */
-#ifndef CURATOR_TEST_RESOLVER_H
-#define CURATOR_TEST_RESOLVER_H
+#pragma once
 
 #include "support/net.h"
 
@@ -39,5 +38,3 @@ resolver_host (const char *address)
   net_parse (address, &name);
   return name.sin_addr.s_addr;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The resource that the locks protect: for each lock a cell that remembers the highest fencing
  * token and refuses lower ones, and a twin that accepts every write. All processes of a history map
  * the same file, and a stopped process does not block the writes of others. */
-#ifndef CURATOR_TEST_RESOURCE_H
-#define CURATOR_TEST_RESOURCE_H
+#pragma once
 
 #include <glib.h>
 
@@ -23,5 +22,3 @@ void resource_close (Resource *resource);
 
 /* To the cell and its twin. TRUE if the fenced cell accepted it. */
 gboolean resource_write (Resource *resource, guint lock, guint64 token);
-
-#endif

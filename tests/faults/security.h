@@ -4,8 +4,7 @@
  * The driver makes certificates and tells a process by its connect string how to connect:
  * "tls@FOLDER@HOSTS", "sasl@FOLDER@HOSTS" or "tls+sasl@FOLDER@HOSTS". Observers connect in clear
  * text. */
-#ifndef CURATOR_TEST_SECURITY_H
-#define CURATOR_TEST_SECURITY_H
+#pragma once
 
 #include "curator/curator.h"
 #include "support/proxy.h"
@@ -35,5 +34,3 @@ char *security_connect_string (const char *hosts, Security security);
 CuratorClient *security_client_new (const char *connect_string, CuratorRetryPolicy *policy);
 /* Its retries are every 50 ms, forever; both timeouts are that of the session. */
 CuratorClient *security_client_for (const char *connect_string, gint64 session_ms, int tick_ms);
-
-#endif

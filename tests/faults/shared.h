@@ -1,6 +1,5 @@
 /* Numbers in memory that several processes, or threads, share. */
-#ifndef CURATOR_TEST_SHARED_H
-#define CURATOR_TEST_SHARED_H
+#pragma once
 
 #include <glib.h>
 
@@ -11,5 +10,3 @@
 
 /* All processes get the same that map that file. NULL if it cannot be mapped. */
 gpointer shared_map (const char *directory, const char *name, gsize size);
-
-#endif

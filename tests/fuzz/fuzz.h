@@ -1,6 +1,5 @@
 /* Shared by the fuzz targets: libFuzzer's entry point and the input as text. */
-#ifndef CURATOR_FUZZ_H
-#define CURATOR_FUZZ_H
+#pragma once
 
 #include <glib.h>
 
@@ -16,5 +15,3 @@ fuzz_text (const uint8_t *data, size_t size)
 {
   return g_strndup ((const char *) data, size);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * cmocka's assertions work on the test's own thread only. Contenders therefore record, and the test
  * asserts.
  */
-#ifndef CURATOR_TEST_FIXTURE_H
-#define CURATOR_TEST_FIXTURE_H
+#pragma once
 
 #include "support/expire.h"
 #include "support/four_letter.h"
@@ -185,5 +184,3 @@ int warnings_taken (void); /* since the last time */
 void assert_children (Fixture *fixture, const char *path, int n, int timeout_ms);
 /* Waits until there is no node below the path and no watch on one, at most timeout_ms. */
 void assert_no_residue (Fixture *fixture, const char *path, int timeout_ms);
-
-#endif

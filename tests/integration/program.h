@@ -1,6 +1,5 @@
 /* A program with a ZooKeeper handle and a watcher of its own. */
-#ifndef CURATOR_TEST_PROGRAM_H
-#define CURATOR_TEST_PROGRAM_H
+#pragma once
 
 #include "fixture.h"
 
@@ -33,5 +32,3 @@ gboolean program_wait_fired (Program *program, const char *path, int timeout_ms)
 gint64 program_session (Program *program);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Program, program_close)
-
-#endif

@@ -1,7 +1,6 @@
 /* Asynchronous acquires of a lock or of several leases of a semaphore. The test's thread starts
  * them, inspects them and releases their leases. */
-#ifndef CURATOR_TEST_TAKING_H
-#define CURATOR_TEST_TAKING_H
+#pragma once
 
 #include "fixture.h"
 
@@ -61,5 +60,3 @@ void ask_back (CuratorClient *client, const char *node);
 void assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms);
 /* Waits for an atomic counter to reach n. */
 void assert_counter (int *counter, int n, int timeout_ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* Contests of any recipe: processes in C and JVMs compete on one path and record their events. */
-#ifndef CURATOR_TEST_CONTEST_H
-#define CURATOR_TEST_CONTEST_H
+#pragma once
 
 #include "support/checker.h"
 #include "support/recorder.h"
@@ -58,5 +57,3 @@ void contest_common_time (const GArray *events, int first, int last, gint64 *fro
 int contest_grants (const GArray *events, int process, gint64 from_ns, gint64 to_ns);
 /* The maximum of simultaneous holds of that kind between two times. */
 int contest_peak (const GArray *events, RecordKind kind, gint64 from_ns, gint64 to_ns);
-
-#endif

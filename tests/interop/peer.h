@@ -1,6 +1,5 @@
 /* A process that obeys commands on its stdin, each a line, and answers by lines on its stdout. */
-#ifndef CURATOR_TEST_PEER_H
-#define CURATOR_TEST_PEER_H
+#pragma once
 
 #include <glib.h>
 
@@ -26,5 +25,3 @@ void peer_kill (Peer *peer);
 void peer_free (Peer *peer);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Peer, peer_free)
-
-#endif

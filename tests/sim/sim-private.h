@@ -10,8 +10,7 @@
  *   sim_ops.c       the ops table
  *   sim_faults.c    faults, random and scripted
  */
-#ifndef SIM_PRIVATE_H
-#define SIM_PRIVATE_H
+#pragma once
 
 #include "sim.h"
 
@@ -369,5 +368,3 @@ void sim_world_thaw (SimWorld *world);
 gboolean sim_process_loses_event (SimProcess *process, SimLoss where);
 SimScript *sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_submit);
 void sim_process_resume (SimProcess *process);
-
-#endif

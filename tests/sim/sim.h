@@ -8,8 +8,7 @@
  * session lanes, have threads of their own, but a baton lets exactly one thread run at a time.
  * Nothing here locks: the baton is the lock.
  */
-#ifndef SIM_H
-#define SIM_H
+#pragma once
 
 #include "base/lease_time.h"
 #include "core/dispatch.h"
@@ -296,5 +295,3 @@ guint sim_process_open_handles (SimProcess *process);
 
 /* The library does not use sync, but the simulator has to show what it would prove. */
 int sim_ops_sync (CuratorZkHandle *handle, const char *path, CuratorZkTicket *ticket);
-
-#endif

@@ -4,8 +4,7 @@
  * process dies, or a server kills the session, whichever is first. The lease is queried when
  * another belief begins. Called with the baton.
  */
-#ifndef SIM_CHECK_H
-#define SIM_CHECK_H
+#pragma once
 
 #include "sim.h"
 
@@ -45,5 +44,3 @@ void sim_check_expect_known (SimCheck *check, guint64 token);
 void sim_check_released (SimCheck *check, SimBelief *belief);
 /* Beliefs that have not ended. */
 guint sim_check_n_holders (SimCheck *check);
-
-#endif

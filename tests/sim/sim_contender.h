@@ -2,8 +2,7 @@
  *
  * Recipes are composed of these functions; all run on the contender's actor.
  */
-#ifndef SIM_CONTENDER_H
-#define SIM_CONTENDER_H
+#pragma once
 
 #include "sim_contest.h"
 
@@ -61,5 +60,3 @@ CuratorLease *sim_held_lease (CuratorLock *lock);
 void sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease);
 /* For a lock that is not re-entrant: a second acquire has to fail. */
 void sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease);
-
-#endif

@@ -4,8 +4,7 @@
  * the checks. Contenders of one member share its client and its lock object. The recipe decides
  * which lock that is and what else a contender does with it.
  */
-#ifndef SIM_CONTEST_H
-#define SIM_CONTEST_H
+#pragma once
 
 #include "sim.h"
 #include "sim_check.h"
@@ -109,5 +108,3 @@ gboolean sim_contest_goes_on (SimContest *contest);
 int sim_runner_main (const SimRecipe *recipe, const char *program);
 /* FALSE if the checker has found something. */
 gboolean sim_run_schedule (const SimRecipe *recipe, guint32 seed);
-
-#endif

@@ -3,8 +3,7 @@
  * That thread makes asynchronous calls only; their callbacks record the results on the lanes of the
  * machines' clients.
  */
-#ifndef SIM_MACHINE_H
-#define SIM_MACHINE_H
+#pragma once
 
 #include "sim.h"
 #include "support/suite.h"
@@ -58,5 +57,3 @@ void machine_acquire (Machine *machine);
 
 /* Requests that a quorum commits: checks, and nodes of a new session. */
 guint sim_world_n_transactions (SimWorld *world, SimProcess *process);
-
-#endif

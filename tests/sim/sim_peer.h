@@ -1,6 +1,5 @@
 /* A client with one handle that logs events and completions: raw calls through the ops table. */
-#ifndef SIM_PEER_H
-#define SIM_PEER_H
+#pragma once
 
 #include "sim.h"
 
@@ -51,5 +50,3 @@ Call *start_remove (Peer *peer, char name, const char *path);
 Call *start_check (Peer *peer, char name, const char *path, const char *other);
 /* Waits for the completion. */
 int finish (Call *call);
-
-#endif

@@ -3,8 +3,7 @@
  * Expectations are checked on an actor's thread, where cmocka cannot assert: a failed one fails the
  * world, and so the scene. The baton protects data that roles share.
  */
-#ifndef SIM_SCENE_H
-#define SIM_SCENE_H
+#pragma once
 
 #include "sim_machine.h"
 
@@ -78,5 +77,3 @@ guint scene_n_children (Scene *scene, const char *path);
     EXPECT (scene, expectation);                                                                   \
   }                                                                                                \
   G_STMT_END
-
-#endif

@@ -3,8 +3,7 @@
  * Mirrors DataTree and the checks of PrepRequestProcessor. Pure data: it knows no session, no
  * watch and no clock. Runs on whichever thread has the baton.
  */
-#ifndef SIM_TREE_H
-#define SIM_TREE_H
+#pragma once
 
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
@@ -44,5 +43,3 @@ void sim_node_stat (const SimNode *node, struct Stat *stat);
 
 /* Every node, in an unspecified order. */
 void sim_tree_foreach (SimTree *tree, void (*func) (SimNode *node, gpointer data), gpointer data);
-
-#endif

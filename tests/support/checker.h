@@ -6,8 +6,7 @@
  * the holder's node, another may be granted the lock while the holder does not know yet; for how
  * long that may be is said by the deletion's record.
  */
-#ifndef CURATOR_TEST_CHECKER_H
-#define CURATOR_TEST_CHECKER_H
+#pragma once
 
 #include "recorder.h"
 
@@ -56,5 +55,3 @@ GPtrArray *checker_run (const GArray *events, const CheckerRules *rules);
 guint checker_print (const GPtrArray *violations);
 
 const char *check_kind_to_string (CheckKind kind);
-
-#endif

@@ -1,6 +1,5 @@
 /* The lease of the calling thread's hold, for tests that look at a hold while it lasts. */
-#ifndef CURATOR_TEST_HELD_LEASE_H
-#define CURATOR_TEST_HELD_LEASE_H
+#pragma once
 
 #include <curator/lock.h>
 
@@ -14,5 +13,3 @@ held_lease (CuratorLock *lock)
     curator_lease_unref (lease);
   return lease;
 }
-
-#endif

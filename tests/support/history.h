@@ -1,7 +1,6 @@
 /* A history as text, for judges that know nothing of this project: one operation a line, in any
  * order. tests/README.md describes the columns, scripts/verdict judges them. */
-#ifndef CURATOR_TEST_HISTORY_H
-#define CURATOR_TEST_HISTORY_H
+#pragma once
 
 #include "recorder.h"
 
@@ -27,5 +26,3 @@ gboolean history_is_wanted (void);
 void history_add (const HistoryOp *op);
 /* Appends what the holders of a recorded history believed. name: of the history. */
 void history_add_events (const char *name, const GArray *events);
-
-#endif

@@ -3,8 +3,7 @@
  * A thread passes bytes on, whatever they are. Every function may be called from any thread and has
  * taken effect when it returns.
  */
-#ifndef CURATOR_TEST_HOSTS_H
-#define CURATOR_TEST_HOSTS_H
+#pragma once
 
 #include <glib.h>
 
@@ -33,5 +32,3 @@ void hosts_set (Hosts *hosts, guint i, HostWay way);
 void hosts_cut (Hosts *hosts, guint i);
 /* Through which the server has answered about a session, and that is open; -1: none. */
 int hosts_find_connected (Hosts *hosts);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Link the file in front of the library, whose objects it replaces. One thread.
  */
-#ifndef CURATOR_TEST_LINK_LAB_H
-#define CURATOR_TEST_LINK_LAB_H
+#pragma once
 
 #include "channel/channel_link.h"
 
@@ -62,5 +61,3 @@ void lab_send_response (gint64 session_id, gint32 timeout_ms);
 void lab_send_challenge (guint step);
 void lab_send_sasl (gint32 code, const void *token, gint32 length);
 void lab_client_sends (gsize n);
-
-#endif

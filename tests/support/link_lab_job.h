@@ -1,7 +1,6 @@
 /* Jobs of the channel on the program's own thread. Link the file in front of the library, in place
  * of channel_job.c. */
-#ifndef CURATOR_TEST_LINK_LAB_JOB_H
-#define CURATOR_TEST_LINK_LAB_JOB_H
+#pragma once
 
 #include <glib.h>
 
@@ -14,5 +13,3 @@ typedef struct
 extern LinkLabJobs lab_jobs;
 
 void lab_jobs_finish (void);
-
-#endif

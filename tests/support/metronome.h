@@ -1,6 +1,5 @@
 /* A bound in milliseconds is asserted together with how late the machine was. */
-#ifndef CURATOR_TEST_METRONOME_H
-#define CURATOR_TEST_METRONOME_H
+#pragma once
 
 #include "support/lateness.h"
 
@@ -23,5 +22,3 @@ void metronome_assert (gint64 took_ms, gint64 bound_ms, gint64 since_ms, const c
     metronome_start ();                                                                            \
     return suite_run ((name), (start), (stop));                                                    \
   }
-
-#endif

@@ -4,8 +4,7 @@
  * from one thread at a time, and connect it to the server, never through a proxy under test.
  * Functions that return int return a ZOO_ERRORS code.
  */
-#ifndef CURATOR_TEST_RAW_ZK_H
-#define CURATOR_TEST_RAW_ZK_H
+#pragma once
 
 #include <glib.h>
 #include <zookeeper/zookeeper.h>
@@ -64,5 +63,3 @@ int raw_zk_make_path (RawZk *raw, const char *path);
 
 gboolean raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms);
 gboolean raw_zk_wait_gone (RawZk *raw, const char *path, int timeout_ms);
-
-#endif

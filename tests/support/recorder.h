@@ -7,8 +7,7 @@
  * Each thread has a log of its own and takes no lock. A log that is full is an error that the
  * reader reports: a lost event would be a lost verdict.
  */
-#ifndef CURATOR_TEST_RECORDER_H
-#define CURATOR_TEST_RECORDER_H
+#pragma once
 
 #include <glib.h>
 
@@ -122,5 +121,3 @@ record_may_have_ended (const RecordEvent *taken, const RecordEvent *grant)
          && (taken->token == grant->token
              || (grant->kind == RECORD_SEMAPHORE && taken->session == grant->session));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Whether this build is instrumented: what a test measures or how many it starts may depend on
  * it. */
-#ifndef CURATOR_TEST_SANITIZED_H
-#define CURATOR_TEST_SANITIZED_H
+#pragma once
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -13,6 +12,4 @@
 #endif
 #ifndef IS_SANITIZED
 #define IS_SANITIZED 0
-#endif
-
 #endif

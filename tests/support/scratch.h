@@ -2,8 +2,7 @@
  *
  * In memory where the system has a folder for that: a store into a mapped file on a busy disk may
  * block for seconds, and delay the process that is being measured. */
-#ifndef CURATOR_TEST_SCRATCH_H
-#define CURATOR_TEST_SCRATCH_H
+#pragma once
 
 #include <glib.h>
 
@@ -11,5 +10,3 @@
 char *scratch_new (const char *name);
 /* Removes the folder with its files (no subfolders). Frees directory. */
 void scratch_remove (char *directory);
-
-#endif

@@ -1,8 +1,7 @@
 /* Tests that register themselves, for a program with all its tests in one file. They run in their
  * order in the file. A header with a fixture defines that parameter of each test, and what runs
  * before and after it. */
-#ifndef CURATOR_TEST_SUITE_H
-#define CURATOR_TEST_SUITE_H
+#pragma once
 
 #include <glib.h>
 
@@ -83,5 +82,3 @@ extern "C++"
   {                                                                                                \
     return suite_run ((name), (start), (stop));                                                    \
   }
-
-#endif

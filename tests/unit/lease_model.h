@@ -13,8 +13,7 @@
  * Every pong and every connect request carries the timeout of its connection, even when it arrives
  * after the client has moved to another server.
  */
-#ifndef CURATOR_LEASE_MODEL_H
-#define CURATOR_LEASE_MODEL_H
+#pragma once
 
 #include "unit.h"
 
@@ -297,5 +296,3 @@ model_end (ModelHistory *history, ModelRand *rand)
   model_touch (history, MODEL_NEVER, history->timeout_ms);
   history->expired = true;
 }
-
-#endif

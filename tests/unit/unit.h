@@ -1,6 +1,5 @@
 /* Shared by the unit tests: cmocka with the includes it needs, and repeatable random numbers. */
-#ifndef CURATOR_UNIT_H
-#define CURATOR_UNIT_H
+#pragma once
 
 #include "support/suite.h"
 
@@ -23,5 +22,3 @@ unit_swallow_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fi
              ? g_log_writer_default (level, fields, n_fields, data)
              : G_LOG_WRITER_HANDLED;
 }
-
-#endif

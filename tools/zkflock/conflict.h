@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_CONFLICT_H
-#define ZKFLOCK_CONFLICT_H
+#pragma once
 
 #include "base/options.h"
 
@@ -9,5 +8,3 @@
  * from the servers, and only if there is one of these. Without them a conflict is silent, as in
  * flock(1). */
 void conflict_report (const Options *options, CuratorClient *client);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_CONTEST_H
-#define ZKFLOCK_CONTEST_H
+#pragma once
 
 #include "base/options.h"
 
@@ -23,5 +22,3 @@ void contest_free (Contest *contest);
 
 /* The path that node and token belong to: the first in byte order. Owned by the contest. */
 const char *contest_get_path (Contest *contest);
-
-#endif

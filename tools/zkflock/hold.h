@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_HOLD_H
-#define ZKFLOCK_HOLD_H
+#pragma once
 
 #include "base/options.h"
 
@@ -17,5 +16,3 @@ int hold_run (Hold *hold, gboolean *lost);
 /* Ends hold_run() because another client asks for the lock. Call it in that iteration. */
 void hold_revoke (Hold *hold);
 void hold_free (Hold *hold);
-
-#endif

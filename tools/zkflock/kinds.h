@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_KINDS_H
-#define ZKFLOCK_KINDS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -21,5 +20,3 @@ gboolean kinds_is_looking (void);
 
 /* Says once that others have come to the semaphore with another count than the options have. */
 void kinds_compare_counts (const Options *options, const CuratorInspection *lock);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_LINGER_H
-#define ZKFLOCK_LINGER_H
+#pragma once
 
 #include "base/options.h"
 
@@ -8,5 +7,3 @@
 /* Iterates the default main context until that time of CLOCK_BOOTTIME, a signal that stops zkflock,
  * or the end of the hold. Returns FALSE in the last case. */
 gboolean linger (const Options *options, CuratorLease *lease, gint64 until_us);
-
-#endif

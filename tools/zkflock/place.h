@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_PLACE_H
-#define ZKFLOCK_PLACE_H
+#pragma once
 
 #include "base/options.h"
 
@@ -12,5 +11,3 @@ Place *place_start (const Options *options, CuratorClient *client);
 /* Nothing is known until the next answer. place may be NULL. */
 void place_forget (Place *place);
 void place_stop (Place *place); /* place may be NULL */
-
-#endif

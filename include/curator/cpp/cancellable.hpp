@@ -1,6 +1,5 @@
 /* Cancels waiting calls. */
-#ifndef CURATOR_CPP_CANCELLABLE_HPP
-#define CURATOR_CPP_CANCELLABLE_HPP
+#pragma once
 
 #include <curator/cpp/detail.hpp>
 
@@ -81,5 +80,3 @@ stop_token_of (GCancellable *cancellable)
 #endif
 
 CURATOR_CPP_END
-
-#endif

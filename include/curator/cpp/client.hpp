@@ -1,6 +1,5 @@
 /* The connection to the servers. */
-#ifndef CURATOR_CPP_CLIENT_HPP
-#define CURATOR_CPP_CLIENT_HPP
+#pragma once
 
 #include <curator/client.h>
 #include <curator/cpp/handle.hpp>
@@ -305,5 +304,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* The calls that do not wait, for coroutines. Declares nothing before C++20. */
-#ifndef CURATOR_CPP_COROUTINE_HPP
-#define CURATOR_CPP_COROUTINE_HPP
+#pragma once
 
 #include <curator/cpp/inspect.hpp>
 #include <curator/cpp/lock.hpp>
@@ -237,6 +236,4 @@ private:
 };
 
 CURATOR_CPP_END
-#endif
-
 #endif

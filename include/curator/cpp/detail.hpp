@@ -1,7 +1,6 @@
 /* What the other headers share, also the headers of the standard library. Not part of the
  * interface. */
-#ifndef CURATOR_CPP_DETAIL_HPP
-#define CURATOR_CPP_DETAIL_HPP
+#pragma once
 
 #include <curator/cpp/error.hpp>
 #include <curator/cpp/result.hpp>
@@ -372,5 +371,3 @@ begin (F &&done, Function function, const Args &...args)
 }
 
 CURATOR_CPP_END
-
-#endif

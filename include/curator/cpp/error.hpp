@@ -1,6 +1,5 @@
 /* What a function throws, or gives instead of its result. */
-#ifndef CURATOR_CPP_ERROR_HPP
-#define CURATOR_CPP_ERROR_HPP
+#pragma once
 
 #include <curator/cpp/version.hpp>
 #include <curator/error.h>
@@ -53,5 +52,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* What all handles have in common. */
-#ifndef CURATOR_CPP_HANDLE_HPP
-#define CURATOR_CPP_HANDLE_HPP
+#pragma once
 
 #include <curator/cpp/detail.hpp>
 
@@ -76,5 +75,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

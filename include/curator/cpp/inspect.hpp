@@ -1,6 +1,5 @@
 /* Who holds a lock and who waits for it. */
-#ifndef CURATOR_CPP_INSPECT_HPP
-#define CURATOR_CPP_INSPECT_HPP
+#pragma once
 
 #include <curator/cpp/client.hpp>
 #include <curator/inspect.h>
@@ -200,5 +199,3 @@ escape_name (std::string_view bytes)
 }
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* Elections. */
-#ifndef CURATOR_CPP_LEADER_HPP
-#define CURATOR_CPP_LEADER_HPP
+#pragma once
 
 #include <curator/cpp/client.hpp>
 #include <curator/cpp/lease.hpp>
@@ -281,5 +280,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* One hold. */
-#ifndef CURATOR_CPP_LEASE_HPP
-#define CURATOR_CPP_LEASE_HPP
+#pragma once
 
 #include <curator/cpp/cancellable.hpp>
 #include <curator/cpp/handle.hpp>
@@ -179,5 +178,3 @@ struct lease_array : handle<lease_array, GPtrArray, g_ptr_array_ref, g_ptr_array
 }
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* A lock of any recipe. */
-#ifndef CURATOR_CPP_LOCK_HPP
-#define CURATOR_CPP_LOCK_HPP
+#pragma once
 
 #include <curator/cpp/client.hpp>
 #include <curator/cpp/lease.hpp>
@@ -265,5 +264,3 @@ protected:
 };
 
 CURATOR_CPP_END
-
-#endif

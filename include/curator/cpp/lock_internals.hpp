@@ -1,6 +1,5 @@
 /* Drivers, which decide who holds a lock. */
-#ifndef CURATOR_CPP_LOCK_INTERNALS_HPP
-#define CURATOR_CPP_LOCK_INTERNALS_HPP
+#pragma once
 
 #include <curator/cpp/handle.hpp>
 #include <curator/lock_internals.h>
@@ -156,5 +155,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

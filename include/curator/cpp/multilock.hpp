@@ -1,6 +1,5 @@
 /* Several locks as one. */
-#ifndef CURATOR_CPP_MULTILOCK_HPP
-#define CURATOR_CPP_MULTILOCK_HPP
+#pragma once
 
 #include <curator/cpp/lock.hpp>
 #include <curator/multilock.h>
@@ -72,5 +71,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

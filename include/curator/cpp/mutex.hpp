@@ -1,6 +1,5 @@
 /* Mutexes. */
-#ifndef CURATOR_CPP_MUTEX_HPP
-#define CURATOR_CPP_MUTEX_HPP
+#pragma once
 
 #include <curator/cpp/lock.hpp>
 #include <curator/cpp/lock_internals.hpp>
@@ -68,5 +67,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

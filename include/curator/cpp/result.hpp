@@ -1,6 +1,5 @@
 /* What functions give that may fail. */
-#ifndef CURATOR_CPP_RESULT_HPP
-#define CURATOR_CPP_RESULT_HPP
+#pragma once
 
 #include <curator/cpp/error.hpp>
 
@@ -108,5 +107,3 @@ make (Args &&...args)
 }
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* Retry policies. */
-#ifndef CURATOR_CPP_RETRY_HPP
-#define CURATOR_CPP_RETRY_HPP
+#pragma once
 
 #include <curator/cpp/handle.hpp>
 #include <curator/retry.h>
@@ -93,5 +92,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

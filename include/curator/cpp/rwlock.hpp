@@ -1,6 +1,5 @@
 /* Many readers or one writer. */
-#ifndef CURATOR_CPP_RWLOCK_HPP
-#define CURATOR_CPP_RWLOCK_HPP
+#pragma once
 
 #include <curator/cpp/lock.hpp>
 #include <curator/rwlock.h>
@@ -119,5 +118,3 @@ private:
 };
 
 CURATOR_CPP_END
-
-#endif

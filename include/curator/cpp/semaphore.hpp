@@ -1,6 +1,5 @@
 /* A number of leases among all processes. */
-#ifndef CURATOR_CPP_SEMAPHORE_HPP
-#define CURATOR_CPP_SEMAPHORE_HPP
+#pragma once
 
 #include <curator/cpp/lease.hpp>
 #include <curator/cpp/shared_count.hpp>
@@ -177,5 +176,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

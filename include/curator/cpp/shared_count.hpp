@@ -1,6 +1,5 @@
 /* An integer shared by all processes. */
-#ifndef CURATOR_CPP_SHARED_COUNT_HPP
-#define CURATOR_CPP_SHARED_COUNT_HPP
+#pragma once
 
 #include <curator/cpp/client.hpp>
 #include <curator/shared_count.h>
@@ -105,5 +104,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

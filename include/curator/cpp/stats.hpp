@@ -1,6 +1,5 @@
 /* Counters and traced events. */
-#ifndef CURATOR_CPP_STATS_HPP
-#define CURATOR_CPP_STATS_HPP
+#pragma once
 
 #include <curator/cpp/version.hpp>
 #include <curator/stats.h>
@@ -38,5 +37,3 @@ struct trace_event
 };
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* Timeouts and other lengths of time. */
-#ifndef CURATOR_CPP_TIME_HPP
-#define CURATOR_CPP_TIME_HPP
+#pragma once
 
 #include <curator/cpp/version.hpp>
 #include <curator/types.h>
@@ -86,5 +85,3 @@ public:
 }
 
 CURATOR_CPP_END
-
-#endif

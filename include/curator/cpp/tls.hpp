@@ -1,6 +1,5 @@
 /* How a client uses TLS. */
-#ifndef CURATOR_CPP_TLS_HPP
-#define CURATOR_CPP_TLS_HPP
+#pragma once
 
 #include <curator/cpp/handle.hpp>
 #include <curator/tls.h>
@@ -62,5 +61,3 @@ public:
 };
 
 CURATOR_CPP_END
-
-#endif

@@ -1,6 +1,5 @@
 /* The inline namespace of the C++ headers. */
-#ifndef CURATOR_CPP_VERSION_HPP
-#define CURATOR_CPP_VERSION_HPP
+#pragma once
 
 #include <curator/version.h>
 
@@ -25,5 +24,3 @@
 
 static_assert (CURATOR_MAJOR_VERSION == 1 && CURATOR_MINOR_VERSION == 0,
                "name the inline namespace after the version");
-
-#endif

@@ -1,6 +1,5 @@
 /* Between the calls that attack_headers writes and the test that makes and judges them. */
-#ifndef CURATOR_TEST_ATTACK_H
-#define CURATOR_TEST_ATTACK_H
+#pragma once
 
 #include "integration/fixture.h"
 
@@ -154,5 +153,3 @@ void attack_watch_for_crashes (void);
 /* A GLogWriterFunc. */
 GLogWriterOutput attack_count_criticals (GLogLevelFlags level, const GLogField *fields,
                                          gsize n_fields, gpointer data);
-
-#endif

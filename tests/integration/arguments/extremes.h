@@ -1,6 +1,5 @@
 /* Between the calls that extreme_headers writes and the test that makes and judges them. */
-#ifndef CURATOR_TEST_EXTREMES_H
-#define CURATOR_TEST_EXTREMES_H
+#pragma once
 
 #include "integration/program.h"
 
@@ -111,5 +110,3 @@ gboolean extreme_asks_only_server (const char *function);
 /* What waits has something in its way, if it is to. */
 void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked);
 void scene_leave (Scene *scene, Stage *stage, const Extreme *extreme);
-
-#endif

@@ -1,7 +1,6 @@
 /* Between the registrations that user_code_headers writes and the test that makes them and judges
  * where the functions of a program run. */
-#ifndef CURATOR_TEST_USER_CODE_H
-#define CURATOR_TEST_USER_CODE_H
+#pragma once
 
 #include <curator/curator.h>
 #include <curator/lock_internals.h>
@@ -80,5 +79,3 @@ const char *user_code_path (World *world, const char *name);
 void user_code_standard_predicate (const char *const *children, gsize n_children, const char *own,
                                    guint max_leases, CuratorPredicateResults *results);
 const char *user_code_standard_key (const char *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Leader latches with a listener that records. */
-#ifndef CURATOR_TEST_LATCHES_H
-#define CURATOR_TEST_LATCHES_H
+#pragma once
 
 #include "integration/fixture.h"
 
@@ -40,5 +39,3 @@ void latch_assert_heard (Latch *latch, const char *changes);
 void latch_free (Latch *latch);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Latch, latch_free)
-
-#endif

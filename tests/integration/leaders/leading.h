@@ -1,6 +1,5 @@
 /* Leader selectors whose function records and returns on command or when it is cancelled. */
-#ifndef CURATOR_TEST_LEADING_H
-#define CURATOR_TEST_LEADING_H
+#pragma once
 
 #include "integration/fixture.h"
 
@@ -47,5 +46,3 @@ gboolean leading_is_inside (Leading *leading);
 void leading_free (Leading *leading);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Leading, leading_free)
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Scenarios run on threads of their own, where cmocka's assertions do not work.
  */
-#ifndef CURATOR_TEST_FRAMES_H
-#define CURATOR_TEST_FRAMES_H
+#pragma once
 
 #include "integration/taking.h"
 
@@ -32,5 +31,3 @@ typedef struct _FrameScenario
 
 extern const FrameScenario frame_scenarios[];
 extern const gsize n_frame_scenarios;
-
-#endif

@@ -1,6 +1,5 @@
 /* CAs, certificates and lists of revoked ones, made by GnuTLS; any failure fails the test. */
-#ifndef CURATOR_TEST_LIST_MAKERS_H
-#define CURATOR_TEST_LIST_MAKERS_H
+#pragma once
 
 #include <glib.h>
 #include <gnutls/gnutls.h>
@@ -22,5 +21,3 @@ char *party_to_pem (const Party *party);
 
 /* A list in PEM. revoked: NULL for none. end: -1 for no date of the next update. */
 char *make_list (const Party *issuer, const Party *revoked, time_t begin, time_t end);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Link support/link_lab_job.c in front of the library: jobs are done at once.
  */
-#ifndef CURATOR_TEST_LOGIN_LAB_H
-#define CURATOR_TEST_LOGIN_LAB_H
+#pragma once
 
 #include "channel/channel_link.h"
 #include "login_server.h"
@@ -45,5 +44,3 @@ void login_lab_run (void);
 GByteArray *login_lab_wait_for (GByteArray *(*take) (LoginServer *server));
 void login_lab_client_sends (gsize n);
 void login_lab_let_deadline_pass (void);
-
-#endif

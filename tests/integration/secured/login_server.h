@@ -1,7 +1,6 @@
 /* The true server of a login, inside the test and without threads: GnuTLS, and the server side of
  * Cyrus SASL. It says what comes next; the test sends that, or something else. */
-#ifndef CURATOR_TEST_LOGIN_SERVER_H
-#define CURATOR_TEST_LOGIN_SERVER_H
+#pragma once
 
 #include <glib.h>
 #include <gnutls/gnutls.h>
@@ -70,5 +69,3 @@ void login_server_send (LoginServer *server, const guint8 *bytes, gsize n);
 GByteArray *login_response (gint64 session_id, gint32 timeout_ms, gint32 password_length,
                             int read_only);
 GByteArray *login_sasl_reply (gint32 code, const void *token, gint32 length);
-
-#endif

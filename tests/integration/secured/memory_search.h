@@ -1,6 +1,5 @@
 /* A search for secrets in the memory of the test's own process. */
-#ifndef CURATOR_TEST_MEMORY_SEARCH_H
-#define CURATOR_TEST_MEMORY_SEARCH_H
+#pragma once
 
 #include <glib.h>
 
@@ -10,5 +9,3 @@
 guint memory_count (const void *needle, gsize length);
 /* The same in [from, to). */
 guint memory_count_between (gsize from, gsize to, const void *needle, gsize length);
-
-#endif

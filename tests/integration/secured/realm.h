@@ -1,7 +1,6 @@
 /* Shared by the tests of Kerberos: a realm with its KDC, and a server whose SASL asks for its
  * tickets. */
-#ifndef CURATOR_TEST_REALM_H
-#define CURATOR_TEST_REALM_H
+#pragma once
 
 #include "integration/fixture.h"
 
@@ -26,5 +25,3 @@ int realm_start_kdc (void **state);
 gboolean realm_log_in (Realm *realm);
 /* Runs a program to its end. FALSE: it has failed. */
 gboolean realm_run (const char *const *argv);
-
-#endif

@@ -1,7 +1,6 @@
 /* Shared by the tests of secured connections: a server with TLS and SASL, its certificates,
  * clients. */
-#ifndef CURATOR_TEST_SECURED_H
-#define CURATOR_TEST_SECURED_H
+#pragma once
 
 #ifndef SUITE_FIXTURE
 #define SUITE_FIXTURE Secured *secured
@@ -49,5 +48,3 @@ pid_t secured_start_other (Secured *secured, const char *certificate, const char
 gboolean secured_wait_failed (CuratorClient *client, CuratorConnectError code);
 /* Starts it, waits for that failure and asserts that it was never connected. */
 void assert_refused (CuratorClient *client, CuratorConnectError code, const char *what);
-
-#endif

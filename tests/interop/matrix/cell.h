@@ -1,6 +1,5 @@
 /* One cell of the matrix: this build against one server and one Java Curator. */
-#ifndef CURATOR_MATRIX_CELL_H
-#define CURATOR_MATRIX_CELL_H
+#pragma once
 
 #include "interop/contest.h"
 #include "interop/peer.h"
@@ -90,5 +89,3 @@ char *cell_wrong (Cell *cell, const char *what, const GError *error);
 #define CELL_CHECK(condition, error)                                                               \
   if (!(condition))                                                                                \
     return cell_wrong (cell, #condition, (error));
-
-#endif

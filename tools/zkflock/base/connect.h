@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_CONNECT_H
-#define ZKFLOCK_CONNECT_H
+#pragma once
 
 #include "base/options.h"
 #include "base/probe.h"
@@ -20,5 +19,3 @@ gboolean connect_is_refused (const Options *options, CuratorClient *client, Prob
 /* Prints that no server could be reached, and why; returns the exit code. Asks the client about TLS
  * and SASL, and the servers if probe is NULL. */
 int connect_report_failure (const Options *options, CuratorClient *client, Probe *probe);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_DIAL_H
-#define ZKFLOCK_DIAL_H
+#pragma once
 
 #include "base/secure.h"
 
@@ -39,5 +38,3 @@ gboolean dial_offers_tls (const char *address, gint64 timeout_ms);
 gint64 dial_get_own_expiry (Dial *dial);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Dial, dial_free)
-
-#endif

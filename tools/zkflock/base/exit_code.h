@@ -1,6 +1,5 @@
 /* Exit codes, as in sysexits.h and in shells. */
-#ifndef ZKFLOCK_EXIT_CODE_H
-#define ZKFLOCK_EXIT_CODE_H
+#pragma once
 
 enum
 {
@@ -17,5 +16,3 @@ enum
   EXIT_CODE_NOT_FOUND = 127,
   EXIT_CODE_SIGNAL = 128 /* plus the number of the signal */
 };
-
-#endif

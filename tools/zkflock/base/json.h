@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_JSON_H
-#define ZKFLOCK_JSON_H
+#pragma once
 
 #include <glib.h>
 
@@ -12,5 +11,3 @@ void json_int (GString *out, const char *name, gint64 value);
 void json_bool (GString *out, const char *name, gboolean value);
 /* value: 0 to 1; written with six decimals. */
 void json_share (GString *out, const char *name, double value);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_KIND_H
-#define ZKFLOCK_KIND_H
+#pragma once
 
 #include <curator/curator.h>
 
@@ -35,5 +34,3 @@ guint kind_get_count (const CuratorParticipant *one);
 /* The least and the greatest of the counts, which are equal if all who show one have the same.
  * FALSE: nobody does. */
 gboolean kind_find_counts (const CuratorInspection *lock, guint *least, guint *greatest);
-
-#endif

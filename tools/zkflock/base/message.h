@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_MESSAGE_H
-#define ZKFLOCK_MESSAGE_H
+#pragma once
 
 #include <glib.h>
 #include <syslog.h>
@@ -30,5 +29,3 @@ typedef enum
 
 /* What the libraries log. */
 void choose_logs (Logs logs);
-
-#endif

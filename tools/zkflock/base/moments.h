@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_MOMENTS_H
-#define ZKFLOCK_MOMENTS_H
+#pragma once
 
 #include <glib.h>
 
@@ -13,5 +12,3 @@ typedef struct
 
 /* most_left_ms: the most that was ever left of this hold, right after an answer. */
 Moments moments_of (gint64 session_timeout_ms, gint64 kill_after_ms, gint64 most_left_ms);
-
-#endif

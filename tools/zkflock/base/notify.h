@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_NOTIFY_H
-#define ZKFLOCK_NOTIFY_H
+#pragma once
 
 #include <glib.h>
 
@@ -10,5 +9,3 @@ void notify_send (const char *state);
  * (WATCHDOG_USEC). */
 void notify_watchdog (void);
 void notify_status (const char *format, ...) G_GNUC_PRINTF (1, 2);
-
-#endif

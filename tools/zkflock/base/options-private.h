@@ -1,6 +1,5 @@
 /* The options as GOption parses them, before they are checked. */
-#ifndef ZKFLOCK_OPTIONS_PRIVATE_H
-#define ZKFLOCK_OPTIONS_PRIVATE_H
+#pragma once
 
 #include "base/message.h"
 #include "base/options.h"
@@ -85,5 +84,3 @@ gboolean options_parse_values (RawOptions *raw);
 gboolean options_check_verb (RawOptions *raw);
 /* Which options may be combined. */
 gboolean options_check_combination (const RawOptions *raw);
-
-#endif

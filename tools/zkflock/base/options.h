@@ -1,6 +1,5 @@
 /* The options of the command line, checked. */
-#ifndef ZKFLOCK_OPTIONS_H
-#define ZKFLOCK_OPTIONS_H
+#pragma once
 
 #include "base/secure.h"
 
@@ -85,5 +84,3 @@ gboolean options_lack_hosts (const Options *options);
 void options_free (Options *options);
 
 const char *mode_to_string (const Options *options);
-
-#endif

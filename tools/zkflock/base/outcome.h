@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_OUTCOME_H
-#define ZKFLOCK_OUTCOME_H
+#pragma once
 
 #include "base/exit_code.h"
 #include "base/message.h"
@@ -21,5 +20,3 @@ int exit_code_of_cause (const GError *error);
 int exit_code_of (const Options *options, const GError *error);
 /* Prints the error and returns its exit code. A conflict prints nothing, as in flock(1). */
 int fail_with (const Options *options, const GError *error);
-
-#endif

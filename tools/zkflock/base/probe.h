@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_PROBE_H
-#define ZKFLOCK_PROBE_H
+#pragma once
 
 #include "base/options.h"
 
@@ -39,5 +38,3 @@ char *probe_describe (Probe *probe);
 gboolean probe_is_running (void);
 /* Does not wait for the threads. NULL is allowed. */
 void probe_free (Probe *probe);
-
-#endif

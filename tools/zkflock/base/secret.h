@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_SECRET_H
-#define ZKFLOCK_SECRET_H
+#pragma once
 
 #include <curator/curator.h>
 
@@ -17,5 +16,3 @@ void secret_free (char *secret);
 GPtrArray *credentials_read (const char *file, GError **error);
 /* Adds the credentials to the client, which copies them. Freeing the array wipes them. */
 void credentials_apply (CuratorClient *client, GPtrArray *credentials);
-
-#endif

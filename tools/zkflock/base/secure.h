@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_SECURE_H
-#define ZKFLOCK_SECURE_H
+#pragma once
 
 #include <curator/curator.h>
 
@@ -41,5 +40,3 @@ gboolean secure_has_identity (const Secure *secure);
  * as in <curator/tls.h>. */
 gboolean secure_set_tls (const Secure *secure, CuratorClient *client, GError **error);
 gboolean secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_STATUS_H
-#define ZKFLOCK_STATUS_H
+#pragma once
 
 #include <glib.h>
 
@@ -21,5 +20,3 @@ void status_set_verdict (const char *verdict);
 void status_note_command (gboolean by_signal, int number);
 /* The last event: the verdict of zkflock's own, the exit code, and how the command ended. */
 void status_finish (int exit_code);
-
-#endif

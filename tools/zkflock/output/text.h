@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_TEXT_H
-#define ZKFLOCK_TEXT_H
+#pragma once
 
 #include <glib.h>
 
@@ -15,5 +14,3 @@ void text_fit_end (GString *out, const char *text, int width);
 char *text_age (gint64 ms);
 /* An escaped payload; "-" for an empty one. */
 char *text_label (GBytes *bytes);
-
-#endif

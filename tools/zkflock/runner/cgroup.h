@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_CGROUP_H
-#define ZKFLOCK_CGROUP_H
+#pragma once
 
 #include <glib.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ gboolean cgroup_is_alive (const Cgroup *cgroup);
 /* Waits up to a second for those that were killed; FALSE if a process in it lives. */
 gboolean cgroup_remove (const Cgroup *cgroup);
 void cgroup_close (Cgroup *cgroup);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_DEAD_SWITCH_H
-#define ZKFLOCK_DEAD_SWITCH_H
+#pragma once
 
 #include <glib.h>
 #include <sys/types.h>
@@ -7,5 +6,3 @@
 /* The descriptors stay open until this process ends. Call it after the last fork, since a child
  * would hold them too. */
 gboolean dead_switch_set (pid_t group);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_GROUP_H
-#define ZKFLOCK_GROUP_H
+#pragma once
 
 #include <glib.h>
 #include <sys/types.h>
@@ -9,5 +8,3 @@
 gboolean group_is_alive (pid_t group, gboolean leader_ended);
 /* Names a few of them, for example "4711 (sleep, user root), 4712 (sh, user root)". */
 char *group_describe (pid_t group);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_GUARD_H
-#define ZKFLOCK_GUARD_H
+#pragma once
 
 #include "runner/cgroup.h"
 
@@ -37,5 +36,3 @@ gboolean guard_wait (Guard *guard);
 
 /* Microseconds of CLOCK_BOOTTIME. */
 gint64 boottime_us (void);
-
-#endif

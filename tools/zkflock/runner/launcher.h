@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_LAUNCHER_H
-#define ZKFLOCK_LAUNCHER_H
+#pragma once
 
 #include "runner/cgroup.h"
 
@@ -24,5 +23,3 @@ void launcher_go (Launcher *launcher, const char *const *environment);
 int launcher_close (Launcher *launcher);
 /* Ends and reaps the process without running the command. */
 void launcher_dismiss (Launcher *launcher);
-
-#endif

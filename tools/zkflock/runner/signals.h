@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_SIGNALS_H
-#define ZKFLOCK_SIGNALS_H
+#pragma once
 
 #include <glib.h>
 #include <signal.h>
@@ -22,5 +21,3 @@ void signals_set_handler (SignalHandler handler, gpointer data);
 gboolean signal_stops (int signal);
 /* A handler: sets the gboolean that data points to when a signal stops. */
 void signals_note_stop (int signal, gpointer data);
-
-#endif

@@ -1,7 +1,6 @@
 /* Runs the command under its lease: forwards signals, enforces the deadline, and ends the whole
  * process group. */
-#ifndef ZKFLOCK_SUPERVISOR_H
-#define ZKFLOCK_SUPERVISOR_H
+#pragma once
 
 #include "base/options.h"
 #include "runner/guard.h"
@@ -40,5 +39,3 @@ int supervisor_run (Supervisor *self, SupervisorEnd *end);
  * ignored while no command runs. */
 void supervisor_revoke (Supervisor *self);
 void supervisor_free (Supervisor *self);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_TERMINAL_H
-#define ZKFLOCK_TERMINAL_H
+#pragma once
 
 #include <glib.h>
 #include <sys/types.h>
@@ -23,5 +22,3 @@ void terminal_pass_signal (int signal);
 /* At the very end: dies of the signal that was passed, if any. Otherwise a shell that waits for
  * zkflock would continue its script. */
 void terminal_follow_signal (void);
-
-#endif

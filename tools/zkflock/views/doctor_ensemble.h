@@ -1,8 +1,5 @@
-#ifndef ZKFLOCK_DOCTOR_ENSEMBLE_H
-#define ZKFLOCK_DOCTOR_ENSEMBLE_H
+#pragma once
 
 #include "views/findings.h"
 
 void doctor_check_ensemble (Doctor *doctor);
-
-#endif

@@ -1,8 +1,5 @@
-#ifndef ZKFLOCK_DOCTOR_SECURITY_H
-#define ZKFLOCK_DOCTOR_SECURITY_H
+#pragma once
 
 #include "views/findings.h"
 
 void doctor_check_security (Doctor *doctor);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_FINDINGS_H
-#define ZKFLOCK_FINDINGS_H
+#pragma once
 
 #include "base/options.h"
 #include "views/servers.h"
@@ -26,5 +25,3 @@ typedef struct
 
 void doctor_report (Doctor *doctor, Level level, const char *check, const char *subject,
                     const char *format, ...) G_GNUC_PRINTF (5, 6);
-
-#endif

@@ -1,6 +1,5 @@
 /* A display that is being written, line by line. */
-#ifndef ZKFLOCK_FRAME_PRIVATE_H
-#define ZKFLOCK_FRAME_PRIVATE_H
+#pragma once
 
 #include "views/frame.h"
 
@@ -31,5 +30,3 @@ void frame_append_line (Frame *frame, const char *colour, const char *text);
 void frame_append_trouble (Frame *frame);
 /* Rows that can still be written. */
 int frame_rows_left (const Frame *frame);
-
-#endif

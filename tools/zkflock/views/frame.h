@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_FRAME_H
-#define ZKFLOCK_FRAME_H
+#pragma once
 
 #include "views/screen.h"
 
@@ -24,5 +23,3 @@ char *frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen);
 char *frame_draw_details (const FrameStyle *style, const CuratorInspection *lock,
                           GHashTable *addresses, Screen *screen);
 char *frame_draw_help (const FrameStyle *style);
-
-#endif

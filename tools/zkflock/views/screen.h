@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_SCREEN_H
-#define ZKFLOCK_SCREEN_H
+#pragma once
 
 #include <glib.h>
 
@@ -51,5 +50,3 @@ GPtrArray *screen_arrange (Screen *screen, GPtrArray *locks);
 void screen_fit (Cursor *cursor, guint n, guint visible);
 
 const char *screen_sort_to_string (Sort sort);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_SERVERS_H
-#define ZKFLOCK_SERVERS_H
+#pragma once
 
 #include "base/dial.h"
 #include "base/options.h"
@@ -34,5 +33,3 @@ GHashTable *servers_ask_addresses (const Options *options);
 /* Whether every server listed its connections, so that a session found on none is not connected. */
 gboolean servers_know_sessions (GPtrArray *servers);
 gboolean servers_have_session (GPtrArray *servers, gint64 session);
-
-#endif

@@ -1,6 +1,5 @@
 /* The verbs other than lock. Each returns the exit code. */
-#ifndef ZKFLOCK_VIEWS_H
-#define ZKFLOCK_VIEWS_H
+#pragma once
 
 #include "base/options.h"
 
@@ -16,5 +15,3 @@ int revoke_run (const Options *options, CuratorClient *client);
 int doctor_run (const Options *options, CuratorClient *client);
 int reap_run (const Options *options, CuratorClient *client);
 int wait_run (const Options *options, CuratorClient *client);
-
-#endif

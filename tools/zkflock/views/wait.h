@@ -1,6 +1,5 @@
 /* Waiting for others to let go, by looking again and again. */
-#ifndef ZKFLOCK_WAIT_H
-#define ZKFLOCK_WAIT_H
+#pragma once
 
 #include "base/options.h"
 
@@ -14,5 +13,3 @@ typedef gboolean (*WaitCondition) (CuratorClient *client, CuratorInspection *ins
  * why; after options->wait_ms that of a conflict. */
 int wait_until (const Options *options, CuratorClient *client, WaitCondition condition,
                 gpointer data);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef ZKFLOCK_WHO_H
-#define ZKFLOCK_WHO_H
+#pragma once
 
 #include <curator/curator.h>
 
@@ -33,5 +32,3 @@ char *who_holder (const CuratorInspection *inspection, gboolean briefly);
 char *who_path (const CuratorInspection *inspection);
 /* For example "mutex, 1 holds, 3 wait". */
 char *who_summary (const CuratorInspection *inspection);
-
-#endif
