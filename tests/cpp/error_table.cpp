@@ -41,14 +41,17 @@ gboolean
 acquire_forever (stage &it, GError **error)
 {
   curator::cancellable cancellable;
-  std::thread canceller ([&] {
-    std::this_thread::sleep_for (100ms);
-    if (it.is_waiting)
+  std::thread canceller;
+  /* Not in a child of fork (): ThreadSanitizer ends it. */
+  if (it.is_waiting)
+    canceller = std::thread ([&] {
+      std::this_thread::sleep_for (100ms);
       cancellable.cancel ();
-  });
+    });
   GCancellable *const stop = cancellable;
   const gboolean is_held = c (curator_lock_acquire, it.lock, CURATOR_WAIT_FOREVER, stop, error);
-  canceller.join ();
+  if (canceller.joinable ())
+    canceller.join ();
   return undo (it.lock, is_held);
 }
 

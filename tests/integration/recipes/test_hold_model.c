@@ -334,6 +334,7 @@ hold_unreadable (Fixture *fixture, int n_others)
   assert_lease_state (lease, CURATOR_LEASE_LOST, 2 * BEAT_MS);
   for (guint i = 0; i < others->len; i++)
     assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
+  curator_client_close (client); /* no listener runs afterwards */
 }
 
 TEST (test_a_node_cannot_be_read)
