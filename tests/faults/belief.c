@@ -208,15 +208,28 @@ belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event)
   return belief_begin_all (keeper, leases, event);
 }
 
+/* Until it is known whether the hold is provable: a process that is stopped within a look knows
+ * nothing. With the keeper's mutex held. The time of the look. */
+static gint64
+look_clearly (Belief *belief)
+{
+  const gint64 before_ns = belief->sampled_ns;
+  do
+    look_at (belief);
+  while (!belief->over && belief->sampled_ns == before_ns);
+  return belief->sampled_ns;
+}
+
 gboolean
-belief_end (Belief *belief)
+belief_end (Belief *belief, gint64 *at_ns)
 {
   BeliefKeeper *keeper = belief->keeper;
   pthread_mutex_lock (&keeper->mutex);
-  look_at (belief);
+  const gint64 looked_ns = look_clearly (belief);
   const gboolean over = belief->over;
   g_ptr_array_remove_fast (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
+  *at_ns = over ? wait_now_ns () : looked_ns;
   for (guint i = 0; i < belief->leases->len; i++)
     {
       curator_lease_remove_listener (g_ptr_array_index (belief->leases, i),
@@ -232,15 +245,10 @@ gboolean
 belief_look (Belief *belief, gint64 *at_ns)
 {
   pthread_mutex_lock (&belief->keeper->mutex);
-  const gint64 before_ns = belief->sampled_ns;
-  do
-    {
-      look_at (belief);
-    }
-  while (!belief->over && belief->sampled_ns == before_ns);
-  const gboolean believed = !belief->over;
-  if (at_ns != NULL)
-    *at_ns = belief->sampled_ns;
+  const gint64 looked_ns = look_clearly (belief);
+  const gboolean over = belief->over;
   pthread_mutex_unlock (&belief->keeper->mutex);
-  return believed;
+  if (at_ns != NULL)
+    *at_ns = looked_ns;
+  return !over;
 }

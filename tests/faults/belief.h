@@ -30,8 +30,10 @@ void belief_keeper_free (BeliefKeeper *keeper);
 Belief *belief_begin (BeliefKeeper *keeper, CuratorLease *lease, RecordEvent *event);
 /* The same for several leases that are one hold: it is over as soon as one of them is. */
 Belief *belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event);
-/* Called just before the release. TRUE if the belief had ended before. Frees the belief. */
-gboolean belief_end (Belief *belief);
+/* Called just before the release. TRUE if the belief had ended before. at_ns: when the holder
+ * stopped believing, for the record of the release: the process may be stopped before that. Frees
+ * the belief. */
+gboolean belief_end (Belief *belief, gint64 *at_ns);
 
 /* Samples now. TRUE, with the time of the sample unless that is NULL, if the hold was still
  * provable. */

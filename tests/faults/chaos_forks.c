@@ -74,8 +74,9 @@ hold (Child *child, CuratorLease *lease)
     return DISTURBED;
   for (int ms = 0; ms < HOLD_MS && belief_look (belief, NULL); ms += LOOK_MS)
     wait_ms (LOOK_MS);
-  const gboolean lost = belief_end (belief);
+  const gboolean lost = belief_end (belief, &child->event.time_ns);
   note (child, RECORD_RELEASE_CALLED, RECORD_OK);
+  child->event.time_ns = 0;
   const gboolean released = curator_lease_release (lease, PATIENCE_MS, NULL, NULL);
   note (child, RECORD_RELEASE_RETURNED, released && !lost ? RECORD_OK : RECORD_PENDING);
   return lost ? DISTURBED : LIVED;

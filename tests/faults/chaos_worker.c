@@ -288,8 +288,9 @@ give_back (Turn *turn)
   for (int i = 0; i < turn->n_members; i++)
     if (turn->beliefs[i] != NULL)
       {
-        lost |= belief_end (turn->beliefs[i]);
+        lost |= belief_end (turn->beliefs[i], &turn->events[i].time_ns);
         note (turn, turn->events[i], RECORD_RELEASE_CALLED, RECORD_OK);
+        turn->events[i].time_ns = 0;
       }
   const gboolean confirmed = release (turn) && !lost;
   for (int i = 0; i < turn->n_members; i++)

@@ -80,13 +80,14 @@ hold (CuratorLease *lease)
   resource_write (resource, event.lock, event.token);
   while (belief_look (belief, NULL) && !g_cancellable_is_cancelled (terminated))
     wait_ms (1);
-  const gboolean lost = belief_end (belief);
+  const gboolean lost = belief_end (belief, &event.time_ns);
   const gboolean leads_on = lost && leads ();
   if (leads_on)
     g_printerr ("it says that it leads, although its lease has run out\n");
   if (lost)
     resource_write (resource, event.lock, event.token);
   note (RECORD_RELEASE_CALLED, RECORD_OK);
+  event.time_ns = 0;
   const gboolean confirmed = give_back (lost) && !lost;
   note (RECORD_RELEASE_RETURNED, confirmed ? RECORD_OK : RECORD_PENDING);
   return !leads_on;
