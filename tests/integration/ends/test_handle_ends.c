@@ -379,7 +379,7 @@ TEST (test_p35_every_end)
   const char *wanted = g_getenv ("CURATOR_ENDS");
   Work shared = { .server = fixture_server (fixture),
                   .n = wanted != NULL ? atoi (wanted) : DEFAULT_ENDS };
-  g_autofree End *ends = shared.ends = g_new0 (End, shared.n);
+  G_GNUC_UNUSED g_autofree End *ends = shared.ends = g_new0 (End, shared.n);
   pthread_t threads[N_THREADS];
   g_autoptr (CuratorClient) peer = client_connect_for (fixture_server (fixture), PATIENT_MS);
   g_autoptr (CuratorLock) lock = mutex_new (peer, HELD_PATH);
