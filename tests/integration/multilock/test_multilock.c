@@ -180,7 +180,6 @@ count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 /* One lease for all members: its state is the worst of theirs, and its release releases all. */
 MIXTURE_TEST (test_lease_of_a_mixture)
 {
-  g_autoptr (GError) error = NULL;
   int lost = 0;
   g_autoptr (Taking) taking = taking_of_lock (mixture->whole);
   CuratorLease *lease = taking_lease (taking, 0);
@@ -190,7 +189,7 @@ MIXTURE_TEST (test_lease_of_a_mixture)
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
-  g_autoptr (GBytes) data = data_of (lease);
+  G_GNUC_UNUSED g_autoptr (GBytes) data = data_of (lease);
   curator_lease_add_listener (lease, count_lost, &lost, NULL);
   struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
   assert_int_equal (poll (&pfd, 1, 0), 0);

@@ -84,7 +84,6 @@ PAIR_TEST (test_persistent_nodes)
 {
   static const CuratorCreateMode modes[] = { CURATOR_CREATE_MODE_PERSISTENT,
                                              CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL };
-  g_autoptr (GError) error = NULL;
   g_autoptr (StateLog) log = state_log_new (client);
   for (int i = 0; i < 2; i++)
     {

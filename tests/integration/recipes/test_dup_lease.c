@@ -37,15 +37,13 @@ static const KindNew kinds[] = {
 static void
 assert_is_held (CuratorLease *lease, CuratorClient *client, const char *path)
 {
-  g_autoptr (GError) error = NULL;
-
   assert_non_null (lease);
   assert_true (g_str_has_prefix (curator_lease_get_node_path (lease), path));
   assert_true (
       g_str_has_suffix (curator_lease_get_node_path (lease), curator_lease_get_node_name (lease)));
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
-  g_autoptr (GBytes) data = data_of (lease);
+  G_GNUC_UNUSED g_autoptr (GBytes) data = data_of (lease);
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
 }

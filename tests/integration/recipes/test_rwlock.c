@@ -215,7 +215,6 @@ CLIENT_TEST (test_set_node_data)
 /* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
 SIDES_TEST (test_get_participant_nodes, fixture_server)
 {
-  g_autoptr (GError) error = NULL;
   Taking *takings[N_READERS + N_WRITERS];
   for (int i = 0; i < N_READERS + N_WRITERS; i++)
     takings[i] = i < N_READERS ? taking_of_lock (read) : taking_start_lock (write, 60000, NULL);

@@ -314,7 +314,6 @@ TEST (test_lock_acls)
 
 CLIENT_TEST (test_participants_in_order)
 {
-  g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/order");
   g_auto (GStrv) nobody = participants_of (lock);
   assert_int_equal (g_strv_length (nobody), 0);

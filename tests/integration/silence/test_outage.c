@@ -242,7 +242,8 @@ check_cells (GPtrArray *cells, const Column *column, gint64 within_ms)
   for (guint i = 0; i < cells->len; i++)
     {
       Cell *cell = g_ptr_array_index (cells, i);
-      const GError *error = (cell_end (cell), cell->outcome.error);
+      cell_end (cell);
+      const GError *error = cell->outcome.error;
       if (!is_as_expected (cell, column) || cell->took_ms > within_ms)
         {
           fail_msg ("%s, %s (), timeout %d: %s, code %d, after %d ms", column->name,
