@@ -112,16 +112,15 @@ private:
   void tick ()
   {
     tick_.expires_after (5ms);
-    tick_.async_wait (
-        [this, began = std::chrono::steady_clock::now ()] (const asio::error_code &) {
-          const auto away = std::chrono::steady_clock::now () - began;
-          if (away > longest_)
-            {
-              longest_ = away;
-              std::cout << "away: " << away / 1ms << " ms" << std::endl;
-            }
-          tick ();
-        });
+    tick_.async_wait ([this, began = std::chrono::steady_clock::now ()] (const asio::error_code &) {
+      const auto away = std::chrono::steady_clock::now () - began;
+      if (away > longest_)
+        {
+          longest_ = away;
+          std::cout << "away: " << away / 1ms << " ms" << std::endl;
+        }
+      tick ();
+    });
   }
 
   asio::io_context loop_;
