@@ -99,16 +99,17 @@ curator_is_cancellable (GCancellable *cancellable)
     }
 #define CURATOR_CHECK_CALL(expected, error, value)                                                 \
   CURATOR_CHECK (expected, #expected, value)                                                       \
-  g_return_val_if_fail (error == NULL || *error == NULL, value)
+  g_return_val_if_fail ((error) == NULL || *(error) == NULL, value)
 /* The same if it may wait. */
 #define CURATOR_CHECK_WAITING(expected, cancellable, error, value)                                 \
   CURATOR_CHECK (expected, #expected, value)                                                       \
   g_return_val_if_fail (curator_is_cancellable (cancellable), value);                              \
-  g_return_val_if_fail (error == NULL || *error == NULL, value)
+  g_return_val_if_fail ((error) == NULL || *(error) == NULL, value)
 
 /* FALSE, with an error. */
 #define CURATOR_REFUSE(error, code, ...)                                                           \
   (g_set_error (error, CURATOR_ERROR, code, __VA_ARGS__), FALSE)
+/* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 /* The public function that returns a field of an object; value: of what is no such object. */
 #define CURATOR_GETTER(Result, name, Type, TAG, field, value)                                      \
   Result name (Type *object)                                                                       \
@@ -124,6 +125,7 @@ curator_is_cancellable (GCancellable *cancellable)
     curator_refs_inc (&object->refs);                                                              \
     return object;                                                                                 \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Called before an object is freed, so that its address is no object any more. */
 static inline void

@@ -129,6 +129,7 @@ fetch_go (gpointer data)
   send_more (fetch);
 }
 
+/* A batch may plan the next one. NOLINTBEGIN(misc-no-recursion) */
 static CURATOR_LOCKED void
 begin_batch (Fetch *fetch)
 {
@@ -208,6 +209,7 @@ send_more (Fetch *fetch)
       end_batch (fetch);
     }
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* Nobody is waited for but the server. */
 static CURATOR_LOCKED GError *

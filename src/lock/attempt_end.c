@@ -99,7 +99,7 @@ discard_node (Attempt *attempt)
       g_queue_unlink (&attempt->internals->attempts, &attempt->link);
       attempt->linked = FALSE;
     }
-  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn);
+  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
   leave_queue (attempt, path);
 }
 

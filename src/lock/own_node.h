@@ -114,7 +114,7 @@ curator_own_node_stake (CuratorOwnNode *node)
 static inline CURATOR_LOCKED gboolean
 curator_own_node_may_exist (const CuratorOwnNode *node)
 {
-  return node->may_exist;
+  return node->may_exist != 0;
 }
 
 /* Of the payload that creates were sent with, of which so many in a row have lost the
