@@ -33,15 +33,14 @@ static Taking *
 taking_new (void)
 {
   Taking *taking = g_new0 (Taking, 1);
-  g_atomic_ref_count_init (&taking->refs);
-  g_atomic_ref_count_inc (&taking->refs);
+  taking->refs = 2;
   return taking;
 }
 
 static void
 taking_unref (Taking *taking)
 {
-  if (g_atomic_ref_count_dec (&taking->refs))
+  if (g_atomic_int_dec_and_test (&taking->refs))
     {
       g_clear_pointer (&taking->leases, g_ptr_array_unref);
       g_clear_error (&taking->error);

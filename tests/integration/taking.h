@@ -6,9 +6,9 @@
 
 typedef struct
 {
-  gatomicrefcount refs; /* one by the test, one by the callback until it has run */
-  gint returned;        /* atomic: the next block is valid */
-  gint times;           /* atomic: how often the callback was called */
+  gint refs;     /* atomic: one by the test, one by the callback until it has run */
+  gint returned; /* atomic: the next block is valid */
+  gint times;    /* atomic: how often the callback was called */
 
   GPtrArray *leases; /* of CuratorLease; NULL on error */
   GError *error;
