@@ -913,7 +913,8 @@ check_refused (Proxy *proxy, const Operation *first)
       assert_is_told (&world, &operations[i], proxy);
   g_autoptr (GError) error = curator_client_dup_connection_error (world.client);
   assert_true (is_told (error, proxy));
-  assert_int_equal (proxy_accepted (proxy), accepted);
+  /* One that the handle began before its end may be accepted later. */
+  assert_in_range (proxy_accepted (proxy), accepted, accepted + 1);
   world_close (&world);
 }
 
