@@ -97,6 +97,7 @@ public:
         std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
       }
     loop_.run ();
+    client_.close (); /* the callback that has stopped the loop may still run */
     return status_;
   }
 

@@ -64,7 +64,8 @@ notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
     }
 }
 
-/* The watch is spent for all its users. The entry is gone, or left to be removed from the server. */
+/* The watch is spent for all its users. The entry goes, or stays until the server's watch is
+ * removed. */
 static CURATOR_LOCKED void
 entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
 {
@@ -199,8 +200,8 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
   notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
 }
 
-/* Sent with a watch, exists sets one for the creation of a missing node, which nobody needs. Another
- * read sets none, but one of before may still be there, unless the node is gone. */
+/* A failed read sets no watch, but exists does: for the creation of the missing node, which nobody
+ * needs. An earlier watch may still be set, unless its node is gone. */
 static CURATOR_LOCKED void
 entry_failed (CuratorWatchEntry *entry, int rc)
 {

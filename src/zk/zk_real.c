@@ -342,8 +342,8 @@ real_set (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path, const ch
   return SEND (handle, ticket, zoo_aset (handle->zh, path, data, length, version, on_stat, ticket));
 }
 
-/* On a handle that has expired zoo_amulti () would free the path of its first operation, so it is not
- * called there. */
+/* zoo_amulti () is not called on a handle that has expired: it would free the path of the first
+ * operation. */
 static int
 send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
             void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)

@@ -5,8 +5,8 @@
  *
  * The cells are generated. CURATOR_TEST_CELLS=all runs each of them, and prints the table of
  * docs/operations.md; otherwise one in STRIDE. The bound is for a machine and a server that are
- * never late, so what the metronome and a connection of its own have seen is added, and what was measured while other tests kept the processors
- * is measured once more, alone.
+ * never late, so what the metronome and a connection of its own have seen is added, and what was
+ * measured while other tests kept the processors is measured once more, alone.
  */
 #define SUITE_FIXTURE void *no_fixture
 #define SUITE_SETUP   NULL

@@ -303,8 +303,8 @@ TEST (a_dumb_terminal_gets_a_screenful)
   assert_fits (terminal);
 }
 
-/* The server is silent for a while; then it dies under it and comes back. Keys work meanwhile. Last, as the observer loses its
- * connection. */
+/* The server is silent for a while, then dies and comes back. Keys work meanwhile. This test is the
+ * last one, as the observer loses its connection. */
 TEST (the_server_stops)
 {
   g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "0.2", 80, 24);
