@@ -137,13 +137,12 @@ handle_unref (Handle *handle)
 {
   if (!g_atomic_int_dec_and_test (&handle->refs))
     return;
-  for (Share *share = handle->shares, *next; share != NULL; share = next)
-    {
-      next = share->next;
-      curator_client_unref (share->client);
-      g_free (share->acl);
-      g_free (share);
-    }
+  for (Share *share = handle->shares, *next; share != NULL; share = next) {
+    next = share->next;
+    curator_client_unref (share->client);
+    g_free (share->acl);
+    g_free (share);
+  }
   g_free (handle);
 }
 
@@ -153,29 +152,26 @@ drop_mutex (gpointer data)
   Mutex *mutex = data;
   pthread_mutex_lock (&guard);
   const gboolean is_last = --mutex->refs == 0;
-  if (is_last)
-    {
-      g_ptr_array_unref (mutex->words);
-      g_ptr_array_unref (mutex->names);
-    }
+  if (is_last) {
+    g_ptr_array_unref (mutex->words);
+    g_ptr_array_unref (mutex->names);
+  }
   pthread_mutex_unlock (&guard);
-  if (is_last)
-    {
-      curator_lock_unref (mutex->lock);
-      handle_unref (mutex->handle);
-      g_free (mutex->path);
-      g_free (mutex);
-    }
+  if (is_last) {
+    curator_lock_unref (mutex->lock);
+    handle_unref (mutex->handle);
+    g_free (mutex->path);
+    g_free (mutex);
+  }
 }
 
 static void
 attempt_unref (Attempt *attempt)
 {
-  if (--attempt->refs == 0)
-    {
-      g_object_unref (attempt->cancellable);
-      g_free (attempt);
-    }
+  if (--attempt->refs == 0) {
+    g_object_unref (attempt->cancellable);
+    g_free (attempt);
+  }
 }
 
 /* The program may look at id and ownerid at any time, so a name stays until the next
@@ -195,12 +191,11 @@ static void
 show (Mutex *mutex, const char *own, const char *holder, gboolean is_owner)
 {
   zkr_lock_mutex_t *face = mutex->face;
-  if (face != NULL)
-    {
-      face->id = own != NULL ? keep_name (mutex, own) : NULL;
-      face->ownerid = holder != NULL ? keep_name (mutex, holder) : face->ownerid;
-      face->isOwner = is_owner;
-    }
+  if (face != NULL) {
+    face->id = own != NULL ? keep_name (mutex, own) : NULL;
+    face->ownerid = holder != NULL ? keep_name (mutex, holder) : face->ownerid;
+    face->isOwner = is_owner;
+  }
 }
 
 static gboolean
@@ -303,12 +298,11 @@ static CuratorLease *
 end_hold (Mutex *mutex)
 {
   CuratorLease *lease = g_steal_pointer (&mutex->lease);
-  if (lease != NULL)
-    {
-      mutex->has_ended = TRUE;
-      show (mutex, NULL, "", FALSE);
-      add_word (mutex, NULL);
-    }
+  if (lease != NULL) {
+    mutex->has_ended = TRUE;
+    show (mutex, NULL, "", FALSE);
+    add_word (mutex, NULL);
+  }
   return lease;
 }
 
@@ -334,23 +328,22 @@ code_of (const GError *error)
 {
   if (error->domain == CURATOR_ZK_ERROR)
     return error->code;
-  switch (error->domain == CURATOR_ERROR ? error->code : -1)
-    {
-    case CURATOR_ERROR_INVALID_ARGUMENT:
-      return ZBADARGUMENTS;
-    case CURATOR_ERROR_CLOSED:
-      return ZCLOSING;
-    case CURATOR_ERROR_RELEASE_PENDING:
-    case CURATOR_ERROR_CONNECTION_LOST:
-    case CURATOR_ERROR_NO_ANSWER:
-      return ZCONNECTIONLOSS;
-    case CURATOR_ERROR_SESSION_EXPIRED:
-      return ZSESSIONEXPIRED;
-    case CURATOR_ERROR_AUTH_FAILED:
-      return ZAUTHFAILED;
-    default:
-      return ZSYSTEMERROR;
-    }
+  switch (error->domain == CURATOR_ERROR ? error->code : -1) {
+  case CURATOR_ERROR_INVALID_ARGUMENT:
+    return ZBADARGUMENTS;
+  case CURATOR_ERROR_CLOSED:
+    return ZCLOSING;
+  case CURATOR_ERROR_RELEASE_PENDING:
+  case CURATOR_ERROR_CONNECTION_LOST:
+  case CURATOR_ERROR_NO_ANSWER:
+    return ZCONNECTIONLOSS;
+  case CURATOR_ERROR_SESSION_EXPIRED:
+    return ZSESSIONEXPIRED;
+  case CURATOR_ERROR_AUTH_FAILED:
+    return ZAUTHFAILED;
+  default:
+    return ZSYSTEMERROR;
+  }
 }
 
 static void
@@ -359,22 +352,20 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   Attempt *attempt = data;
   pthread_mutex_lock (&guard);
   Mutex *mutex = attempt->mutex;
-  if (mutex != NULL)
-    {
+  if (mutex != NULL) {
+    mutex->refs++;
+    mutex->attempt = NULL;
+    mutex->lease = lease;
+    mutex->rc = lease == NULL ? code_of (error) : ZOK;
+    attempt_unref (attempt); /* the mutex' own */
+    if (lease != NULL) {
+      const char *name = curator_lease_get_node_name (lease);
+      show (mutex, name, name, TRUE);
+      add_word (mutex, lease);
       mutex->refs++;
-      mutex->attempt = NULL;
-      mutex->lease = lease;
-      mutex->rc = lease == NULL ? code_of (error) : ZOK;
-      attempt_unref (attempt); /* the mutex' own */
-      if (lease != NULL)
-        {
-          const char *name = curator_lease_get_node_name (lease);
-          show (mutex, name, name, TRUE);
-          add_word (mutex, lease);
-          mutex->refs++;
-          curator_lease_add_listener (lease, on_lease_state, mutex, drop_mutex);
-        }
+      curator_lease_add_listener (lease, on_lease_state, mutex, drop_mutex);
     }
+  }
   attempt->is_over = TRUE;
   attempt_unref (attempt);
   pthread_cond_broadcast (&changed);
@@ -421,11 +412,10 @@ client_of (Handle *handle, const struct ACL_vector *acl, GError **error)
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (RETRY_MS);
   CuratorClient *client = curator_client_new_for_zhandle (handle->zh, policy);
   curator_client_set_acl (client, acl);
-  if (!curator_client_start (client, error))
-    {
-      curator_client_unref (client);
-      return NULL;
-    }
+  if (!curator_client_start (client, error)) {
+    curator_client_unref (client);
+    return NULL;
+  }
   Share *share = g_new (Share, 1);
   *share = (Share){ handle->shares, g_steal_pointer (&text), client };
   handle->shares = share;
@@ -442,9 +432,8 @@ withdraw (Mutex *mutex)
   const gint64 end = g_get_monotonic_time () + LEAVE_MS * 1000LL;
   attempt->mutex = NULL;
   g_cancellable_cancel (attempt->cancellable);
-  while (!attempt->is_over && wait_for_change (end))
-    {
-    }
+  while (!attempt->is_over && wait_for_change (end)) {
+  }
   const gboolean is_over = attempt->is_over;
   attempt_unref (attempt);
   return is_over;
@@ -470,14 +459,13 @@ create_mutex (zkr_lock_mutex_t *face)
 {
   g_autoptr (GError) error = NULL;
   Handle *handle = g_hash_table_lookup (handles, face->zh);
-  if (handle == NULL)
-    {
-      handle = g_new0 (Handle, 1);
-      handle->refs = 1;
-      handle->zh = face->zh;
-      g_hash_table_insert (handles, face->zh, handle);
-      handle->before = zoo_set_watcher (face->zh, forward);
-    }
+  if (handle == NULL) {
+    handle = g_new0 (Handle, 1);
+    handle->refs = 1;
+    handle->zh = face->zh;
+    g_hash_table_insert (handles, face->zh, handle);
+    handle->before = zoo_set_watcher (face->zh, forward);
+  }
   CuratorClient *client = client_of (handle, face->acl, &error);
   CuratorLock *lock = client != NULL ? curator_mutex_new (client, face->path, &error) : NULL;
   if (lock == NULL)
@@ -562,23 +550,20 @@ look (Mutex *mutex, Attempt *attempt, gint64 timeout_ms)
       curator_client_inspect (mutex->client, mutex->path, timeout_ms, attempt->cancellable, NULL);
   const guint n = queue != NULL ? curator_inspection_get_n_participants (queue) : 0;
   const gint64 session = curator_client_get_session_id (mutex->client);
-  for (guint i = 1; i < n; i++)
-    {
-      const CuratorParticipant *own = curator_inspection_get_participant (queue, i);
-      if (curator_participant_get_session_id (own) == session)
-        {
-          const CuratorParticipant *first = curator_inspection_get_participant (queue, 0);
-          pthread_mutex_lock (&guard);
-          if (mutex->attempt == attempt)
-            {
-              attempt->is_placed = TRUE;
-              show (mutex, curator_participant_get_node_path (own),
-                    curator_participant_get_node_path (first), FALSE);
-            }
-          pthread_mutex_unlock (&guard);
-          return;
-        }
+  for (guint i = 1; i < n; i++) {
+    const CuratorParticipant *own = curator_inspection_get_participant (queue, i);
+    if (curator_participant_get_session_id (own) == session) {
+      const CuratorParticipant *first = curator_inspection_get_participant (queue, 0);
+      pthread_mutex_lock (&guard);
+      if (mutex->attempt == attempt) {
+        attempt->is_placed = TRUE;
+        show (mutex, curator_participant_get_node_path (own),
+              curator_participant_get_node_path (first), FALSE);
+      }
+      pthread_mutex_unlock (&guard);
+      return;
     }
+  }
 }
 
 /* Until the lock is granted, or others are seen in front. With the guard held. */
@@ -588,15 +573,15 @@ await_place (Mutex *mutex, Attempt *attempt)
   const gint64 end = g_get_monotonic_time () + zoo_recv_timeout (mutex->handle->zh) * 1000LL;
   gint64 pause_ms = FIRST_LOOK_MS;
   gint64 now;
-  while (mutex->attempt == attempt && !attempt->is_placed && (now = g_get_monotonic_time ()) < end)
-    {
-      if (wait_for_change (now + pause_ms * 1000))
-        continue;
-      pause_ms = MIN (pause_ms * 2, LAST_LOOK_MS);
-      pthread_mutex_unlock (&guard);
-      look (mutex, attempt, (end - now) / 1000 + 1);
-      pthread_mutex_lock (&guard);
-    }
+  while (mutex->attempt == attempt && !attempt->is_placed
+         && (now = g_get_monotonic_time ()) < end) {
+    if (wait_for_change (now + pause_ms * 1000))
+      continue;
+    pause_ms = MIN (pause_ms * 2, LAST_LOOK_MS);
+    pthread_mutex_unlock (&guard);
+    look (mutex, attempt, (end - now) / 1000 + 1);
+    pthread_mutex_lock (&guard);
+  }
 }
 
 int
@@ -609,16 +594,15 @@ zkr_lock_lock (zkr_lock_mutex_t *mutex)
   pthread_mutex_lock (&guard);
   own->refs++; /* another thread may end the mutex meanwhile */
   int rc = ZOK;
-  if (own->lease == NULL && (rc = check_handle (own)) == ZOK)
-    {
-      if (own->attempt == NULL)
-        begin (own);
-      Attempt *attempt = own->attempt;
-      attempt->refs++;
-      await_place (own, attempt);
-      rc = own->rc;
-      attempt_unref (attempt);
-    }
+  if (own->lease == NULL && (rc = check_handle (own)) == ZOK) {
+    if (own->attempt == NULL)
+      begin (own);
+    Attempt *attempt = own->attempt;
+    attempt->refs++;
+    await_place (own, attempt);
+    rc = own->rc;
+    attempt_unref (attempt);
+  }
   pthread_mutex_unlock (&guard);
   drop_mutex (own);
   return rc;
@@ -645,11 +629,10 @@ zkr_lock_unlock (zkr_lock_mutex_t *mutex)
   if (own == NULL)
     return ZBADARGUMENTS;
   pthread_mutex_lock (&guard);
-  if (own->lease == NULL && own->attempt == NULL && !own->has_ended)
-    {
-      pthread_mutex_unlock (&guard);
-      return ZSYSTEMERROR;
-    }
+  if (own->lease == NULL && own->attempt == NULL && !own->has_ended) {
+    pthread_mutex_unlock (&guard);
+    return ZSYSTEMERROR;
+  }
   own->refs++;
   const gboolean has_left = withdraw (own);
   CuratorLease *lease = g_steal_pointer (&own->lease);
@@ -729,21 +712,20 @@ settle (const Handle *handle)
   gpointer value;
   pthread_mutex_lock (&guard);
   g_hash_table_iter_init (&iter, faces);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    {
-      Mutex *mutex = value;
-      CuratorLease *lease = mutex->handle == handle ? end_hold (mutex) : NULL;
-      if (mutex->handle != handle
-          || (lease == NULL && mutex->words->len == 0 && !is_told_by_another (mutex)))
-        continue;
-      mutex->refs++;
-      pthread_mutex_unlock (&guard);
-      pthread_cleanup_push (release_in_background, &lease);
-      tell_words (mutex);
-      pthread_cleanup_pop (TRUE);
-      pthread_mutex_lock (&guard);
-      g_hash_table_iter_init (&iter, faces); /* it may have changed */
-    }
+  while (g_hash_table_iter_next (&iter, NULL, &value)) {
+    Mutex *mutex = value;
+    CuratorLease *lease = mutex->handle == handle ? end_hold (mutex) : NULL;
+    if (mutex->handle != handle
+        || (lease == NULL && mutex->words->len == 0 && !is_told_by_another (mutex)))
+      continue;
+    mutex->refs++;
+    pthread_mutex_unlock (&guard);
+    pthread_cleanup_push (release_in_background, &lease);
+    tell_words (mutex);
+    pthread_cleanup_pop (TRUE);
+    pthread_mutex_lock (&guard);
+    g_hash_table_iter_init (&iter, faces); /* it may have changed */
+  }
   pthread_mutex_unlock (&guard);
 }
 
@@ -752,20 +734,18 @@ zkr_lock_close_handle (zhandle_t *zh)
 {
   pthread_mutex_lock (&guard);
   Handle *handle = handles != NULL ? g_hash_table_lookup (handles, zh) : NULL;
-  if (handle != NULL)
-    {
-      g_hash_table_remove (handles, zh);
-      zoo_set_watcher (zh, handle->before);
-      handle->zh = NULL;
-    }
+  if (handle != NULL) {
+    g_hash_table_remove (handles, zh);
+    zoo_set_watcher (zh, handle->before);
+    handle->zh = NULL;
+  }
   pthread_mutex_unlock (&guard);
-  if (handle != NULL)
-    {
-      settle (handle);
-      for (const Share *share = handle->shares; share != NULL; share = share->next)
-        curator_client_close (share->client);
-      settle (handle); /* what was acquired meanwhile */
-      handle_unref (handle);
-    }
+  if (handle != NULL) {
+    settle (handle);
+    for (const Share *share = handle->shares; share != NULL; share = share->next)
+      curator_client_close (share->client);
+    settle (handle); /* what was acquired meanwhile */
+    handle_unref (handle);
+  }
   return zookeeper_close (zh);
 }

@@ -102,14 +102,12 @@ take_options (int *argc, char ***argv)
 static gboolean
 on_finish_timeout (gpointer data)
 {
-  for (guint i = 0; i < scene.n_workers; i++)
-    {
-      if (!scene.workers[i].ended)
-        {
-          worker_fail (&scene.workers[i], "did not finish within %d s", FINISH_SECONDS);
-          g_subprocess_force_exit (scene.workers[i].process);
-        }
+  for (guint i = 0; i < scene.n_workers; i++) {
+    if (!scene.workers[i].ended) {
+      worker_fail (&scene.workers[i], "did not finish within %d s", FINISH_SECONDS);
+      g_subprocess_force_exit (scene.workers[i].process);
     }
+  }
   return G_SOURCE_REMOVE;
 }
 
@@ -142,11 +140,10 @@ on_ended (GObject *process, GAsyncResult *result, gpointer data)
   Worker *worker = data;
 
   worker->ended = TRUE;
-  if (!g_subprocess_wait_check_finish (G_SUBPROCESS (process), result, NULL) || !worker->done)
-    {
-      worker_fail (worker, "exited before its work was done");
-      finish ();
-    }
+  if (!g_subprocess_wait_check_finish (G_SUBPROCESS (process), result, NULL) || !worker->done) {
+    worker_fail (worker, "exited before its work was done");
+    finish ();
+  }
   if (!any_runs ())
     g_main_loop_quit (loop);
 }
@@ -156,18 +153,16 @@ apply_line (Worker *worker, const char *line)
 {
   g_auto (WorkerEvent) event = { .type = WORKER_ERROR };
 
-  if (!worker_event_parse (line, &event))
-    {
-      worker_fail (worker, "printed an unknown line: %s", line);
-      return;
-    }
+  if (!worker_event_parse (line, &event)) {
+    worker_fail (worker, "printed an unknown line: %s", line);
+    return;
+  }
   const Contender *contender = scene_apply (&scene, worker, &event);
-  if (scene.began_ns == 0 && scene_all_began (&scene))
-    {
-      scene.began_ns = scene_now_ns ();
-      if (scene.per_thread == 0)
-        scene.end_ns = scene.began_ns + options.seconds * G_GINT64_CONSTANT (1000000000);
-    }
+  if (scene.began_ns == 0 && scene_all_began (&scene)) {
+    scene.began_ns = scene_now_ns ();
+    if (scene.per_thread == 0)
+      scene.end_ns = scene.began_ns + options.seconds * G_GINT64_CONSTANT (1000000000);
+  }
   if (contender != NULL && event.type == WORKER_GRANTED && !view.live)
     view_log_grant (&view, &scene, contender);
 }
@@ -179,12 +174,11 @@ on_line (GObject *stream, GAsyncResult *result, gpointer data)
   g_autofree char *line =
       g_data_input_stream_read_line_finish_utf8 (G_DATA_INPUT_STREAM (stream), result, NULL, NULL);
 
-  if (line == NULL)
-    {
-      g_object_unref (stream);
-      g_subprocess_wait_check_async (worker->process, NULL, on_ended, worker);
-      return;
-    }
+  if (line == NULL) {
+    g_object_unref (stream);
+    g_subprocess_wait_check_async (worker->process, NULL, on_ended, worker);
+    return;
+  }
   apply_line (worker, line);
   g_data_input_stream_read_line_async (G_DATA_INPUT_STREAM (stream), G_PRIORITY_DEFAULT, NULL,
                                        on_line, worker);
@@ -226,11 +220,10 @@ start_worker (Worker *worker)
   g_subprocess_launcher_take_stderr_fd (launcher, dup (worker->complaints));
   g_subprocess_launcher_set_child_setup (launcher, set_up_child, NULL, NULL);
   worker->process = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv, &error);
-  if (worker->process == NULL)
-    {
-      g_printerr ("curator-demo: %s\n", error->message);
-      exit (EXIT_FAILURE);
-    }
+  if (worker->process == NULL) {
+    g_printerr ("curator-demo: %s\n", error->message);
+    exit (EXIT_FAILURE);
+  }
   worker->pid = g_strdup (g_subprocess_get_identifier (worker->process));
   g_data_input_stream_read_line_async (
       g_data_input_stream_new (g_subprocess_get_stdout_pipe (worker->process)), G_PRIORITY_DEFAULT,
@@ -254,15 +247,14 @@ observe (gpointer data)
 
   if (!curator_client_start (client, NULL))
     return NULL;
-  while (TRUE)
-    {
-      CuratorInspection *queue =
-          curator_client_inspect (client, options.path, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  while (TRUE) {
+    CuratorInspection *queue =
+        curator_client_inspect (client, options.path, CURATOR_WAIT_DEFAULT, NULL, NULL);
 
-      if (queue != NULL)
-        g_idle_add (on_queue, queue);
-      g_usleep (OBSERVE_US);
-    }
+    if (queue != NULL)
+      g_idle_add (on_queue, queue);
+    g_usleep (OBSERVE_US);
+  }
   return NULL;
 }
 
@@ -295,11 +287,10 @@ main (int argc, char **argv)
 
   setlocale (LC_ALL, "");
   const char *fault = take_options (&argc, &argv);
-  if (fault != NULL)
-    {
-      g_printerr ("curator-demo: %s\n", fault);
-      return EXIT_USAGE;
-    }
+  if (fault != NULL) {
+    g_printerr ("curator-demo: %s\n", fault);
+    return EXIT_USAGE;
+  }
   view = view_detect (options.log);
   scene = (Scene){ .connect = options.connect,
                    .path = options.path,
@@ -313,11 +304,10 @@ main (int argc, char **argv)
   for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
     g_unix_signal_add (signals[i], on_signal, NULL);
   g_timeout_add (FRAME_MS, on_frame, NULL);
-  if (view.live)
-    {
-      g_print ("\033[?1049h\033[?25l"); /* another screen, without a cursor */
-      g_thread_unref (g_thread_new ("observer", observe, NULL));
-    }
+  if (view.live) {
+    g_print ("\033[?1049h\033[?25l"); /* another screen, without a cursor */
+    g_thread_unref (g_thread_new ("observer", observe, NULL));
+  }
   g_main_loop_run (loop);
   if (view.live)
     g_print ("\033[0m\033[?25h\033[?1049l");

@@ -54,11 +54,10 @@ hold_check_get_verdict (HoldCheck *check)
   /* The latest end so far, not the last one: a long hold may outlast its successors. */
   gint64 free_from_ns = G_MININT64;
 
-  for (guint i = 0; i < n; i++)
-    {
-      verdict.overlaps += holds[i].granted_ns < free_from_ns;
-      verdict.token_errors += i > 0 && holds[i].token <= holds[i - 1].token;
-      free_from_ns = MAX (free_from_ns, holds[i].released_ns);
-    }
+  for (guint i = 0; i < n; i++) {
+    verdict.overlaps += holds[i].granted_ns < free_from_ns;
+    verdict.token_errors += i > 0 && holds[i].token <= holds[i - 1].token;
+    free_from_ns = MAX (free_from_ns, holds[i].released_ns);
+  }
   return verdict;
 }

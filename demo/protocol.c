@@ -22,11 +22,10 @@ worker_event_parse (const char *line, WorkerEvent *event)
   gsize i = 0;
 
   *event = (WorkerEvent){ .type = WORKER_ERROR };
-  if (g_str_has_prefix (line, "ERROR "))
-    {
-      event->text = g_strdup (line + strlen ("ERROR "));
-      return TRUE;
-    }
+  if (g_str_has_prefix (line, "ERROR ")) {
+    event->text = g_strdup (line + strlen ("ERROR "));
+    return TRUE;
+  }
   while (i < G_N_ELEMENTS (grammar)
          && (n != grammar[i].n_words || !g_str_equal (words[0], grammar[i].word)))
     i++;

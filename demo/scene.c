@@ -32,15 +32,14 @@ scene_init (Scene *scene, const guint workers[N_LANGUAGES], guint n_threads)
   scene->check = hold_check_new ();
   scene->granted = g_hash_table_new (g_str_hash, g_str_equal);
   scene->created_ns = scene_now_ns ();
-  for (guint i = 0; i < scene->n_contenders; i++)
-    {
-      Worker *worker = &scene->workers[i / n_threads];
+  for (guint i = 0; i < scene->n_contenders; i++) {
+    Worker *worker = &scene->workers[i / n_threads];
 
-      worker->language = i / n_threads < workers[LANGUAGE_C] ? LANGUAGE_C : LANGUAGE_JAVA;
-      worker->first = i - i % n_threads;
-      scene->contenders[i] = (Contender){ .worker = worker, .number = i % n_threads + 1 };
-      begin_turn (&scene->contenders[i], i);
-    }
+    worker->language = i / n_threads < workers[LANGUAGE_C] ? LANGUAGE_C : LANGUAGE_JAVA;
+    worker->first = i - i % n_threads;
+    scene->contenders[i] = (Contender){ .worker = worker, .number = i % n_threads + 1 };
+    begin_turn (&scene->contenders[i], i);
+  }
 }
 
 void
@@ -67,23 +66,18 @@ apply_turn (Scene *scene, Contender *contender, const WorkerEvent *event)
 {
   HoldRecord *turn = &contender->turn;
 
-  if (event->type == WORKER_QUEUED)
-    {
-      turn->queued_ns = event->time_ns;
-      contender->worker->began = TRUE;
-    }
-  else if (event->type == WORKER_GRANTED)
-    {
-      turn->granted_ns = event->time_ns;
-      g_hash_table_add (scene->granted, g_strdup (event->text));
-      scene->grants[contender->worker->language]++;
-    }
-  else
-    {
-      turn->released_ns = event->time_ns;
-      hold_check_add (scene->check, turn);
-      begin_turn (contender, turn->owner);
-    }
+  if (event->type == WORKER_QUEUED) {
+    turn->queued_ns = event->time_ns;
+    contender->worker->began = TRUE;
+  } else if (event->type == WORKER_GRANTED) {
+    turn->granted_ns = event->time_ns;
+    g_hash_table_add (scene->granted, g_strdup (event->text));
+    scene->grants[contender->worker->language]++;
+  } else {
+    turn->released_ns = event->time_ns;
+    hold_check_add (scene->check, turn);
+    begin_turn (contender, turn->owner);
+  }
   set_node (contender, event->text, event->token);
 }
 
@@ -103,11 +97,10 @@ scene_apply (Scene *scene, Worker *worker, const WorkerEvent *event)
   Contender *contender = event->thread <= scene->n_threads
                              ? &scene->contenders[worker->first + event->thread - 1]
                              : NULL;
-  if (contender == NULL || contender->state != before[event->type])
-    {
-      worker_fail (worker, "printed an unexpected event of thread %u", event->thread);
-      return NULL;
-    }
+  if (contender == NULL || contender->state != before[event->type]) {
+    worker_fail (worker, "printed an unexpected event of thread %u", event->thread);
+    return NULL;
+  }
   contender->state = (contender->state + 1) % (CONTENDER_HOLDS + 1);
   apply_turn (scene, contender, event);
   return contender;
@@ -119,28 +112,26 @@ scene_place_waiters (Scene *scene, const CuratorInspection *queue)
   for (guint i = 0; i < scene->n_contenders; i++)
     if (scene->contenders[i].state == CONTENDER_WAITS)
       set_node (&scene->contenders[i], NULL, 0);
-  for (guint i = 0; i < curator_inspection_get_n_participants (queue); i++)
-    {
-      const CuratorParticipant *node = curator_inspection_get_participant (queue, i);
-      const char *name = strrchr (curator_participant_get_node_path (node), '/') + 1;
-      const gint64 session = curator_participant_get_session_id (node);
-      Contender *next = NULL;
+  for (guint i = 0; i < curator_inspection_get_n_participants (queue); i++) {
+    const CuratorParticipant *node = curator_inspection_get_participant (queue, i);
+    const char *name = strrchr (curator_participant_get_node_path (node), '/') + 1;
+    const gint64 session = curator_participant_get_session_id (node);
+    Contender *next = NULL;
 
-      for (guint j = 0; j < scene->n_contenders; j++)
-        {
-          Contender *contender = &scene->contenders[j];
+    for (guint j = 0; j < scene->n_contenders; j++) {
+      Contender *contender = &scene->contenders[j];
 
-          if (contender->state == CONTENDER_HOLDS && g_str_equal (contender->node, name))
-            contender->worker->session = session;
-          if (contender->state == CONTENDER_WAITS && contender->node == NULL
-              && contender->worker->session == session
-              && (next == NULL || contender->turn.queued_ns < next->turn.queued_ns))
-            next = contender;
-        }
-      /* The queue may be out of date: a granted node belongs to no waiter. */
-      if (next != NULL && !g_hash_table_contains (scene->granted, name))
-        set_node (next, name, curator_participant_get_token (node));
+      if (contender->state == CONTENDER_HOLDS && g_str_equal (contender->node, name))
+        contender->worker->session = session;
+      if (contender->state == CONTENDER_WAITS && contender->node == NULL
+          && contender->worker->session == session
+          && (next == NULL || contender->turn.queued_ns < next->turn.queued_ns))
+        next = contender;
     }
+    /* The queue may be out of date: a granted node belongs to no waiter. */
+    if (next != NULL && !g_hash_table_contains (scene->granted, name))
+      set_node (next, name, curator_participant_get_token (node));
+  }
 }
 
 gboolean

@@ -82,15 +82,14 @@ collect (const Scene *scene, Language language, gboolean handovers)
   guint n_holds;
   const HoldRecord *holds = hold_check_get_holds (scene->check, &n_holds);
 
-  for (guint i = handovers; i < n_holds; i++)
-    {
-      gint64 from_ns = handovers ? holds[i - 1].released_ns : holds[i].queued_ns;
-      double ms = (double) (holds[i].granted_ns - from_ns) / 1e6;
+  for (guint i = handovers; i < n_holds; i++) {
+    gint64 from_ns = handovers ? holds[i - 1].released_ns : holds[i].queued_ns;
+    double ms = (double) (holds[i].granted_ns - from_ns) / 1e6;
 
-      if (scene->contenders[holds[i].owner].worker->language == language
-          && (!handovers || holds[i].queued_ns < from_ns))
-        g_array_append_val (times, ms);
-    }
+    if (scene->contenders[holds[i].owner].worker->language == language
+        && (!handovers || holds[i].queued_ns < from_ns))
+      g_array_append_val (times, ms);
+  }
   g_array_sort (times, compare_doubles);
   return times;
 }
@@ -146,21 +145,19 @@ view_summary (const View *view, Scene *scene)
   for (int i = 0; i < N_LANGUAGES; i++)
     starved[i] = print_row (view, scene, i);
   g_print ("\n");
-  for (guint i = 0; i < scene->n_workers; i++)
-    {
-      const Worker *worker = &scene->workers[i];
+  for (guint i = 0; i < scene->n_workers; i++) {
+    const Worker *worker = &scene->workers[i];
 
-      if (worker->failure != NULL)
-        print (view, STYLE_BAD, "  %s process %s: %s\n", language_name (worker->language),
-               worker->pid, worker->failure);
-      good = good && worker->failure == NULL;
-    }
-  for (int i = 0; i < N_LANGUAGES; i++)
-    {
-      if (starved[i])
-        print (view, STYLE_BAD, "  %s never held the lock\n", language_name (i));
-      good = good && !starved[i];
-    }
+    if (worker->failure != NULL)
+      print (view, STYLE_BAD, "  %s process %s: %s\n", language_name (worker->language),
+             worker->pid, worker->failure);
+    good = good && worker->failure == NULL;
+  }
+  for (int i = 0; i < N_LANGUAGES; i++) {
+    if (starved[i])
+      print (view, STYLE_BAD, "  %s never held the lock\n", language_name (i));
+    good = good && !starved[i];
+  }
   print (view, violations == 0 ? STYLE_GOOD : STYLE_BAD, "  violations: %u", violations);
   g_print ("   (two holders at once: %u; fencing token that did not rise: %u)\n", verdict.overlaps,
            verdict.token_errors);

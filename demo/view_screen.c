@@ -78,22 +78,17 @@ put_title (Frame *frame, const Scene *scene, gint64 now_ns)
   put (frame, STYLE_DIM, "   %s on %s", scene->path, scene->connect);
   end_row (frame);
   put (frame, STYLE_PLAIN, " ");
-  if (scene->began_ns == 0 || (wanted == 0 && scene->finishing))
-    {
-      put (frame, STYLE_DIM, "%s",
-           scene->began_ns == 0 ? "starting the workers ..."
-                                : "finishing: waiting threads still get their turn ...");
-    }
-  else if (wanted > 0)
-    {
-      put_bar (frame, STYLE_GOOD, (double) total / wanted, frame->columns - 26);
-      put (frame, STYLE_PLAIN, "  %u of %u", total, wanted);
-    }
-  else
-    {
-      put_bar (frame, STYLE_GOOD, seconds / whole, frame->columns - 22);
-      put (frame, STYLE_PLAIN, "  %4.1f of %.0f s", seconds, whole);
-    }
+  if (scene->began_ns == 0 || (wanted == 0 && scene->finishing)) {
+    put (frame, STYLE_DIM, "%s",
+         scene->began_ns == 0 ? "starting the workers ..."
+                              : "finishing: waiting threads still get their turn ...");
+  } else if (wanted > 0) {
+    put_bar (frame, STYLE_GOOD, (double) total / wanted, frame->columns - 26);
+    put (frame, STYLE_PLAIN, "  %u of %u", total, wanted);
+  } else {
+    put_bar (frame, STYLE_GOOD, seconds / whole, frame->columns - 22);
+    put (frame, STYLE_PLAIN, "  %4.1f of %.0f s", seconds, whole);
+  }
   end_row (frame);
   end_row (frame);
 }
@@ -122,12 +117,11 @@ put_contender (Frame *frame, const Contender *contender, guint place, gint64 now
     put (frame, style, "%12" G_GUINT64_FORMAT "  ", contender->turn.token);
   else
     put (frame, style, "%14s", "");
-  if (contender->state != CONTENDER_RESTS)
-    {
-      gint64 since_ns = holds ? contender->turn.granted_ns : contender->turn.queued_ns;
+  if (contender->state != CONTENDER_RESTS) {
+    gint64 since_ns = holds ? contender->turn.granted_ns : contender->turn.queued_ns;
 
-      put (frame, style, "%6.1f s", (double) MAX (now_ns - since_ns, 0) / 1e9);
-    }
+    put (frame, style, "%6.1f s", (double) MAX (now_ns - since_ns, 0) / 1e9);
+  }
   end_row (frame);
 }
 
@@ -168,11 +162,10 @@ put_queue (Frame *frame, Scene *scene, gint64 now_ns)
        "         lang  process thread   node         sequence           token      for");
   end_row (frame);
   /* Between two holds a row replaces the holder, so that the table does not move. */
-  if (holders == 0)
-    {
-      put (frame, STYLE_DIM, " %s handing over ...", glyph (frame, "○", "o"));
-      end_row (frame);
-    }
+  if (holders == 0) {
+    put (frame, STYLE_DIM, " %s handing over ...", glyph (frame, "○", "o"));
+    end_row (frame);
+  }
   for (guint i = 0; i < ranking->len; i++)
     put_contender (frame, g_ptr_array_index (ranking, i), i + 1 - holders, now_ns);
   if (holders > 0)
@@ -183,14 +176,13 @@ put_queue (Frame *frame, Scene *scene, gint64 now_ns)
 static ContenderState
 state_at (const Contender *contender, const HoldRecord *holds, guint n_holds, gint64 at_ns)
 {
-  for (guint i = 0; i <= n_holds; i++)
-    {
-      const HoldRecord *hold = i < n_holds ? &holds[i] : &contender->turn;
+  for (guint i = 0; i <= n_holds; i++) {
+    const HoldRecord *hold = i < n_holds ? &holds[i] : &contender->turn;
 
-      if (hold->owner == contender->turn.owner && at_ns >= hold->queued_ns
-          && at_ns < hold->released_ns)
-        return at_ns >= hold->granted_ns ? CONTENDER_HOLDS : CONTENDER_WAITS;
-    }
+    if (hold->owner == contender->turn.owner && at_ns >= hold->queued_ns
+        && at_ns < hold->released_ns)
+      return at_ns >= hold->granted_ns ? CONTENDER_HOLDS : CONTENDER_WAITS;
+  }
   return CONTENDER_RESTS;
 }
 
@@ -210,24 +202,22 @@ put_chart (Frame *frame, Scene *scene, gint64 now_ns)
   put (frame, STYLE_DIM, " The last %.0f seconds: a bar is a hold, dots are waiting",
        (double) (width * CHART_CELL_NS) / 1e9);
   end_row (frame);
-  for (guint i = 0; i < scene->n_contenders; i++)
-    {
-      const Contender *contender = &scene->contenders[i];
-      const char *cells[] = { " ", glyph (frame, "·", "."), glyph (frame, "█", "#") };
-      Style style = view_style_of (contender->worker->language);
+  for (guint i = 0; i < scene->n_contenders; i++) {
+    const Contender *contender = &scene->contenders[i];
+    const char *cells[] = { " ", glyph (frame, "·", "."), glyph (frame, "█", "#") };
+    Style style = view_style_of (contender->worker->language);
 
-      put (frame, style, " %-5s", language_name (contender->worker->language));
-      put (frame, STYLE_PLAIN, "%8s %-*u", contender->worker->pid, LABEL_WIDTH - 15,
-           contender->number);
-      for (int column = 0; column < width; column++)
-        {
-          gint64 at_ns = (right - width + 1 + column) * CHART_CELL_NS;
-          ContenderState state = state_at (contender, holds + from, n_holds - from, at_ns);
+    put (frame, style, " %-5s", language_name (contender->worker->language));
+    put (frame, STYLE_PLAIN, "%8s %-*u", contender->worker->pid, LABEL_WIDTH - 15,
+         contender->number);
+    for (int column = 0; column < width; column++) {
+      gint64 at_ns = (right - width + 1 + column) * CHART_CELL_NS;
+      ContenderState state = state_at (contender, holds + from, n_holds - from, at_ns);
 
-          put (frame, state == CONTENDER_HOLDS ? style : STYLE_DIM, "%s", cells[state]);
-        }
-      end_row (frame);
+      put (frame, state == CONTENDER_HOLDS ? style : STYLE_DIM, "%s", cells[state]);
     }
+    end_row (frame);
+  }
   end_row (frame);
 }
 
@@ -237,16 +227,15 @@ put_totals (Frame *frame, Scene *scene)
   HoldVerdict verdict = hold_check_get_verdict (scene->check);
   guint total = MAX (scene->grants[LANGUAGE_C] + scene->grants[LANGUAGE_JAVA], 1);
 
-  for (int language = 0; language < N_LANGUAGES; language++)
-    {
-      Style style = view_style_of (language);
+  for (int language = 0; language < N_LANGUAGES; language++) {
+    Style style = view_style_of (language);
 
-      put (frame, style, " %-5s", language_name (language));
-      put (frame, STYLE_PLAIN, "%7u holds  ", scene->grants[language]);
-      put_bar (frame, style, (double) scene->grants[language] / total,
-               MAX (frame->columns - LABEL_WIDTH - 1, 1));
-      end_row (frame);
-    }
+    put (frame, style, " %-5s", language_name (language));
+    put (frame, STYLE_PLAIN, "%7u holds  ", scene->grants[language]);
+    put_bar (frame, style, (double) scene->grants[language] / total,
+             MAX (frame->columns - LABEL_WIDTH - 1, 1));
+    end_row (frame);
+  }
   put (frame, verdict.overlaps == 0 ? STYLE_GOOD : STYLE_BAD, " Two at once: %u", verdict.overlaps);
   put (frame, verdict.token_errors == 0 ? STYLE_GOOD : STYLE_BAD,
        "   Fencing token out of order: %u", verdict.token_errors);

@@ -68,15 +68,14 @@ continues (int done)
 static gpointer
 take_turns (gpointer thread)
 {
-  for (int done = 0; continues (done); done++)
-    {
-      g_autoptr (GError) error = NULL;
+  for (int done = 0; continues (done); done++) {
+    g_autoptr (GError) error = NULL;
 
-      if (!take_turn (GPOINTER_TO_INT (thread), &error))
-        fail (error);
-      else if (think_ms > 0)
-        g_usleep ((gulong) think_ms * 1000);
-    }
+    if (!take_turn (GPOINTER_TO_INT (thread), &error))
+      fail (error);
+    else if (think_ms > 0)
+      g_usleep ((gulong) think_ms * 1000);
+  }
   return NULL;
 }
 
@@ -85,9 +84,8 @@ watch_stdin (gpointer unused)
 {
   char ignored[64];
 
-  while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)
-    {
-    }
+  while (read (STDIN_FILENO, ignored, sizeof ignored) > 0) {
+  }
   g_atomic_int_set (&stopping, 1);
   return NULL;
 }
@@ -101,11 +99,10 @@ run (CuratorClient *client, const char *path)
   if (curator_client_start (client, &error)
       && curator_client_block_until_connected (client, CONNECT_TIMEOUT_MS, NULL, &error))
     lock = curator_mutex_new (client, path, &error);
-  if (lock == NULL)
-    {
-      fail (error);
-      return;
-    }
+  if (lock == NULL) {
+    fail (error);
+    return;
+  }
   if (acquisitions == 0)
     g_thread_unref (g_thread_new ("stdin", watch_stdin, NULL));
   for (int i = 0; i < n_threads; i++)
@@ -121,25 +118,23 @@ take_number (const char *text, int minimum)
 {
   guint64 number;
 
-  if (!g_ascii_string_to_unsigned (text, 10, (guint64) minimum, G_MAXINT, &number, NULL))
-    {
-      fprintf (stderr, "not a number of %d or more: %s\n", minimum, text);
-      exit (EX_USAGE);
-    }
+  if (!g_ascii_string_to_unsigned (text, 10, (guint64) minimum, G_MAXINT, &number, NULL)) {
+    fprintf (stderr, "not a number of %d or more: %s\n", minimum, text);
+    exit (EX_USAGE);
+  }
   return (int) number;
 }
 
 int
 main (int argc, char **argv)
 {
-  if (argc < 7 || argc > 8 || strcmp (argv[6], "mutex") != 0)
-    {
-      fprintf (stderr,
-               "usage: %s connect-string path threads acquisitions(0: until stdin closes) "
-               "hold-ms mutex [think-ms]\n",
-               argv[0]);
-      return EX_USAGE;
-    }
+  if (argc < 7 || argc > 8 || strcmp (argv[6], "mutex") != 0) {
+    fprintf (stderr,
+             "usage: %s connect-string path threads acquisitions(0: until stdin closes) "
+             "hold-ms mutex [think-ms]\n",
+             argv[0]);
+    return EX_USAGE;
+  }
   n_threads = take_number (argv[3], 1);
   acquisitions = take_number (argv[4], 0);
   hold_ms = take_number (argv[5], 0);

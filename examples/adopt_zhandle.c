@@ -50,11 +50,10 @@ main (int argc, char **argv)
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
   zhandle_t *zh =
       zookeeper_init (argc > 1 ? argv[1] : "localhost:2181", on_event, SESSION_MS, NULL, client, 0);
-  if (zh == NULL)
-    {
-      g_printerr ("adopt_zhandle: zookeeper_init failed\n");
-      return 1;
-    }
+  if (zh == NULL) {
+    g_printerr ("adopt_zhandle: zookeeper_init failed\n");
+    return 1;
+  }
   const int status = work_in_turn (client, zh);
   /* First close the client, which deletes its nodes; then the handle, which the program owns. */
   curator_client_close (client);

@@ -37,11 +37,10 @@ public:
   int run (int locks, int rounds)
   {
     client_.start ();
-    for (busy_ = locks; locks > 0; locks--)
-      {
-        curator::mutex lock (client_, "/examples/asio-" + std::to_string (locks));
-        asio::co_spawn (loop_, job (std::move (lock), rounds), asio::detached);
-      }
+    for (busy_ = locks; locks > 0; locks--) {
+      curator::mutex lock (client_, "/examples/asio-" + std::to_string (locks));
+      asio::co_spawn (loop_, job (std::move (lock), rounds), asio::detached);
+    }
     asio::co_spawn (loop_, tick (), asio::detached);
     loop_.run ();
     return status_;
@@ -50,21 +49,17 @@ public:
 private:
   asio::awaitable<void> job (curator::mutex lock, int rounds)
   {
-    try
-      {
-        while (rounds-- > 0)
-          co_await round (lock);
-      }
-    catch (const curator::error &failed)
-      {
-        std::cerr << "asio_coroutine: " << failed.what () << '\n';
-        status_ = 1;
-      }
-    if (--busy_ == 0)
-      {
-        co_await in_asio (calls_.close (client_));
-        closed_ = true;
-      }
+    try {
+      while (rounds-- > 0)
+        co_await round (lock);
+    } catch (const curator::error &failed) {
+      std::cerr << "asio_coroutine: " << failed.what () << '\n';
+      status_ = 1;
+    }
+    if (--busy_ == 0) {
+      co_await in_asio (calls_.close (client_));
+      closed_ = true;
+    }
   }
 
   asio::awaitable<void> round (curator::mutex &lock)
@@ -78,18 +73,16 @@ private:
 
   asio::awaitable<void> tick ()
   {
-    while (!closed_)
-      {
-        const auto began = std::chrono::steady_clock::now ();
-        asio::steady_timer timer (loop_, 5ms);
-        co_await timer.async_wait (asio::use_awaitable);
-        const auto away = std::chrono::steady_clock::now () - began;
-        if (away > longest_)
-          {
-            longest_ = away;
-            std::cout << "away: " << away / 1ms << " ms" << std::endl;
-          }
+    while (!closed_) {
+      const auto began = std::chrono::steady_clock::now ();
+      asio::steady_timer timer (loop_, 5ms);
+      co_await timer.async_wait (asio::use_awaitable);
+      const auto away = std::chrono::steady_clock::now () - began;
+      if (away > longest_) {
+        longest_ = away;
+        std::cout << "away: " << away / 1ms << " ms" << std::endl;
       }
+    }
   }
 
   const curator::awaitables<> calls_{};
@@ -105,14 +98,11 @@ private:
 int
 main (int argc, char **argv)
 {
-  try
-    {
-      return program (argc > 1 ? argv[1] : "localhost:2181")
-          .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
-    }
-  catch (const std::exception &error)
-    {
-      std::cerr << "asio_coroutine: " << error.what () << '\n';
-      return 1;
-    }
+  try {
+    return program (argc > 1 ? argv[1] : "localhost:2181")
+        .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
+  } catch (const std::exception &error) {
+    std::cerr << "asio_coroutine: " << error.what () << '\n';
+    return 1;
+  }
 }

@@ -56,11 +56,10 @@ private:
   {
     /* A step takes at most a second; it must not begin with less time left. */
     const auto leadership = latch_.current_lease ();
-    if (!leadership || !leadership->valid_for (std::chrono::seconds (1)))
-      {
-        wait ();
-        return;
-      }
+    if (!leadership || !leadership->valid_for (std::chrono::seconds (1))) {
+      wait ();
+      return;
+    }
     std::cout << "step " << steps_ << ", token " << leadership->fencing_token () << '\n';
     if (++steps_ < 3)
       wait ();
@@ -80,14 +79,11 @@ private:
 int
 main (int argc, char **argv)
 {
-  try
-    {
-      program (argc > 1 ? argv[1] : "localhost:2181", argc > 2 ? argv[2] : "example").run ();
-      return 0;
-    }
-  catch (const std::exception &error)
-    {
-      std::cerr << "asio_leader: " << error.what () << '\n';
-      return 1;
-    }
+  try {
+    program (argc > 1 ? argv[1] : "localhost:2181", argc > 2 ? argv[2] : "example").run ();
+    return 0;
+  } catch (const std::exception &error) {
+    std::cerr << "asio_leader: " << error.what () << '\n';
+    return 1;
+  }
 }

@@ -41,11 +41,10 @@ public:
 private:
   void granted (curator::lease hold, const std::string &why)
   {
-    if (!hold)
-      {
-        std::cerr << "asio_lock: " << why << '\n';
-        return over_ (false);
-      }
+    if (!hold) {
+      std::cerr << "asio_lock: " << why << '\n';
+      return over_ (false);
+    }
     hold_ = std::move (hold);
     std::cout << "held: " << hold_.node_path () << '\n';
     /* Asio closes its descriptors, and this one belongs to the lease. */
@@ -90,12 +89,11 @@ public:
   {
     client_.start ();
     tick ();
-    for (busy_ = locks; locks > 0; locks--)
-      {
-        curator::mutex lock (client_, "/examples/asio-" + std::to_string (locks));
-        const auto over = [this] (bool succeeded) { job_over (succeeded); };
-        std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
-      }
+    for (busy_ = locks; locks > 0; locks--) {
+      curator::mutex lock (client_, "/examples/asio-" + std::to_string (locks));
+      const auto over = [this] (bool succeeded) { job_over (succeeded); };
+      std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
+    }
     loop_.run ();
     client_.close (); /* the callback that has stopped the loop may still run */
     return status_;
@@ -115,11 +113,10 @@ private:
     tick_.expires_after (5ms);
     tick_.async_wait ([this, began = std::chrono::steady_clock::now ()] (const asio::error_code &) {
       const auto away = std::chrono::steady_clock::now () - began;
-      if (away > longest_)
-        {
-          longest_ = away;
-          std::cout << "away: " << away / 1ms << " ms" << std::endl;
-        }
+      if (away > longest_) {
+        longest_ = away;
+        std::cout << "away: " << away / 1ms << " ms" << std::endl;
+      }
       tick ();
     });
   }
@@ -136,14 +133,11 @@ private:
 int
 main (int argc, char **argv)
 {
-  try
-    {
-      return program (argc > 1 ? argv[1] : "localhost:2181")
-          .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
-    }
-  catch (const std::exception &error)
-    {
-      std::cerr << "asio_lock: " << error.what () << '\n';
-      return 1;
-    }
+  try {
+    return program (argc > 1 ? argv[1] : "localhost:2181")
+        .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
+  } catch (const std::exception &error) {
+    std::cerr << "asio_lock: " << error.what () << '\n';
+    return 1;
+  }
 }

@@ -22,17 +22,14 @@ static void
 on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
 {
   Program *program = user_data;
-  if (lease == NULL)
-    {
-      fail (error);
-    }
-  else
-    {
-      g_print ("held: %s\n", curator_lease_get_node_path (lease));
-      program->status = 0;
-      /* Dropping the last reference releases the lock in the background, without waiting. */
-      curator_lease_unref (lease);
-    }
+  if (lease == NULL) {
+    fail (error);
+  } else {
+    g_print ("held: %s\n", curator_lease_get_node_path (lease));
+    program->status = 0;
+    /* Dropping the last reference releases the lock in the background, without waiting. */
+    curator_lease_unref (lease);
+  }
   g_main_loop_quit (program->loop);
 }
 

@@ -72,13 +72,12 @@ public:
 
   void run ()
   {
-    for (epoll_event event; !stopped_;)
-      {
-        if (epoll_wait (epoll_, &event, 1, left_ms ()) > 0)
-          call_posted ();
-        while (!sleeping_.empty () && sleeping_.begin ()->first <= steady::now ())
-          sleeping_.extract (sleeping_.begin ()).mapped ().resume ();
-      }
+    for (epoll_event event; !stopped_;) {
+      if (epoll_wait (epoll_, &event, 1, left_ms ()) > 0)
+        call_posted ();
+      while (!sleeping_.empty () && sleeping_.begin ()->first <= steady::now ())
+        sleeping_.extract (sleeping_.begin ()).mapped ().resume ();
+    }
   }
 
   void stop () { stopped_ = true; }
@@ -131,41 +130,34 @@ private:
   task job (curator::mutex lock, int rounds)
   {
     const curator::awaitables calls ([this] (auto resume) { loop_.post (resume); });
-    try
-      {
-        while (rounds-- > 0)
-          {
-            const curator::lease hold = co_await calls.acquire (lock, 60s);
-            std::cout << "held: " << hold.node_path () << '\n';
-            co_await loop::sleep{ loop_, 100ms };
-            co_await calls.release (hold);
-          }
+    try {
+      while (rounds-- > 0) {
+        const curator::lease hold = co_await calls.acquire (lock, 60s);
+        std::cout << "held: " << hold.node_path () << '\n';
+        co_await loop::sleep{ loop_, 100ms };
+        co_await calls.release (hold);
       }
-    catch (const curator::error &failed)
-      {
-        std::cerr << "epoll_coroutine: " << failed.what () << '\n';
-        status_ = 1;
-      }
-    if (--busy_ == 0)
-      {
-        co_await calls.close (client_);
-        closed_ = true;
-      }
+    } catch (const curator::error &failed) {
+      std::cerr << "epoll_coroutine: " << failed.what () << '\n';
+      status_ = 1;
+    }
+    if (--busy_ == 0) {
+      co_await calls.close (client_);
+      closed_ = true;
+    }
   }
 
   task tick ()
   {
-    while (!closed_)
-      {
-        const auto began = steady::now ();
-        co_await loop::sleep{ loop_, 5ms };
-        const auto away = steady::now () - began;
-        if (away > longest_)
-          {
-            longest_ = away;
-            std::cout << "away: " << away / 1ms << " ms" << std::endl;
-          }
+    while (!closed_) {
+      const auto began = steady::now ();
+      co_await loop::sleep{ loop_, 5ms };
+      const auto away = steady::now () - began;
+      if (away > longest_) {
+        longest_ = away;
+        std::cout << "away: " << away / 1ms << " ms" << std::endl;
       }
+    }
     loop_.stop ();
   }
 
@@ -181,14 +173,11 @@ private:
 int
 main (int argc, char **argv)
 {
-  try
-    {
-      return program (argc > 1 ? argv[1] : "localhost:2181")
-          .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
-    }
-  catch (const std::exception &error)
-    {
-      std::cerr << "epoll_coroutine: " << error.what () << '\n';
-      return 1;
-    }
+  try {
+    return program (argc > 1 ? argv[1] : "localhost:2181")
+        .run (argc > 2 ? std::stoi (argv[2]) : 1, argc > 3 ? std::stoi (argv[3]) : 1);
+  } catch (const std::exception &error) {
+    std::cerr << "epoll_coroutine: " << error.what () << '\n';
+    return 1;
+  }
 }

@@ -75,11 +75,10 @@ watch (int fd, gpointer what)
 static void
 granted (Job *job)
 {
-  if (job->lease == NULL)
-    {
-      status = 1;
-      return begin_round (job);
-    }
+  if (job->lease == NULL) {
+    status = 1;
+    return begin_round (job);
+  }
   g_print ("held: %s\n", curator_lease_get_node_path (job->lease));
   job->ticks = WORK_TICKS;
   watch (curator_lease_get_fd (job->lease), job);
@@ -92,11 +91,10 @@ tick (void)
   if (read (timer, &times, sizeof times) < 0)
     abort ();
   const gint64 now_us = g_get_monotonic_time ();
-  if (now_us - ticked_us > longest_us)
-    {
-      longest_us = now_us - ticked_us;
-      g_print ("away: %d ms\n", (int) (longest_us / 1000));
-    }
+  if (now_us - ticked_us > longest_us) {
+    longest_us = now_us - ticked_us;
+    g_print ("away: %d ms\n", (int) (longest_us / 1000));
+  }
   ticked_us = now_us;
   for (Job *job = jobs; job < jobs + n_jobs; job++)
     if (job->ticks > 0 && --job->ticks == 0)
@@ -155,23 +153,20 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   client = curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
-  if (!open_loop () || !curator_client_start (client, &error))
-    {
-      g_printerr ("epoll_lease: %s\n", error != NULL ? error->message : "no descriptors");
-      return 1;
-    }
+  if (!open_loop () || !curator_client_start (client, &error)) {
+    g_printerr ("epoll_lease: %s\n", error != NULL ? error->message : "no descriptors");
+    return 1;
+  }
   n_busy = n_jobs = argc > 2 ? atoi (argv[2]) : 1;
   jobs = g_new0 (Job, n_jobs);
-  for (Job *job = jobs; job < jobs + n_jobs; job++)
-    {
-      g_autofree char *path = g_strdup_printf ("/examples/epoll-%d", (int) (job - jobs));
-      job->lock = curator_mutex_new (client, path, NULL);
-      job->rounds = argc > 3 ? atoi (argv[3]) : 1;
-      begin_round (job);
-    }
-  while (handle_event ())
-    {
-    }
+  for (Job *job = jobs; job < jobs + n_jobs; job++) {
+    g_autofree char *path = g_strdup_printf ("/examples/epoll-%d", (int) (job - jobs));
+    job->lock = curator_mutex_new (client, path, NULL);
+    job->rounds = argc > 3 ? atoi (argv[3]) : 1;
+    begin_round (job);
+  }
+  while (handle_event ()) {
+  }
   for (Job *job = jobs; job < jobs + n_jobs; job++)
     curator_lock_unref (job->lock);
   g_free (jobs);

@@ -25,11 +25,10 @@ request (CURL *curl, const char *url, const char *condition, const char *body, G
   curl_easy_setopt (curl, CURLOPT_HTTPHEADER, headers);
   curl_easy_setopt (curl, CURLOPT_WRITEFUNCTION, append);
   curl_easy_setopt (curl, CURLOPT_WRITEDATA, text);
-  if (body != NULL)
-    {
-      curl_easy_setopt (curl, CURLOPT_POSTFIELDS, body);
-      curl_easy_setopt (curl, CURLOPT_CUSTOMREQUEST, "PUT");
-    }
+  if (body != NULL) {
+    curl_easy_setopt (curl, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt (curl, CURLOPT_CUSTOMREQUEST, "PUT");
+  }
   if (curl_easy_perform (curl) == CURLE_OK)
     curl_easy_getinfo (curl, CURLINFO_RESPONSE_CODE, &status);
   curl_slist_free_all (headers);
@@ -42,23 +41,21 @@ write_fenced (CURL *curl, const char *url, guint64 token, const char *body)
 {
   g_autofree char *object = g_strdup_printf ("%" G_GUINT64_FORMAT " %s", token, body);
   long status;
-  do
-    {
-      g_autoptr (GString) answer = g_string_new (NULL);
-      struct curl_header *etag = NULL;
-      status = request (curl, url, NULL, NULL, answer);
-      if ((status != 200 && status != 404)
-          || (status == 200 && g_ascii_strtoull (answer->str, NULL, 10) > token))
-        return FALSE;
-      curl_easy_header (curl, "ETag", 0, CURLH_HEADER, -1, &etag);
-      g_autofree char *condition = status == 404  ? g_strdup ("If-None-Match: *")
-                                   : etag != NULL ? g_strconcat ("If-Match: ", etag->value, NULL)
-                                                  : NULL;
-      if (condition == NULL)
-        return FALSE;
-      status = request (curl, url, condition, object, answer);
-    }
-  while (status == 412); /* somebody has written since: who was it? */
+  do {
+    g_autoptr (GString) answer = g_string_new (NULL);
+    struct curl_header *etag = NULL;
+    status = request (curl, url, NULL, NULL, answer);
+    if ((status != 200 && status != 404)
+        || (status == 200 && g_ascii_strtoull (answer->str, NULL, 10) > token))
+      return FALSE;
+    curl_easy_header (curl, "ETag", 0, CURLH_HEADER, -1, &etag);
+    g_autofree char *condition = status == 404  ? g_strdup ("If-None-Match: *")
+                                 : etag != NULL ? g_strconcat ("If-Match: ", etag->value, NULL)
+                                                : NULL;
+    if (condition == NULL)
+      return FALSE;
+    status = request (curl, url, condition, object, answer);
+  } while (status == 412); /* somebody has written since: who was it? */
   return status >= 200 && status < 300;
 }
 

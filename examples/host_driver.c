@@ -76,20 +76,18 @@ run (CuratorClient *client, const char *path, Host *host, GError **error)
   printf ("%s\n", curator_lease_get_node_name (lease));
   fflush (stdout);
   char ignored[64];
-  while (read (STDIN_FILENO, ignored, sizeof ignored) > 0)
-    {
-    }
+  while (read (STDIN_FILENO, ignored, sizeof ignored) > 0) {
+  }
   return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, error);
 }
 
 int
 main (int argc, char **argv)
 {
-  if (argc != 5 || (strcmp (argv[4], "read") != 0 && strcmp (argv[4], "write") != 0))
-    {
-      g_printerr ("usage: %s CONNECT-STRING PATH HOST read|write\n", argv[0]);
-      return 64;
-    }
+  if (argc != 5 || (strcmp (argv[4], "read") != 0 && strcmp (argv[4], "write") != 0)) {
+    g_printerr ("usage: %s CONNECT-STRING PATH HOST read|write\n", argv[0]);
+    return 64;
+  }
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = curator_client_new (argv[1], NULL);
   Host host = { .writes = strcmp (argv[4], "write") == 0 };

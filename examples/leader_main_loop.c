@@ -24,15 +24,13 @@ static gboolean
 work (gpointer user_data)
 {
   Program *program = user_data;
-  if (curator_leader_latch_has_leadership (program->latch))
-    {
-      g_print ("step %d\n", program->steps);
-      if (++program->steps == 3)
-        {
-          g_main_loop_quit (program->loop);
-          return G_SOURCE_REMOVE;
-        }
+  if (curator_leader_latch_has_leadership (program->latch)) {
+    g_print ("step %d\n", program->steps);
+    if (++program->steps == 3) {
+      g_main_loop_quit (program->loop);
+      return G_SOURCE_REMOVE;
     }
+  }
   return G_SOURCE_CONTINUE;
 }
 

@@ -22,14 +22,13 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
 {
   g_print ("%s leads, token %" G_GUINT64_FORMAT "\n", curator_leader_selector_get_id (selector),
            curator_lease_get_fencing_token (lease));
-  for (int step = 0; step < 3 && !g_cancellable_is_cancelled (cancellable); step++)
-    {
-      /* A step takes at most a second; it must not begin with less time left. */
-      if (curator_lease_get_remaining_ms (lease) < 1000)
-        break;
-      g_usleep (100 * 1000);
-      g_print ("step %d\n", step);
-    }
+  for (int step = 0; step < 3 && !g_cancellable_is_cancelled (cancellable); step++) {
+    /* A step takes at most a second; it must not begin with less time left. */
+    if (curator_lease_get_remaining_ms (lease) < 1000)
+      break;
+    g_usleep (100 * 1000);
+    g_print ("step %d\n", step);
+  }
   g_cancellable_cancel (user_data);
 }
 
@@ -51,10 +50,9 @@ main (int argc, char **argv)
   if (!curator_leader_selector_start (selector, &error))
     return fail (error);
   GPollFD leadership_over;
-  if (g_cancellable_make_pollfd (done, &leadership_over))
-    {
-      g_poll (&leadership_over, 1, -1);
-      g_cancellable_release_fd (done);
-    }
+  if (g_cancellable_make_pollfd (done, &leadership_over)) {
+    g_poll (&leadership_over, 1, -1);
+    g_cancellable_release_fd (done);
+  }
   return 0;
 }

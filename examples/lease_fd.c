@@ -30,16 +30,14 @@ main (int argc, char **argv)
     return fail (error);
   struct pollfd events[] = { { curator_lease_get_fd (lease), POLLIN,
                                0 } /* and those of your program */ };
-  for (int turns = 0; poll (events, G_N_ELEMENTS (events), 200) == 0; turns++)
-    {
-      g_print ("turn %d, the lease is %s\n", turns,
-               curator_lease_state_to_string (curator_lease_get_state (lease)));
-      if (turns == 2)
-        {
-          curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL,
-                                 NULL); /* any end of the hold wakes the loop */
-        }
+  for (int turns = 0; poll (events, G_N_ELEMENTS (events), 200) == 0; turns++) {
+    g_print ("turn %d, the lease is %s\n", turns,
+             curator_lease_state_to_string (curator_lease_get_state (lease)));
+    if (turns == 2) {
+      curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL,
+                             NULL); /* any end of the hold wakes the loop */
     }
+  }
   CuratorLeaseState end = curator_lease_get_state (lease);
   g_print ("ended: %s\n", curator_lease_state_to_string (end));
   return end == CURATOR_LEASE_RELEASED ? 0 : 1;

@@ -39,17 +39,15 @@ main (int argc, char **argv)
     return fail (error);
   curator_lease_add_listener (lease, on_lease_state, NULL, NULL);
 
-  for (int step = 0; step < 3; step++)
-    {
-      /* A step takes at most a second; it must not begin with less time left. */
-      gint64 left_ms = curator_lease_get_remaining_ms (lease);
-      if (g_atomic_int_get (&trouble) || left_ms < 1000)
-        {
-          g_printerr ("stopped before step %d, nothing half done\n", step);
-          return 1;
-        }
-      g_print ("step %d, %" G_GINT64_FORMAT " ms left\n", step, left_ms);
-      g_usleep (100 * 1000);
+  for (int step = 0; step < 3; step++) {
+    /* A step takes at most a second; it must not begin with less time left. */
+    gint64 left_ms = curator_lease_get_remaining_ms (lease);
+    if (g_atomic_int_get (&trouble) || left_ms < 1000) {
+      g_printerr ("stopped before step %d, nothing half done\n", step);
+      return 1;
     }
+    g_print ("step %d, %" G_GINT64_FORMAT " ms left\n", step, left_ms);
+    g_usleep (100 * 1000);
+  }
   return curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error) ? 0 : fail (error);
 }

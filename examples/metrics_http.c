@@ -19,14 +19,13 @@ static char *
 read_request (GInputStream *in)
 {
   g_autoptr (GString) request = g_string_new (NULL);
-  while (request->len < LONGEST_REQUEST && strstr (request->str, "\r\n\r\n") == NULL)
-    {
-      char part[1024];
-      const gssize n = g_input_stream_read (in, part, sizeof part, NULL, NULL);
-      if (n <= 0)
-        return NULL;
-      g_string_append_len (request, part, n);
-    }
+  while (request->len < LONGEST_REQUEST && strstr (request->str, "\r\n\r\n") == NULL) {
+    char part[1024];
+    const gssize n = g_input_stream_read (in, part, sizeof part, NULL, NULL);
+    if (n <= 0)
+      return NULL;
+    g_string_append_len (request, part, n);
+  }
   return g_strdup (request->str);
 }
 
@@ -95,11 +94,10 @@ main (int argc, char **argv)
 
   if (lock != NULL && port != 0 && curator_client_start (client, &error))
     lease = curator_lock_acquire_lease (lock, 10000, NULL, &error);
-  if (lease == NULL)
-    {
-      g_printerr ("metrics_http: %s\n", error->message);
-      return 1;
-    }
+  if (lease == NULL) {
+    g_printerr ("metrics_http: %s\n", error->message);
+    return 1;
+  }
   /* A request may still be served when main () returns. */
   g_signal_connect_data (service, "run", G_CALLBACK (on_request), curator_client_ref (client),
                          forget_client, (GConnectFlags) 0);

@@ -27,12 +27,11 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/examples/retry", &error);
   if (lock == NULL || !curator_client_start (client, &error)
-      || !curator_lock_acquire (lock, 30000, NULL, &error))
-    {
-      gboolean gave_up = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
-      g_printerr ("retry_policy: %s%s\n", error->message, gave_up ? " (policy used up)" : "");
-      return 1;
-    }
+      || !curator_lock_acquire (lock, 30000, NULL, &error)) {
+    gboolean gave_up = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
+    g_printerr ("retry_policy: %s%s\n", error->message, gave_up ? " (policy used up)" : "");
+    return 1;
+  }
   g_print ("held\n");
   return curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) ? 0 : 1;
 }

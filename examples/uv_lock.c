@@ -91,11 +91,10 @@ static void
 on_answered (uv_async_t *handle)
 {
   Job *job = handle->data;
-  if (job->lease == NULL)
-    {
-      status = 1;
-      return begin_round (job);
-    }
+  if (job->lease == NULL) {
+    status = 1;
+    return begin_round (job);
+  }
   g_print ("held: %s\n", curator_lease_get_node_path (job->lease));
   uv_poll_init (&loop, &job->ended, curator_lease_get_fd (job->lease));
   uv_poll_start (&job->ended, UV_READABLE, on_ended);
@@ -106,11 +105,10 @@ static void
 on_tick (uv_timer_t *timer)
 {
   const gint64 now_us = g_get_monotonic_time ();
-  if (now_us - ticked_us > longest_us)
-    {
-      longest_us = now_us - ticked_us;
-      g_print ("away: %d ms\n", (int) (longest_us / 1000));
-    }
+  if (now_us - ticked_us > longest_us) {
+    longest_us = now_us - ticked_us;
+    g_print ("away: %d ms\n", (int) (longest_us / 1000));
+  }
   ticked_us = now_us;
 }
 
@@ -138,11 +136,10 @@ main (int argc, char **argv)
 {
   g_autoptr (GError) error = NULL;
   client = curator_client_new (argc > 1 ? argv[1] : "localhost:2181", NULL);
-  if (!curator_client_start (client, &error))
-    {
-      g_printerr ("uv_lock: %s\n", error->message);
-      return 1;
-    }
+  if (!curator_client_start (client, &error)) {
+    g_printerr ("uv_lock: %s\n", error->message);
+    return 1;
+  }
   const int n_jobs = n_busy = argc > 2 ? atoi (argv[2]) : 1;
   Job *jobs = g_new0 (Job, n_jobs);
   uv_loop_init (&loop);

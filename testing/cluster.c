@@ -23,13 +23,11 @@ curator_test_cluster_new (GError **error)
     return NULL;
   CuratorTestCluster *cluster = g_new0 (CuratorTestCluster, 1);
   keeper_run (start, cluster);
-  if (cluster->zk == NULL)
-    {
-      testing_fail (
-          error,
-          "The ZooKeeper servers did not form an ensemble; their logs are on standard error");
-      g_clear_pointer (&cluster, g_free);
-    }
+  if (cluster->zk == NULL) {
+    testing_fail (
+        error, "The ZooKeeper servers did not form an ensemble; their logs are on standard error");
+    g_clear_pointer (&cluster, g_free);
+  }
   return cluster;
 }
 
@@ -115,9 +113,8 @@ stop (gpointer data)
 void
 curator_test_cluster_free (CuratorTestCluster *cluster)
 {
-  if (cluster != NULL && keeper_is_here ())
-    {
-      keeper_run (stop, cluster);
-      g_free (cluster);
-    }
+  if (cluster != NULL && keeper_is_here ()) {
+    keeper_run (stop, cluster);
+    g_free (cluster);
+  }
 }

@@ -7,11 +7,10 @@ G_DEFINE_QUARK (curator - test - error, curator_test_error)
 gboolean
 testing_check_machine (GError **error)
 {
-  if (!keeper_is_here ())
-    {
-      testing_fail (error, "A child of fork () cannot start servers after its parent has done so");
-      return FALSE;
-    }
+  if (!keeper_is_here ()) {
+    testing_fail (error, "A child of fork () cannot start servers after its parent has done so");
+    return FALSE;
+  }
   g_autofree char *missing = zk_server_missing ();
   if (missing != NULL)
     g_set_error_literal (error, CURATOR_TEST_ERROR, CURATOR_TEST_ERROR_MISSING, missing);

@@ -15,14 +15,13 @@ static void *
 keep (void *unused)
 {
   pthread_mutex_lock (&mutex);
-  for (;;)
-    {
-      while (job == NULL)
-        pthread_cond_wait (&changed, &mutex);
-      job (job_data);
-      job = NULL;
-      pthread_cond_broadcast (&changed);
-    }
+  for (;;) {
+    while (job == NULL)
+      pthread_cond_wait (&changed, &mutex);
+    job (job_data);
+    job = NULL;
+    pthread_cond_broadcast (&changed);
+  }
   return NULL;
 }
 
@@ -44,11 +43,10 @@ start (void)
   pthread_sigmask (SIG_SETMASK, &all, &before);
   const gboolean started = pthread_create (&thread, NULL, keep, NULL) == 0;
   pthread_sigmask (SIG_SETMASK, &before, NULL);
-  if (started)
-    {
-      pthread_detach (thread);
-      g_atomic_int_set (&owner, getpid ());
-    }
+  if (started) {
+    pthread_detach (thread);
+    g_atomic_int_set (&owner, getpid ());
+  }
   return started;
 }
 
@@ -57,12 +55,11 @@ keeper_run (KeeperWork work, gpointer data)
 {
   g_return_if_fail (keeper_is_here ());
   pthread_mutex_lock (&turn);
-  if (g_atomic_int_get (&owner) == 0 && !start ())
-    {
-      work (data); /* no thread left: better than nothing */
-      pthread_mutex_unlock (&turn);
-      return;
-    }
+  if (g_atomic_int_get (&owner) == 0 && !start ()) {
+    work (data); /* no thread left: better than nothing */
+    pthread_mutex_unlock (&turn);
+    return;
+  }
   pthread_mutex_lock (&mutex);
   job_data = data;
   job = work;

@@ -24,18 +24,16 @@ curator_test_proxy_new (const char *server, GError **error)
 {
   struct sockaddr_in name;
   g_return_val_if_fail (server != NULL, NULL);
-  if (!net_parse (server, &name))
-    {
-      testing_fail (error,
-                    "A proxy needs the address of one server on this machine, as 127.0.0.1:2181");
-      return NULL;
-    }
+  if (!net_parse (server, &name)) {
+    testing_fail (error,
+                  "A proxy needs the address of one server on this machine, as 127.0.0.1:2181");
+    return NULL;
+  }
   Proxy *wire = proxy_new (server);
-  if (wire == NULL)
-    {
-      testing_fail (error, "The proxy found no free port");
-      return NULL;
-    }
+  if (wire == NULL) {
+    testing_fail (error, "The proxy found no free port");
+    return NULL;
+  }
   CuratorTestProxy *proxy = g_new0 (CuratorTestProxy, 1);
   proxy->wire = wire;
   proxy->server = g_strdup (server);
@@ -93,26 +91,23 @@ curator_test_expire_session (CuratorTestProxy *proxy, gint64 session_id, GError 
   g_return_val_if_fail (is_here (proxy), FALSE);
   const gboolean known = session_id == 0 ? proxy_last_session (proxy->wire, &session_id, password)
                                          : proxy_password_of (proxy->wire, session_id, password);
-  if (!known)
-    {
-      testing_fail (error, "No such session has come through the proxy");
-      return FALSE;
-    }
-  if (!expire_session (proxy->server, session_id, password, TESTING_EXPIRE_MS))
-    {
-      testing_fail (error, "The server did not end the session");
-      return FALSE;
-    }
+  if (!known) {
+    testing_fail (error, "No such session has come through the proxy");
+    return FALSE;
+  }
+  if (!expire_session (proxy->server, session_id, password, TESTING_EXPIRE_MS)) {
+    testing_fail (error, "The server did not end the session");
+    return FALSE;
+  }
   return TRUE;
 }
 
 void
 curator_test_proxy_free (CuratorTestProxy *proxy)
 {
-  if (is_here (proxy))
-    {
-      proxy_free (proxy->wire);
-      g_free (proxy->server);
-      g_free (proxy);
-    }
+  if (is_here (proxy)) {
+    proxy_free (proxy->wire);
+    g_free (proxy->server);
+    g_free (proxy);
+  }
 }

@@ -22,11 +22,10 @@ curator_test_server_new (GError **error)
     return NULL;
   CuratorTestServer *server = g_new0 (CuratorTestServer, 1);
   keeper_run (start, server);
-  if (server->zk == NULL)
-    {
-      testing_fail (error, "The ZooKeeper server did not start; its log is on standard error");
-      g_clear_pointer (&server, g_free);
-    }
+  if (server->zk == NULL) {
+    testing_fail (error, "The ZooKeeper server did not start; its log is on standard error");
+    g_clear_pointer (&server, g_free);
+  }
   return server;
 }
 
@@ -63,11 +62,9 @@ curator_test_server_restart (CuratorTestServer *server, GError **error)
   g_return_val_if_fail (server != NULL, FALSE);
   server->serves = FALSE;
   keeper_run (restart, server);
-  if (!server->serves)
-    {
-      testing_fail (error,
-                    "The ZooKeeper server did not start again; its log is on standard error");
-    }
+  if (!server->serves) {
+    testing_fail (error, "The ZooKeeper server did not start again; its log is on standard error");
+  }
   return server->serves;
 }
 
@@ -106,9 +103,8 @@ stop (gpointer data)
 void
 curator_test_server_free (CuratorTestServer *server)
 {
-  if (server != NULL && keeper_is_here ())
-    {
-      keeper_run (stop, server);
-      g_free (server);
-    }
+  if (server != NULL && keeper_is_here ()) {
+    keeper_run (stop, server);
+    g_free (server);
+  }
 }

@@ -58,21 +58,19 @@ static void
 on_session (zhandle_t *handle, int type, int state, const char *path, void *context)
 {
   Bare *bare = context;
-  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && !bare->connected)
-    {
-      bare->connected = TRUE;
-      answer (bare);
-    }
+  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && !bare->connected) {
+    bare->connected = TRUE;
+    answer (bare);
+  }
 }
 
 static void
 check (int rc, const char *what)
 {
-  if (rc != ZOK)
-    {
-      g_autoptr (GError) error = g_error_new_literal (G_FILE_ERROR, rc, zerror (rc));
-      peer_die (what, error);
-    }
+  if (rc != ZOK) {
+    g_autoptr (GError) error = g_error_new_literal (G_FILE_ERROR, rc, zerror (rc));
+    peer_die (what, error);
+  }
 }
 
 static void on_listed (int rc, const struct String_vector *children, const void *data);
@@ -80,11 +78,10 @@ static void on_listed (int rc, const struct String_vector *children, const void 
 static void
 list (Bare *bare)
 {
-  if (!bare->listing)
-    {
-      bare->listing = TRUE;
-      check (zoo_aget_children (bare->handle, bare->parent, 0, on_listed, bare), "list");
-    }
+  if (!bare->listing) {
+    bare->listing = TRUE;
+    check (zoo_aget_children (bare->handle, bare->parent, 0, on_listed, bare), "list");
+  }
 }
 
 static void
@@ -136,12 +133,11 @@ static void
 watch (Bare *bare, char **watched, const char *leaf, data_completion_t done)
 {
   g_autofree char *path = g_strconcat (bare->parent, "/", leaf, NULL);
-  if (g_strcmp0 (path, *watched) != 0)
-    {
-      g_free (*watched);
-      *watched = g_steal_pointer (&path);
-      check (zoo_awget (bare->handle, *watched, on_event, bare, done, bare), "get");
-    }
+  if (g_strcmp0 (path, *watched) != 0) {
+    g_free (*watched);
+    *watched = g_steal_pointer (&path);
+    check (zoo_awget (bare->handle, *watched, on_event, bare, done, bare), "get");
+  }
 }
 
 static gint64
@@ -161,29 +157,25 @@ on_listed (int rc, const struct String_vector *children, const void *data)
 
   check (rc, "list");
   bare->listing = FALSE;
-  for (int i = 0; i < children->count; i++)
-    {
-      const gint64 number = number_of (children->data[i]);
-      const int place = number > numbers[0] ? 0 : 1;
-      if (number >= own)
-        continue;
-      n_before++;
-      if (place == 0)
-        {
-          before[1] = before[0];
-          numbers[1] = numbers[0];
-        }
-      if (number > numbers[place])
-        {
-          before[place] = children->data[i];
-          numbers[place] = number;
-        }
+  for (int i = 0; i < children->count; i++) {
+    const gint64 number = number_of (children->data[i]);
+    const int place = number > numbers[0] ? 0 : 1;
+    if (number >= own)
+      continue;
+    n_before++;
+    if (place == 0) {
+      before[1] = before[0];
+      numbers[1] = numbers[0];
     }
-  if (n_before == 0)
-    {
-      answer (bare);
-      return;
+    if (number > numbers[place]) {
+      before[place] = children->data[i];
+      numbers[place] = number;
     }
+  }
+  if (n_before == 0) {
+    answer (bare);
+    return;
+  }
   bare->is_next = n_before == 1;
   watch (bare, &bare->front, before[0], on_front_read);
   if (n_before > 1)
@@ -271,11 +263,10 @@ acquire_node (Bare *bare)
 void
 bare_acquire (Bare *bare)
 {
-  if (!bare->is_semaphore)
-    {
-      acquire_node (bare);
-      return;
-    }
+  if (!bare->is_semaphore) {
+    acquire_node (bare);
+    return;
+  }
   turn_to (bare, "/locks");
   acquire_node (bare);
   char *turn = g_steal_pointer (&bare->node);

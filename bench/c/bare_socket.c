@@ -82,14 +82,12 @@ end_frame (BareSocket *bare, guint at)
 static void
 send_all (BareSocket *bare)
 {
-  for (guint done = 0; done < bare->out->len;)
-    {
-      const ssize_t n =
-          send (bare->fd, bare->out->data + done, bare->out->len - done, MSG_NOSIGNAL);
-      if (n <= 0)
-        peer_die ("send", NULL);
-      done += (guint) n;
-    }
+  for (guint done = 0; done < bare->out->len;) {
+    const ssize_t n = send (bare->fd, bare->out->data + done, bare->out->len - done, MSG_NOSIGNAL);
+    if (n <= 0)
+      peer_die ("send", NULL);
+    done += (guint) n;
+  }
   g_byte_array_set_size (bare->out, 0);
 }
 
@@ -97,13 +95,12 @@ static void
 receive_exactly (BareSocket *bare, guint length)
 {
   g_byte_array_set_size (bare->in, length);
-  for (guint done = 0; done < length;)
-    {
-      const ssize_t n = recv (bare->fd, bare->in->data + done, length - done, 0);
-      if (n <= 0)
-        peer_die ("receive", NULL);
-      done += (guint) n;
-    }
+  for (guint done = 0; done < length;) {
+    const ssize_t n = recv (bare->fd, bare->in->data + done, length - done, 0);
+    if (n <= 0)
+      peer_die ("receive", NULL);
+    done += (guint) n;
+  }
 }
 
 static gint32
@@ -224,11 +221,10 @@ bare_socket_release (BareSocket *bare)
   end_frame (bare, at);
   send_all (bare);
   bare->n_ahead++;
-  if (!bare->async)
-    {
-      receive_reply (bare);
-      bare->n_ahead--;
-    }
+  if (!bare->async) {
+    receive_reply (bare);
+    bare->n_ahead--;
+  }
 }
 
 void

@@ -20,20 +20,18 @@ contend (void *data)
 {
   Contender *me = data;
   pthread_barrier_wait (me->start);
-  while (!g_atomic_int_get (me->stop))
-    {
-      const gint64 began = peer_now_ns ();
-      recipe_acquire (&me->recipe);
-      if (!g_atomic_int_get (me->stop))
-        {
-          samples_add (&me->waits, peer_now_ns () - began);
-          me->ops++;
-        }
-      if (me->hold_us > 0)
-        g_usleep (me->hold_us);
-      recipe_release (&me->recipe);
-      me->total++;
+  while (!g_atomic_int_get (me->stop)) {
+    const gint64 began = peer_now_ns ();
+    recipe_acquire (&me->recipe);
+    if (!g_atomic_int_get (me->stop)) {
+      samples_add (&me->waits, peer_now_ns () - began);
+      me->ops++;
     }
+    if (me->hold_us > 0)
+      g_usleep (me->hold_us);
+    recipe_release (&me->recipe);
+    me->total++;
+  }
   return NULL;
 }
 
@@ -53,11 +51,9 @@ contender_init (Contender *me, const Request *request, int i)
   while (g_hash_table_iter_next (&iter, &key, &value))
     g_hash_table_insert (values, key, value);
   g_hash_table_insert (values, (gpointer) "path", path);
-  if (g_strcmp0 (g_hash_table_lookup (values, "recipe"), "rw") == 0)
-    {
-      g_hash_table_insert (values, (gpointer) "recipe",
-                           (gpointer) (i % 10 == 0 ? "write" : "read"));
-    }
+  if (g_strcmp0 (g_hash_table_lookup (values, "recipe"), "rw") == 0) {
+    g_hash_table_insert (values, (gpointer) "recipe", (gpointer) (i % 10 == 0 ? "write" : "read"));
+  }
   recipe_init_asked (&me->recipe, &mine, i);
   samples_init (&me->waits);
   me->hold_us =
@@ -76,13 +72,12 @@ verb_crowd (const Request *request)
   gint64 ops = 0;
   gint64 total = 0;
   pthread_barrier_init (&start, NULL, (unsigned) n + 1);
-  for (int i = 0; i < n; i++)
-    {
-      contender_init (&contenders[i], request, i);
-      contenders[i].start = &start;
-      contenders[i].stop = &stop;
-      pthread_create (&contenders[i].thread, NULL, contend, &contenders[i]);
-    }
+  for (int i = 0; i < n; i++) {
+    contender_init (&contenders[i], request, i);
+    contenders[i].start = &start;
+    contenders[i].stop = &stop;
+    pthread_create (&contenders[i].thread, NULL, contend, &contenders[i]);
+  }
   peer_ready_steady ("n=%d", n);
   pthread_barrier_wait (&start);
   const gint64 began = peer_now_ns ();
@@ -91,15 +86,14 @@ verb_crowd (const Request *request)
   const gint64 ns = peer_now_ns () - began;
   Samples all;
   samples_init (&all);
-  for (int i = 0; i < n; i++)
-    {
-      pthread_join (contenders[i].thread, NULL);
-      ops += contenders[i].ops;
-      total += contenders[i].total;
-      samples_take (&all, &contenders[i].waits);
-      samples_clear (&contenders[i].waits);
-      recipe_clear (&contenders[i].recipe);
-    }
+  for (int i = 0; i < n; i++) {
+    pthread_join (contenders[i].thread, NULL);
+    ops += contenders[i].ops;
+    total += contenders[i].total;
+    samples_take (&all, &contenders[i].waits);
+    samples_clear (&contenders[i].waits);
+    recipe_clear (&contenders[i].recipe);
+  }
   pthread_barrier_destroy (&start);
   g_autofree char *quantiles = samples_quantiles (&all);
   peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT " total=%" G_GINT64_FORMAT " q=%s",

@@ -40,12 +40,11 @@ static void
 hold_all (const Request *request, Fleet *fleet, int session)
 {
   const int n = (int) request_number (request, "locks");
-  for (int i = 0; i < n; i++)
-    {
-      g_autofree char *path =
-          g_strdup_printf ("%s-%d-%d", request_text (request, "path"), session, i);
-      fleet_hold (fleet, peer_session (request, "server", session), path);
-    }
+  for (int i = 0; i < n; i++) {
+    g_autofree char *path =
+        g_strdup_printf ("%s-%d-%d", request_text (request, "path"), session, i);
+    fleet_hold (fleet, peer_session (request, "server", session), path);
+  }
 }
 
 /* The holder is a session that "observe" leads to. */
@@ -70,14 +69,13 @@ verb_fleet (const Request *request)
   const char *role = request_text (request, "role");
   Fleet fleet = { g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref),
                   g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref) };
-  for (int i = 0; i < n; i++)
-    {
-      peer_session (request, "server", i);
-      if (g_str_equal (role, "hold"))
-        hold_all (request, &fleet, i);
-      else if (g_str_equal (role, "wait"))
-        wait_in_line (request, &fleet, i);
-    }
+  for (int i = 0; i < n; i++) {
+    peer_session (request, "server", i);
+    if (g_str_equal (role, "hold"))
+      hold_all (request, &fleet, i);
+    else if (g_str_equal (role, "wait"))
+      wait_in_line (request, &fleet, i);
+  }
   peer_ready_steady ("timeout_ms=%" G_GINT64_FORMAT,
                      curator_client_get_session_timeout_ms (peer_session (request, "server", 0)));
   g_usleep ((gulong) request_number (request, "ms") * 1000);

@@ -48,24 +48,17 @@ static void
 obey (Proxy *proxy, const char *line)
 {
   int delay_ms;
-  if (sscanf (line, "delay %d", &delay_ms) == 1)
-    {
-      proxy_set_delay (proxy, 0, delay_ms);
-      puts ("ok");
-    }
-  else if (g_str_equal (line, "reset\n"))
-    {
-      proxy_reset_counts (proxy);
-      puts ("ok");
-    }
-  else if (g_str_equal (line, "counts\n"))
-    {
-      print_counts (proxy);
-    }
-  else
-    {
-      puts ("error unknown");
-    }
+  if (sscanf (line, "delay %d", &delay_ms) == 1) {
+    proxy_set_delay (proxy, 0, delay_ms);
+    puts ("ok");
+  } else if (g_str_equal (line, "reset\n")) {
+    proxy_reset_counts (proxy);
+    puts ("ok");
+  } else if (g_str_equal (line, "counts\n")) {
+    print_counts (proxy);
+  } else {
+    puts ("error unknown");
+  }
   fflush (stdout);
 }
 
@@ -84,19 +77,17 @@ host_ensemble (void)
                                   .sync_limit = SYNC_LIMIT,
                                   .java_options = java };
   ZkEnsemble *ensemble = zk_ensemble_start_as (&setup);
-  if (ensemble == NULL)
-    {
-      g_printerr ("bench_lab: no ensemble\n");
-      return 1;
-    }
+  if (ensemble == NULL) {
+    g_printerr ("bench_lab: no ensemble\n");
+    return 1;
+  }
   printf ("server=%s pids=%d,%d,%d\n", zk_ensemble_connect_string (ensemble),
           (int) zk_server_pid (zk_ensemble_server (ensemble, 0)),
           (int) zk_server_pid (zk_ensemble_server (ensemble, 1)),
           (int) zk_server_pid (zk_ensemble_server (ensemble, 2)));
   fflush (stdout);
-  while (getchar () != EOF)
-    {
-    }
+  while (getchar () != EOF) {
+  }
   zk_ensemble_stop (ensemble);
   return 0;
 }
@@ -114,19 +105,17 @@ main (int argc, char **argv)
                                 .security = secured ? security_folder () : NULL };
   ZkServer *server = zk_server_start_as (&setup);
   Proxy *proxy = server != NULL ? proxy_new (zk_server_address (server)) : NULL;
-  if (proxy == NULL)
-    {
-      g_printerr ("bench_lab: no server\n");
-      zk_server_stop (server);
-      return 1;
-    }
+  if (proxy == NULL) {
+    g_printerr ("bench_lab: no server\n");
+    zk_server_stop (server);
+    return 1;
+  }
   printf ("server=%s proxy=%s pid=%d", zk_server_address (server), proxy_address (proxy),
           (int) zk_server_pid (server));
-  if (secured)
-    {
-      printf (" secure=%s folder=%s jars=%s", zk_server_secure_address (server), security_folder (),
-              zk_netty_classpath ());
-    }
+  if (secured) {
+    printf (" secure=%s folder=%s jars=%s", zk_server_secure_address (server), security_folder (),
+            zk_netty_classpath ());
+  }
   putchar ('\n');
   fflush (stdout);
   while (fgets (line, sizeof line, stdin) != NULL)

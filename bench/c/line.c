@@ -26,11 +26,10 @@ take_part (void *data)
 {
   Party *me = data;
   recipe_acquire (&me->recipe);
-  if (me->granted != NULL)
-    {
-      g_async_queue_push (me->granted, me);
-      g_async_queue_pop (me->let_go);
-    }
+  if (me->granted != NULL) {
+    g_async_queue_push (me->granted, me);
+    g_async_queue_pop (me->let_go);
+  }
   recipe_release (&me->recipe);
   return NULL;
 }
@@ -50,15 +49,14 @@ group_parse (const char *text)
 static void
 queue_group (const Request *request, const Group *group, Party *parties, int first, int in_front)
 {
-  for (int i = 0; i < group->n; i++)
-    {
-      Party *party = &parties[i];
-      recipe_init (&party->recipe, group->recipe, peer_session (request, "server", first + i),
-                   request_text (request, "path"), request_flag (request, "async"));
-      pthread_create (&party->thread, NULL, take_part, party);
-      if (request_flag (request, "in_turn"))
-        peer_await_queue (request, group->recipe, in_front + i + 1);
-    }
+  for (int i = 0; i < group->n; i++) {
+    Party *party = &parties[i];
+    recipe_init (&party->recipe, group->recipe, peer_session (request, "server", first + i),
+                 request_text (request, "path"), request_flag (request, "async"));
+    pthread_create (&party->thread, NULL, take_part, party);
+    if (request_flag (request, "in_turn"))
+      peer_await_queue (request, group->recipe, in_front + i + 1);
+  }
   peer_await_queue (request, group->recipe, in_front + group->n);
 }
 
@@ -66,12 +64,11 @@ queue_group (const Request *request, const Group *group, Party *parties, int fir
 static void
 one_at_a_time (Party *parties, int n)
 {
-  for (int i = 0; i < n; i++)
-    {
-      g_async_queue_pop (parties[0].granted);
-      peer_ready_steady ("turn=%d", i);
-      g_async_queue_push (parties[0].let_go, parties);
-    }
+  for (int i = 0; i < n; i++) {
+    g_async_queue_pop (parties[0].granted);
+    peer_ready_steady ("turn=%d", i);
+    g_async_queue_push (parties[0].let_go, parties);
+  }
 }
 
 /* line server= observe= path= first=RECIPE:N [then=RECIPE:N] [in_turn=1] [async=1] [stepwise=1]:
@@ -88,30 +85,27 @@ verb_line (const Request *request)
   g_autoptr (GAsyncQueue) granted = g_async_queue_new ();
   g_autoptr (GAsyncQueue) let_go = g_async_queue_new ();
   Recipe holder;
-  for (int i = 0; request_flag (request, "stepwise") && i < n; i++)
-    {
-      parties[i].granted = granted;
-      parties[i].let_go = let_go;
-    }
+  for (int i = 0; request_flag (request, "stepwise") && i < n; i++) {
+    parties[i].granted = granted;
+    parties[i].let_go = let_go;
+  }
   recipe_init (&holder, first.recipe, peer_session (request, "server", 0),
                request_text (request, "path"), request_flag (request, "async"));
   recipe_acquire (&holder);
   queue_group (request, &first, parties, 1, 1);
-  if (then.n > 0)
-    {
-      queue_group (request, &then, parties + first.n, 1 + first.n,
-                   g_str_equal (first.recipe, then.recipe) ? 1 + first.n : 0);
-    }
+  if (then.n > 0) {
+    queue_group (request, &then, parties + first.n, 1 + first.n,
+                 g_str_equal (first.recipe, then.recipe) ? 1 + first.n : 0);
+  }
   peer_ready_steady ("n=%d", n);
   const gint64 began = peer_now_ns ();
   recipe_release (&holder);
   if (request_flag (request, "stepwise"))
     one_at_a_time (parties, n);
-  for (int i = 0; i < n; i++)
-    {
-      pthread_join (parties[i].thread, NULL);
-      recipe_clear (&parties[i].recipe);
-    }
+  for (int i = 0; i < n; i++) {
+    pthread_join (parties[i].thread, NULL);
+    recipe_clear (&parties[i].recipe);
+  }
   peer_reply ("ops=%d ns=%" G_GINT64_FORMAT, n, peer_now_ns () - began);
   recipe_clear (&holder);
   g_free (first.recipe);

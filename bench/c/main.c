@@ -23,23 +23,19 @@ obey (char *line)
   g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", -1);
   g_autoptr (GHashTable) values = g_hash_table_new (g_str_hash, g_str_equal);
   Request request = { words[0], values };
-  for (char **word = words + 1; words[0] != NULL && *word != NULL; word++)
-    {
-      char *equals = strchr (*word, '=');
-      if (equals != NULL)
-        {
-          *equals = '\0';
-          g_hash_table_insert (values, *word, equals + 1);
-        }
+  for (char **word = words + 1; words[0] != NULL && *word != NULL; word++) {
+    char *equals = strchr (*word, '=');
+    if (equals != NULL) {
+      *equals = '\0';
+      g_hash_table_insert (values, *word, equals + 1);
     }
-  for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++)
-    {
-      if (g_strcmp0 (request.verb, verbs[i].name) == 0)
-        {
-          verbs[i].function (&request);
-          return;
-        }
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++) {
+    if (g_strcmp0 (request.verb, verbs[i].name) == 0) {
+      verbs[i].function (&request);
+      return;
     }
+  }
   peer_die (line, NULL);
 }
 

@@ -40,11 +40,10 @@ key (const char *name, gpointer lock_name)
 static void
 sort_names (int calls, gsize n)
 {
-  for (int i = 0; i < calls; i++)
-    {
-      g_auto (CuratorQueue) queue = { 0 };
-      curator_queue_init (&queue, (const char *const *) names, n, key, (gpointer) "lock-");
-    }
+  for (int i = 0; i < calls; i++) {
+    g_auto (CuratorQueue) queue = { 0 };
+    curator_queue_init (&queue, (const char *const *) names, n, key, (gpointer) "lock-");
+  }
 }
 
 static void
@@ -63,12 +62,11 @@ static void
 parse_name (int calls)
 {
   gint64 number;
-  for (int i = 0; i < calls; i++)
-    {
-      const char *at = curator_queue_standard_key (names[i % 64], "lock-");
-      if (!curator_queue_parse_number (at, &number))
-        abort ();
-    }
+  for (int i = 0; i < calls; i++) {
+    const char *at = curator_queue_standard_key (names[i % 64], "lock-");
+    if (!curator_queue_parse_number (at, &number))
+      abort ();
+  }
 }
 
 static void
@@ -110,13 +108,12 @@ dispatch (int calls)
   SimProcess *process = sim_process_new (world, "A");
   CuratorClient *client = curator_client_new_with_ops ("127.0.0.1:2181", NULL, &process->ops);
   int counter = 0;
-  for (int i = 0; i < calls; i++)
-    {
-      curator_client_lock (client);
-      curator_dispatch_callback (client, count_up, &counter, NULL);
-      curator_client_unlock (client);
-      curator_dispatch_step (client, CURATOR_LANE_CALLS);
-    }
+  for (int i = 0; i < calls; i++) {
+    curator_client_lock (client);
+    curator_dispatch_callback (client, count_up, &counter, NULL);
+    curator_client_unlock (client);
+    curator_dispatch_step (client, CURATOR_LANE_CALLS);
+  }
   if (counter != calls)
     abort ();
   curator_client_unref (client);
@@ -137,12 +134,10 @@ acquire_and_release (gpointer data)
   Holder *holder = data;
   g_autoptr (CuratorLock) lock = curator_mutex_new (holder->client, "/lock", NULL);
   holder->done = TRUE;
-  for (int i = 0; i < holder->calls; i++)
-    {
-      holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                     && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
-                     && holder->done;
-    }
+  for (int i = 0; i < holder->calls; i++) {
+    holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+                   && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) && holder->done;
+  }
   curator_client_close (holder->client);
 }
 
@@ -152,12 +147,10 @@ hold_and_reenter (gpointer data)
   Holder *holder = data;
   g_autoptr (CuratorLock) lock = curator_mutex_new (holder->client, "/lock", NULL);
   holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL);
-  for (int i = 0; i < holder->calls; i++)
-    {
-      holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                     && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
-                     && holder->done;
-    }
+  for (int i = 0; i < holder->calls; i++) {
+    holder->done = curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+                   && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) && holder->done;
+  }
   holder->done = curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL) && holder->done;
   curator_client_close (holder->client);
 }
@@ -211,14 +204,12 @@ main (int argc, char **argv)
               { "reenter", reenter },
               { "uncontended", uncontended } };
   make_names ();
-  for (gsize i = 0; argc == 3 && i < G_N_ELEMENTS (all); i++)
-    {
-      if (g_str_equal (argv[1], all[i].name))
-        {
-          all[i].function (atoi (argv[2]));
-          return 0;
-        }
+  for (gsize i = 0; argc == 3 && i < G_N_ELEMENTS (all); i++) {
+    if (g_str_equal (argv[1], all[i].name)) {
+      all[i].function (atoi (argv[2]));
+      return 0;
     }
+  }
   fprintf (stderr, "usage: bench_micro NAME CALLS\n");
   return 64;
 }

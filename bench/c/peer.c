@@ -71,18 +71,14 @@ secure (CuratorClient *client, const Request *request)
   g_autoptr (GError) error = NULL;
   gboolean fine;
 
-  if (g_str_equal (security, "tls"))
-    {
-      curator_tls_set_server_name (tls, "zk.test");
-      fine = curator_tls_set_ca_file (tls, ca, &error)
-             && curator_tls_set_certificate_files (tls, certificate, key, NULL, &error)
-             && curator_client_set_tls (client, tls, &error);
-    }
-  else
-    {
-      fine =
-          curator_client_set_sasl_digest (client, "alice", "correct horse battery staple", &error);
-    }
+  if (g_str_equal (security, "tls")) {
+    curator_tls_set_server_name (tls, "zk.test");
+    fine = curator_tls_set_ca_file (tls, ca, &error)
+           && curator_tls_set_certificate_files (tls, certificate, key, NULL, &error)
+           && curator_client_set_tls (client, tls, &error);
+  } else {
+    fine = curator_client_set_sasl_digest (client, "alice", "correct horse battery staple", &error);
+  }
   if (!fine)
     peer_die (security, error);
 }
@@ -97,16 +93,15 @@ peer_start_session (const Request *request, const char *server_key, int i)
   g_autofree char *key = g_strdup_printf ("%s %d %d", server, i, (int) timeout_ms);
   CuratorClient *client = g_hash_table_lookup (sessions, key);
   g_autoptr (GError) error = NULL;
-  if (client == NULL)
-    {
-      client = curator_client_new (server, NULL);
-      curator_client_set_session_timeout (client, timeout_ms);
-      if (request_flag (request, "security"))
-        secure (client, request);
-      if (!curator_client_start (client, &error))
-        peer_die (server, error);
-      g_hash_table_insert (sessions, g_steal_pointer (&key), client);
-    }
+  if (client == NULL) {
+    client = curator_client_new (server, NULL);
+    curator_client_set_session_timeout (client, timeout_ms);
+    if (request_flag (request, "security"))
+      secure (client, request);
+    if (!curator_client_start (client, &error))
+      peer_die (server, error);
+    g_hash_table_insert (sessions, g_steal_pointer (&key), client);
+  }
   return client;
 }
 

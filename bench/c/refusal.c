@@ -30,13 +30,12 @@ verb_try (const Request *request)
   peer_ready_steady ("ops=%" G_GINT64_FORMAT, ops);
   const gint64 began = peer_now_ns ();
   gint64 now = began;
-  for (gint64 i = 0; i < ops; i++)
-    {
-      expect_refusal (other.lock);
-      const gint64 then = now;
-      now = peer_now_ns ();
-      samples_add (&samples, now - then);
-    }
+  for (gint64 i = 0; i < ops; i++) {
+    expect_refusal (other.lock);
+    const gint64 then = now;
+    now = peer_now_ns ();
+    samples_add (&samples, now - then);
+  }
   g_autofree char *quantiles = samples_quantiles (&samples);
   peer_ready_steady ("ops=%" G_GINT64_FORMAT " q=%s", ops, quantiles);
   samples_clear (&samples);

@@ -43,11 +43,10 @@ samples_quantiles (Samples *samples)
   GString *text = g_string_new (NULL);
   const guint n = samples->ns->len;
   g_array_sort (samples->ns, compare);
-  for (guint q = 0; n > 0 && q <= 100; q++)
-    {
-      const guint at = (guint) ((guint64) (n - 1) * q / 100);
-      const gint64 ns = g_array_index (samples->ns, gint64, at);
-      g_string_append_printf (text, "%s%.1f", q > 0 ? "," : "", (double) ns / 1000.0);
-    }
+  for (guint q = 0; n > 0 && q <= 100; q++) {
+    const guint at = (guint) ((guint64) (n - 1) * q / 100);
+    const gint64 ns = g_array_index (samples->ns, gint64, at);
+    g_string_append_printf (text, "%s%.1f", q > 0 ? "," : "", (double) ns / 1000.0);
+  }
   return g_string_free (text, FALSE);
 }

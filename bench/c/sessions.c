@@ -26,11 +26,10 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 static void
 connect_all (const Request *request, int first, int n)
 {
-  for (int i = first; i < first + n; i++)
-    {
-      curator_client_add_state_listener (peer_start_session (request, "server", i), on_state, NULL,
-                                         NULL);
-    }
+  for (int i = first; i < first + n; i++) {
+    curator_client_add_state_listener (peer_start_session (request, "server", i), on_state, NULL,
+                                       NULL);
+  }
   for (int i = first; i < first + n; i++)
     peer_session (request, "server", i);
 }
@@ -40,16 +39,15 @@ static void
 queue_all (const Request *request, int first, int n, int queue)
 {
   g_autoptr (GPtrArray) locks = g_ptr_array_new ();
-  for (int i = first; i < first + n; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i / queue);
-      CuratorLock *lock = curator_mutex_new (peer_session (request, "server", i), path, &error);
-      if (lock == NULL)
-        peer_die (path, error);
-      g_ptr_array_add (locks, lock);
-      curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_grant, NULL);
-    }
+  for (int i = first; i < first + n; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i / queue);
+    CuratorLock *lock = curator_mutex_new (peer_session (request, "server", i), path, &error);
+    if (lock == NULL)
+      peer_die (path, error);
+    g_ptr_array_add (locks, lock);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_grant, NULL);
+  }
   for (int i = 0; i < n; i += queue)
     peer_await_nodes (g_ptr_array_index (locks, i), queue);
   while (g_atomic_int_get (&granted) < n / queue)

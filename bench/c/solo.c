@@ -16,15 +16,14 @@ verb_solo (const Request *request)
   const gint64 began = peer_now_ns ();
   gint64 now = began;
   gint64 ops = 0;
-  while (ops < ops_wanted && now - began < ms * 1000000)
-    {
-      recipe_acquire (&recipe);
-      recipe_release (&recipe);
-      const gint64 then = now;
-      now = peer_now_ns ();
-      samples_add (&samples, now - then);
-      ops++;
-    }
+  while (ops < ops_wanted && now - began < ms * 1000000) {
+    recipe_acquire (&recipe);
+    recipe_release (&recipe);
+    const gint64 then = now;
+    now = peer_now_ns ();
+    samples_add (&samples, now - then);
+    ops++;
+  }
   g_autofree char *quantiles = samples_quantiles (&samples);
   peer_reply ("ops=%" G_GINT64_FORMAT " ns=%" G_GINT64_FORMAT " q=%s", ops, now - began, quantiles);
   samples_clear (&samples);

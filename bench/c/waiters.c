@@ -137,11 +137,10 @@ drain_bare (const Request *request)
 void
 verb_waiters (const Request *request)
 {
-  if (request_flag (request, "recipe"))
-    {
-      drain_bare (request);
-      return;
-    }
+  if (request_flag (request, "recipe")) {
+    drain_bare (request);
+    return;
+  }
   const char *path = request_text (request, "path");
   const int n = (int) request_number (request, "n");
   Recipe holder;
@@ -190,11 +189,10 @@ on_link_released (CuratorLease *lease, const GError *error, gpointer data)
   Chain *chain = data;
   if (error != NULL)
     peer_die ("a release", error);
-  if (g_atomic_int_get (chain->stop))
-    {
-      latch_down (chain->latch);
-      return;
-    }
+  if (g_atomic_int_get (chain->stop)) {
+    latch_down (chain->latch);
+    return;
+  }
   (*chain->ops)++;
   curator_lock_acquire_then (chain->lock, CURATOR_WAIT_FOREVER, NULL, on_link, chain);
 }
@@ -221,16 +219,15 @@ verb_paths (const Request *request)
   Latch latch;
   latch_init (&latch, n);
   const gint64 began = peer_now_ns ();
-  for (int i = 0; i < n; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
-      CuratorLock *lock = curator_mutex_new (client, path, &error);
-      if (lock == NULL)
-        peer_die (path, error);
-      chains[i] = (Chain){ lock, &stop, &ops, &latch };
-      curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
-    }
+  for (int i = 0; i < n; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
+    CuratorLock *lock = curator_mutex_new (client, path, &error);
+    if (lock == NULL)
+      peer_die (path, error);
+    chains[i] = (Chain){ lock, &stop, &ops, &latch };
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_link, &chains[i]);
+  }
   g_usleep ((gulong) request_number (request, "ms") * 1000);
   g_atomic_int_set (&stop, 1);
   const gint64 ns = peer_now_ns () - began;
@@ -248,11 +245,10 @@ verb_idle (const Request *request)
   const int n = (int) request_number (request, "n");
   g_autofree CuratorLock **locks = g_new0 (CuratorLock *, n);
   const gint64 before = allocated_bytes ();
-  for (int i = 0; i < n; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
-      locks[i] = curator_mutex_new (client, path, NULL);
-    }
+  for (int i = 0; i < n; i++) {
+    g_autofree char *path = g_strdup_printf ("%s-%d", request_text (request, "path"), i);
+    locks[i] = curator_mutex_new (client, path, NULL);
+  }
   const gint64 bytes = allocated_bytes () - before;
   for (int i = 0; i < n; i++)
     curator_lock_unref (locks[i]);
@@ -270,11 +266,10 @@ verb_reentrant (const Request *request)
   recipe_acquire (&recipe);
   const gint64 began = peer_now_ns ();
   gboolean went_well = TRUE;
-  for (gint64 i = 0; went_well && i < ops; i++)
-    {
-      went_well = curator_lock_acquire (recipe.lock, CURATOR_WAIT_FOREVER, NULL, NULL)
-                  && curator_lock_release (recipe.lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  for (gint64 i = 0; went_well && i < ops; i++) {
+    went_well = curator_lock_acquire (recipe.lock, CURATOR_WAIT_FOREVER, NULL, NULL)
+                && curator_lock_release (recipe.lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
   const gint64 ns = peer_now_ns () - began;
   if (!went_well)
     peer_die ("re-entry", NULL);

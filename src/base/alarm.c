@@ -36,11 +36,10 @@ curator_alarm_open (CuratorAlarm *alarm)
     return TRUE;
   alarm->timer_fd = timerfd_create (CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
   alarm->wake_fd = timerfd_create (CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (alarm->timer_fd >= 0 && alarm->wake_fd >= 0)
-    {
-      wait_for_wake (alarm->wake_fd);
-      return TRUE;
-    }
+  if (alarm->timer_fd >= 0 && alarm->wake_fd >= 0) {
+    wait_for_wake (alarm->wake_fd);
+    return TRUE;
+  }
   curator_alarm_close (alarm);
   return FALSE;
 }
@@ -63,11 +62,10 @@ curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us)
   const gint64 us = MAX (delay_us, 1);
   struct itimerspec when = { 0 };
 
-  if (delay_us != G_MAXINT64)
-    {
-      when.it_value.tv_sec = (time_t) (us / G_USEC_PER_SEC);
-      when.it_value.tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000;
-    }
+  if (delay_us != G_MAXINT64) {
+    when.it_value.tv_sec = (time_t) (us / G_USEC_PER_SEC);
+    when.it_value.tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000;
+  }
   if (alarm->timer_fd >= 0)
     timerfd_settime (alarm->timer_fd, 0, &when, NULL);
 }

@@ -27,12 +27,11 @@ host_port_free (gpointer data)
 void
 curator_connect_string_free (CuratorConnectString *parsed)
 {
-  if (parsed != NULL)
-    {
-      g_ptr_array_unref (parsed->hosts);
-      g_free (parsed->chroot);
-      g_free (parsed);
-    }
+  if (parsed != NULL) {
+    g_ptr_array_unref (parsed->hosts);
+    g_free (parsed->chroot);
+    g_free (parsed);
+  }
 }
 
 static gboolean
@@ -68,15 +67,14 @@ is_name (const char *name)
   const char *label = name;
   gboolean numeric = FALSE;
 
-  while (*label != '\0')
-    {
-      gsize length = strcspn (label, ".");
+  while (*label != '\0') {
+    gsize length = strcspn (label, ".");
 
-      if (!is_label (label, length))
-        return FALSE;
-      numeric = strspn (label, "0123456789") == length;
-      label += length + (label[length] == '.' ? 1 : 0);
-    }
+    if (!is_label (label, length))
+      return FALSE;
+    numeric = strspn (label, "0123456789") == length;
+    label += length + (label[length] == '.' ? 1 : 0);
+  }
   return label > name && strlen (name) <= MAX_NAME_LENGTH
          && (!numeric || inet_pton (AF_INET, name, &address) == 1);
 }
@@ -156,24 +154,22 @@ parse_servers (const char *list, CuratorConnectString *parsed, GError **error)
   g_auto (GStrv) servers = g_strsplit (list, ",", -1);
 
   parsed->is_tls = has_tls_prefix (g_strstrip (servers[0]));
-  for (char **text = servers; *text != NULL; text++)
-    {
-      CuratorHostPort *server = g_new0 (CuratorHostPort, 1);
-      g_ptr_array_add (parsed->hosts, server);
-      const char *name = g_strstrip (*text);
-      const gboolean is_tls = has_tls_prefix (name);
-      const char *fault = is_tls == parsed->is_tls
-                              ? parse_server (is_tls ? name + strlen (TLS_PREFIX) : name, server)
-                              : "write " TLS_PREFIX " before every server or before none";
-      if (fault != NULL)
-        {
-          set_fault (*text, fault, error);
-          return FALSE;
-        }
-      server->has_port = server->port != 0;
-      if (!server->has_port)
-        server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
+  for (char **text = servers; *text != NULL; text++) {
+    CuratorHostPort *server = g_new0 (CuratorHostPort, 1);
+    g_ptr_array_add (parsed->hosts, server);
+    const char *name = g_strstrip (*text);
+    const gboolean is_tls = has_tls_prefix (name);
+    const char *fault = is_tls == parsed->is_tls
+                            ? parse_server (is_tls ? name + strlen (TLS_PREFIX) : name, server)
+                            : "write " TLS_PREFIX " before every server or before none";
+    if (fault != NULL) {
+      set_fault (*text, fault, error);
+      return FALSE;
     }
+    server->has_port = server->port != 0;
+    if (!server->has_port)
+      server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
+  }
   return TRUE;
 }
 
@@ -183,15 +179,14 @@ length_of_list (const char *connect_string)
 {
   const char *at = connect_string;
 
-  for (;;)
-    {
-      at += strspn (at, " \t");
-      at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
-      at += strcspn (at, ",/");
-      if (*at != ',')
-        return (gsize) (at - connect_string);
-      at++;
-    }
+  for (;;) {
+    at += strspn (at, " \t");
+    at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
+    at += strcspn (at, ",/");
+    if (*at != ',')
+      return (gsize) (at - connect_string);
+    at++;
+  }
 }
 
 /* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may
@@ -202,26 +197,24 @@ has_servers (const char *chroot)
   g_auto (GStrv) parts = g_strsplit (chroot, ",", -1);
   gboolean found = FALSE;
 
-  for (char **part = parts + 1; *part != NULL && !found; part++)
-    {
-      CuratorHostPort server = { 0 };
-      const char *start = *part + (has_tls_prefix (*part) ? strlen (TLS_PREFIX) : 0);
-      g_autofree char *text = g_strndup (start, strcspn (start, "/"));
-      found = parse_server (text, &server) == NULL && server.port != 0;
-      g_free (server.host);
-    }
+  for (char **part = parts + 1; *part != NULL && !found; part++) {
+    CuratorHostPort server = { 0 };
+    const char *start = *part + (has_tls_prefix (*part) ? strlen (TLS_PREFIX) : 0);
+    g_autofree char *text = g_strndup (start, strcspn (start, "/"));
+    found = parse_server (text, &server) == NULL && server.port != 0;
+    g_free (server.host);
+  }
   return found;
 }
 
 CuratorConnectString *
 curator_connect_string_parse (const char *connect_string, GError **error)
 {
-  if (connect_string == NULL || *connect_string == '\0' || *connect_string == '/')
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the connect string names no server");
-      return NULL;
-    }
+  if (connect_string == NULL || *connect_string == '\0' || *connect_string == '/') {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                         "the connect string names no server");
+    return NULL;
+  }
   g_autoptr (CuratorConnectString) parsed = g_new0 (CuratorConnectString, 1);
   g_autofree char *list = g_strndup (connect_string, length_of_list (connect_string));
   const char *chroot = connect_string + strlen (list);
@@ -229,20 +222,16 @@ curator_connect_string_parse (const char *connect_string, GError **error)
   parsed->hosts = g_ptr_array_new_with_free_func (host_port_free);
   if (!parse_servers (list, parsed, error))
     return NULL;
-  if (*chroot != '\0' && strcmp (chroot, "/") != 0)
-    {
-      if (has_servers (chroot))
-        {
-          set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot",
-                     error);
-          return NULL;
-        }
-      if (!curator_path_validate (chroot, error))
-        {
-          g_prefix_error (error, "invalid chroot in the connect string: ");
-          return NULL;
-        }
-      parsed->chroot = g_strdup (chroot);
+  if (*chroot != '\0' && strcmp (chroot, "/") != 0) {
+    if (has_servers (chroot)) {
+      set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot", error);
+      return NULL;
     }
+    if (!curator_path_validate (chroot, error)) {
+      g_prefix_error (error, "invalid chroot in the connect string: ");
+      return NULL;
+    }
+    parsed->chroot = g_strdup (chroot);
+  }
   return g_steal_pointer (&parsed);
 }

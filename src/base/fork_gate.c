@@ -81,12 +81,11 @@ begin_passage (void)
 void
 curator_gate_leave (void)
 {
-  if (--depth == 0)
-    {
-      atomic_fetch_sub (&own_counter ()->n, 1);
-      if (suspended == 0)
-        pthread_setcancelstate (cancel_state, NULL);
-    }
+  if (--depth == 0) {
+    atomic_fetch_sub (&own_counter ()->n, 1);
+    if (suspended == 0)
+      pthread_setcancelstate (cancel_state, NULL);
+  }
 }
 
 /* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait
@@ -96,24 +95,22 @@ enter_to_end (void)
 {
   gulong waited_us = 0;
 
-  while (depth == 0 && !try_enter ())
-    {
-      if (waited_us >= PATIENCE_US)
-        return;
-      g_usleep (LONGEST_US);
-      waited_us += LONGEST_US;
-    }
+  while (depth == 0 && !try_enter ()) {
+    if (waited_us >= PATIENCE_US)
+      return;
+    g_usleep (LONGEST_US);
+    waited_us += LONGEST_US;
+  }
   begin_passage ();
 }
 
 static void
 leave_at_end (void)
 {
-  if (depth > 0)
-    {
-      depth = 1;
-      curator_gate_leave ();
-    }
+  if (depth > 0) {
+    depth = 1;
+    curator_gate_leave ();
+  }
 }
 
 void
@@ -122,11 +119,10 @@ curator_gate_enter (void)
   while (depth == 0 && !try_enter ())
     wait_for_fork ();
   begin_passage ();
-  if (G_UNLIKELY (!is_watched))
-    {
-      is_watched = true;
-      curator_thread_end_watch (enter_to_end, leave_at_end);
-    }
+  if (G_UNLIKELY (!is_watched)) {
+    is_watched = true;
+    curator_thread_end_watch (enter_to_end, leave_at_end);
+  }
 }
 
 guint
@@ -134,24 +130,22 @@ curator_gate_suspend (void)
 {
   const guint before = depth;
 
-  if (before > 0)
-    {
-      suspended++;
-      depth = 1;
-      curator_gate_leave ();
-    }
+  if (before > 0) {
+    suspended++;
+    depth = 1;
+    curator_gate_leave ();
+  }
   return before;
 }
 
 void
 curator_gate_resume (guint before)
 {
-  if (before > 0)
-    {
-      curator_gate_enter ();
-      depth = before;
-      suspended--;
-    }
+  if (before > 0) {
+    curator_gate_enter ();
+    depth = before;
+    suspended--;
+  }
 }
 
 /* Nobody waits at the gate with the mutex, which another one needs to get out. */
@@ -162,12 +156,11 @@ curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
   const int result =
       until != NULL ? pthread_cond_timedwait (cond, mutex, until) : pthread_cond_wait (cond, mutex);
 
-  while (before > 0 && !try_enter ())
-    {
-      pthread_mutex_unlock (mutex);
-      wait_for_fork ();
-      pthread_mutex_lock (mutex);
-    }
+  while (before > 0 && !try_enter ()) {
+    pthread_mutex_unlock (mutex);
+    wait_for_fork ();
+    pthread_mutex_lock (mutex);
+  }
   depth = before;
   suspended -= before > 0 ? 1 : 0;
   return result;
@@ -192,11 +185,10 @@ before_fork (void)
   pthread_mutex_lock (&closing);
   atomic_store (&is_closed, true);
   for (gulong pause_us = 10; count_others () > 0 && waited_us < PATIENCE_US;
-       pause_us = MIN (pause_us * 2, LONGEST_US))
-    {
-      g_usleep (pause_us);
-      waited_us += pause_us;
-    }
+       pause_us = MIN (pause_us * 2, LONGEST_US)) {
+    g_usleep (pause_us);
+    waited_us += pause_us;
+  }
   atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
   begin_passage ();
   for (guint i = 0; i < n_hooks; i++)

@@ -23,19 +23,18 @@ convert (GConverter *converter, const guint8 *data, gsize length, gsize limit)
   g_autoptr (GByteArray) whole = g_byte_array_new ();
   GConverterResult result = G_CONVERTER_CONVERTED;
 
-  while (result != G_CONVERTER_FINISHED)
-    {
-      guint8 part[AT_A_TIME];
-      gsize n_read = 0;
-      gsize n_written = 0;
-      result = g_converter_convert (converter, data, length, part, sizeof part,
-                                    G_CONVERTER_INPUT_AT_END, &n_read, &n_written, NULL);
-      if (result == G_CONVERTER_ERROR || n_written > limit - whole->len)
-        return NULL;
-      g_byte_array_append (whole, part, (guint) n_written);
-      data += n_read;
-      length -= n_read;
-    }
+  while (result != G_CONVERTER_FINISHED) {
+    guint8 part[AT_A_TIME];
+    gsize n_read = 0;
+    gsize n_written = 0;
+    result = g_converter_convert (converter, data, length, part, sizeof part,
+                                  G_CONVERTER_INPUT_AT_END, &n_read, &n_written, NULL);
+    if (result == G_CONVERTER_ERROR || n_written > limit - whole->len)
+      return NULL;
+    g_byte_array_append (whole, part, (guint) n_written);
+    data += n_read;
+    length -= n_read;
+  }
   return length == 0 ? g_byte_array_free_to_bytes (g_steal_pointer (&whole)) : NULL;
 }
 

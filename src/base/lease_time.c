@@ -25,9 +25,8 @@ static gint64
 raise_to (_Atomic gint64 *value, gint64 least)
 {
   gint64 old = atomic_load (value);
-  while (old < least && !atomic_compare_exchange_weak (value, &old, least))
-    {
-    }
+  while (old < least && !atomic_compare_exchange_weak (value, &old, least)) {
+  }
   return MAX (old, least);
 }
 

@@ -44,15 +44,13 @@ before_fork (void)
 {
   pthread_mutex_lock (&entrance);
   pthread_mutex_lock (&gate);
-  for (int kind = 0; kind < CURATOR_N_LOOKUPS; kind++)
-    {
-      for (int looks = 0; may_have_locks (kind, looks); looks++)
-        {
-          pthread_mutex_unlock (&gate);
-          g_usleep (PAUSE_US);
-          pthread_mutex_lock (&gate);
-        }
+  for (int kind = 0; kind < CURATOR_N_LOOKUPS; kind++) {
+    for (int looks = 0; may_have_locks (kind, looks); looks++) {
+      pthread_mutex_unlock (&gate);
+      g_usleep (PAUSE_US);
+      pthread_mutex_lock (&gate);
     }
+  }
 }
 
 static void
@@ -113,12 +111,11 @@ ask (GPtrArray *addresses, const char *host, int flags)
   const int failed = getaddrinfo (host, NULL, &hints, &found);
   curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   curator_gate_resume (depth);
-  for (const struct addrinfo *next = found; next != NULL; next = next->ai_next)
-    {
-      /* A name may stand in several lines of /etc/hosts. */
-      const CuratorAddress address = curator_address_new (next->ai_addr, next->ai_addrlen);
-      curator_address_add_once (addresses, &address);
-    }
+  for (const struct addrinfo *next = found; next != NULL; next = next->ai_next) {
+    /* A name may stand in several lines of /etc/hosts. */
+    const CuratorAddress address = curator_address_new (next->ai_addr, next->ai_addrlen);
+    curator_address_add_once (addresses, &address);
+  }
   if (found != NULL)
     freeaddrinfo (found);
   return failed;

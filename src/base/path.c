@@ -44,15 +44,14 @@ fault_of_parts (const char *path)
 {
   const char *part = path + 1;
 
-  for (;;)
-    {
-      gsize length = strcspn (part, "/");
-      const char *fault = fault_of_part (part, length);
+  for (;;) {
+    gsize length = strcspn (part, "/");
+    const char *fault = fault_of_part (part, length);
 
-      if (fault != NULL || part[length] == '\0')
-        return fault;
-      part += length + 1;
-    }
+    if (fault != NULL || part[length] == '\0')
+      return fault;
+    part += length + 1;
+  }
 }
 
 static const char *
@@ -134,17 +133,15 @@ curator_path_join (const char *parent, const char *child)
   char *path = g_malloc (parent_length + child_length + sizeof "//");
   char *end = path;
 
-  if (parent_length > 0)
-    {
-      *end = '/';
-      end += *parent_text == '/' ? 0 : 1;
-      end = (char *) memcpy (end, parent_text, parent_length) + parent_length;
-    }
-  if (child_length > 0 || parent_length == 0)
-    {
-      *end++ = '/';
-      end = (char *) memcpy (end, child_text, child_length) + child_length;
-    }
+  if (parent_length > 0) {
+    *end = '/';
+    end += *parent_text == '/' ? 0 : 1;
+    end = (char *) memcpy (end, parent_text, parent_length) + parent_length;
+  }
+  if (child_length > 0 || parent_length == 0) {
+    *end++ = '/';
+    end = (char *) memcpy (end, child_text, child_length) + child_length;
+  }
   *end = '\0';
   return path;
 }
@@ -183,20 +180,18 @@ curator_path_escape (const char *name)
     return g_strdup ("(null)");
   GString *shown = g_string_sized_new (strlen (name));
 
-  for (const char *c = name; *c != '\0';)
-    {
-      gunichar value = g_utf8_get_char_validated (c, -1);
-      gboolean valid = value != (gunichar) -1 && value != (gunichar) -2;
-      const char *next = valid ? g_utf8_next_char (c) : c + 1;
+  for (const char *c = name; *c != '\0';) {
+    gunichar value = g_utf8_get_char_validated (c, -1);
+    gboolean valid = value != (gunichar) -1 && value != (gunichar) -2;
+    const char *next = valid ? g_utf8_next_char (c) : c + 1;
 
-      if (valid && is_printable (value))
-        {
-          g_string_append_len (shown, c, next - c);
-          c = next;
-        }
-      for (; c < next; c++)
-        g_string_append_printf (shown, "\\x%02x", (guchar) *c);
+    if (valid && is_printable (value)) {
+      g_string_append_len (shown, c, next - c);
+      c = next;
     }
+    for (; c < next; c++)
+      g_string_append_printf (shown, "\\x%02x", (guchar) *c);
+  }
   return g_string_free (shown, FALSE);
 }
 

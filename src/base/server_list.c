@@ -29,20 +29,19 @@ curator_servers_new (GPtrArray *hosts)
 {
   GPtrArray *servers = g_ptr_array_new_with_free_func (server_free);
 
-  for (guint i = 0; i < hosts->len; i++)
-    {
-      const CuratorHostPort *host = hosts->pdata[i];
-      CuratorServer *server = g_new0 (CuratorServer, 1);
-      CuratorAddress address;
-      server->host = g_strdup (host->host);
-      server->port = host->port;
-      server->addresses = g_ptr_array_new_with_free_func (g_free);
-      server->former = g_ptr_array_new_with_free_func (g_free);
-      server->is_numeric = curator_address_of_host (host->host, host->port, &address);
-      if (server->is_numeric)
-        curator_address_add_once (server->addresses, &address);
-      g_ptr_array_add (servers, server);
-    }
+  for (guint i = 0; i < hosts->len; i++) {
+    const CuratorHostPort *host = hosts->pdata[i];
+    CuratorServer *server = g_new0 (CuratorServer, 1);
+    CuratorAddress address;
+    server->host = g_strdup (host->host);
+    server->port = host->port;
+    server->addresses = g_ptr_array_new_with_free_func (g_free);
+    server->former = g_ptr_array_new_with_free_func (g_free);
+    server->is_numeric = curator_address_of_host (host->host, host->port, &address);
+    if (server->is_numeric)
+      curator_address_add_once (server->addresses, &address);
+    g_ptr_array_add (servers, server);
+  }
   return servers;
 }
 
@@ -51,20 +50,19 @@ curator_servers_copy (GPtrArray *servers, gboolean with_former)
 {
   GPtrArray *copies = g_ptr_array_new_with_free_func (server_free);
 
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      CuratorServer *copy = g_new0 (CuratorServer, 1);
-      copy->host = g_strdup (server->host);
-      copy->port = server->port;
-      copy->is_numeric = server->is_numeric;
-      copy->addresses = copy_addresses (server->addresses);
-      copy->former = g_ptr_array_new_with_free_func (g_free);
-      for (guint k = 0; with_former && k < server->former->len; k++)
-        curator_address_add_once (copy->addresses, server->former->pdata[k]);
-      copy->why = g_strdup (server->why);
-      g_ptr_array_add (copies, copy);
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    CuratorServer *copy = g_new0 (CuratorServer, 1);
+    copy->host = g_strdup (server->host);
+    copy->port = server->port;
+    copy->is_numeric = server->is_numeric;
+    copy->addresses = copy_addresses (server->addresses);
+    copy->former = g_ptr_array_new_with_free_func (g_free);
+    for (guint k = 0; with_former && k < server->former->len; k++)
+      curator_address_add_once (copy->addresses, server->former->pdata[k]);
+    copy->why = g_strdup (server->why);
+    g_ptr_array_add (copies, copy);
+  }
   return copies;
 }
 
@@ -78,28 +76,25 @@ replace (GPtrArray **addresses, GPtrArray *others)
 static const CuratorServer *
 find (GPtrArray *servers, const char *host)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      if (g_str_equal (server->host, host))
-        return server;
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    if (g_str_equal (server->host, host))
+      return server;
+  }
   return NULL;
 }
 
 void
 curator_servers_inherit (GPtrArray *servers, GPtrArray *older)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      CuratorServer *server = servers->pdata[i];
-      const CuratorServer *same = find (older, server->host);
-      if (!server->is_numeric && same != NULL)
-        {
-          curator_server_resolved (server, same->addresses, NULL);
-          replace (&server->former, copy_addresses (same->former));
-        }
+  for (guint i = 0; i < servers->len; i++) {
+    CuratorServer *server = servers->pdata[i];
+    const CuratorServer *same = find (older, server->host);
+    if (!server->is_numeric && same != NULL) {
+      curator_server_resolved (server, same->addresses, NULL);
+      replace (&server->former, copy_addresses (same->former));
     }
+  }
 }
 
 static gboolean
@@ -146,12 +141,11 @@ curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const char
   if (addresses == NULL || addresses->len == 0)
     return;
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
-  for (guint i = 0; i < addresses->len; i++)
-    {
-      CuratorAddress address = *(const CuratorAddress *) addresses->pdata[i];
-      curator_address_set_port (&address, server->port);
-      curator_address_add_once (found, &address);
-    }
+  for (guint i = 0; i < addresses->len; i++) {
+    CuratorAddress address = *(const CuratorAddress *) addresses->pdata[i];
+    curator_address_set_port (&address, server->port);
+    curator_address_add_once (found, &address);
+  }
   if (same_addresses (found, server->addresses))
     return;
   if (server->addresses->len > 0)
@@ -164,28 +158,25 @@ curator_servers_dup_addresses (GPtrArray *servers)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
 
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      for (guint k = 0; k < server->addresses->len; k++)
-        curator_address_add_once (all, server->addresses->pdata[k]);
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    for (guint k = 0; k < server->addresses->len; k++)
+      curator_address_add_once (all, server->addresses->pdata[k]);
+  }
   return all;
 }
 
 char *
 curator_servers_dup_name_of (GPtrArray *servers, const CuratorAddress *address)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      if (g_ptr_array_find_with_equal_func (server->addresses, address, curator_address_equal,
-                                            NULL))
-        {
-          g_autofree char *port = g_strdup_printf ("%u", server->port);
-          return curator_address_join (server->host, port);
-        }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    if (g_ptr_array_find_with_equal_func (server->addresses, address, curator_address_equal,
+                                          NULL)) {
+      g_autofree char *port = g_strdup_printf ("%u", server->port);
+      return curator_address_join (server->host, port);
     }
+  }
   return curator_address_write (address);
 }
 
@@ -196,13 +187,12 @@ curator_servers_join (GPtrArray *servers)
   const guint n_entries = all->len > 0 ? all->len | 1 : 0;
   GString *list = g_string_new (NULL);
 
-  for (guint i = 0; i < n_entries; i++)
-    {
-      const CuratorAddress *address = all->pdata[i % all->len];
-      g_autofree char *host = curator_address_dup_host (address);
-      g_string_append_printf (list, "%s%s:%u", i > 0 ? "," : "", host,
-                              curator_address_port (address));
-    }
+  for (guint i = 0; i < n_entries; i++) {
+    const CuratorAddress *address = all->pdata[i % all->len];
+    g_autofree char *host = curator_address_dup_host (address);
+    g_string_append_printf (list, "%s%s:%u", i > 0 ? "," : "", host,
+                            curator_address_port (address));
+  }
   return g_string_free (list, all->len == 0);
 }
 
@@ -216,11 +206,10 @@ curator_servers_n_addresses (GPtrArray *servers)
 char *
 curator_servers_dup_why (GPtrArray *servers)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      if (server->why != NULL)
-        return g_strdup_printf ("%s: %s", server->host, server->why);
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    if (server->why != NULL)
+      return g_strdup_printf ("%s: %s", server->host, server->why);
+  }
   return g_strdup ("no answer to the look-up of the host names");
 }

@@ -92,11 +92,10 @@ curator_is_cancellable (GCancellable *cancellable)
 /* The start of a public function, which returns value, with a critical, if it is not called as
  * expected. */
 #define CURATOR_CHECK(expected, words, value)                                                      \
-  if (G_UNLIKELY (!(expected)))                                                                    \
-    {                                                                                              \
-      g_return_if_fail_warning (G_LOG_DOMAIN, G_STRFUNC, words);                                   \
-      return value;                                                                                \
-    }
+  if (G_UNLIKELY (!(expected))) {                                                                  \
+    g_return_if_fail_warning (G_LOG_DOMAIN, G_STRFUNC, words);                                     \
+    return value;                                                                                  \
+  }
 #define CURATOR_CHECK_CALL(expected, error, value)                                                 \
   CURATOR_CHECK (expected, #expected, value)                                                       \
   g_return_val_if_fail ((error) == NULL || *(error) == NULL, value)

@@ -35,11 +35,10 @@ static _Thread_local struct
 static void
 begin (void *unused)
 {
-  if (!end.has_begun && getpid () != gettid ())
-    {
-      end.has_begun = true;
-      end.begins ();
-    }
+  if (!end.has_begun && getpid () != gettid ()) {
+    end.has_begun = true;
+    end.begins ();
+  }
 }
 
 static void

@@ -73,11 +73,10 @@ curator_threads_probe (guint n, pid_t *newest)
   int failed = 0;
 
   pthread_mutex_lock (&probe.gate);
-  while (started < n && failed == 0)
-    {
-      failed = pthread_create (&threads[started], NULL, stand_by, &probe);
-      started += failed == 0 ? 1 : 0;
-    }
+  while (started < n && failed == 0) {
+    failed = pthread_create (&threads[started], NULL, stand_by, &probe);
+    started += failed == 0 ? 1 : 0;
+  }
   pthread_mutex_unlock (&probe.gate);
   while (started > 0)
     pthread_join (threads[--started], NULL);

@@ -63,11 +63,10 @@ on_request (int fd, guint8 *bytes, gsize size, gpointer data)
   CuratorChannel *channel = data;
   CuratorConnectFrame frame;
 
-  if (!curator_frame_read_request (bytes, size, &frame) || !is_ours (channel, &frame))
-    {
-      explicit_bzero (&frame, sizeof frame);
-      return FALSE;
-    }
+  if (!curator_frame_read_request (bytes, size, &frame) || !is_ours (channel, &frame)) {
+    explicit_bzero (&frame, sizeof frame);
+    return FALSE;
+  }
   if (frame.session_id == 0)
     curator_frame_clear_password (bytes);
   explicit_bzero (&frame, sizeof frame);
@@ -113,11 +112,10 @@ take_next (CuratorChannel *channel)
   GPtrArray *next = NULL;
 
   pthread_mutex_lock (&channel->mutex);
-  if (channel->leaves || channel->link == NULL || channel->link->state < CURATOR_LINK_OPEN)
-    {
-      next = g_steal_pointer (&channel->next);
-      channel->leaves = FALSE;
-    }
+  if (channel->leaves || channel->link == NULL || channel->link->state < CURATOR_LINK_OPEN) {
+    next = g_steal_pointer (&channel->next);
+    channel->leaves = FALSE;
+  }
   pthread_mutex_unlock (&channel->mutex);
   return next;
 }
@@ -144,18 +142,17 @@ run (void *data)
 
   pthread_setname_np (pthread_self (), "curator-channel");
   while (stop_at_us == G_MAXINT64
-         || (channel->link != NULL && g_get_monotonic_time () < stop_at_us))
-    {
-      wait_for_events (channel, fds, stop_at_us);
-      CURATOR_INSIDE_GATE;
-      if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
-        stop_at_us = g_get_monotonic_time () + STOP_US;
-      if (channel->link != NULL
-          && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
-        g_clear_pointer (&channel->link, curator_link_free);
-      change_servers (channel);
-      curator_loopback_dispatch (channel->loopback, fds + 1, on_request, channel);
-    }
+         || (channel->link != NULL && g_get_monotonic_time () < stop_at_us)) {
+    wait_for_events (channel, fds, stop_at_us);
+    CURATOR_INSIDE_GATE;
+    if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
+      stop_at_us = g_get_monotonic_time () + STOP_US;
+    if (channel->link != NULL
+        && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
+      g_clear_pointer (&channel->link, curator_link_free);
+    change_servers (channel);
+    curator_loopback_dispatch (channel->loopback, fds + 1, on_request, channel);
+  }
   g_clear_pointer (&channel->link, curator_link_free);
   return NULL;
 }
@@ -203,17 +200,15 @@ curator_channel_open (const CuratorChannelSetup *setup)
   int failed = channel->loopback == NULL ? errno : 0;
   if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
     failed = errno;
-  if (failed == 0)
-    {
-      channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
-      failed = curator_thread_start (&channel->thread, run, channel);
-    }
-  if (failed != 0)
-    {
-      channel_free (channel);
-      errno = failed;
-      return NULL;
-    }
+  if (failed == 0) {
+    channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
+    failed = curator_thread_start (&channel->thread, run, channel);
+  }
+  if (failed != 0) {
+    channel_free (channel);
+    errno = failed;
+    return NULL;
+  }
   return channel;
 }
 

@@ -38,11 +38,10 @@ static inline gsize
 curator_buffer_room (CuratorBuffer *buffer)
 {
   g_assert (buffer->start <= buffer->end && buffer->end <= CURATOR_BUFFER_SIZE);
-  if (buffer->start > 0 && buffer->end == CURATOR_BUFFER_SIZE)
-    {
-      buffer->end -= buffer->start;
-      memmove (buffer->bytes, buffer->bytes + buffer->start, buffer->end);
-      buffer->start = 0;
-    }
+  if (buffer->start > 0 && buffer->end == CURATOR_BUFFER_SIZE) {
+    buffer->end -= buffer->start;
+    memmove (buffer->bytes, buffer->bytes + buffer->start, buffer->end);
+    buffer->start = 0;
+  }
   return CURATOR_BUFFER_SIZE - buffer->end;
 }

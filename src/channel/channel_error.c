@@ -29,16 +29,15 @@ curator_is_shortage (int error)
 char *
 curator_shortage_describe (int error)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
-    {
-      struct rlimit limit;
-      if (limits[i].error != error || getrlimit (limits[i].resource, &limit) != 0)
-        continue;
-      if (limit.rlim_cur == RLIM_INFINITY)
-        return g_strdup_printf ("%s: no more %s", g_strerror (error), limits[i].what);
-      return g_strdup_printf ("%s: more than %" G_GUINT64_FORMAT " %s", g_strerror (error),
-                              (guint64) limit.rlim_cur, limits[i].what);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++) {
+    struct rlimit limit;
+    if (limits[i].error != error || getrlimit (limits[i].resource, &limit) != 0)
+      continue;
+    if (limit.rlim_cur == RLIM_INFINITY)
+      return g_strdup_printf ("%s: no more %s", g_strerror (error), limits[i].what);
+    return g_strdup_printf ("%s: more than %" G_GUINT64_FORMAT " %s", g_strerror (error),
+                            (guint64) limit.rlim_cur, limits[i].what);
+  }
   return g_strdup (g_strerror (error));
 }
 

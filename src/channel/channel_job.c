@@ -24,13 +24,12 @@ struct _CuratorJob
 static void
 job_unref (CuratorJob *job)
 {
-  if (curator_refs_dec (&job->refs))
-    {
-      job->destroy (job->data);
-      if (job->wake_fd >= 0)
-        close (job->wake_fd);
-      g_free (job);
-    }
+  if (curator_refs_dec (&job->refs)) {
+    job->destroy (job->data);
+    if (job->wake_fd >= 0)
+      close (job->wake_fd);
+    g_free (job);
+  }
 }
 
 static void *
@@ -56,22 +55,20 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
   job->data = data;
   job->destroy = destroy;
   job->wake_fd = fcntl (wake_fd, F_DUPFD_CLOEXEC, 0);
-  if (job->wake_fd < 0)
-    {
-      /* Its end would wake nobody. */
-      curator_channel_set_errno (error, "cannot start a thread", errno);
-      job_unref (job);
-      return NULL;
-    }
+  if (job->wake_fd < 0) {
+    /* Its end would wake nobody. */
+    curator_channel_set_errno (error, "cannot start a thread", errno);
+    job_unref (job);
+    return NULL;
+  }
   curator_refs_inc (&job->refs);
   const int failed = curator_thread_start_detached ("curator-job", run_job, job);
-  if (failed != 0)
-    {
-      curator_channel_set_errno (error, "cannot start a thread", failed);
-      job_unref (job);
-      job_unref (job);
-      return NULL;
-    }
+  if (failed != 0) {
+    curator_channel_set_errno (error, "cannot start a thread", failed);
+    job_unref (job);
+    job_unref (job);
+    return NULL;
+  }
   return job;
 }
 

@@ -25,14 +25,13 @@ curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *requ
   link->timeout_ms = frame.timeout_ms;
   link->session_id = frame.session_id;
   explicit_bzero (&frame, sizeof frame);
-  if (context->n_rounds > 0)
-    {
-      /* The state is PAUSED: servers that open the session, and no more, are not tried without
+  if (context->n_rounds > 0) {
+    /* The state is PAUSED: servers that open the session, and no more, are not tried without
        * end. */
-      link->deadline_us = g_get_monotonic_time ()
-                          + curator_endpoints_pause_us (context->n_rounds - 1, link->timeout_ms);
-      return link;
-    }
+    link->deadline_us = g_get_monotonic_time ()
+                        + curator_endpoints_pause_us (context->n_rounds - 1, link->timeout_ms);
+    return link;
+  }
   curator_endpoints_start_round (context->endpoints);
   curator_link_try_server (link);
   return link;
@@ -46,11 +45,10 @@ curator_link_free (CuratorLink *link)
   CuratorLinkContext *context = link->context;
   context->n_rounds += link->state >= CURATOR_LINK_OPEN && !link->is_answered ? 1 : 0;
   curator_link_drop_server (link);
-  if (link->state != CURATOR_LINK_PAUSED)
-    {
-      /* Whoever ended it, the next connection goes to another server. */
-      curator_endpoints_advance (context->endpoints);
-    }
+  if (link->state != CURATOR_LINK_PAUSED) {
+    /* Whoever ended it, the next connection goes to another server. */
+    curator_endpoints_advance (context->endpoints);
+  }
   shutdown (link->client_fd, SHUT_RDWR);
   close (link->client_fd);
   /* Session passwords, and what the program writes. */
@@ -109,12 +107,11 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
 gboolean
 curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_FDS])
 {
-  if (link->state < CURATOR_LINK_OPEN)
-    {
-      if (!curator_link_pump_early (link, fds[0].revents))
-        return FALSE;
-      curator_link_step_server (link);
-      return TRUE;
-    }
+  if (link->state < CURATOR_LINK_OPEN) {
+    if (!curator_link_pump_early (link, fds[0].revents))
+      return FALSE;
+    curator_link_step_server (link);
+    return TRUE;
+  }
   return curator_link_pump (link, fds[0].revents, fds[1].revents);
 }

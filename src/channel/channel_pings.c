@@ -48,16 +48,15 @@ scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 lea
 {
   guint found = 0;
 
-  while (*left > 0 && !scan->is_broken)
-    {
-      const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, *left) : 1;
-      if (scan->n_rest > 0)
-        scan->n_rest -= (guint32) step;
-      else if (add_to_head (scan, *bytes, least))
-        found++;
-      bytes += step;
-      *left -= step;
-    }
+  while (*left > 0 && !scan->is_broken) {
+    const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, *left) : 1;
+    if (scan->n_rest > 0)
+      scan->n_rest -= (guint32) step;
+    else if (add_to_head (scan, *bytes, least))
+      found++;
+    bytes += step;
+    *left -= step;
+  }
   return found;
 }
 

@@ -41,14 +41,13 @@ curator_sasl_settings_new_gssapi (const char *service, const char *server_name)
 void
 curator_sasl_settings_unref (CuratorSaslSettings *settings)
 {
-  if (curator_refs_dec (&settings->refs))
-    {
-      curator_wipe_string (&settings->password);
-      g_free (settings->user);
-      g_free (settings->service);
-      g_free (settings->server_name);
-      g_free (settings);
-    }
+  if (curator_refs_dec (&settings->refs)) {
+    curator_wipe_string (&settings->password);
+    g_free (settings->user);
+    g_free (settings->service);
+    g_free (settings->server_name);
+    g_free (settings);
+  }
 }
 
 #ifdef CURATOR_HAVE_SASL
@@ -280,11 +279,10 @@ curator_sasl_step (gpointer data)
   const int rc = is_first ? start (sasl, &out, &length) : proceed (sasl, &out, &length);
 
   curator_sasl_end_step (sasl);
-  if (rc != SASL_OK && rc != SASL_CONTINUE)
-    {
-      set_step_error (sasl, rc);
-      return;
-    }
+  if (rc != SASL_OK && rc != SASL_CONTINUE) {
+    set_step_error (sasl, rc);
+    return;
+  }
   sasl->is_complete = rc == SASL_OK;
   if (length > 0 || !sasl->is_complete)
     sasl->response = g_bytes_new (out, length);
@@ -330,11 +328,10 @@ void
 curator_sasl_unref (gpointer data)
 {
   CuratorSasl *sasl = data;
-  if (curator_refs_dec (&sasl->refs))
-    {
-      g_clear_error (&sasl->error);
-      g_free (sasl);
-    }
+  if (curator_refs_dec (&sasl->refs)) {
+    g_clear_error (&sasl->error);
+    g_free (sasl);
+  }
 }
 
 CURATOR_STUB (void, curator_sasl_set_challenge,

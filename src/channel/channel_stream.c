@@ -33,13 +33,12 @@ start_connect (const CuratorAddress *address)
     return -1;
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   if (connect (fd, (const struct sockaddr *) &address->name, address->length) != 0
-      && errno != EINPROGRESS)
-    {
-      const int failed = errno;
-      close (fd);
-      errno = failed;
-      return -1;
-    }
+      && errno != EINPROGRESS) {
+    const int failed = errno;
+    close (fd);
+    errno = failed;
+    return -1;
+  }
   return fd;
 }
 
@@ -50,17 +49,15 @@ curator_stream_open (const CuratorAddress *address, const char *host,
   g_autoptr (CuratorStream) stream = g_new0 (CuratorStream, 1);
 
   stream->fd = start_connect (address);
-  if (stream->fd < 0)
-    {
-      curator_channel_set_errno (error, "cannot connect", errno);
+  if (stream->fd < 0) {
+    curator_channel_set_errno (error, "cannot connect", errno);
+    return NULL;
+  }
+  if (credentials != NULL) {
+    stream->tls = curator_tls_session_new (stream->fd, host, credentials, verify, error);
+    if (stream->tls == NULL)
       return NULL;
-    }
-  if (credentials != NULL)
-    {
-      stream->tls = curator_tls_session_new (stream->fd, host, credentials, verify, error);
-      if (stream->tls == NULL)
-        return NULL;
-    }
+  }
   return g_steal_pointer (&stream);
 }
 
@@ -70,11 +67,10 @@ curator_stream_close (CuratorStream *stream)
   if (stream == NULL)
     return;
   curator_tls_session_free (stream->tls);
-  if (stream->fd >= 0)
-    {
-      shutdown (stream->fd, SHUT_RDWR);
-      close (stream->fd);
-    }
+  if (stream->fd >= 0) {
+    shutdown (stream->fd, SHUT_RDWR);
+    close (stream->fd);
+  }
   g_free (stream);
 }
 
@@ -114,11 +110,10 @@ finish_connect (CuratorStream *stream, GError **error)
   if (poll (&writable, 1, 0) == 0)
     return CURATOR_STREAM_AGAIN;
   getsockopt (stream->fd, SOL_SOCKET, SO_ERROR, &failed, &length);
-  if (failed != 0)
-    {
-      curator_channel_set_errno (error, "cannot connect", failed);
-      return CURATOR_STREAM_FAILED;
-    }
+  if (failed != 0) {
+    curator_channel_set_errno (error, "cannot connect", failed);
+    return CURATOR_STREAM_FAILED;
+  }
   stream->is_connected = TRUE;
   return CURATOR_STREAM_DONE;
 }
@@ -152,12 +147,11 @@ curator_stream_read (CuratorStream *stream, guint8 *bytes, gsize n, GError **err
   if (stream->tls != NULL)
     return curator_tls_session_read (stream->tls, bytes, n, error);
   const gssize got = recv (stream->fd, bytes, n, 0);
-  if (got == 0)
-    {
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                           "the server closed the connection");
-      return -1;
-    }
+  if (got == 0) {
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+                         "the server closed the connection");
+    return -1;
+  }
   return result_of (got, "cannot read", error);
 }
 

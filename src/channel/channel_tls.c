@@ -48,11 +48,10 @@ has_name (gnutls_x509_crt_t certificate)
   int kind = 0;
 
   for (unsigned i = 0; kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
-       i++)
-    {
-      gsize length = sizeof name;
-      kind = gnutls_x509_crt_get_subject_alt_name (certificate, i, name, &length, NULL);
-    }
+       i++) {
+    gsize length = sizeof name;
+    kind = gnutls_x509_crt_get_subject_alt_name (certificate, i, name, &length, NULL);
+  }
   return kind == GNUTLS_SAN_DNSNAME;
 }
 
@@ -108,11 +107,10 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
   g_autofree char *stale = curator_tls_credentials_dup_stale (tls->credentials);
   const char *why = rc < 0 ? gnutls_strerror (rc) : stale;
 
-  if (why == NULL && status != 0)
-    {
-      gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
-      why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
-    }
+  if (why == NULL && status != 0) {
+    gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
+    why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
+  }
   for (unsigned i = 0; i < n && why == NULL; i++)
     why = objection_to (tls, &shown[i], i == 0);
   char *refusal = why != NULL ? g_strdup_printf ("the certificate of the server is not valid for "
@@ -147,14 +145,13 @@ pull (gnutls_transport_ptr_t data, void *bytes, size_t n)
 
   if (tls->ahead_start == tls->ahead_end && n >= AHEAD_SIZE)
     return recv (tls->fd, bytes, n, 0);
-  if (tls->ahead_start == tls->ahead_end)
-    {
-      const ssize_t got = recv (tls->fd, tls->ahead, AHEAD_SIZE, 0);
-      if (got <= 0)
-        return got;
-      tls->ahead_start = 0;
-      tls->ahead_end = (gsize) got;
-    }
+  if (tls->ahead_start == tls->ahead_end) {
+    const ssize_t got = recv (tls->fd, tls->ahead, AHEAD_SIZE, 0);
+    if (got <= 0)
+      return got;
+    tls->ahead_start = 0;
+    tls->ahead_end = (gsize) got;
+  }
   const gsize given = MIN (n, tls->ahead_end - tls->ahead_start);
   memcpy (bytes, tls->ahead + tls->ahead_start, given);
   tls->ahead_start += given;
@@ -172,22 +169,20 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   tls->host = g_strdup (host);
   gnutls_init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   const int rc = gnutls_set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
-  if (rc < 0)
-    {
-      g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, "%s",
-                   gnutls_strerror (rc));
-      curator_tls_session_free (tls);
-      return NULL;
-    }
+  if (rc < 0) {
+    g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, "%s",
+                 gnutls_strerror (rc));
+    curator_tls_session_free (tls);
+    return NULL;
+  }
   gnutls_credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
                           curator_tls_credentials_get (credentials));
   if (!g_hostname_is_ip_address (host))
     gnutls_server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
-  if (verify)
-    {
-      gnutls_session_set_ptr (tls->session, tls);
-      gnutls_session_set_verify_function (tls->session, on_certificate);
-    }
+  if (verify) {
+    gnutls_session_set_ptr (tls->session, tls);
+    gnutls_session_set_verify_function (tls->session, on_certificate);
+  }
   gnutls_transport_set_ptr2 (tls->session, tls, GINT_TO_POINTER (fd));
   gnutls_transport_set_pull_function (tls->session, pull);
   return tls;
@@ -196,13 +191,12 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
 void
 curator_tls_session_free (CuratorTlsSession *tls)
 {
-  if (tls != NULL)
-    {
-      gnutls_deinit (tls->session);
-      g_free (tls->host);
-      g_free (tls->refusal);
-      g_free (tls);
-    }
+  if (tls != NULL) {
+    gnutls_deinit (tls->session);
+    g_free (tls->host);
+    g_free (tls->refusal);
+    g_free (tls);
+  }
 }
 
 gboolean
@@ -260,26 +254,21 @@ set_failure (CuratorTlsSession *tls, gssize rc, GError **error)
   const gnutls_alert_description_t alert = is_alert ? gnutls_alert_get (tls->session) : 0;
   const char *why = is_alert ? gnutls_alert_get_name (alert) : gnutls_strerror ((int) rc);
 
-  if (tls->refusal != NULL)
-    {
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
-                           tls->refusal);
-    }
-  else if ((is_alert && is_of_certificate (alert)) || may_be_refused (tls))
-    {
-      const gboolean sent = gnutls_certificate_get_ours (tls->session) != NULL;
-      g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
-                   "the server %s: %s",
-                   sent ? "does not accept our certificate"
-                        : "wants a certificate, and we have none that it would accept",
-                   why);
-    }
-  else
-    {
-      g_set_error (error, CURATOR_CONNECT_ERROR,
-                   tls->is_established ? CURATOR_CONNECT_ERROR_CONNECT : CURATOR_CONNECT_ERROR_TLS,
-                   "TLS: %s", why);
-    }
+  if (tls->refusal != NULL) {
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+                         tls->refusal);
+  } else if ((is_alert && is_of_certificate (alert)) || may_be_refused (tls)) {
+    const gboolean sent = gnutls_certificate_get_ours (tls->session) != NULL;
+    g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
+                 "the server %s: %s",
+                 sent ? "does not accept our certificate"
+                      : "wants a certificate, and we have none that it would accept",
+                 why);
+  } else {
+    g_set_error (error, CURATOR_CONNECT_ERROR,
+                 tls->is_established ? CURATOR_CONNECT_ERROR_CONNECT : CURATOR_CONNECT_ERROR_TLS,
+                 "TLS: %s", why);
+  }
 }
 
 int
@@ -287,18 +276,15 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
 {
   int rc;
 
-  do
-    {
-      rc = gnutls_handshake (tls->session);
-    }
-  while (rc == GNUTLS_E_WARNING_ALERT_RECEIVED || rc == GNUTLS_E_GOT_APPLICATION_DATA);
+  do {
+    rc = gnutls_handshake (tls->session);
+  } while (rc == GNUTLS_E_WARNING_ALERT_RECEIVED || rc == GNUTLS_E_GOT_APPLICATION_DATA);
   note_direction (tls, rc);
-  if (rc == GNUTLS_E_SUCCESS)
-    {
-      tls->is_established = TRUE;
-      tls->is_sure = gnutls_protocol_get_version (tls->session) < GNUTLS_TLS1_3;
-      return 1;
-    }
+  if (rc == GNUTLS_E_SUCCESS) {
+    tls->is_established = TRUE;
+    tls->is_sure = gnutls_protocol_get_version (tls->session) < GNUTLS_TLS1_3;
+    return 1;
+  }
   if (is_again (rc))
     return 0;
   set_failure (tls, rc, error);
@@ -311,11 +297,10 @@ curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError
   const gssize rc = gnutls_record_recv (tls->session, bytes, n);
 
   note_direction (tls, rc);
-  if (rc > 0)
-    {
-      tls->is_sure = TRUE;
-      return rc;
-    }
+  if (rc > 0) {
+    tls->is_sure = TRUE;
+    return rc;
+  }
   if (is_again (rc))
     return 0;
   set_failure (tls, rc == 0 ? GNUTLS_E_PREMATURE_TERMINATION : rc, error);

@@ -20,13 +20,12 @@ struct _CuratorEndpoints
 static void
 shuffle (GPtrArray *array)
 {
-  for (guint i = array->len; i > 1; i--)
-    {
-      const guint j = (guint) g_random_int_range (0, (gint32) i);
-      gpointer last = array->pdata[i - 1];
-      array->pdata[i - 1] = array->pdata[j];
-      array->pdata[j] = last;
-    }
+  for (guint i = array->len; i > 1; i--) {
+    const guint j = (guint) g_random_int_range (0, (gint32) i);
+    gpointer last = array->pdata[i - 1];
+    array->pdata[i - 1] = array->pdata[j];
+    array->pdata[j] = last;
+  }
 }
 
 static const CuratorServer *
@@ -79,19 +78,16 @@ curator_endpoints_free (CuratorEndpoints *endpoints)
 static gboolean
 go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *address)
 {
-  for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++)
-    {
-      take_addresses (endpoints);
-      for (guint i = 0; i < endpoints->addresses->len; i++)
-        {
-          if (g_str_equal (current (endpoints)->host, host)
-              && curator_address_equal (endpoints->addresses->pdata[i], address))
-            {
-              endpoints->at_address = i;
-              return TRUE;
-            }
-        }
+  for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++) {
+    take_addresses (endpoints);
+    for (guint i = 0; i < endpoints->addresses->len; i++) {
+      if (g_str_equal (current (endpoints)->host, host)
+          && curator_address_equal (endpoints->addresses->pdata[i], address)) {
+        endpoints->at_address = i;
+        return TRUE;
+      }
     }
+  }
   endpoints->at = 0;
   take_addresses (endpoints);
   return FALSE;
@@ -150,11 +146,10 @@ curator_endpoints_why (CuratorEndpoints *endpoints)
 gboolean
 curator_endpoints_advance (CuratorEndpoints *endpoints)
 {
-  if (endpoints->at_address + 1 < endpoints->addresses->len)
-    {
-      endpoints->at_address++;
-      return FALSE;
-    }
+  if (endpoints->at_address + 1 < endpoints->addresses->len) {
+    endpoints->at_address++;
+    return FALSE;
+  }
   endpoints->at = (endpoints->at + 1) % endpoints->servers->len;
   take_addresses (endpoints);
   return ++endpoints->n_tried >= endpoints->servers->len;

@@ -75,12 +75,11 @@ write_client (CuratorLink *link)
 static void
 note_service (CuratorLink *link)
 {
-  if (link->has_asked)
-    {
-      link->is_answered = TRUE;
-      link->context->n_rounds = 0;
-      link->context->spent = (CuratorPatience){ 0 };
-    }
+  if (link->has_asked) {
+    link->is_answered = TRUE;
+    link->context->n_rounds = 0;
+    link->context->spent = (CuratorPatience){ 0 };
+  }
 }
 
 /* FALSE: a frame of the server cannot be. What came before it is passed on. */
@@ -106,13 +105,12 @@ read_server (CuratorLink *link, GError **error)
   const gsize room = curator_buffer_room (buffer);
   const gssize got =
       room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, error) : 0;
-  if (got > 0)
-    {
-      buffer->end += (gsize) got;
-      if (!keep_sound (link, error))
-        return FALSE;
-      note_service (link);
-    }
+  if (got > 0) {
+    buffer->end += (gsize) got;
+    if (!keep_sound (link, error))
+      return FALSE;
+    note_service (link);
+  }
   return got >= 0;
 }
 
@@ -124,11 +122,10 @@ write_server (CuratorLink *link, GError **error)
   const gssize sent =
       n > 0 ? curator_stream_write (link->stream, curator_buffer_data (buffer), n, error) : 0;
 
-  if (sent > 0)
-    {
-      curator_buffer_consume (buffer, (gsize) sent);
-      link->has_asked = TRUE;
-    }
+  if (sent > 0) {
+    curator_buffer_consume (buffer, (gsize) sent);
+    link->has_asked = TRUE;
+  }
   return sent >= 0;
 }
 
@@ -148,17 +145,14 @@ pump_open (CuratorLink *link, short client_events, short server_events)
   const gboolean has_server =
       write_server (link, &error) && (!has_answers || read_server (link, &error));
 
-  if (!has_server)
-    {
-      if (!link->is_answered)
-        curator_link_report_loss (link, error);
-      curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
-    }
-  else if (!has_client || !write_client (link))
-    {
-      curator_link_enter (link, CURATOR_LINK_CLIENT_GONE);
-      link->deadline_us = g_get_monotonic_time () + FINISH_US;
-    }
+  if (!has_server) {
+    if (!link->is_answered)
+      curator_link_report_loss (link, error);
+    curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
+  } else if (!has_client || !write_client (link)) {
+    curator_link_enter (link, CURATOR_LINK_CLIENT_GONE);
+    link->deadline_us = g_get_monotonic_time () + FINISH_US;
+  }
 }
 
 static gboolean
@@ -166,11 +160,10 @@ pump_client_gone (CuratorLink *link)
 {
   if (!write_server (link, NULL))
     return FALSE;
-  if (curator_buffer_length (&link->to_server) == 0)
-    {
-      link->state = CURATOR_LINK_FINISHED;
-      curator_stream_finish (link->stream);
-    }
+  if (curator_buffer_length (&link->to_server) == 0) {
+    link->state = CURATOR_LINK_FINISHED;
+    curator_stream_finish (link->stream);
+  }
   return TRUE;
 }
 
@@ -183,12 +176,11 @@ curator_link_pump (CuratorLink *link, short client_events, short server_events)
     pump_open (link, client_events, server_events);
   if (link->state == CURATOR_LINK_CLIENT_GONE && !pump_client_gone (link))
     return FALSE;
-  if (link->state == CURATOR_LINK_FINISHED)
-    {
-      /* Reads to the end, so that the server gets no reset before it has read everything. */
-      link->to_client.start = link->to_client.end = 0;
-      return read_server (link, NULL);
-    }
+  if (link->state == CURATOR_LINK_FINISHED) {
+    /* Reads to the end, so that the server gets no reset before it has read everything. */
+    link->to_client.start = link->to_client.end = 0;
+    return read_server (link, NULL);
+  }
   return link->state != CURATOR_LINK_SERVER_LOST
          || (write_client (link) && curator_buffer_length (&link->to_client) > 0);
 }

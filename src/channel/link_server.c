@@ -56,11 +56,10 @@ fail_over (CuratorLink *link, const GError *error)
 
   curator_link_report (link, error, FALSE);
   curator_link_drop_server (link);
-  if (!curator_endpoints_advance (context->endpoints))
-    {
-      curator_link_try_server (link);
-      return;
-    }
+  if (!curator_endpoints_advance (context->endpoints)) {
+    curator_link_try_server (link);
+    return;
+  }
   link->state = CURATOR_LINK_PAUSED;
   link->deadline_us =
       g_get_monotonic_time () + curator_endpoints_pause_us (context->n_rounds++, link->timeout_ms);
@@ -82,11 +81,10 @@ load_credentials (CuratorLinkContext *context, GError **error)
   if (context->tls == NULL
       || curator_tls_credentials_refresh (&context->credentials, context->tls, &failure))
     return TRUE;
-  if (context->credentials != NULL)
-    {
-      context->warned (failure->message, context->data);
-      return TRUE;
-    }
+  if (context->credentials != NULL) {
+    context->warned (failure->message, context->data);
+    return TRUE;
+  }
   g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, failure->message);
   return FALSE;
 }
@@ -125,12 +123,11 @@ curator_link_change_servers (CuratorLink *link, GPtrArray *servers)
 
   if (link->state >= CURATOR_LINK_OPEN)
     return stays;
-  if (link->state == CURATOR_LINK_PAUSED ? link->deadline_us != CURATOR_NO_TIME : !stays)
-    {
-      curator_link_drop_server (link);
-      curator_endpoints_start_round (endpoints);
-      curator_link_try_server (link);
-    }
+  if (link->state == CURATOR_LINK_PAUSED ? link->deadline_us != CURATOR_NO_TIME : !stays) {
+    curator_link_drop_server (link);
+    curator_endpoints_start_round (endpoints);
+    curator_link_try_server (link);
+  }
   return TRUE;
 }
 
@@ -145,11 +142,10 @@ flush_out (CuratorLink *link)
     return TRUE;
   const gssize sent = curator_stream_write (link->stream, link->out->data + link->out_sent,
                                             link->out->len - link->out_sent, &error);
-  if (sent < 0)
-    {
-      fail_over (link, error);
-      return FALSE;
-    }
+  if (sent < 0) {
+    fail_over (link, error);
+    return FALSE;
+  }
   link->out_sent += (guint) sent;
   if (link->out_sent < link->out->len)
     return FALSE;
@@ -176,17 +172,14 @@ on_connecting (CuratorLink *link)
     set_deadline (
         link, curator_patience_answer_us (
                   &link->context->spent, curator_endpoints_n_addresses (link->context->endpoints)));
-  if (result == CURATOR_STREAM_FAILED)
-    {
-      fail_over (link, error);
-    }
-  else if (result == CURATOR_STREAM_DONE)
-    {
-      GByteArray *frame = g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX);
-      link->state = CURATOR_LINK_ASKED;
-      g_byte_array_append (frame, link->request, (guint) link->request_size);
-      send_out (link, frame);
-    }
+  if (result == CURATOR_STREAM_FAILED) {
+    fail_over (link, error);
+  } else if (result == CURATOR_STREAM_DONE) {
+    GByteArray *frame = g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX);
+    link->state = CURATOR_LINK_ASKED;
+    g_byte_array_append (frame, link->request, (guint) link->request_size);
+    send_out (link, frame);
+  }
 }
 
 /* Reads from the server. FALSE: it failed, and the server was left. */
@@ -199,11 +192,10 @@ fill (CuratorLink *link)
   const gssize got =
       room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, &error) : 0;
 
-  if (got < 0)
-    {
-      fail_over (link, error);
-      return FALSE;
-    }
+  if (got < 0) {
+    fail_over (link, error);
+    return FALSE;
+  }
   buffer->end += (gsize) got;
   return TRUE;
 }
@@ -258,11 +250,10 @@ step_sasl (CuratorLink *link)
     return;
   link->job = curator_job_start (curator_sasl_step, curator_sasl_ref (link->sasl),
                                  curator_sasl_unref, link->context->wake_fd, &error);
-  if (link->job == NULL)
-    {
-      curator_sasl_end_step (link->sasl);
-      fail_over (link, error);
-    }
+  if (link->job == NULL) {
+    curator_sasl_end_step (link->sasl);
+    fail_over (link, error);
+  }
 }
 
 static void
@@ -280,23 +271,17 @@ start_sasl (CuratorLink *link)
 static void
 on_response (CuratorLink *link, gint64 session_id, gint32 timeout_ms)
 {
-  if (session_id != 0 && timeout_ms > 0)
-    {
-      if (link->context->sasl != NULL)
-        {
-          start_sasl (link);
-          return;
-        }
-      open_link (link);
+  if (session_id != 0 && timeout_ms > 0) {
+    if (link->context->sasl != NULL) {
+      start_sasl (link);
+      return;
     }
-  else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0)
-    {
-      pass_response (link, CURATOR_LINK_SERVER_LOST);
-    }
-  else
-    {
-      fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
-    }
+    open_link (link);
+  } else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0) {
+    pass_response (link, CURATOR_LINK_SERVER_LOST);
+  } else {
+    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
+  }
 }
 
 static void
@@ -311,11 +296,10 @@ on_asked (CuratorLink *link)
                                           CURATOR_CONNECT_FRAME_MAX);
   if (size == 0)
     return;
-  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response))
-    {
-      fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
-      return;
-    }
+  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response)) {
+    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
+    return;
+  }
   memcpy (link->response, bytes, (gsize) size);
   link->response_size = (gsize) size;
   if (consume_answer (link, (gsize) size))
@@ -331,19 +315,14 @@ on_sasl_step_done (CuratorLink *link)
   gsize length;
 
   g_clear_pointer (&link->job, curator_job_drop);
-  if (error != NULL)
-    {
-      fail_over (link, error);
-    }
-  else if (response == NULL)
-    {
-      open_link (link);
-    }
-  else
-    {
-      const guint8 *token = g_bytes_get_data (response, &length);
-      send_out (link, curator_frame_write_sasl (++link->sasl_xid, token, length));
-    }
+  if (error != NULL) {
+    fail_over (link, error);
+  } else if (response == NULL) {
+    open_link (link);
+  } else {
+    const guint8 *token = g_bytes_get_data (response, &length);
+    send_out (link, curator_frame_write_sasl (++link->sasl_xid, token, length));
+  }
 }
 
 static void
@@ -363,17 +342,15 @@ on_sasl (CuratorLink *link)
 {
   CuratorSaslReply reply;
 
-  if (link->job != NULL)
-    {
-      if (curator_job_result (link->job) != NULL)
-        on_sasl_step_done (link);
-      return;
-    }
-  if (link->step_is_due)
-    {
-      step_sasl (link);
-      return;
-    }
+  if (link->job != NULL) {
+    if (curator_job_result (link->job) != NULL)
+      on_sasl_step_done (link);
+    return;
+  }
+  if (link->step_is_due) {
+    step_sasl (link);
+    return;
+  }
   if (!flush_out (link) || !fill (link))
     return;
   const guint8 *bytes = curator_buffer_data (&link->to_client);
@@ -381,21 +358,16 @@ on_sasl (CuratorLink *link)
       curator_frame_size (bytes, curator_buffer_length (&link->to_client), CURATOR_SASL_FRAME_MAX);
   if (size == 0)
     return;
-  if (size < 0 || !curator_frame_read_sasl_reply (bytes, (gsize) size, &reply))
-    {
-      fail_over_with (link, CURATOR_CONNECT_ERROR_SASL, "the answer is not one of ZooKeeper");
-    }
-  else if (reply.error != 0)
-    {
-      on_sasl_refused (link, reply.error);
-    }
-  else
-    {
-      const gboolean is_complete = curator_sasl_is_complete (link->sasl);
-      curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
-      if (consume_answer (link, (gsize) size))
-        (is_complete ? open_link : step_sasl) (link);
-    }
+  if (size < 0 || !curator_frame_read_sasl_reply (bytes, (gsize) size, &reply)) {
+    fail_over_with (link, CURATOR_CONNECT_ERROR_SASL, "the answer is not one of ZooKeeper");
+  } else if (reply.error != 0) {
+    on_sasl_refused (link, reply.error);
+  } else {
+    const gboolean is_complete = curator_sasl_is_complete (link->sasl);
+    curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
+    if (consume_answer (link, (gsize) size))
+      (is_complete ? open_link : step_sasl) (link);
+  }
 }
 
 static const struct
@@ -414,12 +386,11 @@ static const struct
 static void
 on_late (CuratorLink *link)
 {
-  if (link->state == CURATOR_LINK_PAUSED)
-    {
-      curator_endpoints_start_round (link->context->endpoints);
-      curator_link_try_server (link);
-      return;
-    }
+  if (link->state == CURATOR_LINK_PAUSED) {
+    curator_endpoints_start_round (link->context->endpoints);
+    curator_link_try_server (link);
+    return;
+  }
   const gboolean is_tcp =
       link->state == CURATOR_LINK_CONNECTING && !curator_stream_is_connected (link->stream);
   link->context->spent.n_unconnected += is_tcp ? 1 : 0;

@@ -51,14 +51,13 @@ curator_loopback_open (void)
   const int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
   if (fd < 0 || bind (fd, (struct sockaddr *) &name, sizeof name) != 0
-      || listen (fd, SOMAXCONN) != 0 || getsockname (fd, (struct sockaddr *) &name, &length) != 0)
-    {
-      const int failed = errno;
-      if (fd >= 0)
-        close (fd);
-      errno = failed;
-      return NULL;
-    }
+      || listen (fd, SOMAXCONN) != 0 || getsockname (fd, (struct sockaddr *) &name, &length) != 0) {
+    const int failed = errno;
+    if (fd >= 0)
+      close (fd);
+    errno = failed;
+    return NULL;
+  }
   CuratorLoopback *loopback = g_new0 (CuratorLoopback, 1);
   loopback->fd = fd;
   loopback->diag_fd = -1;
@@ -78,12 +77,11 @@ forget (Guest *guest)
 static void
 dismiss (Guest *guest)
 {
-  if (guest->fd >= 0)
-    {
-      shutdown (guest->fd, SHUT_RDWR);
-      close (guest->fd);
-      forget (guest);
-    }
+  if (guest->fd >= 0) {
+    shutdown (guest->fd, SHUT_RDWR);
+    close (guest->fd);
+    forget (guest);
+  }
 }
 
 void
@@ -115,13 +113,12 @@ curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_L
 
   *until_us = pausing ? loopback->pause_until_us : G_MAXINT64;
   fds[0] = (struct pollfd){ .fd = pausing ? -1 : loopback->fd, .events = POLLIN };
-  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      const Guest *guest = &loopback->guests[i];
-      fds[1 + i] = (struct pollfd){ .fd = guest->fd, .events = POLLIN };
-      if (guest->fd >= 0)
-        *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
-    }
+  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++) {
+    const Guest *guest = &loopback->guests[i];
+    fds[1 + i] = (struct pollfd){ .fd = guest->fd, .events = POLLIN };
+    if (guest->fd >= 0)
+      *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
+  }
 }
 
 /* NULL: all places are taken. */
@@ -139,11 +136,10 @@ make_room (CuratorLoopback *loopback)
 {
   Guest *oldest = &loopback->guests[0];
 
-  for (int i = 1; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      Guest *guest = &loopback->guests[i];
-      oldest = guest->since_us < oldest->since_us ? guest : oldest;
-    }
+  for (int i = 1; i < CURATOR_LOOPBACK_GUESTS; i++) {
+    Guest *guest = &loopback->guests[i];
+    oldest = guest->since_us < oldest->since_us ? guest : oldest;
+  }
   dismiss (oldest);
   return oldest;
 }
@@ -215,19 +211,17 @@ accept_guest (CuratorLoopback *loopback)
   const int fd =
       accept4 (loopback->fd, (struct sockaddr *) &peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-  if (fd < 0)
-    {
-      if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-        loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
-      return FALSE;
-    }
+  if (fd < 0) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+      loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
+    return FALSE;
+  }
   Guest *guest = find_room (loopback);
-  if (guest == NULL && !may_be_ours (loopback, peer.sin_port))
-    {
-      setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-      close (fd);
-      return TRUE;
-    }
+  if (guest == NULL && !may_be_ours (loopback, peer.sin_port)) {
+    setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    close (fd);
+    return TRUE;
+  }
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   guest = guest != NULL ? guest : make_room (loopback);
   guest->fd = fd;
@@ -258,14 +252,13 @@ curator_loopback_dispatch (CuratorLoopback *loopback, const struct pollfd fds[CU
 {
   const gint64 now_us = g_get_monotonic_time ();
 
-  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    {
-      Guest *guest = &loopback->guests[i];
-      if (guest->fd >= 0 && fds[1 + i].revents != 0)
-        listen_to (guest, on_frame, data);
-      else if (guest->fd >= 0 && now_us >= guest->since_us + SILENCE_US)
-        dismiss (guest);
-    }
+  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++) {
+    Guest *guest = &loopback->guests[i];
+    if (guest->fd >= 0 && fds[1 + i].revents != 0)
+      listen_to (guest, on_frame, data);
+    else if (guest->fd >= 0 && now_us >= guest->since_us + SILENCE_US)
+      dismiss (guest);
+  }
   for (int i = 0; i < MAX_ACCEPTED && fds[0].revents != 0 && accept_guest (loopback); i++)
     ;
 }

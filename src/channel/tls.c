@@ -58,15 +58,14 @@ void
 curator_tls_unref (CuratorTls *tls)
 {
   g_return_if_fail (CURATOR_IS_TLS (tls));
-  if (curator_refs_dec (&tls->refs))
-    {
-      clear_certificate (tls);
-      g_free (tls->ca_file);
-      g_free (tls->crl_file);
-      g_free (tls->server_name);
-      curator_tag_clear (tls);
-      g_free (tls);
-    }
+  if (curator_refs_dec (&tls->refs)) {
+    clear_certificate (tls);
+    g_free (tls->ca_file);
+    g_free (tls->crl_file);
+    g_free (tls->server_name);
+    curator_tag_clear (tls);
+    g_free (tls);
+  }
 }
 
 /* The file is read again when it has changed; by then the program may be in another folder. */

@@ -66,12 +66,11 @@ read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
 
   into->data = g_malloc0 (MAX_SIZE);
   into->size = 0;
-  while (got > 0 && into->size < MAX_SIZE)
-    {
-      got = read (fd, into->data + into->size, MAX_SIZE - into->size);
-      into->size += (unsigned) MAX (got, 0);
-      got = got < 0 && errno == EINTR ? 1 : got;
-    }
+  while (got > 0 && into->size < MAX_SIZE) {
+    got = read (fd, into->data + into->size, MAX_SIZE - into->size);
+    into->size += (unsigned) MAX (got, 0);
+    got = got < 0 && errno == EINTR ? 1 : got;
+  }
   return got == 0 || refuse (error, path, got < 0 ? g_strerror (errno) : "it is too large");
 }
 
@@ -90,13 +89,12 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
   struct stat found;
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-  if (fd < 0 || fstat (fd, &found) != 0)
-    {
-      const int failed = errno;
-      if (fd >= 0)
-        close (fd);
-      return refuse (error, path, g_strerror (failed));
-    }
+  if (fd < 0 || fstat (fd, &found) != 0) {
+    const int failed = errno;
+    if (fd >= 0)
+      close (fd);
+    return refuse (error, path, g_strerror (failed));
+  }
   const char *objection = !S_ISREG (found.st_mode) ? "it is not a file"
                           : is_secret              ? objection_to (&found)
                                                    : NULL;
@@ -117,11 +115,10 @@ credentials_new (void)
 static gboolean
 load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error)
 {
-  if (path == NULL)
-    {
-      const int n = gnutls_certificate_set_x509_system_trust (into);
-      return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
-    }
+  if (path == NULL) {
+    const int n = gnutls_certificate_set_x509_system_trust (into);
+    return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
+  }
   const int n = gnutls_certificate_set_x509_trust_file (into, path, GNUTLS_X509_FMT_PEM);
   return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
 }
@@ -162,18 +159,17 @@ dup_objection_to_dates (const CuratorTlsCredentials *credentials)
 {
   const time_t now = time (NULL);
 
-  for (unsigned i = 0; i < credentials->n_lists; i++)
-    {
-      gnutls_x509_crl_t list = credentials->lists[i];
-      const time_t begin = gnutls_x509_crl_get_this_update (list);
-      const time_t end = gnutls_x509_crl_get_next_update (list);
-      if (begin == -1 || end == -1)
-        return describe_list (list, "has no date of its next update", -1);
-      if (now < begin)
-        return describe_list (list, "is not valid before", begin);
-      if (now >= end)
-        return describe_list (list, "was to be renewed by", end);
-    }
+  for (unsigned i = 0; i < credentials->n_lists; i++) {
+    gnutls_x509_crl_t list = credentials->lists[i];
+    const time_t begin = gnutls_x509_crl_get_this_update (list);
+    const time_t end = gnutls_x509_crl_get_next_update (list);
+    if (begin == -1 || end == -1)
+      return describe_list (list, "has no date of its next update", -1);
+    if (now < begin)
+      return describe_list (list, "is not valid before", begin);
+    if (now >= end)
+      return describe_list (list, "was to be renewed by", end);
+  }
   return NULL;
 }
 
@@ -192,12 +188,11 @@ is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
   gnutls_x509_crt_t ca;
   gboolean found = FALSE;
 
-  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
-    {
-      unsigned status = 0;
-      found = found || (gnutls_x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
-      gnutls_x509_crt_deinit (ca);
-    }
+  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0) {
+    unsigned status = 0;
+    found = found || (gnutls_x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
+    gnutls_x509_crt_deinit (ca);
+  }
   return found;
 }
 
@@ -205,15 +200,13 @@ static gboolean
 check_signatures (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted,
                   const char *path, GError **error)
 {
-  for (unsigned i = 0; i < credentials->n_lists; i++)
-    {
-      if (!is_signed (credentials->lists[i], trusted))
-        {
-          g_autofree char *why = describe_list (
-              credentials->lists[i], "is not signed by one of the CAs that may sign lists", -1);
-          return refuse (error, path, why);
-        }
+  for (unsigned i = 0; i < credentials->n_lists; i++) {
+    if (!is_signed (credentials->lists[i], trusted)) {
+      g_autofree char *why = describe_list (
+          credentials->lists[i], "is not signed by one of the CAs that may sign lists", -1);
+      return refuse (error, path, why);
     }
+  }
   return TRUE;
 }
 
@@ -354,13 +347,12 @@ stamp_file (const char *path, gboolean is_file, Stamp *stamp)
   struct stat found;
 
   memset (stamp, 0, sizeof *stamp); /* they are compared as bytes */
-  if (path != NULL && is_file && stat (path, &found) == 0)
-    {
-      stamp->device = found.st_dev;
-      stamp->inode = found.st_ino;
-      stamp->size = found.st_size;
-      stamp->changed = found.st_mtim;
-    }
+  if (path != NULL && is_file && stat (path, &found) == 0) {
+    stamp->device = found.st_dev;
+    stamp->inode = found.st_ino;
+    stamp->size = found.st_size;
+    stamp->changed = found.st_mtim;
+  }
 }
 
 static void
@@ -391,14 +383,13 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 void
 curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 {
-  if (credentials != NULL)
-    {
-      gnutls_certificate_free_credentials (credentials->loaded);
-      for (unsigned i = 0; i < credentials->n_lists; i++)
-        gnutls_x509_crl_deinit (credentials->lists[i]);
-      gnutls_free (credentials->lists);
-      g_free (credentials);
-    }
+  if (credentials != NULL) {
+    gnutls_certificate_free_credentials (credentials->loaded);
+    for (unsigned i = 0; i < credentials->n_lists; i++)
+      gnutls_x509_crl_deinit (credentials->lists[i]);
+    gnutls_free (credentials->lists);
+    g_free (credentials);
+  }
 }
 
 static gboolean
@@ -416,11 +407,10 @@ curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const Cura
   if (*credentials != NULL && are_current (*credentials))
     return TRUE;
   CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
-  if (fresh != NULL)
-    {
-      curator_tls_credentials_free (*credentials);
-      *credentials = fresh;
-    }
+  if (fresh != NULL) {
+    curator_tls_credentials_free (*credentials);
+    *credentials = fresh;
+  }
   return fresh != NULL;
 }
 

@@ -105,17 +105,16 @@ static CURATOR_UNLOCKED void
 close_client (CuratorClient *client, gboolean may_wait)
 {
   curator_client_lock (client);
-  if (client->life != CURATOR_LIFE_STOPPED)
-    {
-      g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
-      client->state = CURATOR_CONNECTION_STATE_LOST;
-      curator_client_cancel_ops (client, ZCLOSING);
-      curator_session_close_all (client);
-      curator_dispatch_stop (client);
-      /* Unlocking runs the callers' completions now; they must not wait for the handle to close. */
-      curator_client_unlock (client);
-      curator_client_lock (client);
-    }
+  if (client->life != CURATOR_LIFE_STOPPED) {
+    g_atomic_int_set (&client->life, CURATOR_LIFE_STOPPED);
+    client->state = CURATOR_CONNECTION_STATE_LOST;
+    curator_client_cancel_ops (client, ZCLOSING);
+    curator_session_close_all (client);
+    curator_dispatch_stop (client);
+    /* Unlocking runs the callers' completions now; they must not wait for the handle to close. */
+    curator_client_unlock (client);
+    curator_client_lock (client);
+  }
   if (may_wait)
     curator_dispatch_join (client);
   curator_client_unlock (client);
@@ -128,14 +127,13 @@ curator_client_unref (CuratorClient *client)
   /* The child of a fork has none of our threads, and closing would end the parent's session. */
   if (client->fork_generation != curator_fork_generation ())
     return;
-  if (curator_refs_dec (&client->refs))
-    {
-      /* A thread that serves a client must not wait: two of them could wait for each other. But the
+  if (curator_refs_dec (&client->refs)) {
+    /* A thread that serves a client must not wait: two of them could wait for each other. But the
        * program's handle is free when its last reference is gone. */
-      const CuratorThreadRole role = curator_thread_role ();
-      close_client (client, role.client == NULL || (client->ops->is_shared && !role.is_ours));
-      curator_client_memory_unref (client);
-    }
+    const CuratorThreadRole role = curator_thread_role ();
+    close_client (client, role.client == NULL || (client->ops->is_shared && !role.is_ours));
+    curator_client_memory_unref (client);
+  }
 }
 
 static CURATOR_LOCKED gboolean
@@ -161,12 +159,11 @@ curator_client_start (CuratorClient *client, GError **error)
 
   curator_client_lock (client);
   const gboolean started = check_latent (client, error) && curator_dispatch_start (client, error);
-  if (started)
-    {
-      g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
-      curator_host_address_look_up (client, curator_session_servers_hurry);
-      curator_session_open (client);
-    }
+  if (started) {
+    g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
+    curator_host_address_look_up (client, curator_session_servers_hurry);
+    curator_session_open (client);
+  }
   curator_client_unlock (client);
   return started;
 }
@@ -231,11 +228,10 @@ curator_client_close_then (CuratorClient *client, CuratorClientCloseCallback cal
       curator_async_new (is_apart ? NULL : client, curator_client_ref (client), unref_client,
                          deliver_closed, G_CALLBACK (callback), user_data);
 
-  if (is_forked)
-    {
-      on_closed (async);
-      return;
-    }
+  if (is_forked) {
+    on_closed (async);
+    return;
+  }
   close_client (client, FALSE);
   curator_client_lock (client);
   curator_dispatch_end_then (client, on_closed, async);

@@ -61,11 +61,10 @@ set_patience (CuratorSession *session, gint64 patience_us[CURATOR_N_STAGES])
 static CURATOR_LOCKED void
 note_ended (CuratorSession *session, CuratorStage stage, gint64 patience_us)
 {
-  if (stage == CURATOR_STAGE_PAUSED)
-    {
-      session->attempts.n_pauses++;
-      return;
-    }
+  if (stage == CURATOR_STAGE_PAUSED) {
+    session->attempts.n_pauses++;
+    return;
+  }
   session->attempts.spent.n_unconnected += stage == CURATOR_STAGE_CONNECTING ? 1 : 0;
   session->attempts.spent.n_unanswered += stage == CURATOR_STAGE_ASKING ? 1 : 0;
   curator_info ("no server has %s within %" G_GINT64_FORMAT " ms: connecting again",

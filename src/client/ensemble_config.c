@@ -50,12 +50,11 @@ place_of (const char *text, const char *server)
   const char *colon = strrchr (text, ':');
   g_autofree char *host = colon != NULL ? host_of (text) : NULL;
 
-  if (colon != NULL && *text != '[')
-    {
-      /* The servers write IPv6 addresses without brackets, too. */
-      g_free (host);
-      host = g_strndup (text, (gsize) (colon - text));
-    }
+  if (colon != NULL && *text != '[') {
+    /* The servers write IPv6 addresses without brackets, too. */
+    g_free (host);
+    host = g_strndup (text, (gsize) (colon - text));
+  }
   const char *port = colon != NULL ? colon + 1 : text;
   return (Place){ g_strdup (host == NULL || is_everywhere (host) ? server : host),
                   *port != '\0' ? g_strdup (port) : NULL };
@@ -69,11 +68,10 @@ choose (char **parts, const char *server, int secure_port)
 
   if (secure_port == 0)
     return place;
-  if (parts[1] != NULL && parts[2] != NULL)
-    {
-      place_clear (&place);
-      return place_of (parts[2], server);
-    }
+  if (parts[1] != NULL && parts[2] != NULL) {
+    place_clear (&place);
+    return place_of (parts[2], server);
+  }
   g_free (place.port);
   place.port = secure_port > 0 ? g_strdup_printf ("%d", secure_port) : NULL;
   return place;
@@ -121,15 +119,14 @@ curator_ensemble_config_parse (const char *text, gsize length, int secure_port, 
   GString *list = g_string_new (NULL);
   GString *others = g_string_new (NULL);
 
-  for (char **line = lines; *line != NULL; line++)
-    {
-      const char *equals = strchr (g_strstrip (*line), '=');
-      if (equals == NULL || !g_str_has_prefix (*line, "server."))
-        continue;
-      g_autofree char *entry = entry_of (equals + 1, secure_port);
-      add_line (entry != NULL ? list : others, entry != NULL ? ',' : '\n',
-                entry != NULL ? entry : *line);
-    }
+  for (char **line = lines; *line != NULL; line++) {
+    const char *equals = strchr (g_strstrip (*line), '=');
+    if (equals == NULL || !g_str_has_prefix (*line, "server."))
+      continue;
+    g_autofree char *entry = entry_of (equals + 1, secure_port);
+    add_line (entry != NULL ? list : others, entry != NULL ? ',' : '\n',
+              entry != NULL ? entry : *line);
+  }
   *ignored = end_list (others);
   return end_list (list);
 }

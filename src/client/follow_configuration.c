@@ -28,12 +28,11 @@ typedef struct
 static CURATOR_LOCKED void
 warn_once (Follower *follower, const char *text)
 {
-  if (g_strcmp0 (follower->warned, text) != 0)
-    {
-      curator_warn ("the configuration of the ensemble is not followed: %s", text);
-      g_free (follower->warned);
-      follower->warned = g_strdup (text);
-    }
+  if (g_strcmp0 (follower->warned, text) != 0) {
+    curator_warn ("the configuration of the ensemble is not followed: %s", text);
+    g_free (follower->warned);
+    follower->warned = g_strdup (text);
+  }
 }
 
 /* The port of a TLS connection where the configuration names none: the one that all servers
@@ -43,23 +42,21 @@ secure_port (CuratorClient *client)
 {
   int port = 0;
 
-  for (guint i = 0; client->settings.tls != NULL && i < client->known->len; i++)
-    {
-      const CuratorServer *server = client->known->pdata[i];
-      port = port == 0 || port == server->port ? server->port : -1;
-    }
+  for (guint i = 0; client->settings.tls != NULL && i < client->known->len; i++) {
+    const CuratorServer *server = client->known->pdata[i];
+    port = port == 0 || port == server->port ? server->port : -1;
+  }
   return port;
 }
 
 static gboolean
 has_server (GPtrArray *servers, const CuratorHostPort *host)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const CuratorServer *server = servers->pdata[i];
-      if (server->port == host->port && g_str_equal (server->host, host->host))
-        return TRUE;
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const CuratorServer *server = servers->pdata[i];
+    if (server->port == host->port && g_str_equal (server->host, host->host))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -83,20 +80,16 @@ follow (Follower *follower, const CuratorZkReply *reply)
   g_autoptr (CuratorConnectString) parsed =
       list != NULL ? curator_server_update_parse (client, list, NULL) : NULL;
 
-  if (ignored != NULL)
-    {
-      g_autofree char *text = g_strdup_printf ("ignored, no address for clients: %s", ignored);
-      warn_once (follower, text);
-    }
-  if (parsed == NULL)
-    {
-      warn_once (follower, "no server can be read from it, the servers stay as they are");
-    }
-  else if (!is_known (client, parsed->hosts))
-    {
-      curator_info ("the configuration of the ensemble names other servers: %s", list);
-      curator_server_update_apply (client, parsed->hosts, list);
-    }
+  if (ignored != NULL) {
+    g_autofree char *text = g_strdup_printf ("ignored, no address for clients: %s", ignored);
+    warn_once (follower, text);
+  }
+  if (parsed == NULL) {
+    warn_once (follower, "no server can be read from it, the servers stay as they are");
+  } else if (!is_known (client, parsed->hosts)) {
+    curator_info ("the configuration of the ensemble names other servers: %s", list);
+    curator_server_update_apply (client, parsed->hosts, list);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -105,15 +98,12 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   Follower *follower = data;
 
-  if (event == CURATOR_WATCH_ARMED && reply != NULL)
-    {
-      follow (follower, reply);
-    }
-  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    {
-      g_clear_pointer (&follower->watch, curator_watch_release);
-      warn_once (follower, event == CURATOR_WATCH_GONE ? "it does not exist" : zerror (rc));
-    }
+  if (event == CURATOR_WATCH_ARMED && reply != NULL) {
+    follow (follower, reply);
+  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
+    g_clear_pointer (&follower->watch, curator_watch_release);
+    warn_once (follower, event == CURATOR_WATCH_GONE ? "it does not exist" : zerror (rc));
+  }
 }
 
 static CURATOR_LOCKED void
@@ -139,11 +129,10 @@ on_died (CuratorSessionHook *hook)
 void
 curator_follow_configuration (CuratorSession *session)
 {
-  if (session->client->settings.follows_configuration)
-    {
-      Follower *follower = g_new0 (Follower, 1);
-      follower->hook.connected = on_connected;
-      follower->hook.died = on_died;
-      curator_session_add_hook (session, &follower->hook);
-    }
+  if (session->client->settings.follows_configuration) {
+    Follower *follower = g_new0 (Follower, 1);
+    follower->hook.connected = on_connected;
+    follower->hook.died = on_died;
+    curator_session_add_hook (session, &follower->hook);
+  }
 }

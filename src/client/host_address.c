@@ -55,11 +55,10 @@ host_address (void)
 static CURATOR_LOCKED void
 store (CuratorClient *client, GBytes *address)
 {
-  if (address != NULL)
-    {
-      g_bytes_unref (client->default_data);
-      client->default_data = address;
-    }
+  if (address != NULL) {
+    g_bytes_unref (client->default_data);
+    client->default_data = address;
+  }
 }
 
 static CURATOR_UNLOCKED void *
@@ -88,19 +87,17 @@ curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClien
 {
   if (!client->settings.wants_address)
     return;
-  if (!client->ops->threads)
-    {
-      store (client, host_address ());
-      return;
-    }
+  if (!client->ops->threads) {
+    store (client, host_address ());
+    return;
+  }
   LookUp *job = g_new (LookUp, 1);
   *job = (LookUp){ client, found };
   curator_client_memory_ref (client);
   client->opening.address_pending =
       curator_thread_start_detached ("curator-host", look_up, job) == 0;
-  if (!client->opening.address_pending)
-    {
-      curator_client_memory_unref (client);
-      g_free (job);
-    }
+  if (!client->opening.address_pending) {
+    curator_client_memory_unref (client);
+    g_free (job);
+  }
 }

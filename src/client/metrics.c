@@ -80,13 +80,12 @@ copy_figures (CuratorClient *client, Figures *figures)
   curator_copy_stats (client, &figures->stats);
   figures->state = client->state;
   figures->margin_ms = -1;
-  if (session != NULL)
-    {
-      figures->in_flight = session->in_flight.length + session->backlog.length;
-      figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
-      if (curator_session_holds (session))
-        figures->margin_ms = curator_lease_clock_remaining_ms (session);
-    }
+  if (session != NULL) {
+    figures->in_flight = session->in_flight.length + session->backlog.length;
+    figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
+    if (curator_session_holds (session))
+      figures->margin_ms = curator_lease_clock_remaining_ms (session);
+  }
 }
 
 /* Without a decimal point of the locale. */
@@ -109,15 +108,14 @@ append_head (GString *text, const char *name, const char *type, const char *unit
 static void
 append_counters (GString *text, const Figures *figures)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++)
-    {
-      const CounterRow *row = &counter_rows[i];
-      if (row->help != NULL)
-        append_head (text, row->name, "counter", NULL, row->help);
-      g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
-                              row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
-                              row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++) {
+    const CounterRow *row = &counter_rows[i];
+    if (row->help != NULL)
+      append_head (text, row->name, "counter", NULL, row->help);
+    g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
+                            row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
+                            row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
+  }
 }
 
 static void
@@ -131,12 +129,11 @@ static void
 append_seconds_gauge (GString *text, const char *name, const char *help, gint64 ms)
 {
   append_head (text, name, "gauge", "seconds", help);
-  if (ms >= 0)
-    {
-      g_string_append_printf (text, "curator_%s ", name);
-      append_seconds (text, ms * 1000);
-      g_string_append_c (text, '\n');
-    }
+  if (ms >= 0) {
+    g_string_append_printf (text, "curator_%s ", name);
+    append_seconds (text, ms * 1000);
+    g_string_append_c (text, '\n');
+  }
 }
 
 /* Every hold that was granted and has not ended. */
@@ -182,13 +179,12 @@ append_histogram (GString *text, CuratorDuration kind, const CuratorHistogram *h
   guint64 below = 0;
 
   append_head (text, name, "histogram", "seconds", duration_rows[kind].help);
-  for (guint i = 0; i < scale->n_limits; i++)
-    {
-      below += histogram->counts[i];
-      g_string_append_printf (text, "curator_%s_bucket{le=\"", name);
-      append_seconds (text, curator_scale_limit_us (scale, i));
-      g_string_append_printf (text, "\"} %" G_GUINT64_FORMAT "\n", below);
-    }
+  for (guint i = 0; i < scale->n_limits; i++) {
+    below += histogram->counts[i];
+    g_string_append_printf (text, "curator_%s_bucket{le=\"", name);
+    append_seconds (text, curator_scale_limit_us (scale, i));
+    g_string_append_printf (text, "\"} %" G_GUINT64_FORMAT "\n", below);
+  }
   below += histogram->counts[scale->n_limits];
   g_string_append_printf (text, "curator_%s_bucket{le=\"+Inf\"} %" G_GUINT64_FORMAT "\n", name,
                           below);

@@ -31,13 +31,12 @@ curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
   if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
     return FALSE;
   CURATOR_INSIDE_GATE;
-  if (tls->crl_file != NULL)
-    {
-      /* Only now it is known which CAs the lists belong to. */
-      g_autoptr (CuratorTlsCredentials) probe = curator_tls_credentials_load (tls, error);
-      if (probe == NULL)
-        return FALSE;
-    }
+  if (tls->crl_file != NULL) {
+    /* Only now it is known which CAs the lists belong to. */
+    g_autoptr (CuratorTlsCredentials) probe = curator_tls_credentials_load (tls, error);
+    if (probe == NULL)
+      return FALSE;
+  }
   g_clear_pointer (&client->settings.tls, curator_tls_unref);
   client->settings.tls = curator_tls_copy (tls);
   return TRUE;
@@ -46,11 +45,10 @@ curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 static gboolean
 take_sasl (CuratorClient *client, CuratorSaslSettings *settings, GError **error)
 {
-  if (!check_settable (client, curator_sasl_is_built_in (), "SASL", error))
-    {
-      curator_sasl_settings_unref (settings);
-      return FALSE;
-    }
+  if (!check_settable (client, curator_sasl_is_built_in (), "SASL", error)) {
+    curator_sasl_settings_unref (settings);
+    return FALSE;
+  }
   g_clear_pointer (&client->settings.sasl, curator_sasl_settings_unref);
   client->settings.sasl = settings;
   return TRUE;

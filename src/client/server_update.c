@@ -16,19 +16,17 @@ check_same (CuratorClient *client, const CuratorConnectString *parsed, GError **
 {
   const char *chroot = client->settings.servers->chroot;
 
-  if (parsed->chroot != NULL && g_strcmp0 (parsed->chroot, chroot) != 0)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "the chroot of a client cannot change, from %s to %s",
-                   chroot != NULL ? chroot : "none", parsed->chroot);
-      return FALSE;
-    }
-  if (parsed->is_tls && client->settings.tls == NULL)
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "a client that was started in clear text cannot change to TLS");
-      return FALSE;
-    }
+  if (parsed->chroot != NULL && g_strcmp0 (parsed->chroot, chroot) != 0) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                 "the chroot of a client cannot change, from %s to %s",
+                 chroot != NULL ? chroot : "none", parsed->chroot);
+    return FALSE;
+  }
+  if (parsed->is_tls && client->settings.tls == NULL) {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                         "a client that was started in clear text cannot change to TLS");
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -37,13 +35,12 @@ curator_server_update_parse (CuratorClient *client, const char *connect_string, 
 {
   g_autoptr (CuratorConnectString) parsed = NULL;
 
-  if (client->ops->is_shared)
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                           "the client uses the program's handle: zoo_set_servers () changes its "
-                           "servers");
-      return NULL;
-    }
+  if (client->ops->is_shared) {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                         "the client uses the program's handle: zoo_set_servers () changes its "
+                         "servers");
+    return NULL;
+  }
   if (!curator_features_check_connect_string (connect_string, error))
     return NULL;
   parsed = curator_connect_string_parse (connect_string, error);

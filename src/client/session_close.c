@@ -31,12 +31,11 @@ notify_end (CuratorSession *session)
   GList *link;
 
   curator_heartbeat_died (session);
-  while ((link = session->hooks.head) != NULL)
-    {
-      CuratorSessionHook *hook = link->data;
-      curator_session_remove_hook (hook);
-      hook->died (hook);
-    }
+  while ((link = session->hooks.head) != NULL) {
+    CuratorSessionHook *hook = link->data;
+    curator_session_remove_hook (hook);
+    hook->died (hook);
+  }
 }
 
 void
@@ -68,14 +67,13 @@ curator_session_close_handle (gpointer data)
   const gint64 rest_us =
       session->handle != NULL && ops->rest_us != NULL ? ops->rest_us (ops, session->handle) : 0;
 
-  if (rest_us > 0)
-    {
-      /* The lane opens the next session meanwhile. */
-      curator_client_lock (client);
-      session->drain_timer = curator_timer_after (client, rest_us, on_rest_over, session);
-      curator_client_unlock (client);
-      return;
-    }
+  if (rest_us > 0) {
+    /* The lane opens the next session meanwhile. */
+    curator_client_lock (client);
+    session->drain_timer = curator_timer_after (client, rest_us, on_rest_over, session);
+    curator_client_unlock (client);
+    return;
+  }
   if (session->handle != NULL)
     ops->close (client->ops, session->handle);
   curator_client_lock (client);
@@ -115,14 +113,13 @@ on_drain_timeout (gpointer data)
 {
   CuratorSession *session = data;
   session->drain_timer = NULL;
-  if (session->cleaning_up)
-    {
-      curator_warn ("%u nodes and %u watches were not removed: they stay until the session ends",
-                    curator_deletions_pending (session->client),
-                    g_hash_table_size (session->watches));
-      end_cleanup (session);
-      return;
-    }
+  if (session->cleaning_up) {
+    curator_warn ("%u nodes and %u watches were not removed: they stay until the session ends",
+                  curator_deletions_pending (session->client),
+                  g_hash_table_size (session->watches));
+    end_cleanup (session);
+    return;
+  }
   close_now (session);
 }
 
@@ -164,11 +161,10 @@ close_when_drained (CuratorSession *session, gboolean connected)
 {
   CuratorClient *client = session->client;
 
-  if (!connected || session->in_flight.length == 0)
-    {
-      close_now (session);
-      return;
-    }
+  if (!connected || session->in_flight.length == 0) {
+    close_now (session);
+    return;
+  }
   session->drained = on_drained;
   session->drain_timer = curator_timer_after (client, DRAIN_US, on_drain_timeout, session);
 }
@@ -179,11 +175,10 @@ curator_session_close_all (CuratorClient *client)
   CuratorSession *session = client->session;
 
   curator_connection_error_closed (client);
-  if (session != NULL && session->handle != NULL && client->ops->is_shared)
-    {
-      start_cleanup (session);
-      return;
-    }
+  if (session != NULL && session->handle != NULL && client->ops->is_shared) {
+    start_cleanup (session);
+    return;
+  }
   curator_deletions_close (client);
   if (session == NULL)
     return;
@@ -198,18 +193,13 @@ curator_session_close_all (CuratorClient *client)
 void
 curator_session_cleanup_event (CuratorSession *session, int state)
 {
-  if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE)
-    {
-      end_cleanup (session);
-    }
-  else if (state == ZOO_CONNECTED_STATE)
-    {
-      session->state = CURATOR_SESSION_CONNECTED;
-      curator_watches_connected (session);
-      curator_deletions_connected (session->client);
-    }
-  else
-    {
-      session->state = CURATOR_SESSION_DISCONNECTED;
-    }
+  if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
+    end_cleanup (session);
+  } else if (state == ZOO_CONNECTED_STATE) {
+    session->state = CURATOR_SESSION_CONNECTED;
+    curator_watches_connected (session);
+    curator_deletions_connected (session->client);
+  } else {
+    session->state = CURATOR_SESSION_DISCONNECTED;
+  }
 }

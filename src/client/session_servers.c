@@ -75,11 +75,10 @@ find_now (CuratorSession *session)
 
   if (client->known != NULL)
     curator_resolve_start (client, on_names_found);
-  if (client->known == NULL || !curator_resolve_is_busy (client))
-    {
-      open_now (session);
-      return;
-    }
+  if (client->known == NULL || !curator_resolve_is_busy (client)) {
+    open_now (session);
+    return;
+  }
   curator_timer_cancel (client, &session->seeking.timer);
   session->seeking.timer = curator_timer_after (client, PATIENCE_US, on_patience_over, session);
 }
@@ -97,12 +96,11 @@ void
 curator_session_servers_find (CuratorSession *session, gint64 pause_ms, CuratorWork open)
 {
   session->seeking.open = open;
-  if (pause_ms > 0)
-    {
-      session->seeking.pause =
-          curator_timer_after (session->client, pause_ms * 1000, on_pause_over, session);
-      return;
-    }
+  if (pause_ms > 0) {
+    session->seeking.pause =
+        curator_timer_after (session->client, pause_ms * 1000, on_pause_over, session);
+    return;
+  }
   find_now (session);
 }
 
@@ -111,11 +109,10 @@ curator_session_servers_hurry (CuratorClient *client)
 {
   CuratorSession *session = client->session;
 
-  if (session != NULL && session->seeking.pause != NULL)
-    {
-      curator_timer_cancel (client, &session->seeking.pause);
-      find_now (session);
-    }
+  if (session != NULL && session->seeking.pause != NULL) {
+    curator_timer_cancel (client, &session->seeking.pause);
+    find_now (session);
+  }
 }
 
 /* What the handle should have now: transfer full. */
@@ -158,11 +155,10 @@ pause_us (CuratorSession *session)
   CuratorClient *client = session->client;
   const gint64 least_us = (gint64) session->timeout_ms * 1000 / LOOK_UP_SHARE;
 
-  if (session->state == CURATOR_SESSION_CONNECTED)
-    {
-      const gint64 up_us = curator_client_now_us (client) - session->seeking.since_us;
-      return MIN (MAX (up_us / CONNECTED_SHARE, least_us), CONNECTED_US);
-    }
+  if (session->state == CURATOR_SESSION_CONNECTED) {
+    const gint64 up_us = curator_client_now_us (client) - session->seeking.since_us;
+    return MIN (MAX (up_us / CONNECTED_SHARE, least_us), CONNECTED_US);
+  }
   return MAX (MIN (curator_connection_down_us (client) / LATER_SHARE, LONGEST_US), least_us);
 }
 
@@ -211,32 +207,29 @@ curator_session_servers_follow (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
-  if (client->known != NULL && client->ops->set_servers != NULL)
-    {
-      curator_resolve_start (client, on_names_found);
-      tick_later (session, tell_handle (session));
-    }
+  if (client->known != NULL && client->ops->set_servers != NULL) {
+    curator_resolve_start (client, on_names_found);
+    tick_later (session, tell_handle (session));
+  }
 }
 
 void
 curator_session_servers_connected (CuratorSession *session)
 {
-  if (session->client->known != NULL && session->client->ops->set_servers != NULL)
-    {
-      session->seeking.since_us = curator_client_now_us (session->client);
-      tick_later (session, session->client->leaves_others);
-    }
+  if (session->client->known != NULL && session->client->ops->set_servers != NULL) {
+    session->seeking.since_us = curator_client_now_us (session->client);
+    tick_later (session, session->client->leaves_others);
+  }
 }
 
 /* A pause is for the servers before, unless it is for this host's address. */
 void
 curator_session_servers_replaced (CuratorClient *client)
 {
-  if (client->opening.open_failures > 0)
-    {
-      client->opening.open_failures = 0;
-      curator_session_servers_hurry (client);
-    }
+  if (client->opening.open_failures > 0) {
+    client->opening.open_failures = 0;
+    curator_session_servers_hurry (client);
+  }
   if (client->session != NULL)
     curator_connect_deadline_restart (client->session);
   curator_resolve_start (client, on_names_found);

@@ -71,12 +71,10 @@ why_not_open (CuratorClient *client, int number)
   g_autofree char *hosts = curator_path_escape (client->connect_string);
   g_autofree char *addresses = client->known != NULL ? curator_servers_join (client->known) : NULL;
 
-  if (client->known != NULL && addresses == NULL)
-    {
-      g_autofree char *why = curator_servers_dup_why (client->known);
-      return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts,
-                          why);
-    }
+  if (client->known != NULL && addresses == NULL) {
+    g_autofree char *why = curator_servers_dup_why (client->known);
+    return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE, "%s: %s", hosts, why);
+  }
   g_autofree char *why = curator_shortage_describe (number);
   if (curator_is_shortage (number))
     return g_error_new (CURATOR_ERROR, CURATOR_ERROR_RESOURCES, "%s: %s", hosts, why);
@@ -156,16 +154,13 @@ curator_session_die (CuratorSession *session, int rc)
   client->opening.open_failures = has_lasted (session) ? 0 : client->opening.open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
-  if (curator_zk_is_auth_failure (rc))
-    {
-      curator_warn ("the server refused the authentication");
-      client->auth_failure = rc;
-      client->session = NULL;
-    }
-  else
-    {
-      curator_session_open (client);
-    }
+  if (curator_zk_is_auth_failure (rc)) {
+    curator_warn ("the server refused the authentication");
+    client->auth_failure = rc;
+    client->session = NULL;
+  } else {
+    curator_session_open (client);
+  }
   curator_client_set_state (client, CURATOR_CONNECTION_STATE_LOST);
   if (client->auth_failure != 0)
     curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
@@ -177,12 +172,11 @@ curator_session_die (CuratorSession *session, int rc)
 static CURATOR_LOCKED void
 notify_hooks (CuratorSession *session)
 {
-  for (GList *link = session->hooks.head; link != NULL; link = link->next)
-    {
-      CuratorSessionHook *hook = link->data;
-      if (hook->connected != NULL)
-        hook->connected (hook);
-    }
+  for (GList *link = session->hooks.head; link != NULL; link = link->next) {
+    CuratorSessionHook *hook = link->data;
+    if (hook->connected != NULL)
+      hook->connected (hook);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -204,26 +198,23 @@ on_connected (CuratorSession *session, int state)
   int timeout_ms;
   const gint64 id = ops->session_id (ops, session->handle, &timeout_ms);
 
-  if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE)
-    {
-      /* No server grants that, but libzookeeper takes it for a session. */
-      curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s",
-                    id, timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
-      curator_session_die (session, ZSESSIONEXPIRED);
-      return;
-    }
-  if (session->ever_connected && id != session->id)
-    {
-      /* Some servers answer a reconnect with a new session: the old one is over. */
-      curator_session_die (session, ZSESSIONEXPIRED);
-      return;
-    }
-  if (!session->ever_connected)
-    {
-      /* Read without the mutex from now on. */
-      session->ever_connected = TRUE;
-      session->id = id;
-    }
+  if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE) {
+    /* No server grants that, but libzookeeper takes it for a session. */
+    curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s", id,
+                  timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
+    curator_session_die (session, ZSESSIONEXPIRED);
+    return;
+  }
+  if (session->ever_connected && id != session->id) {
+    /* Some servers answer a reconnect with a new session: the old one is over. */
+    curator_session_die (session, ZSESSIONEXPIRED);
+    return;
+  }
+  if (!session->ever_connected) {
+    /* Read without the mutex from now on. */
+    session->ever_connected = TRUE;
+    session->id = id;
+  }
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
@@ -267,23 +258,16 @@ on_session_event (CuratorSession *session, int state)
 {
   /* A handle of the program's may have asked for a session that can only read. */
   if (state == ZOO_CONNECTED_STATE
-      || (state == ZOO_READONLY_STATE && !session->client->ops->is_shared))
-    {
-      on_connected (session, state);
-    }
-  else if (state == ZOO_EXPIRED_SESSION_STATE)
-    {
-      curator_info ("session 0x%" G_GINT64_MODIFIER "x expired", session->id);
-      curator_session_die (session, ZSESSIONEXPIRED);
-    }
-  else if (state == ZOO_AUTH_FAILED_STATE)
-    {
-      curator_session_die (session, ZAUTHFAILED);
-    }
-  else
-    {
-      on_disconnected (session);
-    }
+      || (state == ZOO_READONLY_STATE && !session->client->ops->is_shared)) {
+    on_connected (session, state);
+  } else if (state == ZOO_EXPIRED_SESSION_STATE) {
+    curator_info ("session 0x%" G_GINT64_MODIFIER "x expired", session->id);
+    curator_session_die (session, ZSESSIONEXPIRED);
+  } else if (state == ZOO_AUTH_FAILED_STATE) {
+    curator_session_die (session, ZAUTHFAILED);
+  } else {
+    on_disconnected (session);
+  }
 }
 
 /* Runs on libzookeeper's completion thread, or in the simulator. */
@@ -295,15 +279,14 @@ on_event (int type, int state, const char *path, gpointer context)
   const CuratorThreadRole before = curator_thread_change_role (client, TRUE);
 
   curator_client_lock (client);
-  if (session->state != CURATOR_SESSION_DEAD)
-    {
-      if (type == ZOO_SESSION_EVENT && session->cleaning_up)
-        curator_session_cleanup_event (session, state);
-      else if (type == ZOO_SESSION_EVENT)
-        on_session_event (session, state);
-      else
-        curator_watches_event (session, type, path);
-    }
+  if (session->state != CURATOR_SESSION_DEAD) {
+    if (type == ZOO_SESSION_EVENT && session->cleaning_up)
+      curator_session_cleanup_event (session, state);
+    else if (type == ZOO_SESSION_EVENT)
+      on_session_event (session, state);
+    else
+      curator_watches_event (session, type, path);
+  }
   curator_client_unlock (client);
   curator_thread_restore_role (before);
 }
@@ -338,13 +321,12 @@ add_auths (CuratorSession *session)
 {
   CuratorClient *client = session->client;
 
-  for (guint i = 0; i < client->settings.auths->len; i++)
-    {
-      const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
-      gsize length;
-      const char *bytes = g_bytes_get_data (auth->auth, &length);
-      client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
-    }
+  for (guint i = 0; i < client->settings.auths->len; i++) {
+    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
+    gsize length;
+    const char *bytes = g_bytes_get_data (auth->auth, &length);
+    client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -370,23 +352,21 @@ open_handle (gpointer data)
   CuratorClient *client = session->client;
 
   curator_client_lock (client);
-  if (session->state != CURATOR_SESSION_DEAD)
-    {
-      g_autofree char *addresses =
-          client->known != NULL ? curator_servers_join (client->known) : NULL;
-      if (addresses != NULL || client->ops->is_shared)
-        {
-          /* The program's handle may have connected long ago. */
-          if (!client->ops->is_shared)
-            curator_lease_clock_connecting (session);
-          session->handle = client->ops->open (
-              client->ops, addresses, client->settings.session_timeout_ms, on_event, session);
-        }
-      if (session->handle == NULL)
-        open_failed (session, why_not_open (client, errno));
-      else
-        opened (session);
+  if (session->state != CURATOR_SESSION_DEAD) {
+    g_autofree char *addresses =
+        client->known != NULL ? curator_servers_join (client->known) : NULL;
+    if (addresses != NULL || client->ops->is_shared) {
+      /* The program's handle may have connected long ago. */
+      if (!client->ops->is_shared)
+        curator_lease_clock_connecting (session);
+      session->handle = client->ops->open (client->ops, addresses,
+                                           client->settings.session_timeout_ms, on_event, session);
     }
+    if (session->handle == NULL)
+      open_failed (session, why_not_open (client, errno));
+    else
+      opened (session);
+  }
   curator_client_unlock (client);
   curator_session_unref (session);
 }

@@ -120,12 +120,11 @@ curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms
   g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
   client->settings.has_heartbeat = TRUE;
   client->settings.heartbeat_ms = storable_ms (interval_ms);
-  if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS)
-    {
-      curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
-                    client->settings.heartbeat_ms, SHORTEST_HEARTBEAT_MS);
-      client->settings.heartbeat_ms = SHORTEST_HEARTBEAT_MS;
-    }
+  if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS) {
+    curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
+                  client->settings.heartbeat_ms, SHORTEST_HEARTBEAT_MS);
+    client->settings.heartbeat_ms = SHORTEST_HEARTBEAT_MS;
+  }
 }
 
 gboolean
@@ -243,12 +242,11 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
 static gboolean
 check_features (CuratorClient *client, GError **error)
 {
-  for (guint i = 0; i < client->settings.auths->len; i++)
-    {
-      const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
-      if (!curator_features_check_auth_scheme (auth->scheme, error))
-        return FALSE;
-    }
+  for (guint i = 0; i < client->settings.auths->len; i++) {
+    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
+    if (!curator_features_check_auth_scheme (auth->scheme, error))
+      return FALSE;
+  }
   return client->ops->is_shared
          || curator_features_check_connect_string (client->connect_string, error);
 }
@@ -286,11 +284,10 @@ check_times (const CuratorSettings *settings, GError **error)
 void
 curator_settings_give_ports (CuratorClient *client, CuratorConnectString *servers)
 {
-  for (guint i = 0; client->settings.tls != NULL && i < servers->hosts->len; i++)
-    {
-      CuratorHostPort *host = servers->hosts->pdata[i];
-      host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
-    }
+  for (guint i = 0; client->settings.tls != NULL && i < servers->hosts->len; i++) {
+    CuratorHostPort *host = servers->hosts->pdata[i];
+    host->port = host->has_port ? host->port : CURATOR_DEFAULT_SECURE_PORT;
+  }
 }
 
 static gboolean
@@ -323,11 +320,10 @@ curator_settings_prepare (CuratorClient *client, GError **error)
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
     return FALSE;
-  if (client->default_data == NULL)
-    {
-      client->default_data = curator_host_name ();
-      client->settings.wants_address = TRUE;
-    }
+  if (client->default_data == NULL) {
+    client->default_data = curator_host_name ();
+    client->settings.wants_address = TRUE;
+  }
   if (client->settings.acl.count == 0)
     curator_client_add_acl (client, "world", "anyone", CURATOR_PERMISSIONS_ALL);
   return TRUE;

@@ -96,20 +96,18 @@ deliver_event (gsize id, int type, int state, const char *path)
 {
   pthread_mutex_lock (&mutex);
   Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
-  if (handle != NULL)
-    {
-      handle->delivering++;
-      handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
-      handle->is_over |= type == ZOO_SESSION_EVENT && state < 0;
-      curator_zk_rest_enter (&handle->base.rest);
-    }
+  if (handle != NULL) {
+    handle->delivering++;
+    handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
+    handle->is_over |= type == ZOO_SESSION_EVENT && state < 0;
+    curator_zk_rest_enter (&handle->base.rest);
+  }
   pthread_mutex_unlock (&mutex);
-  if (handle != NULL)
-    {
-      handle->base.watcher (type, state, path, handle->base.context);
-      curator_zk_rest_leave (&handle->base.rest);
-      end_delivery (handle);
-    }
+  if (handle != NULL) {
+    handle->base.watcher (type, state, path, handle->base.context);
+    curator_zk_rest_leave (&handle->base.rest);
+    end_delivery (handle);
+  }
 }
 
 /* Runs on libzookeeper's completion thread. */
@@ -138,18 +136,16 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   CuratorZkTicket *caller = call->caller;
   Handle *handle = call->handle;
   g_queue_unlink (caller != NULL ? &handle->calls : &orphans, &call->link);
-  if (caller != NULL)
-    {
-      handle->delivering++;
-      curator_zk_rest_enter (&handle->base.rest);
-    }
+  if (caller != NULL) {
+    handle->delivering++;
+    curator_zk_rest_enter (&handle->base.rest);
+  }
   pthread_mutex_unlock (&mutex);
-  if (caller != NULL)
-    {
-      caller->completion (rc, reply, caller);
-      curator_zk_rest_leave (&handle->base.rest);
-      end_delivery (handle);
-    }
+  if (caller != NULL) {
+    caller->completion (rc, reply, caller);
+    curator_zk_rest_leave (&handle->base.rest);
+    end_delivery (handle);
+  }
   call_free (call);
 }
 
@@ -203,11 +199,10 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   Handle *handle = g_new0 (Handle, 1);
 
   errno = ENOTCONN;
-  if (adopted->zh == NULL)
-    {
-      g_free (handle);
-      return NULL;
-    }
+  if (adopted->zh == NULL) {
+    g_free (handle);
+    return NULL;
+  }
   handle->base.zh = adopted->zh;
   handle->base.watcher = watcher;
   handle->base.context = context;
@@ -223,12 +218,11 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
     handles = g_hash_table_new (NULL, NULL);
   g_hash_table_insert (handles, GSIZE_TO_POINTER (handle->id), handle);
   pthread_mutex_unlock (&mutex);
-  if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK)
-    {
-      ops->close (ops, &handle->base);
-      errno = ENOTCONN;
-      return NULL;
-    }
+  if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK) {
+    ops->close (ops, &handle->base);
+    errno = ENOTCONN;
+    return NULL;
+  }
   return &handle->base;
 }
 
@@ -253,13 +247,12 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
 
   pthread_mutex_lock (&mutex);
   g_hash_table_remove (handles, GSIZE_TO_POINTER (handle->id));
-  while ((link = g_queue_pop_head_link (&handle->calls)) != NULL)
-    {
-      Call *call = link->data;
-      call->caller = NULL;
-      call->handle = NULL;
-      g_queue_push_tail_link (&orphans, link);
-    }
+  while ((link = g_queue_pop_head_link (&handle->calls)) != NULL) {
+    Call *call = link->data;
+    call->caller = NULL;
+    call->handle = NULL;
+    g_queue_push_tail_link (&orphans, link);
+  }
   while (handle->delivering > 0)
     curator_gate_cond_wait (&delivered, &mutex, NULL);
   pthread_mutex_unlock (&mutex);
@@ -313,13 +306,12 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
     return;
   curator_client_lock (client);
   Adopted *adopted = (Adopted *) client->ops;
-  if (zh != NULL && zh == adopted->zh)
-    {
-      const gboolean is_over = state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE;
-      adopted->zh = is_over ? NULL : zh;
-      if (client->session != NULL && client->session->handle != NULL)
-        id = ((Handle *) client->session->handle)->id;
-    }
+  if (zh != NULL && zh == adopted->zh) {
+    const gboolean is_over = state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE;
+    adopted->zh = is_over ? NULL : zh;
+    if (client->session != NULL && client->session->handle != NULL)
+      id = ((Handle *) client->session->handle)->id;
+  }
   curator_client_unlock (client);
   if (id != 0)
     deliver_event (id, type, state, path);
@@ -350,15 +342,14 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
                            "the client does not use the program's ZooKeeper handle");
   curator_client_lock (client);
   const gboolean can_adopt = check_can_adopt (client, error);
-  if (can_adopt && zh != adopted->zh)
-    {
-      CuratorSession *session = client->session;
-      adopted->zh = zh;
-      if (session != NULL && session->handle != NULL)
-        curator_session_die (session, ZSESSIONEXPIRED);
-      /* A pause is for the handle before. */
-      curator_session_servers_hurry (client);
-    }
+  if (can_adopt && zh != adopted->zh) {
+    CuratorSession *session = client->session;
+    adopted->zh = zh;
+    if (session != NULL && session->handle != NULL)
+      curator_session_die (session, ZSESSIONEXPIRED);
+    /* A pause is for the handle before. */
+    curator_session_servers_hurry (client);
+  }
   curator_client_unlock (client);
   return can_adopt;
 }

@@ -107,36 +107,29 @@ void
 curator_async_end (CuratorAsync *async, GError *error)
 {
   async->error = error;
-  if (async->client == NULL)
-    {
-      if (curator_thread_start_detached ("curator-calls", deliver_here, async) != 0)
-        deliver_here (async);
-    }
-  else if (!curator_client_check_forked (async->client, NULL))
-    {
-      /* The child of a fork has none of our threads. */
+  if (async->client == NULL) {
+    if (curator_thread_start_detached ("curator-calls", deliver_here, async) != 0)
       deliver_here (async);
-    }
-  else
-    {
-      async->pending = 1;
-      finish_part (async);
-    }
+  } else if (!curator_client_check_forked (async->client, NULL)) {
+    /* The child of a fork has none of our threads. */
+    deliver_here (async);
+  } else {
+    async->pending = 1;
+    finish_part (async);
+  }
 }
 
 void
 curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancellable, GError *error)
 {
-  if (op == NULL)
-    {
-      curator_async_end (async, error);
-      return;
-    }
-  if (cancellable != NULL)
-    {
-      async->cancellable = g_object_ref (cancellable);
-      async->handler = curator_op_connect (op, cancellable);
-    }
+  if (op == NULL) {
+    curator_async_end (async, error);
+    return;
+  }
+  if (cancellable != NULL) {
+    async->cancellable = g_object_ref (cancellable);
+    async->handler = curator_op_connect (op, cancellable);
+  }
   curator_op_unref (op);
   finish_part (async);
 }
@@ -144,12 +137,11 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
 static gboolean
 check_timeout (gint64 timeout_ms, GError **error)
 {
-  if (timeout_ms < CURATOR_WAIT_DEFAULT)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
-      return FALSE;
-    }
+  if (timeout_ms < CURATOR_WAIT_DEFAULT) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                 "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
+    return FALSE;
+  }
   return TRUE;
 }
 

@@ -19,26 +19,24 @@ curator_attached (CuratorAttachment **attached, const CuratorAttachmentType *typ
 
   while (one != NULL && one->type != type)
     one = one->next;
-  if (one == NULL)
-    {
-      one = g_malloc0 (sizeof *one + type->size);
-      one->next = *attached;
-      one->type = type;
-      *attached = one;
-    }
+  if (one == NULL) {
+    one = g_malloc0 (sizeof *one + type->size);
+    one->next = *attached;
+    one->type = type;
+    *attached = one;
+  }
   return one->data;
 }
 
 void
 curator_attached_free (CuratorAttachment *attached)
 {
-  while (attached != NULL)
-    {
-      CuratorAttachment *next = attached->next;
-      attached->type->clear (attached->data);
-      g_free (attached);
-      attached = next;
-    }
+  while (attached != NULL) {
+    CuratorAttachment *next = attached->next;
+    attached->type->clear (attached->data);
+    g_free (attached);
+    attached = next;
+  }
 }
 
 void

@@ -31,13 +31,12 @@ static void
 seat_unref (void *data)
 {
   CuratorSeat *seat = data;
-  if (curator_refs_dec (&seat->refs))
-    {
-      pthread_cond_destroy (&seat->cond);
-      pthread_mutex_destroy (&seat->mutex);
-      g_free (seat);
-      g_atomic_int_add (&n_seats, -1);
-    }
+  if (curator_refs_dec (&seat->refs)) {
+    pthread_cond_destroy (&seat->cond);
+    pthread_mutex_destroy (&seat->mutex);
+    g_free (seat);
+    g_atomic_int_add (&n_seats, -1);
+  }
 }
 
 static void
@@ -69,11 +68,10 @@ thread_seat (void)
 
   pthread_once (&once, create_seat_key);
   CuratorSeat *seat = pthread_getspecific (seat_key);
-  if (seat == NULL)
-    {
-      seat = seat_new ();
-      pthread_setspecific (seat_key, seat);
-    }
+  if (seat == NULL) {
+    seat = seat_new ();
+    pthread_setspecific (seat_key, seat);
+  }
   return seat;
 }
 
@@ -119,11 +117,10 @@ await_end (CuratorAwait *await, gpointer *result, GError **error)
     await->ops->wait (await->ops, &seat->cond, &seat->mutex);
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
-  if (await->error != NULL)
-    {
-      g_propagate_error (error, await->error);
-      return FALSE;
-    }
+  if (await->error != NULL) {
+    g_propagate_error (error, await->error);
+    return FALSE;
+  }
   if (result != NULL)
     *result = await->result;
   return TRUE;

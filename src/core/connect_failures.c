@@ -69,16 +69,15 @@ create_table (void)
 static char *
 name_cause (int number, const char *text, gsize length)
 {
-  switch (number)
-    {
-    case ETIMEDOUT:
-      return g_strdup (NO_ANSWER);
-    case EHOSTDOWN:
-      return g_strdup ("the server closed the connection");
-    default:
-      return curator_is_shortage (number) ? curator_shortage_describe (number)
-                                          : g_strndup (text, length);
-    }
+  switch (number) {
+  case ETIMEDOUT:
+    return g_strdup (NO_ANSWER);
+  case EHOSTDOWN:
+    return g_strdup ("the server closed the connection");
+  default:
+    return curator_is_shortage (number) ? curator_shortage_describe (number)
+                                        : g_strndup (text, length);
+  }
 }
 
 static CuratorAddress
@@ -148,11 +147,10 @@ curator_connect_failures_note (const char *line, gint64 now_us)
   if (failures->len >= MAX_ADDRESSES)
     g_ptr_array_set_size (failures, 0);
   Failure *failure = find (&parsed.address);
-  if (failure == NULL)
-    {
-      failure = g_new0 (Failure, 1);
-      g_ptr_array_add (failures, failure);
-    }
+  if (failure == NULL) {
+    failure = g_new0 (Failure, 1);
+    g_ptr_array_add (failures, failure);
+  }
   g_free (failure->cause);
   *failure = parsed;
   unlock_table ();
@@ -169,12 +167,11 @@ describe_one (GString *text, const CuratorAddress *address, gint64 since_us, Fai
   const Failure *failure = find (address);
   const gboolean counts = failure != NULL && failure->at_us >= since_us;
   g_string_append_printf (text, "%s%s: %s", separator, shown, counts ? failure->cause : NO_ANSWER);
-  if (counts && failure->at_us > newest->at_us)
-    {
-      newest->at_us = failure->at_us;
-      newest->code = failure->code;
-      newest->is_shortage = failure->is_shortage;
-    }
+  if (counts && failure->at_us > newest->at_us) {
+    newest->at_us = failure->at_us;
+    newest->code = failure->code;
+    newest->is_shortage = failure->is_shortage;
+  }
   unlock_table ();
 }
 

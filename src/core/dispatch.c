@@ -48,22 +48,20 @@ curator_dispatch_new (void)
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
   curator_timers_init (&dispatch->timers);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
-  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
-    {
-      g_queue_init (&dispatch->jobs[lane]);
-      curator_cond_init_one_of_many (&dispatch->work_added[lane]);
-    }
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
+    g_queue_init (&dispatch->jobs[lane]);
+    curator_cond_init_one_of_many (&dispatch->work_added[lane]);
+  }
   return dispatch;
 }
 
 void
 curator_dispatch_free (CuratorDispatch *dispatch)
 {
-  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
-    {
-      curator_tasks_forget (&dispatch->jobs[lane]);
-      pthread_cond_destroy (&dispatch->work_added[lane]);
-    }
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
+    curator_tasks_forget (&dispatch->jobs[lane]);
+    pthread_cond_destroy (&dispatch->work_added[lane]);
+  }
   curator_timers_clear (&dispatch->timers);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
@@ -79,11 +77,10 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
 
   /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the
    * moment it is set, so the clock is read anew here and in wait_for_timer(). */
-  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS])
-    {
-      dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
-      curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
-    }
+  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS]) {
+    dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
+    curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
+  }
   return timer;
 }
 
@@ -108,11 +105,10 @@ curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func, g
 void
 curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
-  if (*timer != NULL)
-    {
-      curator_timers_remove (*timer);
-      *timer = NULL;
-    }
+  if (*timer != NULL) {
+    curator_timers_remove (*timer);
+    *timer = NULL;
+  }
 }
 
 static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error) CURATOR_LOCKED;
@@ -131,13 +127,12 @@ start_expected (CuratorClient *client, GError **error)
   const CuratorExpected least = client->settings.callback_context == NULL
                                     ? CURATOR_EXPECTED_CALLBACKS
                                     : CURATOR_EXPECTED_CANCEL;
-  for (int lane = 0; lane < CURATOR_N_LANES; lane++)
-    {
-      const gboolean is_expected = is_ours (lane) || dispatch->expected[lane] >= least;
-      if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
-          && !start_lane (client, lane, error))
-        return FALSE;
-    }
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
+    const gboolean is_expected = is_ours (lane) || dispatch->expected[lane] >= least;
+    if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
+        && !start_lane (client, lane, error))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -159,11 +154,10 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
   g_queue_push_tail (&dispatch->jobs[lane], curator_task_new (func, data, destroy));
   /* A client that is not started yet, or is closed, still owes callbacks. */
   if (client->ops->threads && !dispatch->running[lane] && !start_lane (client, lane, NULL)
-      && dispatch->shortage_timer == NULL)
-    {
-      curator_warn ("cannot start a thread: a callback is delayed");
-      dispatch->shortage_timer = curator_timer_after (client, SHORTAGE_US, start_missing, client);
-    }
+      && dispatch->shortage_timer == NULL) {
+    curator_warn ("cannot start a thread: a callback is delayed");
+    dispatch->shortage_timer = curator_timer_after (client, SHORTAGE_US, start_missing, client);
+  }
   pthread_cond_signal (&dispatch->work_added[lane]);
 }
 
@@ -172,11 +166,10 @@ static CURATOR_LOCKED void
 post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
                GDestroyNotify destroy)
 {
-  if (client->settings.callback_context == NULL)
-    {
-      push_job (client, lane, func, data, destroy);
-      return;
-    }
+  if (client->settings.callback_context == NULL) {
+    push_job (client, lane, func, data, destroy);
+    return;
+  }
   CuratorTask *job = curator_task_new (func, data, destroy);
   GSource *source = g_idle_source_new ();
   g_source_set_priority (source, G_PRIORITY_DEFAULT);
@@ -226,12 +219,11 @@ curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer
 static CURATOR_LOCKED gint64
 ready_at (CuratorClient *client, CuratorLane lane)
 {
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      gint64 due_us;
-      curator_timers_first (&client->dispatch->timers, client, &due_us);
-      return due_us;
-    }
+  if (lane == CURATOR_LANE_TIMERS) {
+    gint64 due_us;
+    curator_timers_first (&client->dispatch->timers, client, &due_us);
+    return due_us;
+  }
   return g_queue_is_empty (&client->dispatch->jobs[lane]) ? G_MAXINT64 : 0;
 }
 
@@ -239,31 +231,28 @@ ready_at (CuratorClient *client, CuratorLane lane)
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
-  if (ready_at (client, lane) > curator_locked_now_us (client))
-    {
-      curator_client_unlock (client);
-      return FALSE;
-    }
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      gint64 due_us;
-      CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
-      g_assert (first != NULL);
-      const CuratorTimer timer = *first;
-      curator_timers_remove (first);
-      timer.func (timer.data);
-      curator_client_unlock (client);
-      return TRUE;
-    }
+  if (ready_at (client, lane) > curator_locked_now_us (client)) {
+    curator_client_unlock (client);
+    return FALSE;
+  }
+  if (lane == CURATOR_LANE_TIMERS) {
+    gint64 due_us;
+    CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
+    g_assert (first != NULL);
+    const CuratorTimer timer = *first;
+    curator_timers_remove (first);
+    timer.func (timer.data);
+    curator_client_unlock (client);
+    return TRUE;
+  }
   CuratorTask *job = g_queue_pop_head (&client->dispatch->jobs[lane]);
   curator_client_unlock (client);
-  if (is_ours (lane))
-    {
-      CURATOR_INSIDE_GATE;
-      curator_task_run (job);
-      curator_task_free (job);
-      return TRUE;
-    }
+  if (is_ours (lane)) {
+    CURATOR_INSIDE_GATE;
+    curator_task_run (job);
+    curator_task_free (job);
+    return TRUE;
+  }
   pthread_cleanup_push (curator_task_free, job);
   curator_task_run (job);
   pthread_cleanup_pop (TRUE);
@@ -315,15 +304,12 @@ wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
 {
   CuratorDispatch *dispatch = client->dispatch;
   dispatch->asleep_until_us[lane] = until_us;
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      wait_for_timer (client, until_us);
-    }
-  else
-    {
-      curator_locked_forget_clocks (client);
-      curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
-    }
+  if (lane == CURATOR_LANE_TIMERS) {
+    wait_for_timer (client, until_us);
+  } else {
+    curator_locked_forget_clocks (client);
+    curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
+  }
   dispatch->asleep_until_us[lane] = 0;
 }
 
@@ -363,19 +349,15 @@ run_lane (void *data)
   curator_thread_change_role (client, is_ours (start->lane));
   pthread_cleanup_push (lane_ended, data);
   curator_client_lock (client);
-  while (!may_end (client, start->lane))
-    {
-      const gint64 when = ready_at (client, start->lane);
-      if (when <= curator_locked_now_us (client))
-        {
-          step_and_unlock (client, start->lane);
-          curator_client_lock (client);
-        }
-      else
-        {
-          wait_for_work (client, start->lane, when);
-        }
+  while (!may_end (client, start->lane)) {
+    const gint64 when = ready_at (client, start->lane);
+    if (when <= curator_locked_now_us (client)) {
+      step_and_unlock (client, start->lane);
+      curator_client_lock (client);
+    } else {
+      wait_for_work (client, start->lane, when);
     }
+  }
   curator_client_unlock (client);
   pthread_cleanup_pop (TRUE);
   return NULL;
@@ -395,15 +377,14 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
   start->lane = lane;
   curator_client_memory_ref (client);
   const int failed = curator_thread_start_detached (names[lane], run_lane, start);
-  if (failed != 0)
-    {
-      curator_client_memory_unref (client);
-      g_free (start);
-      g_autofree char *why = curator_shortage_describe (failed);
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
-                   "cannot start a thread of the client: %s", why);
-      return FALSE;
-    }
+  if (failed != 0) {
+    curator_client_memory_unref (client);
+    g_free (start);
+    g_autofree char *why = curator_shortage_describe (failed);
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
+                 "cannot start a thread of the client: %s", why);
+    return FALSE;
+  }
   curator_closing_lane_started (client);
   client->dispatch->running[lane] = TRUE;
   return TRUE;

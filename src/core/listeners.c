@@ -35,11 +35,10 @@ static void
 listener_unref (gpointer data)
 {
   CuratorListener *listener = data;
-  if (curator_refs_dec (&listener->refs))
-    {
-      curator_user_data_destroy (listener->client, listener->destroy, listener->user_data);
-      g_free (listener);
-    }
+  if (curator_refs_dec (&listener->refs)) {
+    curator_user_data_destroy (listener->client, listener->destroy, listener->user_data);
+    g_free (listener);
+  }
 }
 
 guint
@@ -69,11 +68,10 @@ notify (gpointer data)
   curator_client_lock (notification->client);
   const gboolean removed = notification->listener->removed;
   curator_client_unlock (notification->client);
-  if (!removed)
-    {
-      notification->call (notification->listener->func, notification->subject, notification->value,
-                          notification->listener->user_data);
-    }
+  if (!removed) {
+    notification->call (notification->listener->func, notification->subject, notification->value,
+                        notification->listener->user_data);
+  }
 }
 
 static void
@@ -93,22 +91,21 @@ curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClien
                           gpointer (*ref_subject) (gpointer subject), GDestroyNotify unref_subject,
                           int value)
 {
-  for (guint i = first; i < curator_listeners_count (listeners); i++)
-    {
-      if (ref_subject != NULL && ref_subject (subject) == NULL)
-        return;
-      Notification *notification = g_new (Notification, 1);
-      *notification = (Notification){ .client = client,
-                                      .listener = g_ptr_array_index (listeners->all, i),
-                                      .call = call,
-                                      .subject = subject,
-                                      .unref_subject = unref_subject,
-                                      .value = value };
-      curator_refs_inc (&notification->listener->refs);
-      curator_client_memory_ref (client);
-      (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
-          client, notify, notification, notification_free);
-    }
+  for (guint i = first; i < curator_listeners_count (listeners); i++) {
+    if (ref_subject != NULL && ref_subject (subject) == NULL)
+      return;
+    Notification *notification = g_new (Notification, 1);
+    *notification = (Notification){ .client = client,
+                                    .listener = g_ptr_array_index (listeners->all, i),
+                                    .call = call,
+                                    .subject = subject,
+                                    .unref_subject = unref_subject,
+                                    .value = value };
+    curator_refs_inc (&notification->listener->refs);
+    curator_client_memory_ref (client);
+    (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
+        client, notify, notification, notification_free);
+  }
 }
 
 void
@@ -119,17 +116,15 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
   if (!curator_client_check_forked (client, NULL))
     return;
   curator_client_lock (client);
-  for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++)
-    {
-      CuratorListener *listener = g_ptr_array_index (listeners->all, i);
-      if (listener->id == id)
-        {
-          listener->removed = TRUE;
-          curator_refs_inc (&listener->refs); /* it is freed without the mutex */
-          found = listener;
-          g_ptr_array_remove_index (listeners->all, i);
-        }
+  for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++) {
+    CuratorListener *listener = g_ptr_array_index (listeners->all, i);
+    if (listener->id == id) {
+      listener->removed = TRUE;
+      curator_refs_inc (&listener->refs); /* it is freed without the mutex */
+      found = listener;
+      g_ptr_array_remove_index (listeners->all, i);
     }
+  }
   curator_client_unlock (client);
   if (found != NULL)
     listener_unref (found);

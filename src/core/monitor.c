@@ -52,11 +52,10 @@ curator_locked_client (void)
 void
 curator_client_at_last (CuratorLast *last, void (*func) (CuratorLast *last))
 {
-  if (n_unlocking == 0)
-    {
-      func (last);
-      return;
-    }
+  if (n_unlocking == 0) {
+    func (last);
+    return;
+  }
   last->func = func;
   last->next = lasts;
   lasts = last;
@@ -67,11 +66,10 @@ run_lasts (void)
 {
   CuratorLast *last;
 
-  while ((last = lasts) != NULL)
-    {
-      lasts = last->next;
-      last->func (last);
-    }
+  while ((last = lasts) != NULL) {
+    lasts = last->next;
+    last->func (last);
+  }
 }
 
 /* The analysis does not know that pthread_mutex_lock() takes it. */
@@ -87,11 +85,10 @@ void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
   CuratorLast *before;
-  while ((before = client->unlock.before) != NULL)
-    {
-      client->unlock.before = before->next;
-      before->func (before);
-    }
+  while ((before = client->unlock.before) != NULL) {
+    client->unlock.before = before->next;
+    before->func (before);
+  }
   const CuratorContinuation first = client->unlock.first;
   CuratorAfter *after = client->unlock.head;
   client->unlock.first.func = NULL;
@@ -103,13 +100,12 @@ curator_client_unlock (CuratorClient *client)
   n_unlocking++;
   if (first.func != NULL)
     first.func (first.data);
-  while (after != NULL)
-    {
-      CuratorAfter *next = after->next;
-      after->run.func (after->run.data);
-      g_free (after);
-      after = next;
-    }
+  while (after != NULL) {
+    CuratorAfter *next = after->next;
+    after->run.func (after->run.data);
+    g_free (after);
+    after = next;
+  }
   if (--n_unlocking == 0)
     run_lasts ();
   curator_gate_leave ();
@@ -128,11 +124,10 @@ void
 curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer data)
 {
   const CuratorContinuation run = { .func = func, .data = data };
-  if (client->unlock.first.func == NULL)
-    {
-      client->unlock.first = run;
-      return;
-    }
+  if (client->unlock.first.func == NULL) {
+    client->unlock.first = run;
+    return;
+  }
   CuratorAfter *after = g_new (CuratorAfter, 1);
   *after = (CuratorAfter){ .run = run };
   if (client->unlock.head == NULL)
@@ -145,12 +140,11 @@ curator_client_after_unlock (CuratorClient *client, CuratorWork func, gpointer d
 gboolean
 curator_client_check_forked (CuratorClient *client, GError **error)
 {
-  if (G_UNLIKELY (client->fork_generation != curator_fork_generation ()))
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_FORKED,
-                           "this client belongs to the parent process");
-      return FALSE;
-    }
+  if (G_UNLIKELY (client->fork_generation != curator_fork_generation ())) {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_FORKED,
+                         "this client belongs to the parent process");
+    return FALSE;
+  }
   return TRUE;
 }
 
@@ -195,11 +189,10 @@ curator_client_boottime_us (CuratorClient *client)
 gint64
 curator_locked_now_us (CuratorClient *client)
 {
-  if ((client->unlock.clocks_read & READ_NOW) == 0)
-    {
-      client->unlock.now_us = client->ops->monotonic_us (client->ops);
-      client->unlock.clocks_read |= READ_NOW;
-    }
+  if ((client->unlock.clocks_read & READ_NOW) == 0) {
+    client->unlock.now_us = client->ops->monotonic_us (client->ops);
+    client->unlock.clocks_read |= READ_NOW;
+  }
   return client->unlock.now_us;
 }
 
@@ -265,12 +258,11 @@ curator_closing_give_up (CuratorClient *client)
 {
   CuratorAfter *after;
 
-  while ((after = client->closing.waiting) != NULL)
-    {
-      client->closing.waiting = after->next;
-      curator_client_after_unlock (client, after->run.func, after->run.data);
-      g_free (after);
-    }
+  while ((after = client->closing.waiting) != NULL) {
+    client->closing.waiting = after->next;
+    curator_client_after_unlock (client, after->run.func, after->run.data);
+    g_free (after);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -326,11 +318,10 @@ wait_for_change (CuratorClient *client, gint64 until_us)
   pthread_cond_t *cond = &client->closing.changed;
 
   curator_locked_forget_clocks (client);
-  if (!client->ops->threads)
-    {
-      client->ops->wait (client->ops, cond, &client->mutex);
-      return TRUE;
-    }
+  if (!client->ops->threads) {
+    client->ops->wait (client->ops, cond, &client->mutex);
+    return TRUE;
+  }
   return curator_gate_cond_wait (cond, &client->mutex, &until) != ETIMEDOUT;
 }
 

@@ -88,20 +88,18 @@ curator_op_begin (CuratorOp *op)
   op->begun = TRUE;
   op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
-  if (!curator_client_is_running (client))
-    {
-      curator_op_finish (
-          op, NULL,
-          g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
-      return FALSE;
-    }
-  if (client->auth_failure != 0)
-    {
-      curator_op_finish (
-          op, NULL,
-          curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
-      return FALSE;
-    }
+  if (!curator_client_is_running (client)) {
+    curator_op_finish (
+        op, NULL,
+        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
+    return FALSE;
+  }
+  if (client->auth_failure != 0) {
+    curator_op_finish (
+        op, NULL,
+        curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
+    return FALSE;
+  }
   curator_op_start_deadline (op);
   return TRUE;
 }
@@ -181,15 +179,14 @@ curator_client_cancel_ops (CuratorClient *client, int rc)
   GQueue *running = &client->ops_running;
 
   /* Each once. Those that go on for a while stay; none is added. */
-  for (guint n = running->length; n > 0 && running->length > 0; n--)
-    {
-      GList *link = g_queue_pop_head_link (running);
-      CuratorOp *op = link->data;
-      g_queue_push_tail_link (running, link);
-      GError *reason =
-          rc == ZCLOSING
-              ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client was closed")
-              : curator_error_from_zk (rc, "connecting to", client->connect_string);
-      op->klass->cancel (op, reason);
-    }
+  for (guint n = running->length; n > 0 && running->length > 0; n--) {
+    GList *link = g_queue_pop_head_link (running);
+    CuratorOp *op = link->data;
+    g_queue_push_tail_link (running, link);
+    GError *reason =
+        rc == ZCLOSING
+            ? g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client was closed")
+            : curator_error_from_zk (rc, "connecting to", client->connect_string);
+    op->klass->cancel (op, reason);
+  }
 }

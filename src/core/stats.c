@@ -70,12 +70,11 @@ curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (values != NULL || n == 0), 0);
   if (n == 0)
     return CURATOR_N_COUNTERS;
-  if (curator_client_check_forked (client, NULL))
-    {
-      curator_client_lock (client);
-      curator_copy_stats (client, &all);
-      curator_client_unlock (client);
-    }
+  if (curator_client_check_forked (client, NULL)) {
+    curator_client_lock (client);
+    curator_copy_stats (client, &all);
+    curator_client_unlock (client);
+  }
   memset (values, 0, n * sizeof *values);
   memcpy (values, all.counters, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
   return CURATOR_N_COUNTERS;

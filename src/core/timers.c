@@ -93,11 +93,10 @@ always_due_us (CuratorTimers *timers, CuratorClient *client, const CuratorTimer 
     return due_us;
   timers->stepped_us = stepped_us;
   for (GSequenceIter *iter = first->place; !g_sequence_iter_is_end (iter);
-       iter = g_sequence_iter_next (iter))
-    {
-      CuratorTimer *timer = g_sequence_get (iter);
-      timer->when_us = 0;
-    }
+       iter = g_sequence_iter_next (iter)) {
+    CuratorTimer *timer = g_sequence_get (iter);
+    timer->when_us = 0;
+  }
   return 0;
 }
 

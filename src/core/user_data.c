@@ -20,14 +20,13 @@ curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpoint
 {
   if (destroy == NULL)
     return;
-  if (!curator_thread_role ().is_ours)
-    {
-      CURATOR_INSIDE_GATE;
-      const guint depth = curator_gate_suspend ();
-      destroy (data);
-      curator_gate_resume (depth);
-      return;
-    }
+  if (!curator_thread_role ().is_ours) {
+    CURATOR_INSIDE_GATE;
+    const guint depth = curator_gate_suspend ();
+    destroy (data);
+    curator_gate_resume (depth);
+    return;
+  }
   curator_client_lock (client);
   curator_dispatch_callback (client, nothing, data, destroy);
   curator_client_unlock (client);

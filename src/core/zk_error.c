@@ -13,49 +13,47 @@
 gboolean
 curator_zk_is_retryable (int rc)
 {
-  switch (rc)
-    {
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZRUNTIMEINCONSISTENCY:
-    case ZINVALIDSTATE:
-    case ZMARSHALLINGERROR:
-    case ZSESSIONMOVED:
-    case ZSESSIONEXPIRED:
-    case ZCLOSING:
-    case ZTHROTTLEDOP:
-    case ZNOTREADONLY:
-      return TRUE;
-    default:
-      return FALSE;
-    }
+  switch (rc) {
+  case ZCONNECTIONLOSS:
+  case ZOPERATIONTIMEOUT:
+  case ZRUNTIMEINCONSISTENCY:
+  case ZINVALIDSTATE:
+  case ZMARSHALLINGERROR:
+  case ZSESSIONMOVED:
+  case ZSESSIONEXPIRED:
+  case ZCLOSING:
+  case ZTHROTTLEDOP:
+  case ZNOTREADONLY:
+    return TRUE;
+  default:
+    return FALSE;
+  }
 }
 
 /* Not ambiguous: ZOK, and the codes that only a server sends for a request that changed nothing. */
 gboolean
 curator_zk_is_ambiguous (int rc)
 {
-  switch (rc)
-    {
-    case ZOK:
-    case ZNONODE:
-    case ZNODEEXISTS:
-    case ZNOTEMPTY:
-    case ZBADVERSION:
-    case ZNOAUTH:
-    case ZINVALIDACL:
-    case ZNOCHILDRENFOREPHEMERALS:
-    case ZUNIMPLEMENTED:
-    case ZBADARGUMENTS:
-    case ZSESSIONMOVED:
-    case ZTHROTTLEDOP:
-    case ZNOTREADONLY:
-    case ZNOWATCHER:
-    case CURATOR_ZK_QUOTA_EXCEEDED:
-      return FALSE;
-    default:
-      return TRUE;
-    }
+  switch (rc) {
+  case ZOK:
+  case ZNONODE:
+  case ZNODEEXISTS:
+  case ZNOTEMPTY:
+  case ZBADVERSION:
+  case ZNOAUTH:
+  case ZINVALIDACL:
+  case ZNOCHILDRENFOREPHEMERALS:
+  case ZUNIMPLEMENTED:
+  case ZBADARGUMENTS:
+  case ZSESSIONMOVED:
+  case ZTHROTTLEDOP:
+  case ZNOTREADONLY:
+  case ZNOWATCHER:
+  case CURATOR_ZK_QUOTA_EXCEEDED:
+    return FALSE;
+  default:
+    return TRUE;
+  }
 }
 
 gboolean
@@ -81,42 +79,39 @@ curator_error_from_zk (int rc, const char *what, const char *path)
 {
   g_autofree char *shown = curator_path_escape (path);
 
-  switch (rc)
-    {
-    case ZSESSIONEXPIRED:
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED,
-                          "%s %s: the session expired", what, shown);
-    case ZAUTHFAILED:
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                          "%s %s: the server refused the authentication", what, shown);
-    case CURATOR_ZK_SASL_REQUIRED:
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
-                          "%s %s: the server requires clients to authenticate, by SASL or as its "
-                          "enforce.auth.schemes says, and this one has no such credentials",
-                          what, shown);
-    case ZUNIMPLEMENTED:
-      return g_error_new (
-          CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-          "%s %s: the server does not know this request: ZooKeeper 3.5 is the oldest "
-          "version that this library works with",
-          what, shown);
-    case ZNOCHILDRENFOREPHEMERALS:
-      return g_error_new (CURATOR_ZK_ERROR, rc,
-                          "%s %s: the node above is ephemeral, so it can have no children: use "
-                          "another path",
-                          what, shown);
-    case CURATOR_ZK_QUOTA_EXCEEDED:
-      return g_error_new (CURATOR_ZK_ERROR, rc,
-                          "%s %s: the quota of this path, or of one above it, is exceeded", what,
-                          shown);
-    default:
-      break;
-    }
-  if (curator_zk_is_retryable (rc))
-    {
-      return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST, "%s %s: %s", what, shown,
-                          zerror (rc));
-    }
+  switch (rc) {
+  case ZSESSIONEXPIRED:
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED, "%s %s: the session expired",
+                        what, shown);
+  case ZAUTHFAILED:
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                        "%s %s: the server refused the authentication", what, shown);
+  case CURATOR_ZK_SASL_REQUIRED:
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                        "%s %s: the server requires clients to authenticate, by SASL or as its "
+                        "enforce.auth.schemes says, and this one has no such credentials",
+                        what, shown);
+  case ZUNIMPLEMENTED:
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                        "%s %s: the server does not know this request: ZooKeeper 3.5 is the oldest "
+                        "version that this library works with",
+                        what, shown);
+  case ZNOCHILDRENFOREPHEMERALS:
+    return g_error_new (CURATOR_ZK_ERROR, rc,
+                        "%s %s: the node above is ephemeral, so it can have no children: use "
+                        "another path",
+                        what, shown);
+  case CURATOR_ZK_QUOTA_EXCEEDED:
+    return g_error_new (CURATOR_ZK_ERROR, rc,
+                        "%s %s: the quota of this path, or of one above it, is exceeded", what,
+                        shown);
+  default:
+    break;
+  }
+  if (curator_zk_is_retryable (rc)) {
+    return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST, "%s %s: %s", what, shown,
+                        zerror (rc));
+  }
   return g_error_new (CURATOR_ZK_ERROR, rc, "%s %s: %s", what, shown, zerror (rc));
 }
 
@@ -126,11 +121,10 @@ curator_error_from_zk_delete (int rc, const char *path)
 {
   GError *error = curator_error_from_zk (rc, "deleting", path);
 
-  if (rc == ZNOAUTH)
-    {
-      g_prefix_error (&error, "the ACL of the parent does not grant DELETE, so the node blocks "
-                              "others until it does, or its session ends: ");
-    }
+  if (rc == ZNOAUTH) {
+    g_prefix_error (&error, "the ACL of the parent does not grant DELETE, so the node blocks "
+                            "others until it does, or its session ends: ");
+  }
   return error;
 }
 
@@ -139,10 +133,9 @@ curator_error_from_zk_owner (int rc, const char *path)
 {
   GError *error = curator_error_from_zk (rc, "reading", path);
 
-  if (rc == ZNOAUTH)
-    {
-      g_prefix_error (&error, "the ACL of the node does not grant READ, so the server does not say "
-                              "whose it is; it blocks others until it does, or its session ends: ");
-    }
+  if (rc == ZNOAUTH) {
+    g_prefix_error (&error, "the ACL of the node does not grant READ, so the server does not say "
+                            "whose it is; it blocks others until it does, or its session ends: ");
+  }
   return error;
 }

@@ -60,12 +60,11 @@ take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZk
     return;
   if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
     fetched->stat = *reply->stat;
-  if (fetch->plan.kind == CURATOR_FETCH_DATA)
-    {
-      g_autoptr (GBytes) read =
-          g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
-      fetched->data = curator_payload_unpack (fetch->op.client, read);
-    }
+  if (fetch->plan.kind == CURATOR_FETCH_DATA) {
+    g_autoptr (GBytes) read =
+        g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
+    fetched->data = curator_payload_unpack (fetch->op.client, read);
+  }
   if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
     return;
   fetched->children = g_ptr_array_new_with_free_func (g_free);
@@ -81,16 +80,13 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 
   slot->request = NULL;
   fetch->in_flight--;
-  if (!curator_zk_is_answer (rc))
-    {
-      fetch->failure = rc;
-    }
-  else
-    {
-      slot->answered = TRUE;
-      fetch->n_answered++;
-      take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, slot->index), rc, reply);
-    }
+  if (!curator_zk_is_answer (rc)) {
+    fetch->failure = rc;
+  } else {
+    slot->answered = TRUE;
+    fetch->n_answered++;
+    take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, slot->index), rc, reply);
+  }
   send_more (fetch);
 }
 
@@ -140,11 +136,10 @@ begin_batch (Fetch *fetch)
   g_array_set_size (fetch->results, n);
   fetch->slots = g_new0 (Slot, n);
   fetch->n_answered = 0;
-  for (guint i = 0; i < n; i++)
-    {
-      fetch->slots[i].fetch = fetch;
-      fetch->slots[i].index = i;
-    }
+  for (guint i = 0; i < n; i++) {
+    fetch->slots[i].fetch = fetch;
+    fetch->slots[i].index = i;
+  }
   if (n > 0)
     curator_retry_loop_begin (&fetch->loop);
   else
@@ -169,11 +164,10 @@ end_batch (Fetch *fetch)
   GError *error = NULL;
 
   clear_batch (fetch);
-  if (plan->next == NULL)
-    {
-      curator_op_finish (&fetch->op, read, NULL);
-      return;
-    }
+  if (plan->next == NULL) {
+    curator_op_finish (&fetch->op, read, NULL);
+    return;
+  }
   plan->paths = plan->next (plan->reading, read, &plan->kind, &result, &error);
   g_array_unref (read);
   if (plan->paths != NULL)
@@ -186,28 +180,22 @@ static CURATOR_LOCKED void
 send_more (Fetch *fetch)
 {
   while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
-         && fetch->next < fetch->plan.paths->len)
-    {
-      const guint i = fetch->next++;
-      if (!fetch->slots[i].answered)
-        send_one (fetch, i);
-    }
+         && fetch->next < fetch->plan.paths->len) {
+    const guint i = fetch->next++;
+    if (!fetch->slots[i].answered)
+      send_one (fetch, i);
+  }
   if (fetch->in_flight > 0)
     return;
-  if (curator_zk_is_retryable (fetch->failure))
-    {
-      curator_retry_loop_again (&fetch->loop, fetch->failure);
-    }
-  else if (fetch->failure != ZOK)
-    {
-      curator_retry_loop_stop (&fetch->loop);
-      fetch_give_up (fetch, fetch->failure);
-    }
-  else if (fetch->n_answered == fetch->plan.paths->len)
-    {
-      curator_retry_loop_stop (&fetch->loop);
-      end_batch (fetch);
-    }
+  if (curator_zk_is_retryable (fetch->failure)) {
+    curator_retry_loop_again (&fetch->loop, fetch->failure);
+  } else if (fetch->failure != ZOK) {
+    curator_retry_loop_stop (&fetch->loop);
+    fetch_give_up (fetch, fetch->failure);
+  } else if (fetch->n_answered == fetch->plan.paths->len) {
+    curator_retry_loop_stop (&fetch->loop);
+    end_batch (fetch);
+  }
 }
 /* NOLINTEND(misc-no-recursion) */
 

@@ -74,21 +74,19 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
 {
   gboolean has_lock_nodes = FALSE;
 
-  if (walk->digests != NULL)
-    {
-      const guint64 digest = curator_grammar_digest (children);
-      g_hash_table_insert (walk->digests, g_strdup (path), g_memdup (&digest, sizeof digest));
-    }
-  for (guint i = 0; i < children->len; i++)
-    {
-      const char *name = g_ptr_array_index (children, i);
-      if (is_queue_node (name))
-        has_lock_nodes = TRUE;
-      /* Only /zookeeper is the server's. */
-      else if (!is_node_of (name, curator_grammar_lease_key)
-               && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
-        g_ptr_array_add (walk->next, curator_path_join (path, name));
-    }
+  if (walk->digests != NULL) {
+    const guint64 digest = curator_grammar_digest (children);
+    g_hash_table_insert (walk->digests, g_strdup (path), g_memdup (&digest, sizeof digest));
+  }
+  for (guint i = 0; i < children->len; i++) {
+    const char *name = g_ptr_array_index (children, i);
+    if (is_queue_node (name))
+      has_lock_nodes = TRUE;
+    /* Only /zookeeper is the server's. */
+    else if (!is_node_of (name, curator_grammar_lease_key)
+             && !(strcmp (path, "/") == 0 && strcmp (name, "zookeeper") == 0))
+      g_ptr_array_add (walk->next, curator_path_join (path, name));
+  }
   if (children->len == 0 && curator_grammar_may_queue (path))
     g_ptr_array_add (walk->leaves, g_strdup (path));
   if (is_semaphore_part (path, children))
@@ -116,20 +114,18 @@ visit_known (Walk *walk)
   GPtrArray *unknown = g_ptr_array_new_with_free_func (g_free);
 
   curator_client_lock (walk->client);
-  for (guint i = 0; i < walk->level->len; i++)
-    {
-      const char *path = g_ptr_array_index (walk->level, i);
-      g_autoptr (GPtrArray) children =
-          walk->keeps && !walk->is_first ? curator_listing_dup (walk->client, path) : NULL;
-      if (children != NULL)
-        {
-          visit (walk, path, children);
-          continue;
-        }
-      if (walk->keeps)
-        curator_listing_begin (walk->client, path);
-      g_ptr_array_add (unknown, g_strdup (path));
+  for (guint i = 0; i < walk->level->len; i++) {
+    const char *path = g_ptr_array_index (walk->level, i);
+    g_autoptr (GPtrArray) children =
+        walk->keeps && !walk->is_first ? curator_listing_dup (walk->client, path) : NULL;
+    if (children != NULL) {
+      visit (walk, path, children);
+      continue;
     }
+    if (walk->keeps)
+      curator_listing_begin (walk->client, path);
+    g_ptr_array_add (unknown, g_strdup (path));
+  }
   curator_client_unlock (walk->client);
   return unknown;
 }
@@ -137,12 +133,11 @@ visit_known (Walk *walk)
 static CURATOR_UNLOCKED void
 visit_listed (Walk *walk, const char *path, GPtrArray *children)
 {
-  if (walk->keeps)
-    {
-      curator_client_lock (walk->client);
-      curator_listing_end (walk->client, path, children);
-      curator_client_unlock (walk->client);
-    }
+  if (walk->keeps) {
+    curator_client_lock (walk->client);
+    curator_listing_end (walk->client, path, children);
+    curator_client_unlock (walk->client);
+  }
   visit (walk, path, children);
 }
 
@@ -152,12 +147,11 @@ find_others (Walk *walk, GError **error)
 {
   g_autoptr (GArray) read = curator_fetch (&walk->limits, CURATOR_FETCH_STAT, walk->leaves, error);
 
-  for (guint i = 0; read != NULL && i < read->len; i++)
-    {
-      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-      if (curator_fetched_is_owned (fetched))
-        g_hash_table_add (walk->found, curator_path_parent (g_ptr_array_index (walk->leaves, i)));
-    }
+  for (guint i = 0; read != NULL && i < read->len; i++) {
+    const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
+    if (curator_fetched_is_owned (fetched))
+      g_hash_table_add (walk->found, curator_path_parent (g_ptr_array_index (walk->leaves, i)));
+  }
   g_ptr_array_set_size (walk->leaves, 0);
   return read != NULL;
 }
@@ -165,27 +159,25 @@ find_others (Walk *walk, GError **error)
 static CURATOR_UNLOCKED gboolean
 walk_level (Walk *walk, GError **error)
 {
-  if (walk->level->len > walk->left)
-    {
-      g_ptr_array_set_size (walk->level, (int) walk->left);
-      walk->complete = FALSE;
-    }
+  if (walk->level->len > walk->left) {
+    g_ptr_array_set_size (walk->level, (int) walk->left);
+    walk->complete = FALSE;
+  }
   walk->left -= walk->level->len;
   g_autoptr (GPtrArray) unknown = visit_known (walk);
   g_autoptr (GArray) listed = curator_fetch (&walk->limits, CURATOR_FETCH_CHILDREN, unknown, error);
   if (listed == NULL)
     return FALSE;
-  for (guint i = 0; i < listed->len; i++)
-    {
-      const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
-      const char *path = g_ptr_array_index (unknown, i);
-      if (fetched->rc == ZOK)
-        visit_listed (walk, path, fetched->children);
-      else if (is_missing_chroot (walk, path, fetched->rc, error))
-        return FALSE;
-      else if (fetched->rc != ZNONODE)
-        walk->complete = FALSE;
-    }
+  for (guint i = 0; i < listed->len; i++) {
+    const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
+    const char *path = g_ptr_array_index (unknown, i);
+    if (fetched->rc == ZOK)
+      visit_listed (walk, path, fetched->children);
+    else if (is_missing_chroot (walk, path, fetched->rc, error))
+      return FALSE;
+    else if (fetched->rc != ZNONODE)
+      walk->complete = FALSE;
+  }
   walk->is_first = FALSE;
   return find_others (walk, error);
 }
@@ -236,15 +228,14 @@ curator_find_locks_digests (const CuratorLimits *limits, const char *path, guint
                          .is_first = TRUE,
                          .complete = TRUE };
   g_ptr_array_add (walk.level, curator_client_full_path (client, path));
-  while (walk.level->len > 0)
-    {
-      if (!walk_level (&walk, error))
-        return NULL;
-      GPtrArray *done = walk.level;
-      walk.level = walk.next;
-      walk.next = done;
-      g_ptr_array_set_size (walk.next, 0);
-    }
+  while (walk.level->len > 0) {
+    if (!walk_level (&walk, error))
+      return NULL;
+    GPtrArray *done = walk.level;
+    walk.level = walk.next;
+    walk.next = done;
+    g_ptr_array_set_size (walk.next, 0);
+  }
   if (complete != NULL)
     *complete = walk.complete;
   return walk_result (&walk);

@@ -45,11 +45,10 @@ curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc
 {
   gsize found = 0;
 
-  for (gsize i = 0; i < n; i++)
-    {
-      const char *digits = key (children[i], NULL);
-      found += digits != children[i] && curator_queue_parse_number (digits, NULL);
-    }
+  for (gsize i = 0; i < n; i++) {
+    const char *digits = key (children[i], NULL);
+    found += digits != children[i] && curator_queue_parse_number (digits, NULL);
+  }
   return found;
 }
 
@@ -99,12 +98,11 @@ curator_grammar_digest (const GPtrArray *names)
 {
   guint64 sum = 0;
 
-  for (guint i = 0; i < names->len; i++)
-    {
-      guint64 hash = G_GUINT64_CONSTANT (0xcbf29ce484222325);
-      for (const char *c = g_ptr_array_index (names, i); *c != '\0'; c++)
-        hash = (hash ^ (guint8) *c) * G_GUINT64_CONSTANT (0x100000001b3);
-      sum += hash;
-    }
+  for (guint i = 0; i < names->len; i++) {
+    guint64 hash = G_GUINT64_CONSTANT (0xcbf29ce484222325);
+    for (const char *c = g_ptr_array_index (names, i); *c != '\0'; c++)
+      hash = (hash ^ (guint8) *c) * G_GUINT64_CONSTANT (0x100000001b3);
+    sum += hash;
+  }
   return sum;
 }

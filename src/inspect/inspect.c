@@ -78,13 +78,12 @@ reading_free (gpointer data)
 {
   Reading *reading = data;
 
-  for (int i = 0; i < N_FOLDERS; i++)
-    {
-      Folder *folder = &reading->folders[i];
-      g_free (folder->path);
-      g_clear_pointer (&folder->children, g_ptr_array_unref);
-      curator_queue_clear (&folder->queue);
-    }
+  for (int i = 0; i < N_FOLDERS; i++) {
+    Folder *folder = &reading->folders[i];
+    g_free (folder->path);
+    g_clear_pointer (&folder->children, g_ptr_array_unref);
+    curator_queue_clear (&folder->queue);
+  }
   g_clear_pointer (&reading->inspection, curator_inspection_unref);
   g_clear_pointer (&reading->paths, g_ptr_array_unref);
   g_free (reading);
@@ -106,12 +105,11 @@ add_foreign (CuratorInspection *inspection, const Folder *folder)
 
   for (gsize i = 0; i < queue->n_names; i++)
     g_hash_table_add (ours, queue->names[i]);
-  for (guint i = 0; i < folder->children->len; i++)
-    {
-      const char *name = g_ptr_array_index (folder->children, i);
-      if (!g_hash_table_contains (ours, name))
-        add_foreign_name (inspection, folder, name);
-    }
+  for (guint i = 0; i < folder->children->len; i++) {
+    const char *name = g_ptr_array_index (folder->children, i);
+    if (!g_hash_table_contains (ours, name))
+      add_foreign_name (inspection, folder, name);
+  }
 }
 
 /* Adds the node that was read as number i. */
@@ -126,12 +124,11 @@ add_participant (const Reading *reading, guint i, CuratorParticipantKind kind,
   participant->is_readable = fetched->rc == ZOK;
   participant->data =
       fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
-  if (participant->is_readable)
-    {
-      participant->session_id = fetched->stat.ephemeralOwner;
-      participant->czxid = fetched->stat.czxid;
-      participant->ctime_ms = fetched->stat.ctime;
-    }
+  if (participant->is_readable) {
+    participant->session_id = fetched->stat.ephemeralOwner;
+    participant->czxid = fetched->stat.czxid;
+    participant->ctime_ms = fetched->stat.ctime;
+  }
   return participant;
 }
 
@@ -168,16 +165,15 @@ sort_nodes (CuratorInspection *inspection, Folder *folder)
 static void
 add_nodes (const Reading *reading, const Folder *folder, GArray *read)
 {
-  for (guint i = 0; i < read->len; i++)
-    {
-      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-      const char *name = folder->queue.names[i];
-      if (fetched->rc == ZNONODE)
-        continue;
-      CuratorParticipant *one =
-          add_participant (reading, i, kind_of_node (folder->kind, name), fetched);
-      curator_queue_parse_number (folder->key (name, NULL), &one->number);
-    }
+  for (guint i = 0; i < read->len; i++) {
+    const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
+    const char *name = folder->queue.names[i];
+    if (fetched->rc == ZNONODE)
+      continue;
+    CuratorParticipant *one =
+        add_participant (reading, i, kind_of_node (folder->kind, name), fetched);
+    curator_queue_parse_number (folder->key (name, NULL), &one->number);
+  }
 }
 
 /* A writer holds if it is first. A reader holds if no writer is before it, except a first writer
@@ -189,36 +185,33 @@ holds_by_order (const CuratorInspection *inspection, guint i)
 
   if (i == 0 || one->kind != CURATOR_PARTICIPANT_READ)
     return i == 0;
-  for (guint k = 0; k < i; k++)
-    {
-      const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
-      if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
-        return FALSE;
-    }
+  for (guint k = 0; k < i; k++) {
+    const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
+    if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
+      return FALSE;
+  }
   return TRUE;
 }
 
 static void
 mark_queue_holders (CuratorInspection *inspection)
 {
-  for (guint i = 0; i < inspection->participants->len; i++)
-    {
-      CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-      participant->is_holder = holds_by_order (inspection, i);
-      participant->position = participant->is_holder ? 0 : ++inspection->n_waiting;
-      inspection->n_holders += participant->is_holder;
-    }
+  for (guint i = 0; i < inspection->participants->len; i++) {
+    CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
+    participant->is_holder = holds_by_order (inspection, i);
+    participant->position = participant->is_holder ? 0 : ++inspection->n_waiting;
+    inspection->n_holders += participant->is_holder;
+  }
 }
 
 static const CuratorParticipant *
 first_turn (const CuratorInspection *inspection)
 {
-  for (guint i = 0; i < inspection->participants->len; i++)
-    {
-      const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-      if (participant->kind == CURATOR_PARTICIPANT_TURN)
-        return participant;
-    }
+  for (guint i = 0; i < inspection->participants->len; i++) {
+    const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
+    if (participant->kind == CURATOR_PARTICIPANT_TURN)
+      return participant;
+  }
   return NULL;
 }
 
@@ -238,19 +231,17 @@ mark_semaphore_holders (CuratorInspection *inspection)
 {
   const CuratorParticipant *first = first_turn (inspection);
 
-  for (guint i = 0; i < inspection->participants->len; i++)
-    {
-      CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
-      if (one->kind == CURATOR_PARTICIPANT_TURN)
-        {
-          one->position = ++inspection->n_waiting;
-          continue;
-        }
-      one->is_holder =
-          first == NULL || one->session_id != first->session_id || one->czxid < first->czxid;
-      one->position = one->is_holder ? 0 : 1;
-      inspection->n_holders += one->is_holder;
+  for (guint i = 0; i < inspection->participants->len; i++) {
+    CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
+    if (one->kind == CURATOR_PARTICIPANT_TURN) {
+      one->position = ++inspection->n_waiting;
+      continue;
     }
+    one->is_holder =
+        first == NULL || one->session_id != first->session_id || one->czxid < first->czxid;
+    one->position = one->is_holder ? 0 : 1;
+    inspection->n_holders += one->is_holder;
+  }
   g_ptr_array_sort (inspection->participants, compare_held);
 }
 
@@ -267,12 +258,11 @@ begin_semaphore (Reading *reading)
                                       .key = curator_grammar_mutex_key,
                                       .kind = CURATOR_PARTICIPANT_TURN };
   inspection->digest = curator_grammar_digest (top->children);
-  for (guint i = 0; i < top->children->len; i++)
-    {
-      const char *name = g_ptr_array_index (top->children, i);
-      if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-        add_foreign_name (inspection, top, name);
-    }
+  for (guint i = 0; i < top->children->len; i++) {
+    const char *name = g_ptr_array_index (top->children, i);
+    if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
+      add_foreign_name (inspection, top, name);
+  }
   reading->step = semaphore_steps;
 }
 
@@ -319,14 +309,13 @@ add_others (const Reading *reading, GArray *read)
 {
   CuratorInspection *inspection = reading->inspection;
 
-  for (guint i = 0; i < read->len; i++)
-    {
-      const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-      if (!curator_fetched_is_owned (fetched))
-        continue;
-      CuratorParticipant *other = add_participant (reading, i, CURATOR_PARTICIPANT_OTHER, fetched);
-      other->number = curator_grammar_number_of (other->node_path);
-    }
+  for (guint i = 0; i < read->len; i++) {
+    const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
+    if (!curator_fetched_is_owned (fetched))
+      continue;
+    CuratorParticipant *other = add_participant (reading, i, CURATOR_PARTICIPANT_OTHER, fetched);
+    other->number = curator_grammar_number_of (other->node_path);
+  }
   if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
     inspection->kind = CURATOR_LOCK_KIND_OTHER;
 }
@@ -336,12 +325,11 @@ take_folder (Reading *reading, const Step *step, const CuratorFetched *fetched, 
 {
   Folder *folder = &reading->folders[step->folder];
 
-  if (fetched->rc != ZOK && fetched->rc != ZNONODE)
-    {
-      const char *path = curator_client_user_path (reading->client, folder->path);
-      g_propagate_error (error, curator_error_from_zk (fetched->rc, "inspecting", path));
-      return FALSE;
-    }
+  if (fetched->rc != ZOK && fetched->rc != ZNONODE) {
+    const char *path = curator_client_user_path (reading->client, folder->path);
+    g_propagate_error (error, curator_error_from_zk (fetched->rc, "inspecting", path));
+    return FALSE;
+  }
   if (fetched->rc != ZOK)
     g_clear_pointer (&folder->children, g_ptr_array_unref);
   else if (step->what == READ_CHILDREN)
@@ -379,15 +367,14 @@ paths_of_step (Reading *reading)
 
   if (reading->step->what == READ_NODES)
     return sort_nodes (inspection, folder);
-  if (reading->step->what == READ_OTHERS)
-    {
-      if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
-        mark_semaphore_holders (inspection);
-      else
-        mark_queue_holders (inspection);
-      g_ptr_array_sort (inspection->odd, compare_odd);
-      return g_steal_pointer (&inspection->odd);
-    }
+  if (reading->step->what == READ_OTHERS) {
+    if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
+      mark_semaphore_holders (inspection);
+    else
+      mark_queue_holders (inspection);
+    g_ptr_array_sort (inspection->odd, compare_odd);
+    return g_steal_pointer (&inspection->odd);
+  }
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, g_strdup (folder->path));
   return paths;
@@ -401,12 +388,11 @@ next_step (gpointer data, GArray *read, CuratorFetchKind *kind, gpointer *result
   if (!take (reading, read, error))
     return NULL;
   g_clear_pointer (&reading->paths, g_ptr_array_unref);
-  if (reading->step->what == READ_ALL)
-    {
-      g_ptr_array_add (reading->inspection->foreign, NULL);
-      *result = g_steal_pointer (&reading->inspection);
-      return NULL;
-    }
+  if (reading->step->what == READ_ALL) {
+    g_ptr_array_add (reading->inspection->foreign, NULL);
+    *result = g_steal_pointer (&reading->inspection);
+    return NULL;
+  }
   *kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
   reading->paths = paths_of_step (reading);
   return g_ptr_array_ref (reading->paths);

@@ -29,12 +29,11 @@ is_current (CuratorClient *client, const CuratorInspection *inspection, GHashTab
   g_autofree char *path = curator_client_full_path (client, inspection->path);
   guint64 digest = digest_of (digests, path);
 
-  if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
-    {
-      g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-      g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
-      digest += digest_of (digests, leases) + digest_of (digests, turns);
-    }
+  if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE) {
+    g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
+    g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
+    digest += digest_of (digests, leases) + digest_of (digests, turns);
+  }
   return digest == inspection->digest;
 }
 
@@ -44,11 +43,10 @@ index_of (GPtrArray *inspections)
 {
   GHashTable *index = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (guint i = 0; inspections != NULL && i < inspections->len; i++)
-    {
-      CuratorInspection *inspection = g_ptr_array_index (inspections, i);
-      g_hash_table_insert (index, inspection->path, inspection);
-    }
+  for (guint i = 0; inspections != NULL && i < inspections->len; i++) {
+    CuratorInspection *inspection = g_ptr_array_index (inspections, i);
+    g_hash_table_insert (index, inspection->path, inspection);
+  }
   return index;
 }
 
@@ -60,18 +58,16 @@ add_inspection (GPtrArray *all, const CuratorLimits *limits, const char *path, g
   g_autoptr (GError) local = NULL;
   CuratorInspection *inspection = curator_inspect_within (limits, path, &local);
 
-  if (inspection != NULL)
-    {
-      /* Without participants, it has become free since it was found. */
-      g_ptr_array_add (all, inspection);
-      g_ptr_array_set_size (all, (int) all->len - (inspection->participants->len == 0));
-      return TRUE;
-    }
-  if (local->domain != CURATOR_ZK_ERROR)
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
+  if (inspection != NULL) {
+    /* Without participants, it has become free since it was found. */
+    g_ptr_array_add (all, inspection);
+    g_ptr_array_set_size (all, (int) all->len - (inspection->participants->len == 0));
+    return TRUE;
+  }
+  if (local->domain != CURATOR_ZK_ERROR) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
   *complete = FALSE;
   return TRUE;
 }
@@ -99,14 +95,13 @@ curator_client_inspect_all (CuratorClient *client, const char *path, GPtrArray *
 
   if (paths == NULL)
     return NULL;
-  for (char **one = paths; *one != NULL; one++)
-    {
-      CuratorInspection *old = g_hash_table_lookup (known, *one);
-      if (old != NULL && is_current (client, old, digests))
-        g_ptr_array_add (all, curator_inspection_ref (old));
-      else if (!add_inspection (all, &limits, *one, &is_complete, error))
-        return NULL;
-    }
+  for (char **one = paths; *one != NULL; one++) {
+    CuratorInspection *old = g_hash_table_lookup (known, *one);
+    if (old != NULL && is_current (client, old, digests))
+      g_ptr_array_add (all, curator_inspection_ref (old));
+    else if (!add_inspection (all, &limits, *one, &is_complete, error))
+      return NULL;
+  }
   if (complete != NULL)
     *complete = is_complete;
   return g_steal_pointer (&all);

@@ -49,16 +49,15 @@ void
 curator_inspection_unref (CuratorInspection *inspection)
 {
   g_return_if_fail (CURATOR_IS_INSPECTION (inspection));
-  if (curator_refs_dec (&inspection->refs))
-    {
-      CURATOR_INSIDE_GATE;
-      g_free (inspection->path);
-      g_ptr_array_unref (inspection->participants);
-      g_ptr_array_unref (inspection->foreign);
-      g_clear_pointer (&inspection->odd, g_ptr_array_unref);
-      curator_tag_clear (inspection);
-      g_free (inspection);
-    }
+  if (curator_refs_dec (&inspection->refs)) {
+    CURATOR_INSIDE_GATE;
+    g_free (inspection->path);
+    g_ptr_array_unref (inspection->participants);
+    g_ptr_array_unref (inspection->foreign);
+    g_clear_pointer (&inspection->odd, g_ptr_array_unref);
+    curator_tag_clear (inspection);
+    g_free (inspection);
+  }
 }
 
 CURATOR_GETTER (const char *, curator_inspection_get_path, const CuratorInspection, INSPECTION,
@@ -158,17 +157,15 @@ curator_escape_name (const char *bytes, gssize length)
   GString *shown = g_string_new (NULL);
   const char *end = length < 0 ? bytes + strlen (bytes) : bytes + length;
   /* curator_path_escape() stops at a NUL byte, but a payload may contain some. */
-  for (const char *piece = bytes; piece < end;)
-    {
-      g_autofree char *text = g_strndup (piece, (gsize) (end - piece));
-      g_autofree char *safe = curator_path_escape (text);
-      g_string_append (shown, safe);
-      piece += strlen (text);
-      if (piece < end)
-        {
-          g_string_append (shown, "\\x00");
-          piece++;
-        }
+  for (const char *piece = bytes; piece < end;) {
+    g_autofree char *text = g_strndup (piece, (gsize) (end - piece));
+    g_autofree char *safe = curator_path_escape (text);
+    g_string_append (shown, safe);
+    piece += strlen (text);
+    if (piece < end) {
+      g_string_append (shown, "\\x00");
+      piece++;
     }
+  }
   return g_string_free (shown, FALSE);
 }

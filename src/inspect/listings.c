@@ -65,11 +65,10 @@ listings_of (CuratorClient *client)
   static const CuratorAttachmentType type = { sizeof (Listings), clear_listings };
   Listings *listings = curator_attached (&client->attached, &type);
 
-  if (listings->by_path == NULL)
-    {
-      listings->client = client;
-      listings->by_path = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, listing_free);
-    }
+  if (listings->by_path == NULL) {
+    listings->client = client;
+    listings->by_path = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, listing_free);
+  }
   return listings;
 }
 
@@ -134,15 +133,12 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   Listing *listing = data;
 
-  if (event != CURATOR_WATCH_ARMED)
-    {
-      unwatch (listing);
-    }
-  else if (reply != NULL && reply->children != NULL)
-    {
-      g_clear_pointer (&listing->children, g_ptr_array_unref);
-      listing->children = copy_of (reply->children);
-    }
+  if (event != CURATOR_WATCH_ARMED) {
+    unwatch (listing);
+  } else if (reply != NULL && reply->children != NULL) {
+    g_clear_pointer (&listing->children, g_ptr_array_unref);
+    listing->children = copy_of (reply->children);
+  }
 }
 
 GPtrArray *

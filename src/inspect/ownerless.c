@@ -42,10 +42,9 @@ curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
       curator_call (&limits, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
   return TRUE;
 }

@@ -39,11 +39,10 @@ on_granted (CuratorLease *lease, gpointer data)
 {
   CuratorCandidate *candidate = data;
 
-  if (candidate->op == NULL)
-    {
-      end_lease (candidate->internals->client, lease);
-      return;
-    }
+  if (candidate->op == NULL) {
+    end_lease (candidate->internals->client, lease);
+    return;
+  }
   g_clear_pointer (&candidate->op, curator_op_unref);
   g_clear_error (&candidate->failure);
   candidate->lease = lease;
@@ -59,11 +58,10 @@ note_failure (CuratorCandidate *candidate, const GError *error)
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED))
     return;
   if (candidate->failure == NULL
-      || !g_error_matches (candidate->failure, error->domain, error->code))
-    {
-      curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
-      curator_connection_error_unhandled (candidate->internals->client, error);
-    }
+      || !g_error_matches (candidate->failure, error->domain, error->code)) {
+    curator_warn ("a candidate for leadership is out of the queue: %s", error->message);
+    curator_connection_error_unhandled (candidate->internals->client, error);
+  }
   g_clear_error (&candidate->failure);
   candidate->failure = g_error_copy (error);
 }
@@ -75,12 +73,11 @@ on_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   CuratorClient *client = candidate->internals->client;
 
   curator_client_lock (client);
-  if (error != NULL && candidate->op == op)
-    {
-      g_clear_pointer (&candidate->op, curator_op_unref);
-      note_failure (candidate, error);
-      curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US);
-    }
+  if (error != NULL && candidate->op == op) {
+    g_clear_pointer (&candidate->op, curator_op_unref);
+    note_failure (candidate, error);
+    curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US);
+  }
   curator_client_unlock (client);
   candidate->klass->unref (candidate->owner);
 }
@@ -92,11 +89,10 @@ on_timer (gpointer data)
   CuratorNodeRequest *request = NULL;
 
   candidate->timer = NULL;
-  if (candidate->payload != NULL)
-    {
-      request = curator_node_request_new (candidate->internals->lock_name);
-      request->data = g_bytes_ref (candidate->payload);
-    }
+  if (candidate->payload != NULL) {
+    request = curator_node_request_new (candidate->internals->lock_name);
+    request->data = g_bytes_ref (candidate->payload);
+  }
   candidate->klass->ref (candidate->owner);
   const CuratorAttemptSpec spec = { .request = request,
                                     .deadline_us = G_MAXINT64,
@@ -156,11 +152,10 @@ curator_candidate_closed_error (const CuratorCandidate *candidate)
 static CURATOR_LOCKED gboolean
 check_start (const CuratorCandidate *candidate, GError **error)
 {
-  if (candidate->life == CURATOR_LIFE_STOPPED)
-    {
-      g_propagate_error (error, curator_candidate_closed_error (candidate));
-      return FALSE;
-    }
+  if (candidate->life == CURATOR_LIFE_STOPPED) {
+    g_propagate_error (error, curator_candidate_closed_error (candidate));
+    return FALSE;
+  }
   if (candidate->life == CURATOR_LIFE_STARTED)
     return CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED, "the %s was already started",
                            candidate->klass->name);
@@ -177,11 +172,10 @@ curator_candidate_start (CuratorCandidate *candidate, GError **error)
     return FALSE;
   curator_client_lock (client);
   const gboolean starts = check_start (candidate, error);
-  if (starts)
-    {
-      candidate->life = CURATOR_LIFE_STARTED;
-      curator_candidate_queue (candidate, 0);
-    }
+  if (starts) {
+    candidate->life = CURATOR_LIFE_STARTED;
+    curator_candidate_queue (candidate, 0);
+  }
   curator_client_unlock (client);
   return starts;
 }

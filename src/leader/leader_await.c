@@ -64,12 +64,11 @@ wait_timed_out (CuratorOp *op)
   const CuratorCandidate *candidate = ((Wait *) op)->candidate;
   CuratorOp *attempt = candidate->op;
 
-  if (keeps_out (candidate->failure) && (attempt == NULL || !attempt->contender_was_shown))
-    {
-      GError *error = g_error_copy (candidate->failure);
-      g_prefix_error (&error, "the %s could not queue: ", candidate->klass->name);
-      return error;
-    }
+  if (keeps_out (candidate->failure) && (attempt == NULL || !attempt->contender_was_shown)) {
+    GError *error = g_error_copy (candidate->failure);
+    g_prefix_error (&error, "the %s could not queue: ", candidate->klass->name);
+    return error;
+  }
   return attempt != NULL
              ? attempt->klass->timed_out (attempt)
              : curator_unanswered_error (op->client, "leading at",
@@ -90,12 +89,11 @@ begin_wait (CuratorCandidate *candidate, gint64 timeout_ms, CuratorAwait *await)
   wait->candidate = candidate;
   wait->link.data = wait;
   curator_client_lock (client);
-  if (curator_op_begin (&wait->op))
-    {
-      g_queue_push_tail_link (&candidate->waits, &wait->link);
-      if (candidate->life != CURATOR_LIFE_STARTED || candidate->klass->leads (candidate->owner))
-        curator_leader_await_end (candidate);
-    }
+  if (curator_op_begin (&wait->op)) {
+    g_queue_push_tail_link (&candidate->waits, &wait->link);
+    if (candidate->life != CURATOR_LIFE_STARTED || candidate->klass->leads (candidate->owner))
+      curator_leader_await_end (candidate);
+  }
   curator_client_unlock (client);
   return &wait->op;
 }

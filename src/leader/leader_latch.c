@@ -45,15 +45,14 @@ memory_unref (gpointer data)
 {
   CuratorLeaderLatch *latch = data;
 
-  if (curator_refs_dec (&latch->memory))
-    {
-      curator_candidate_clear (&latch->candidate);
-      curator_listeners_clear (&latch->listeners);
-      curator_client_unref (latch->client);
-      g_free (latch->id);
-      curator_tag_clear (latch);
-      g_free (latch);
-    }
+  if (curator_refs_dec (&latch->memory)) {
+    curator_candidate_clear (&latch->candidate);
+    curator_listeners_clear (&latch->listeners);
+    curator_client_unref (latch->client);
+    g_free (latch->id);
+    curator_tag_clear (latch);
+    g_free (latch);
+  }
 }
 
 static void
@@ -121,11 +120,10 @@ on_changed (gpointer owner, CuratorLeaseState state)
   CuratorLeaderLatch *latch = owner;
 
   set_leadership (latch, state_leads (latch, state));
-  if (state >= CURATOR_LEASE_LOST)
-    {
-      step_down (latch);
-      curator_candidate_queue_again (&latch->candidate, 0);
-    }
+  if (state >= CURATOR_LEASE_LOST) {
+    step_down (latch);
+    curator_candidate_queue_again (&latch->candidate, 0);
+  }
 }
 
 static CURATOR_LOCKED void

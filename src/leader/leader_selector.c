@@ -123,12 +123,11 @@ call_function (const Leadership *leadership)
 
   /* The leadership may have ended before it began. */
   if (curator_lease_is_provable (leadership->lease)
-      && !g_cancellable_is_cancelled (leadership->cancellable))
-    {
-      selector->take_leadership (selector, leadership->lease, leadership->cancellable,
-                                 selector->user_data);
-      pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
-    }
+      && !g_cancellable_is_cancelled (leadership->cancellable)) {
+    selector->take_leadership (selector, leadership->lease, leadership->cancellable,
+                               selector->user_data);
+    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+  }
 }
 
 static CURATOR_UNLOCKED void *
@@ -165,17 +164,14 @@ on_granted (gpointer owner)
   memory_ref (selector);
   CuratorZkOps *ops = selector->client->ops;
   const int failed = ops->start_thread (ops, "curator-leader", lead, selector);
-  if (failed != 0)
-    {
-      curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
-      end_leadership (selector);
-      curator_candidate_queue_again (&selector->candidate, CURATOR_CANDIDATE_RETRY_US);
-      curator_client_after_unlock (selector->client, memory_unref, selector);
-    }
-  else if (leads_now (selector))
-    {
-      curator_leader_await_end (&selector->candidate);
-    }
+  if (failed != 0) {
+    curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
+    end_leadership (selector);
+    curator_candidate_queue_again (&selector->candidate, CURATOR_CANDIDATE_RETRY_US);
+    curator_client_after_unlock (selector->client, memory_unref, selector);
+  } else if (leads_now (selector)) {
+    curator_leader_await_end (&selector->candidate);
+  }
 }
 
 CuratorLeaderSelector *
@@ -233,13 +229,12 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
   g_return_if_fail (curator_client_check_forked (selector->client, NULL));
   curator_client_lock (selector->client);
   const gboolean latent = selector->candidate.life == CURATOR_LIFE_LATENT;
-  if (latent)
-    {
-      g_free (selector->id);
-      selector->id = g_strdup (id);
-      g_clear_pointer (&selector->candidate.payload, g_bytes_unref);
-      selector->candidate.payload = *id != '\0' ? g_bytes_new (id, strlen (id)) : NULL;
-    }
+  if (latent) {
+    g_free (selector->id);
+    selector->id = g_strdup (id);
+    g_clear_pointer (&selector->candidate.payload, g_bytes_unref);
+    selector->candidate.payload = *id != '\0' ? g_bytes_new (id, strlen (id)) : NULL;
+  }
   curator_client_unlock (selector->client);
   g_return_if_fail (latent);
 }

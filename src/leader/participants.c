@@ -38,12 +38,11 @@ void
 curator_leader_participant_unref (CuratorLeaderParticipant *participant)
 {
   g_return_if_fail (CURATOR_IS_LEADER_PARTICIPANT (participant));
-  if (curator_refs_dec (&participant->refs))
-    {
-      g_free (participant->id);
-      curator_tag_clear (participant);
-      g_free (participant);
-    }
+  if (curator_refs_dec (&participant->refs)) {
+    g_free (participant->id);
+    curator_tag_clear (participant);
+    g_free (participant);
+  }
 }
 
 CURATOR_GETTER (const char *, curator_leader_participant_get_id, const CuratorLeaderParticipant,
@@ -63,11 +62,10 @@ add_participant (GPtrArray *participants, const CuratorLimits *limits, const cha
   g_autoptr (CuratorCallResult) result =
       curator_call (limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
 
-  if (result != NULL)
-    {
-      g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
-      return TRUE;
-    }
+  if (result != NULL) {
+    g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
+    return TRUE;
+  }
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     return TRUE;
   g_propagate_error (error, g_steal_pointer (&local));

@@ -37,18 +37,16 @@ on_parents (int rc, gpointer data)
 {
   Attempt *attempt = data;
   attempt->parents = NULL;
-  if (rc == ZOK)
-    {
-      /* The server may delete the empty container first: then start over. */
-      curator_attempt_enter (attempt, ATTEMPT_STARTING);
-      return;
-    }
+  if (rc == ZOK) {
+    /* The server may delete the empty container first: then start over. */
+    curator_attempt_enter (attempt, ATTEMPT_STARTING);
+    return;
+  }
   GError *missing = curator_parents_chroot_error (attempt->op.client, rc);
-  if (missing != NULL)
-    {
-      curator_attempt_fail (attempt, missing);
-      return;
-    }
+  if (missing != NULL) {
+    curator_attempt_fail (attempt, missing);
+    return;
+  }
   curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
 }
 
@@ -85,35 +83,27 @@ on_not_created (CuratorOwnNode *node, int rc)
 
   curator_listing_leave (&attempt->listing);
   curator_front_stop (&attempt->front);
-  if (rc == ZNONODE)
-    {
-      make_parents (attempt);
-    }
-  else if (rc == ZNODEEXISTS)
-    {
-      attempt->contender_shown = !curator_own_node_may_exist (node);
-      curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
-    }
-  else if ((refusal = refusal_of (attempt)) != NULL)
-    {
-      curator_attempt_fail (attempt, refusal);
-    }
-  else
-    {
-      if (curator_own_node_may_exist (node))
-        curator_attempt_set_state (attempt, ATTEMPT_FINDING);
-      curator_attempt_step_failed (attempt, rc, "creating a node in");
-    }
+  if (rc == ZNONODE) {
+    make_parents (attempt);
+  } else if (rc == ZNODEEXISTS) {
+    attempt->contender_shown = !curator_own_node_may_exist (node);
+    curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
+  } else if ((refusal = refusal_of (attempt)) != NULL) {
+    curator_attempt_fail (attempt, refusal);
+  } else {
+    if (curator_own_node_may_exist (node))
+      curator_attempt_set_state (attempt, ATTEMPT_FINDING);
+    curator_attempt_step_failed (attempt, rc, "creating a node in");
+  }
 }
 
 static CURATOR_LOCKED void
 take_slot (Attempt *attempt, gint64 number)
 {
-  if (number >= 0 && curator_own_node_has_neighbours (&attempt->own))
-    {
-      curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
-                               number);
-    }
+  if (number >= 0 && curator_own_node_has_neighbours (&attempt->own)) {
+    curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
+                             number);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -123,28 +113,25 @@ on_there (CuratorOwnNode *node, gint64 number)
 
   g_queue_push_tail_link (&attempt->internals->attempts, &attempt->link);
   attempt->linked = TRUE;
-  if (number > CURATOR_QUEUE_LAST_NUMBER)
-    {
-      const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-      curator_attempt_apply_verdict (attempt, &verdict);
-      return;
-    }
+  if (number > CURATOR_QUEUE_LAST_NUMBER) {
+    const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
+    curator_attempt_apply_verdict (attempt, &verdict);
+    return;
+  }
   take_slot (attempt, number);
   const CuratorQueueSlot *ahead = attempt->slot.ahead;
   curator_own_node_register (&attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
                                                                              : CURATOR_STAKE_NEAR);
-  if (!curator_own_node_has_queue (&attempt->own))
-    {
-      curator_attempt_grant (attempt);
-      return;
-    }
-  if (ahead != NULL)
-    {
-      curator_listing_leave (&attempt->listing);
-      curator_front_wait_for_neighbour (&attempt->front);
-      curator_attempt_begin_to_wait (attempt);
-      return;
-    }
+  if (!curator_own_node_has_queue (&attempt->own)) {
+    curator_attempt_grant (attempt);
+    return;
+  }
+  if (ahead != NULL) {
+    curator_listing_leave (&attempt->listing);
+    curator_front_wait_for_neighbour (&attempt->front);
+    curator_attempt_begin_to_wait (attempt);
+    return;
+  }
   curator_attempt_set_state (attempt, ATTEMPT_LISTING);
   if (attempt->listing.listing == NULL)
     curator_attempt_enter (attempt, ATTEMPT_LISTING);
@@ -214,14 +201,13 @@ static CURATOR_LOCKED void
 on_list (CuratorFront *front, const struct String_vector *children)
 {
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
-  if (children != NULL)
-    {
-      CuratorSortedList list = { 0 };
-      curator_listing_leave (&attempt->listing);
-      curator_attempt_decide (attempt, children, &list);
-      curator_queue_clear (&list.queue);
-      return;
-    }
+  if (children != NULL) {
+    CuratorSortedList list = { 0 };
+    curator_listing_leave (&attempt->listing);
+    curator_attempt_decide (attempt, children, &list);
+    curator_queue_clear (&list.queue);
+    return;
+  }
   curator_attempt_enter (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
                                                                          : ATTEMPT_STARTING);
 }
@@ -253,15 +239,14 @@ adopt_session (Attempt *attempt)
 {
   CuratorSession *current = attempt->op.client->session;
 
-  if (curator_attempt_session (attempt) != current)
-    {
-      g_assert (curator_attempt_session (attempt) == NULL);
-      curator_own_node_join (&attempt->own, current);
-      attempt->session_hook.died = on_session_died;
-      curator_session_add_hook (current, &attempt->session_hook);
-      attempt->local_queue = curator_local_queue_join (current, attempt->internals->base);
-      attempt->slot.klass = &slot_class;
-    }
+  if (curator_attempt_session (attempt) != current) {
+    g_assert (curator_attempt_session (attempt) == NULL);
+    curator_own_node_join (&attempt->own, current);
+    attempt->session_hook.died = on_session_died;
+    curator_session_add_hook (current, &attempt->session_hook);
+    attempt->local_queue = curator_local_queue_join (current, attempt->internals->base);
+    attempt->slot.klass = &slot_class;
+  }
 }
 
 /* A list follows the create, unless a node of this session is probably right in front, or a list is
@@ -346,11 +331,10 @@ begin_or_refuse (Attempt *attempt)
 {
   GError *error = NULL;
 
-  if (curator_own_node_check_payload (&attempt->own, &error))
-    {
-      curator_attempt_enter (attempt, ATTEMPT_STARTING);
-      return;
-    }
+  if (curator_own_node_check_payload (&attempt->own, &error)) {
+    curator_attempt_enter (attempt, ATTEMPT_STARTING);
+    return;
+  }
   curator_attempt_fail (attempt, error);
 }
 
@@ -384,22 +368,18 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
   attempt->listing.data = attempt;
-  if (curator_op_begin (&attempt->op))
-    {
-      attempt->called_us = attempt->op.begun_us;
-      curator_retry_loop_init (&attempt->tries, client, run_step,
-                               curator_attempt_on_retries_exhausted, attempt);
-      attempt->op.contender_was_shown = is_behind_own_session (attempt);
-      if (attempt->once && attempt->op.contender_was_shown)
-        {
-          /* It cannot succeed, so no server is asked. */
-          curator_attempt_refuse (attempt);
-        }
-      else
-        {
-          begin_or_refuse (attempt);
-        }
+  if (curator_op_begin (&attempt->op)) {
+    attempt->called_us = attempt->op.begun_us;
+    curator_retry_loop_init (&attempt->tries, client, run_step,
+                             curator_attempt_on_retries_exhausted, attempt);
+    attempt->op.contender_was_shown = is_behind_own_session (attempt);
+    if (attempt->once && attempt->op.contender_was_shown) {
+      /* It cannot succeed, so no server is asked. */
+      curator_attempt_refuse (attempt);
+    } else {
+      begin_or_refuse (attempt);
     }
+  }
   return &attempt->op;
 }
 
@@ -426,11 +406,10 @@ void
 curator_lock_internals_recheck (CuratorLockInternals *internals)
 {
   GList *next;
-  for (GList *link = internals->attempts.head; link != NULL; link = next)
-    {
-      Attempt *attempt = link->data;
-      next = link->next;
-      if (attempt->state == ATTEMPT_WAITING)
-        curator_attempt_enter (attempt, ATTEMPT_LISTING);
-    }
+  for (GList *link = internals->attempts.head; link != NULL; link = next) {
+    Attempt *attempt = link->data;
+    next = link->next;
+    if (attempt->state == ATTEMPT_WAITING)
+      curator_attempt_enter (attempt, ATTEMPT_LISTING);
+  }
 }

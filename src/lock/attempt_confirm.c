@@ -86,11 +86,10 @@ void
 curator_attempt_grant (Attempt *attempt)
 {
   attempt->contender_shown = FALSE;
-  if (curator_own_node_is_proven (&attempt->own))
-    {
-      finish_granted (attempt);
-      return;
-    }
+  if (curator_own_node_is_proven (&attempt->own)) {
+    finish_granted (attempt);
+    return;
+  }
   curator_attempt_grant_if_confirmed (attempt);
 }
 

@@ -27,17 +27,15 @@ curator_attempt_begin_to_wait (Attempt *attempt)
 {
   curator_count_waiting (attempt->op.client, attempt->counted_as_waiter ? 0 : 1);
   attempt->counted_as_waiter = TRUE;
-  if (!attempt->ahead_is_being_deleted)
-    {
-      attempt->contender_shown = TRUE;
-      attempt->op.contender_was_shown = TRUE;
-      curator_local_queue_note_contender (attempt->local_queue);
-    }
-  if (attempt->once && attempt->contender_shown)
-    {
-      curator_attempt_refuse (attempt);
-      return FALSE;
-    }
+  if (!attempt->ahead_is_being_deleted) {
+    attempt->contender_shown = TRUE;
+    attempt->op.contender_was_shown = TRUE;
+    curator_local_queue_note_contender (attempt->local_queue);
+  }
+  if (attempt->once && attempt->contender_shown) {
+    curator_attempt_refuse (attempt);
+    return FALSE;
+  }
   curator_attempt_set_state (attempt, ATTEMPT_WAITING);
   return TRUE;
 }
@@ -48,12 +46,12 @@ wait_in_front (Attempt *attempt, const CuratorFrontView *view)
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
 
-  if (curator_attempt_begin_to_wait (attempt) && !curator_front_wait (&attempt->front, view, need))
-    {
-      curator_attempt_fail (
-          attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                                        "this client has as many watches as one session can have"));
-    }
+  if (curator_attempt_begin_to_wait (attempt)
+      && !curator_front_wait (&attempt->front, view, need)) {
+    curator_attempt_fail (
+        attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
+                                      "this client has as many watches as one session can have"));
+  }
 }
 
 void
@@ -78,44 +76,41 @@ void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
-  switch (verdict->kind)
-    {
-    case VERDICT_MISSING:
-      curator_attempt_restart (attempt, ZNONODE);
-      break;
-    case VERDICT_EXHAUSTED:
-      curator_attempt_fail (attempt,
-                            g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                                         "the sequence numbers below %s are exhausted",
-                                         curator_lock_internals_shown (attempt->internals)));
-      break;
-    case VERDICT_TIED:
-      fail_tied (attempt, verdict->watch);
-      break;
-    case VERDICT_UNNUMBERED:
-      curator_attempt_fail (
-          attempt,
-          g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                       "the driver finds no sequence number in the name of its node \"%s\"",
-                       curator_path_leaf (curator_attempt_node (attempt))));
-      break;
-    case VERDICT_GRANTED:
-      /* While it waited, a node of the same name may have taken the place of ours: no list shows
+  switch (verdict->kind) {
+  case VERDICT_MISSING:
+    curator_attempt_restart (attempt, ZNONODE);
+    break;
+  case VERDICT_EXHAUSTED:
+    curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                                                "the sequence numbers below %s are exhausted",
+                                                curator_lock_internals_shown (attempt->internals)));
+    break;
+  case VERDICT_TIED:
+    fail_tied (attempt, verdict->watch);
+    break;
+  case VERDICT_UNNUMBERED:
+    curator_attempt_fail (
+        attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                              "the driver finds no sequence number in the name of its node \"%s\"",
+                              curator_path_leaf (curator_attempt_node (attempt))));
+    break;
+  case VERDICT_GRANTED:
+    /* While it waited, a node of the same name may have taken the place of ours: no list shows
        * that. */
-      if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
-        curator_attempt_grant_if_confirmed (attempt);
-      else
-        curator_attempt_grant (attempt);
-      break;
-    case VERDICT_WAIT:
-      wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
-                                                   .second = verdict->second_watch,
-                                                   .is_last = verdict->is_next });
-      curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
-      break;
-    default:
-      g_assert_not_reached ();
-    }
+    if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
+      curator_attempt_grant_if_confirmed (attempt);
+    else
+      curator_attempt_grant (attempt);
+    break;
+  case VERDICT_WAIT:
+    wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
+                                                 .second = verdict->second_watch,
+                                                 .is_last = verdict->is_next });
+    curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
+    break;
+  default:
+    g_assert_not_reached ();
+  }
 }
 
 /* A question to a user's driver, which is called without the mutex. */
@@ -175,11 +170,10 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
   CuratorLockInternals *internals = attempt->internals;
   const char *own = curator_path_leaf (curator_attempt_node (attempt));
 
-  if (!internals->driver->is_builtin)
-    {
-      ask_user_driver_later (attempt, children);
-      return;
-    }
+  if (!internals->driver->is_builtin) {
+    ask_user_driver_later (attempt, children);
+    return;
+  }
   CuratorQueue *queue = curator_sorted_list_get (list, children, internals);
   const CuratorVerdict verdict = curator_judge (internals, internals->max_leases, own, queue);
   attempt->ahead_is_being_deleted =
@@ -196,11 +190,10 @@ curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedLis
   static const struct String_vector nothing = { 0 };
   Attempt *attempt = data;
 
-  if (attempt->state == ATTEMPT_CREATING)
-    {
-      /* The library has refused the create, of which the answer is still to come. */
-      return;
-    }
+  if (attempt->state == ATTEMPT_CREATING) {
+    /* The library has refused the create, of which the answer is still to come. */
+    return;
+  }
   if (rc == ZOK || rc == ZNONODE)
     curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
   else if (attempt->state == ATTEMPT_LISTING)

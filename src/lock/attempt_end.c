@@ -94,11 +94,10 @@ leave_queue (Attempt *attempt, const char *path)
 static CURATOR_LOCKED void
 discard_node (Attempt *attempt)
 {
-  if (attempt->linked)
-    {
-      g_queue_unlink (&attempt->internals->attempts, &attempt->link);
-      attempt->linked = FALSE;
-    }
+  if (attempt->linked) {
+    g_queue_unlink (&attempt->internals->attempts, &attempt->link);
+    attempt->linked = FALSE;
+  }
   g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
   leave_queue (attempt, path);
 }
@@ -129,11 +128,10 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   const gboolean granted = kind == CURATOR_TRACE_KIND_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
-  if (attempt->counted_as_waiter)
-    {
-      curator_count (client, CURATOR_COUNTER_WAITS, 1);
-      curator_count_waiting (client, -1);
-    }
+  if (attempt->counted_as_waiter) {
+    curator_count (client, CURATOR_COUNTER_WAITS, 1);
+    curator_count_waiting (client, -1);
+  }
   if (granted)
     curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
   curator_trace (client, kind, path, took_us,
@@ -177,21 +175,19 @@ curator_attempt_fail (Attempt *attempt, GError *error)
   attempt->failure = error;
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_FAILED, attempt->internals->base);
   if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
-      && curator_client_is_running (client) && curator_client_is_connected (client))
-    {
-      curator_attempt_set_state (attempt, ATTEMPT_DELETING);
-      curator_op_stop_deadline (&attempt->op);
-      curator_op_ref (&attempt->op);
-      const gint64 owner = curator_own_node_owner (&attempt->own);
-      g_autofree char *node = curator_own_node_steal (&attempt->own);
-      curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (node));
-      curator_attempt_reset (attempt);
-      CuratorOp *release =
-          curator_release_new (client, DELETE_PATIENCE_MS, on_node_deleted, attempt);
-      curator_delete_node (client, node, owner, 0, release);
-      curator_op_unref (release);
-      return;
-    }
+      && curator_client_is_running (client) && curator_client_is_connected (client)) {
+    curator_attempt_set_state (attempt, ATTEMPT_DELETING);
+    curator_op_stop_deadline (&attempt->op);
+    curator_op_ref (&attempt->op);
+    const gint64 owner = curator_own_node_owner (&attempt->own);
+    g_autofree char *node = curator_own_node_steal (&attempt->own);
+    curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (node));
+    curator_attempt_reset (attempt);
+    CuratorOp *release = curator_release_new (client, DELETE_PATIENCE_MS, on_node_deleted, attempt);
+    curator_delete_node (client, node, owner, 0, release);
+    curator_op_unref (release);
+    return;
+  }
   curator_attempt_reset (attempt);
   finish_failed (attempt);
 }
@@ -250,12 +246,11 @@ run_restart (gpointer data)
 static CURATOR_LOCKED CuratorRetryLoop *
 get_restarts (Attempt *attempt)
 {
-  if (attempt->restarts == NULL)
-    {
-      attempt->restarts = g_new (CuratorRetryLoop, 1);
-      curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
-                               curator_attempt_on_retries_exhausted, attempt);
-    }
+  if (attempt->restarts == NULL) {
+    attempt->restarts = g_new (CuratorRetryLoop, 1);
+    curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
+                             curator_attempt_on_retries_exhausted, attempt);
+  }
   return attempt->restarts;
 }
 
@@ -266,11 +261,10 @@ curator_attempt_restart (Attempt *attempt, int rc)
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
   CuratorRetryLoop *restarts = get_restarts (attempt);
-  if (!attempt->restarting)
-    {
-      attempt->restarting = TRUE;
-      restarts->start_us = curator_locked_now_us (attempt->op.client);
-    }
+  if (!attempt->restarting) {
+    attempt->restarting = TRUE;
+    restarts->start_us = curator_locked_now_us (attempt->op.client);
+  }
   curator_retry_loop_again (restarts, rc);
 }
 
@@ -278,11 +272,10 @@ void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
   curator_attempt_not_first (attempt);
-  if (curator_zk_is_retryable (rc))
-    {
-      curator_retry_loop_again (&attempt->tries, rc);
-      return;
-    }
+  if (curator_zk_is_retryable (rc)) {
+    curator_retry_loop_again (&attempt->tries, rc);
+    return;
+  }
   fail_zk (attempt, rc, what);
 }
 
@@ -306,11 +299,10 @@ curator_attempt_cancel (CuratorOp *op, GError *reason)
 {
   Attempt *attempt = (Attempt *) op;
 
-  if (attempt->state == ATTEMPT_DELETING)
-    {
-      g_clear_error (&reason);
-      finish_failed (attempt);
-      return;
-    }
+  if (attempt->state == ATTEMPT_DELETING) {
+    g_clear_error (&reason);
+    finish_failed (attempt);
+    return;
+  }
   curator_attempt_fail (attempt, reason);
 }

@@ -16,15 +16,13 @@ composite_get_state (CuratorLease *lease)
   CuratorLeaseState worst = CURATOR_LEASE_HELD;
   guint n_released = 0;
 
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      const CuratorLeaseState state =
-          curator_lease_get_state (g_ptr_array_index (lease->members, i));
-      if (state == CURATOR_LEASE_RELEASED)
-        n_released++;
-      else
-        worst = MAX (worst, state);
-    }
+  for (guint i = 0; i < lease->members->len; i++) {
+    const CuratorLeaseState state = curator_lease_get_state (g_ptr_array_index (lease->members, i));
+    if (state == CURATOR_LEASE_RELEASED)
+      n_released++;
+    else
+      worst = MAX (worst, state);
+  }
   if (n_released > 0 && !g_atomic_int_get (&lease->is_ending))
     worst = MAX (worst, CURATOR_LEASE_SUSPECT);
   return n_released == lease->members->len ? CURATOR_LEASE_RELEASED : worst;
@@ -95,16 +93,14 @@ curator_leases_release (GPtrArray *leases, CuratorOp *whole)
 {
   guint first = 0;
 
-  for (guint i = 1; i <= leases->len; i++)
-    {
-      if (i == leases->len
-          || curator_lease_get_client (g_ptr_array_index (leases, i))
-                 != curator_lease_get_client (g_ptr_array_index (leases, first)))
-        {
-          release_of_client (whole, leases, first, i);
-          first = i;
-        }
+  for (guint i = 1; i <= leases->len; i++) {
+    if (i == leases->len
+        || curator_lease_get_client (g_ptr_array_index (leases, i))
+               != curator_lease_get_client (g_ptr_array_index (leases, first))) {
+      release_of_client (whole, leases, first, i);
+      first = i;
     }
+  }
 }
 
 /* Releases every member, in reverse, whatever fails. */
@@ -122,13 +118,12 @@ composite_release (CuratorLease *lease, CuratorOp *whole)
 static CURATOR_UNLOCKED void
 composite_finalize (CuratorLease *lease)
 {
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      CuratorLease *member = g_ptr_array_index (lease->members, i);
-      curator_client_lock (member->client);
-      member->composites = g_slist_remove (member->composites, lease);
-      curator_client_unlock (member->client);
-    }
+  for (guint i = 0; i < lease->members->len; i++) {
+    CuratorLease *member = g_ptr_array_index (lease->members, i);
+    curator_client_lock (member->client);
+    member->composites = g_slist_remove (member->composites, lease);
+    curator_client_unlock (member->client);
+  }
   g_ptr_array_unref (lease->members);
 }
 
@@ -144,11 +139,10 @@ static gboolean
 composite_extend (CuratorLease *lease, gint64 at_least_ms)
 {
   gboolean all = TRUE;
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      CuratorLease *member = g_ptr_array_index (lease->members, i);
-      all = member->klass->extend (member, at_least_ms) && all;
-    }
+  for (guint i = 0; i < lease->members->len; i++) {
+    CuratorLease *member = g_ptr_array_index (lease->members, i);
+    all = member->klass->extend (member, at_least_ms) && all;
+  }
   return all;
 }
 
@@ -186,13 +180,12 @@ curator_lease_new_composite (GPtrArray *members)
 void
 curator_composite_follow_members (CuratorLease *lease)
 {
-  for (guint i = 0; i < lease->members->len; i++)
-    {
-      CuratorLease *member = g_ptr_array_index (lease->members, i);
-      curator_client_lock (member->client);
-      member->composites = g_slist_prepend (member->composites, lease);
-      curator_client_unlock (member->client);
-    }
+  for (guint i = 0; i < lease->members->len; i++) {
+    CuratorLease *member = g_ptr_array_index (lease->members, i);
+    curator_client_lock (member->client);
+    member->composites = g_slist_prepend (member->composites, lease);
+    curator_client_unlock (member->client);
+  }
   /* Some may have changed before they were followed. */
   update (curator_lease_ref (lease));
 }

@@ -63,13 +63,12 @@ void
 curator_lock_driver_unref (CuratorLockDriver *driver)
 {
   g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver));
-  if (curator_refs_dec (&driver->refs))
-    {
-      if (driver->destroy != NULL)
-        driver->destroy (driver->user_data);
-      curator_tag_clear (driver);
-      g_free (driver);
-    }
+  if (curator_refs_dec (&driver->refs)) {
+    if (driver->destroy != NULL)
+      driver->destroy (driver->user_data);
+    curator_tag_clear (driver);
+    g_free (driver);
+  }
 }
 
 void
@@ -103,13 +102,11 @@ curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *const *ch
                                 gsize n_children, const char *sequence_node_name, guint max_leases,
                                 CuratorPredicateResults *results, gpointer user_data)
 {
-  for (gsize i = 0; i < n_children; i++)
-    {
-      if (strcmp (children[i], sequence_node_name) == 0)
-        {
-          results->gets_the_lock = i < max_leases;
-          results->path_to_watch = results->gets_the_lock ? NULL : children[i - max_leases];
-          return;
-        }
+  for (gsize i = 0; i < n_children; i++) {
+    if (strcmp (children[i], sequence_node_name) == 0) {
+      results->gets_the_lock = i < max_leases;
+      results->path_to_watch = results->gets_the_lock ? NULL : children[i - max_leases];
+      return;
     }
+  }
 }

@@ -36,14 +36,12 @@ static void on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc,
 static CURATOR_LOCKED void
 set_state (CuratorFront *front, CuratorFrontState state)
 {
-  if (front->state != state)
-    {
-      g_assert (state == CURATOR_FRONT_NOTHING || (rows[front->state].next & (1U << state)) != 0);
-      curator_debug ("front of a node in %s: %s -> %s",
-                     curator_own_node_internals (front->own)->base, rows[front->state].name,
-                     rows[state].name);
-      front->state = state;
-    }
+  if (front->state != state) {
+    g_assert (state == CURATOR_FRONT_NOTHING || (rows[front->state].next & (1U << state)) != 0);
+    curator_debug ("front of a node in %s: %s -> %s", curator_own_node_internals (front->own)->base,
+                   rows[front->state].name, rows[state].name);
+    front->state = state;
+  }
 }
 
 /* The end of a node of our session may be the first sign of the session's own end. */
@@ -94,12 +92,11 @@ curator_front_stop (CuratorFront *front)
 static CURATOR_LOCKED gboolean
 watch_first (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
 {
-  if (!is_watching (front, front->first, leaf))
-    {
-      CuratorWatch *before = g_steal_pointer (&front->first);
-      front->first = watch_node (front, leaf, need);
-      g_clear_pointer (&before, curator_watch_release);
-    }
+  if (!is_watching (front, front->first, leaf)) {
+    CuratorWatch *before = g_steal_pointer (&front->first);
+    front->first = watch_node (front, leaf, need);
+    g_clear_pointer (&before, curator_watch_release);
+  }
   return front->first != NULL;
 }
 
@@ -107,11 +104,10 @@ watch_first (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
 static CURATOR_LOCKED void
 watch_second (CuratorFront *front, const char *leaf)
 {
-  if (leaf == NULL || !is_watching (front, front->second, leaf))
-    {
-      g_clear_pointer (&front->second, curator_watch_release);
-      front->second = leaf != NULL ? watch_node (front, leaf, CURATOR_WATCH_OPTIONAL) : NULL;
-    }
+  if (leaf == NULL || !is_watching (front, front->second, leaf)) {
+    g_clear_pointer (&front->second, curator_watch_release);
+    front->second = leaf != NULL ? watch_node (front, leaf, CURATOR_WATCH_OPTIONAL) : NULL;
+  }
 }
 
 static CURATOR_LOCKED CuratorFrontState

@@ -19,12 +19,10 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
 
   if (!curator_client_check_forked (curator_lease_get_client (lease), error))
     return FALSE;
-  if (!curator_lease_first (lease)->name_is_unique)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
-                             "%s cannot be checked: the next holder's node has the same name",
-                             shown);
-    }
+  if (!curator_lease_first (lease)->name_is_unique) {
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "%s cannot be checked: the next holder's node has the same name", shown);
+  }
   if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
   zoo_check_op_init (op, path, -1);

@@ -79,19 +79,17 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
                  curator_lease_state_to_string (lease->state),
                  curator_lease_state_to_string (state));
   g_atomic_int_set (&lease->state, state);
-  if (curator_lease_is_over (state))
-    {
-      lease->klass->on_end (lease);
-      make_readable (lease);
-      cancel_later (lease);
-    }
+  if (curator_lease_is_over (state)) {
+    lease->klass->on_end (lease);
+    make_readable (lease);
+    cancel_later (lease);
+  }
   curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease, ref_lease,
                             unref_lease, (int) state);
-  for (GSList *link = lease->composites; link != NULL; link = link->next)
-    {
-      CuratorLease *composite = link->data;
-      composite->klass->on_member_changed (composite, lease);
-    }
+  for (GSList *link = lease->composites; link != NULL; link = link->next) {
+    CuratorLease *composite = link->data;
+    composite->klass->on_member_changed (composite, lease);
+  }
   if (lease->follower != NULL)
     lease->follower->changed (lease->follower, state);
 }
@@ -224,18 +222,16 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
-  if (at_least_ms < CURATOR_WAIT_FOREVER)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
-    }
+  if (at_least_ms < CURATOR_WAIT_FOREVER) {
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
+  }
   if (!curator_client_check_forked (lease->client, error))
     return FALSE;
-  if (!lease->klass->extend (lease, at_least_ms))
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
-                             curator_lease_get_node_path (lease));
-    }
+  if (!lease->klass->extend (lease, at_least_ms)) {
+    return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
+                           curator_lease_get_node_path (lease));
+  }
   return TRUE;
 }
 
@@ -246,12 +242,11 @@ curator_lease_get_fd (CuratorLease *lease)
   if (!curator_client_check_forked (lease->client, NULL))
     return -1;
   curator_client_lock (lease->client);
-  if (lease->fd < 0)
-    {
-      lease->fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-      if (curator_lease_is_over (lease->klass->state_now (lease)))
-        make_readable (lease);
-    }
+  if (lease->fd < 0) {
+    lease->fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (curator_lease_is_over (lease->klass->state_now (lease)))
+      make_readable (lease);
+  }
   const int fd = lease->fd;
   curator_client_unlock (lease->client);
   return fd;
@@ -264,11 +259,10 @@ curator_lease_get_cancellable (CuratorLease *lease)
   if (!curator_client_check_forked (lease->client, NULL))
     return curator_forks_cancelled ();
   curator_client_lock (lease->client);
-  if (lease->cancellable == NULL)
-    {
-      lease->cancellable = g_cancellable_new ();
-      curator_dispatch_expect (lease->client, CURATOR_LANE_STATES, CURATOR_EXPECTED_CANCEL);
-    }
+  if (lease->cancellable == NULL) {
+    lease->cancellable = g_cancellable_new ();
+    curator_dispatch_expect (lease->client, CURATOR_LANE_STATES, CURATOR_EXPECTED_CANCEL);
+  }
   GCancellable *cancellable = lease->cancellable;
   curator_client_unlock (lease->client);
   /* By the clock, which may be ahead of the notification. */
@@ -289,12 +283,11 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
   curator_client_lock (client);
   const guint id =
       curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
-  if (curator_lease_is_over (lease->klass->state_now (lease)))
-    {
-      curator_listeners_notify (&lease->listeners, curator_listeners_count (&lease->listeners) - 1,
-                                client, call_listener, lease, ref_lease, unref_lease,
-                                (int) lease->state);
-    }
+  if (curator_lease_is_over (lease->klass->state_now (lease))) {
+    curator_listeners_notify (&lease->listeners, curator_listeners_count (&lease->listeners) - 1,
+                              client, call_listener, lease, ref_lease, unref_lease,
+                              (int) lease->state);
+  }
   curator_client_unlock (client);
   return id;
 }
@@ -321,12 +314,11 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
       curator_call (&limits, CURATOR_CALL_GET, first->path, NULL, 0, NULL, &local);
   if (result != NULL)
     return g_steal_pointer (&result->data);
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",
-                   curator_lease_get_node_path (lease));
-      return NULL;
-    }
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",
+                 curator_lease_get_node_path (lease));
+    return NULL;
+  }
   g_propagate_error (error, g_steal_pointer (&local));
   return NULL;
 }
@@ -372,13 +364,12 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
 {
   g_return_if_fail (CURATOR_IS_LEASE (lease));
   g_return_if_fail (curator_is_cancellable (cancellable));
-  if (callback == NULL)
-    {
-      /* No thread is woken. */
-      if (curator_client_check_forked (lease->client, NULL))
-        curator_lease_release_start (lease, NULL);
-      return;
-    }
+  if (callback == NULL) {
+    /* No thread is woken. */
+    if (curator_client_check_forked (lease->client, NULL))
+      curator_lease_release_start (lease, NULL);
+    return;
+  }
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;

@@ -81,14 +81,13 @@ curator_local_queue_join (CuratorSession *session, const char *base)
   GHashTable *queues = queues_of (session)->by_path;
   CuratorLocalQueue *local = g_hash_table_lookup (queues, base);
 
-  if (local == NULL)
-    {
-      const gsize base_size = strlen (base) + 1;
-      local = g_malloc0 (sizeof *local + base_size);
-      local->session = session;
-      memcpy (local->base, base, base_size);
-      g_hash_table_insert (queues, local->base, local);
-    }
+  if (local == NULL) {
+    const gsize base_size = strlen (base) + 1;
+    local = g_malloc0 (sizeof *local + base_size);
+    local->session = session;
+    memcpy (local->base, base, base_size);
+    g_hash_table_insert (queues, local->base, local);
+  }
   local->users++;
   return local;
 }
@@ -168,11 +167,10 @@ curator_queue_slot_take (CuratorQueueSlot *slot, CuratorLocalQueue *local, const
   slot->number = number;
   local->users++;
   local->last = slot;
-  if (last != NULL && last->number + 1 == number && g_str_equal (last->kind, kind))
-    {
-      slot->ahead = last;
-      last->behind = slot;
-    }
+  if (last != NULL && last->number + 1 == number && g_str_equal (last->kind, kind)) {
+    slot->ahead = last;
+    last->behind = slot;
+  }
 }
 
 void
@@ -183,11 +181,10 @@ curator_queue_slot_move (CuratorQueueSlot *from, CuratorQueueSlot *to)
   g_assert (from->ahead == NULL);
   *to = *from;
   to->is_held = TRUE;
-  if (to->behind != NULL)
-    {
-      to->behind->ahead = to;
-      to->behind->klass->ahead_held (to->behind);
-    }
+  if (to->behind != NULL) {
+    to->behind->ahead = to;
+    to->behind->klass->ahead_held (to->behind);
+  }
   if (to->local->last == from)
     to->local->last = to;
   *from = (CuratorQueueSlot){ .klass = from->klass };
@@ -224,13 +221,12 @@ curator_sorted_list_get (CuratorSortedList *list, const struct String_vector *ch
 
   if (before == NULL
       || before->driver->funcs.fix_for_sorting != internals->driver->funcs.fix_for_sorting
-      || !g_str_equal (before->lock_name, internals->lock_name))
-    {
-      curator_queue_clear (&list->queue);
-      curator_queue_init (&list->queue, (const char *const *) children->data,
-                          (gsize) children->count, curator_lock_internals_key, internals);
-      list->sorted_for = internals;
-    }
+      || !g_str_equal (before->lock_name, internals->lock_name)) {
+    curator_queue_clear (&list->queue);
+    curator_queue_init (&list->queue, (const char *const *) children->data, (gsize) children->count,
+                        curator_lock_internals_key, internals);
+    list->sorted_for = internals;
+  }
   return &list->queue;
 }
 
@@ -272,15 +268,14 @@ curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local, guint6
 {
   CuratorListing *listing = local->listing;
 
-  if (listing == NULL || listing->n_creates < create)
-    {
-      listing = g_new0 (CuratorListing, 1);
-      listing->local = local;
-      listing->n_creates = local->n_creates;
-      local->listing = listing;
-      listing->request =
-          curator_request_get_children (local->session, local->base, FALSE, on_listed, listing);
-    }
+  if (listing == NULL || listing->n_creates < create) {
+    listing = g_new0 (CuratorListing, 1);
+    listing->local = local;
+    listing->n_creates = local->n_creates;
+    local->listing = listing;
+    listing->request =
+        curator_request_get_children (local->session, local->base, FALSE, on_listed, listing);
+  }
   user->listing = listing;
   user->link = (GList){ .data = user };
   g_queue_push_tail_link (&listing->users, &user->link);
@@ -296,10 +291,9 @@ curator_listing_leave (CuratorListingUser *user)
   user->listing = NULL;
   g_queue_unlink (&listing->users, &user->link);
   /* While the answer is handed out, the request is NULL and the listing is in use. */
-  if (listing->request != NULL && listing->users.length == 0)
-    {
-      curator_request_forget (listing->request);
-      forget_listing (listing);
-      g_free (listing);
-    }
+  if (listing->request != NULL && listing->users.length == 0) {
+    curator_request_forget (listing->request);
+    forget_listing (listing);
+    g_free (listing);
+  }
 }

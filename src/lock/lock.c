@@ -82,12 +82,11 @@ curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
 {
   const gboolean moves = curator_thread_role ().is_ours && lock->klass->asks_user != NULL
                          && lock->klass->asks_user (lock);
-  if (moves)
-    {
-      curator_client_lock (client);
-      curator_dispatch_question (client, go_on, data);
-      curator_client_unlock (client);
-    }
+  if (moves) {
+    curator_client_lock (client);
+    curator_dispatch_question (client, go_on, data);
+    curator_client_unlock (client);
+  }
   return moves;
 }
 
@@ -117,12 +116,11 @@ curator_lock_check_path (CuratorClient *client, const char *path, GError **error
 {
   if (!curator_client_check_forked (client, error) || !curator_path_validate (path, error))
     return FALSE;
-  if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "the path is too long: lock nodes below it would exceed %d bytes",
-                             CURATOR_PATH_MAX_LENGTH);
-    }
+  if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH) {
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the path is too long: lock nodes below it would exceed %d bytes",
+                           CURATOR_PATH_MAX_LENGTH);
+  }
   return TRUE;
 }
 
@@ -145,15 +143,13 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
 
   if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
     return FALSE;
-  if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local))
-    {
-      if (local != NULL)
-        {
-          g_propagate_error (error, local);
-          return FALSE;
-        }
-      return TRUE;
+  if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local)) {
+    if (local != NULL) {
+      g_propagate_error (error, local);
+      return FALSE;
     }
+    return TRUE;
+  }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
     return FALSE;
   curator_await_init (&await, lock->client);
@@ -181,11 +177,10 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
   CuratorAwait await;
   gpointer lease = NULL;
 
-  if (lock->client == NULL)
-    {
-      g_propagate_error (error, curator_lock_no_lease_error ());
-      return NULL;
-    }
+  if (lock->client == NULL) {
+    g_propagate_error (error, curator_lock_no_lease_error ());
+    return NULL;
+  }
   if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
     return NULL;
   curator_await_init (&await, lock->client);
@@ -265,13 +260,12 @@ curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
   g_return_if_fail (curator_is_cancellable (cancellable));
-  if (callback == NULL)
-    {
-      /* No thread is woken. */
-      if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
-        lock->klass->release (lock, curator_thread_id (), NULL);
-      return;
-    }
+  if (callback == NULL) {
+    /* No thread is woken. */
+    if (lock->client != NULL && curator_client_check_forked (lock->client, NULL))
+      lock->klass->release (lock, curator_thread_id (), NULL);
+    return;
+  }
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
@@ -329,11 +323,10 @@ deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError 
   CuratorLock *lock = data;
   char **nodes = NULL;
 
-  if (check_participants (lock, NULL))
-    {
-      const CuratorParticipants those = lock->klass->get_participants (lock);
-      nodes = curator_participants_take (&those, result, error, NULL);
-    }
+  if (check_participants (lock, NULL)) {
+    const CuratorParticipants those = lock->klass->get_participants (lock);
+    nodes = curator_participants_take (&those, result, error, NULL);
+  }
   ((CuratorLockParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
                                                     user_data);
 }
@@ -352,12 +345,11 @@ curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
   CuratorOp *op = NULL;
 
   if (check_participants (lock, &error)
-      && curator_check_call (lock->client, timeout_ms, cancellable, &error))
-    {
-      const CuratorParticipants those = lock->klass->get_participants (lock);
-      op = curator_participants_start (&those, curator_client_deadline (lock->client, timeout_ms),
-                                       curator_async_done, async);
-    }
+      && curator_check_call (lock->client, timeout_ms, cancellable, &error)) {
+    const CuratorParticipants those = lock->klass->get_participants (lock);
+    op = curator_participants_start (&those, curator_client_deadline (lock->client, timeout_ms),
+                                     curator_async_done, async);
+  }
   curator_async_started (async, op, cancellable, error);
 }
 
@@ -375,11 +367,10 @@ curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listen
                              gpointer user_data, GDestroyNotify destroy, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LOCK (lock), error, FALSE);
-  if (lock->klass->make_revocable == NULL)
-    {
-      return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
-                             lock->klass->name);
-    }
+  if (lock->klass->make_revocable == NULL) {
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
+                           lock->klass->name);
+  }
   return curator_client_check_forked (lock->client, error)
          && lock->klass->make_revocable (lock, listener, user_data, destroy, error);
 }

@@ -52,19 +52,18 @@ CURATOR_DESTROY_FUNC (unref_driver, curator_lock_driver_unref)
 void
 curator_lock_internals_unref (CuratorLockInternals *internals)
 {
-  if (curator_refs_dec (&internals->refs))
-    {
-      if (internals->driver->is_builtin)
-        curator_lock_driver_unref (internals->driver);
-      else
-        curator_user_data_destroy (internals->client, unref_driver, internals->driver);
-      g_clear_pointer (&internals->data, g_bytes_unref);
-      g_free (internals->base);
-      g_free (internals->shown_as);
-      g_free (internals->lock_name);
-      curator_client_memory_unref (internals->client);
-      g_free (internals);
-    }
+  if (curator_refs_dec (&internals->refs)) {
+    if (internals->driver->is_builtin)
+      curator_lock_driver_unref (internals->driver);
+    else
+      curator_user_data_destroy (internals->client, unref_driver, internals->driver);
+    g_clear_pointer (&internals->data, g_bytes_unref);
+    g_free (internals->base);
+    g_free (internals->shown_as);
+    g_free (internals->lock_name);
+    curator_client_memory_unref (internals->client);
+    g_free (internals);
+  }
 }
 
 void
@@ -85,11 +84,10 @@ curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
 
   if (*warned == NULL)
     *warned = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  if (g_hash_table_add (*warned, g_strdup (path)))
-    {
-      curator_warn ("%s is also used by %s: they do not exclude each other",
-                    curator_client_user_path (client, path), other_recipe);
-    }
+  if (g_hash_table_add (*warned, g_strdup (path))) {
+    curator_warn ("%s is also used by %s: they do not exclude each other",
+                  curator_client_user_path (client, path), other_recipe);
+  }
 }
 
 gboolean
@@ -165,11 +163,10 @@ curator_participants_take (const CuratorParticipants *those, gpointer data, cons
 {
   g_autoptr (CuratorCallResult) result = data;
 
-  if (result == NULL && !g_error_matches (failure, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_propagate_error (error, g_error_copy (failure));
-      return NULL;
-    }
+  if (result == NULL && !g_error_matches (failure, CURATOR_ZK_ERROR, ZNONODE)) {
+    g_propagate_error (error, g_error_copy (failure));
+    return NULL;
+  }
   GPtrArray *paths = g_ptr_array_new ();
   g_autofree char *path = path_to_read (those);
   if (result != NULL && those->is_one_node)

@@ -35,11 +35,10 @@ set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {
   CuratorLockInternals *internals = internals_of (lock);
 
-  if (internals == NULL)
-    {
-      lock->klass->set_max_hold (lock, max_hold_ms);
-      return;
-    }
+  if (internals == NULL) {
+    lock->klass->set_max_hold (lock, max_hold_ms);
+    return;
+  }
   curator_client_lock (lock->client);
   internals->max_hold_ms = max_hold_ms;
   curator_client_unlock (lock->client);

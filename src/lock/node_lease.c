@@ -91,16 +91,13 @@ lose (CuratorLease *lease, CuratorLostReason reason)
   if (curator_lease_is_over (lease->state))
     return;
   end_as_lost (lease, reason);
-  if (reason == CURATOR_LOST_REASON_MAX_HOLD)
-    {
-      delete_node_later (lease);
-    }
-  else
-    {
-      curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                           NULL);
-      delete_late_node (lease);
-    }
+  if (reason == CURATOR_LOST_REASON_MAX_HOLD) {
+    delete_node_later (lease);
+  } else {
+    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                         NULL);
+    delete_late_node (lease);
+  }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
 
@@ -118,15 +115,12 @@ node_state_now (CuratorLease *lease)
 {
   if (curator_lease_is_over (lease->state))
     return lease->state;
-  if (lease->is_ephemeral && curator_lease_clock_remaining_ms (lease->session) == 0)
-    {
-      lose (lease, CURATOR_LOST_REASON_CLOCK);
-      curator_lease_clock_note_end (lease->session);
-    }
-  else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0)
-    {
-      end_too_long_a_hold (lease);
-    }
+  if (lease->is_ephemeral && curator_lease_clock_remaining_ms (lease->session) == 0) {
+    lose (lease, CURATOR_LOST_REASON_CLOCK);
+    curator_lease_clock_note_end (lease->session);
+  } else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0) {
+    end_too_long_a_hold (lease);
+  }
   return lease->state;
 }
 
@@ -180,12 +174,11 @@ static CURATOR_LOCKED void
 on_node_gone (gpointer data)
 {
   CuratorLease *lease = data;
-  if (!curator_lease_is_over (node_state_now (lease)))
-    {
-      g_autofree char *shown = curator_path_escape (lease->path);
-      curator_warn ("%s was deleted by a third party: the hold is lost", shown);
-      lose (lease, CURATOR_LOST_REASON_DELETED);
-    }
+  if (!curator_lease_is_over (node_state_now (lease))) {
+    g_autofree char *shown = curator_path_escape (lease->path);
+    curator_warn ("%s was deleted by a third party: the hold is lost", shown);
+    lose (lease, CURATOR_LOST_REASON_DELETED);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -213,23 +206,20 @@ new_own_watch (CuratorLease *lease)
 static CURATOR_LOCKED void
 watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
 {
-  if (curator_lease_is_over (lease->state))
-    {
-      g_clear_pointer (&own, curator_own_watch_abandon);
-      return;
-    }
-  if (own == NULL && !lease->name_is_unique && lease->own_watch_timer == NULL)
-    {
-      /* Another node may take the place of this one at any time. */
-      own = new_own_watch (lease);
-    }
+  if (curator_lease_is_over (lease->state)) {
+    g_clear_pointer (&own, curator_own_watch_abandon);
+    return;
+  }
+  if (own == NULL && !lease->name_is_unique && lease->own_watch_timer == NULL) {
+    /* Another node may take the place of this one at any time. */
+    own = new_own_watch (lease);
+  }
   lease->own_watch = own;
-  if (own == NULL)
-    {
-      lease->own_watch_timer =
-          curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
-      return;
-    }
+  if (own == NULL) {
+    lease->own_watch_timer =
+        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
+    return;
+  }
   curator_own_watch_set_lease (own, lease);
   curator_own_watch_set_gone (own, on_node_gone, lease);
 }
@@ -251,23 +241,21 @@ on_session_died (CuratorSessionHook *hook)
   CuratorClient *client = lease->client;
 
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
-  if (!curator_client_is_running (client) || client->session == NULL)
-    {
-      end_as_lost (lease, curator_client_is_running (client) ? CURATOR_LOST_REASON_SESSION
-                                                             : CURATOR_LOST_REASON_CLOSED);
-      return;
-    }
+  if (!curator_client_is_running (client) || client->session == NULL) {
+    end_as_lost (lease, curator_client_is_running (client) ? CURATOR_LOST_REASON_SESSION
+                                                           : CURATOR_LOST_REASON_CLOSED);
+    return;
+  }
   curator_session_add_hook (client->session, &lease->hook);
 }
 
 void
 curator_lease_end (CuratorLease *lease, CuratorOp *release)
 {
-  if (curator_lease_is_over (node_state_now (lease)))
-    {
-      curator_release_end (release, NULL);
-      return;
-    }
+  if (curator_lease_is_over (node_state_now (lease))) {
+    curator_release_end (release, NULL);
+    return;
+  }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
   curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
@@ -353,14 +341,13 @@ static const CuratorLeaseClass node_class = { .state_now = node_state_now,
 static CURATOR_LOCKED void
 begin_to_hold (CuratorLease *lease, const CuratorLeaseNode *node)
 {
-  if (lease->is_ephemeral)
-    {
-      lease->stake.czxid = lease->czxid;
-      lease->stake.needs_read = !lease->name_is_unique || node->stake->needs_read;
-      lease->stake.refuses_check = node->stake->refuses_check;
-      curator_stake_move (node->stake, &lease->stake, lease->session);
-      return;
-    }
+  if (lease->is_ephemeral) {
+    lease->stake.czxid = lease->czxid;
+    lease->stake.needs_read = !lease->name_is_unique || node->stake->needs_read;
+    lease->stake.refuses_check = node->stake->refuses_check;
+    curator_stake_move (node->stake, &lease->stake, lease->session);
+    return;
+  }
   curator_stake_unregister (node->stake);
   lease->hook.died = on_session_died;
   curator_session_add_hook (lease->session, &lease->hook);

@@ -118,12 +118,11 @@ choose_payload (CuratorOwnNode *node)
   CuratorClient *client = internals->client;
 
   g_clear_pointer (&node->payload, g_bytes_unref);
-  if (curator_revocation_is_on (internals))
-    {
-      g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
-      node->payload = curator_payload_pack (client, empty);
-      return;
-    }
+  if (curator_revocation_is_on (internals)) {
+    g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
+    node->payload = curator_payload_pack (client, empty);
+    return;
+  }
   renew_guid (node);
   GBytes *payload = node->request->data != NULL ? node->request->data
                     : internals->data != NULL   ? internals->data
@@ -175,11 +174,10 @@ on_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->in_flight = NULL;
   node->is_creating = FALSE;
   node->n_lost = rc == ZCONNECTIONLOSS ? node->n_lost + 1 : 0;
-  if (rc == ZOK)
-    {
-      adopt (node, reply->path, reply->stat->czxid, sent_us);
-      return;
-    }
+  if (rc == ZOK) {
+    adopt (node, reply->path, reply->stat->czxid, sent_us);
+    return;
+  }
   node->may_exist = node->may_exist || curator_zk_is_ambiguous (rc);
   node->klass->not_created (node, rc);
 }
@@ -204,11 +202,10 @@ curator_own_node_create (CuratorOwnNode *node)
                                [CURATOR_CREATE_MODE_EPHEMERAL] = 1,
                                [CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL] = 3 };
 
-  if (node->request->protected_ && node->prefix == NULL)
-    {
-      g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
-      node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
-    }
+  if (node->request->protected_ && node->prefix == NULL) {
+    g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
+    node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
+  }
   choose_payload (node);
   g_autofree char *path = path_to_create (node);
   node->is_creating = TRUE;
@@ -220,11 +217,10 @@ void
 curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
 {
   curator_stake_register (&node->stake, node->session, kind);
-  if (curator_revocation_is_on (node->internals))
-    {
-      node->own_watch =
-          curator_own_watch_new (node->internals, node->session, node->path, node->stake.czxid);
-    }
+  if (curator_revocation_is_on (node->internals)) {
+    node->own_watch =
+        curator_own_watch_new (node->internals, node->session, node->path, node->stake.czxid);
+  }
 }
 
 /* --- perhaps there ---------------------------------------------------------------------------- */
@@ -248,37 +244,29 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   g_autofree char *path = curator_take_first (node->candidates);
 
   node->in_flight = NULL;
-  if (rc != ZOK && rc != ZNONODE)
-    {
-      node->klass->failed (node, rc, "reading the node in");
-    }
-  else if (rc == ZOK && (node->prefix != NULL || matches_unknown_create (node, path, reply))
-           && reply->stat->ephemeralOwner == curator_own_node_owner (node))
-    {
-      /* The server that has shown it has carried out all that was proven before. */
-      adopt (node, path, reply->stat->czxid, curator_session_evidence (node->session)->proof_us);
-    }
-  else if (rc == ZOK && !node->request->is_sequential)
-    {
-      const gboolean is_litter =
-          curator_deletions_has (node->internals->client, path, reply->stat, node->payload);
-      node->klass->name_taken (node, curator_path_leaf (path), is_litter);
-    }
-  else
-    {
-      read_next_candidate (node);
-    }
+  if (rc != ZOK && rc != ZNONODE) {
+    node->klass->failed (node, rc, "reading the node in");
+  } else if (rc == ZOK && (node->prefix != NULL || matches_unknown_create (node, path, reply))
+             && reply->stat->ephemeralOwner == curator_own_node_owner (node)) {
+    /* The server that has shown it has carried out all that was proven before. */
+    adopt (node, path, reply->stat->czxid, curator_session_evidence (node->session)->proof_us);
+  } else if (rc == ZOK && !node->request->is_sequential) {
+    const gboolean is_litter =
+        curator_deletions_has (node->internals->client, path, reply->stat, node->payload);
+    node->klass->name_taken (node, curator_path_leaf (path), is_litter);
+  } else {
+    read_next_candidate (node);
+  }
 }
 
 static CURATOR_LOCKED void
 read_next_candidate (CuratorOwnNode *node)
 {
-  if (node->candidates->len > 0)
-    {
-      node->in_flight = curator_request_get (node->session, g_ptr_array_index (node->candidates, 0),
-                                             FALSE, on_candidate_read, node);
-      return;
-    }
+  if (node->candidates->len > 0) {
+    node->in_flight = curator_request_get (node->session, g_ptr_array_index (node->candidates, 0),
+                                           FALSE, on_candidate_read, node);
+    return;
+  }
   node->may_exist = FALSE;
   g_free (node->lost_prefix);
   node->lost_prefix = g_strdup (node->prefix);
@@ -309,31 +297,27 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorOwnNode *node = data;
 
   node->in_flight = NULL;
-  if (rc != ZOK && rc != ZNONODE)
-    {
-      node->klass->failed (node, rc, "looking for our node in");
-      return;
-    }
+  if (rc != ZOK && rc != ZNONODE) {
+    node->klass->failed (node, rc, "looking for our node in");
+    return;
+  }
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
-  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
-    {
-      if (may_be_ours (node, reply->children->data[i]))
-        {
-          g_ptr_array_add (node->candidates,
-                           curator_path_join (node->internals->base, reply->children->data[i]));
-        }
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
+    if (may_be_ours (node, reply->children->data[i])) {
+      g_ptr_array_add (node->candidates,
+                       curator_path_join (node->internals->base, reply->children->data[i]));
     }
+  }
   /* Our own names differ only in their numbers. A user's driver is not called with the mutex
    * held. */
   g_ptr_array_sort (node->candidates, curator_compare_strings);
-  while (node->prefix != NULL && node->candidates->len > 1)
-    {
-      const guint last = node->candidates->len - 1;
-      curator_delete_node (node->internals->client, g_ptr_array_index (node->candidates, last), 0,
-                           0, NULL);
-      g_ptr_array_remove_index (node->candidates, last);
-    }
+  while (node->prefix != NULL && node->candidates->len > 1) {
+    const guint last = node->candidates->len - 1;
+    curator_delete_node (node->internals->client, g_ptr_array_index (node->candidates, last), 0, 0,
+                         NULL);
+    g_ptr_array_remove_index (node->candidates, last);
+  }
   read_next_candidate (node);
 }
 
@@ -399,15 +383,14 @@ on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorStake *stake = &node->stake;
 
   node->in_flight = NULL;
-  if (rc == ZNOAUTH && !stake->refuses_check)
-    {
-      /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists
+  if (rc == ZNOAUTH && !stake->refuses_check) {
+    /* A check needs READ, which the ACL of the node does not grant. Before ZOOKEEPER-2590 exists
        * does not. */
-      stake->needs_read = TRUE;
-      stake->refuses_check = TRUE;
-      curator_own_node_confirm (node);
-      return;
-    }
+    stake->needs_read = TRUE;
+    stake->refuses_check = TRUE;
+    curator_own_node_confirm (node);
+    return;
+  }
   if (rc == ZOK && stake->needs_read)
     node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
   else if (rc == ZOK)

@@ -46,11 +46,10 @@ is_request (const char *data, int length)
 static CURATOR_LOCKED void
 check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
 {
-  if (stat->mzxid != own->reported_mzxid && is_request (data, length))
-    {
-      own->reported_mzxid = stat->mzxid;
-      own->is_report_due = !curator_revocation_report (own->internals, own->lease);
-    }
+  if (stat->mzxid != own->reported_mzxid && is_request (data, length)) {
+    own->reported_mzxid = stat->mzxid;
+    own->is_report_due = !curator_revocation_report (own->internals, own->lease);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -96,31 +95,27 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   CuratorOwnWatch *own = data;
 
-  switch (event)
-    {
-    case CURATOR_WATCH_ARMED:
-      if (reply != NULL)
-        {
-          check_node (own, reply);
-        }
-      else if (own->read == NULL && (own->czxid != 0 || own->internals->revocable != NULL))
-        {
-          /* A waiter of this session had set the watch already, perhaps on a node that has taken
+  switch (event) {
+  case CURATOR_WATCH_ARMED:
+    if (reply != NULL) {
+      check_node (own, reply);
+    } else if (own->read == NULL && (own->czxid != 0 || own->internals->revocable != NULL)) {
+      /* A waiter of this session had set the watch already, perhaps on a node that has taken
            * the place of ours. */
-          own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
-        }
-      break;
-    case CURATOR_WATCH_CHANGED:
-      break;
-    case CURATOR_WATCH_GONE:
-    case CURATOR_WATCH_FAILED:
-      g_clear_pointer (&own->watch, curator_watch_release);
-      if (event == CURATOR_WATCH_GONE)
-        report_gone (own);
-      break;
-    default:
-      g_assert_not_reached ();
+      own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
     }
+    break;
+  case CURATOR_WATCH_CHANGED:
+    break;
+  case CURATOR_WATCH_GONE:
+  case CURATOR_WATCH_FAILED:
+    g_clear_pointer (&own->watch, curator_watch_release);
+    if (event == CURATOR_WATCH_GONE)
+      report_gone (own);
+    break;
+  default:
+    g_assert_not_reached ();
+  }
 }
 
 CuratorOwnWatch *

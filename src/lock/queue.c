@@ -44,12 +44,11 @@ compare_entries (const void *a, const void *b)
   const Entry *left = a;
   const Entry *right = b;
 
-  if (left->number != right->number)
-    {
-      if (left->number >= 0 && right->number >= 0)
-        return left->number < right->number ? -1 : 1;
-      return strcmp (left->key, right->key);
-    }
+  if (left->number != right->number) {
+    if (left->number >= 0 && right->number >= 0)
+      return left->number < right->number ? -1 : 1;
+    return strcmp (left->key, right->key);
+  }
   gboolean left_writes = key_follows (left, CURATOR_WRITE_NAME);
   gboolean right_writes = key_follows (right, CURATOR_WRITE_NAME);
   if (left_writes != right_writes)
@@ -84,11 +83,10 @@ curator_queue_parse_number (const char *key, gint64 *number)
   gint64 value = 0;
   int n = 0;
 
-  while (n < 11 && is_digit (digits[n]))
-    {
-      value = value * 10 + (digits[n] - '0');
-      n++;
-    }
+  while (n < 11 && is_digit (digits[n])) {
+    value = value * 10 + (digits[n] - '0');
+    n++;
+  }
   /* "%010d" pads to ten characters, of which the sign is one. */
   gboolean well_formed =
       digits[n] == '\0'
@@ -141,12 +139,11 @@ curator_queue_recipe_of (const char *name)
                 { CURATOR_READ_NAME, "a read-write lock" },
                 { CURATOR_WRITE_NAME, "a read-write lock" } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      const char *key = curator_queue_standard_key (name, kinds[i].name);
-      if (key != name && curator_queue_parse_number (key, NULL))
-        return kinds[i].recipe;
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    const char *key = curator_queue_standard_key (name, kinds[i].name);
+    if (key != name && curator_queue_parse_number (key, NULL))
+      return kinds[i].recipe;
+  }
   return strcmp (name, CURATOR_LEASES_NAME) == 0 ? "a semaphore" : NULL;
 }
 
@@ -163,22 +160,20 @@ collect_entries (CuratorQueue *queue, Entry *entries, const char *const *childre
 {
   gsize n = 0;
 
-  for (gsize i = 0; i < n_children; i++)
-    {
-      Entry entry = { .name = children[i], .key = key (children[i], user_data) };
+  for (gsize i = 0; i < n_children; i++) {
+    Entry entry = { .name = children[i], .key = key (children[i], user_data) };
 
-      if (entry.key == NULL || entry.key <= entry.name
-          || !curator_queue_parse_number (entry.key, &entry.number))
-        {
-          queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
-          queue->other_recipe = queue->other_recipe != NULL ? queue->other_recipe
-                                                            : curator_queue_recipe_of (children[i]);
-          queue->n_foreign++;
-          continue;
-        }
-      queue->irregular = queue->irregular || is_beyond_the_end (entry.number);
-      entries[n++] = entry;
+    if (entry.key == NULL || entry.key <= entry.name
+        || !curator_queue_parse_number (entry.key, &entry.number)) {
+      queue->first_foreign = queue->n_foreign == 0 ? children[i] : queue->first_foreign;
+      queue->other_recipe =
+          queue->other_recipe != NULL ? queue->other_recipe : curator_queue_recipe_of (children[i]);
+      queue->n_foreign++;
+      continue;
     }
+    queue->irregular = queue->irregular || is_beyond_the_end (entry.number);
+    entries[n++] = entry;
+  }
   return n;
 }
 
@@ -192,27 +187,24 @@ order_by_place (Entry *entries, gsize n)
 
   if (n < 2)
     return TRUE;
-  for (gsize i = 0; i < n; i++)
-    {
-      least = MIN (least, entries[i].number);
-      most = MAX (most, entries[i].number);
-    }
+  for (gsize i = 0; i < n; i++) {
+    least = MIN (least, entries[i].number);
+    most = MAX (most, entries[i].number);
+  }
   if (least < 0 || most - least >= MAX_SPREAD * (gint64) n)
     return FALSE;
   const gsize n_places = (gsize) (most - least) + 1;
   g_autofree Entry *places = g_new0 (Entry, n_places);
-  for (gsize i = 0; i < n; i++)
-    {
-      Entry *place = &places[entries[i].number - least];
-      if (place->name != NULL)
-        return FALSE;
-      *place = entries[i];
-    }
-  for (gsize i = 0; i < n_places; i++)
-    {
-      *entries = places[i];
-      entries += places[i].name != NULL ? 1 : 0;
-    }
+  for (gsize i = 0; i < n; i++) {
+    Entry *place = &places[entries[i].number - least];
+    if (place->name != NULL)
+      return FALSE;
+    *place = entries[i];
+  }
+  for (gsize i = 0; i < n_places; i++) {
+    *entries = places[i];
+    entries += places[i].name != NULL ? 1 : 0;
+  }
   return TRUE;
 }
 
@@ -243,14 +235,13 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
     qsort (entries, n, sizeof *entries, compare_entries);
   allocate (queue, n);
   queue->n_names = n;
-  for (gsize i = 0; i < n; i++)
-    {
-      queue->names[i] = (char *) entries[i].name;
-      queue->numbers[i] = entries[i].number;
-      if (i > 0 && entries[i].number == entries[i - 1].number
-          && !is_legal_tie (&entries[i - 1], &entries[i]))
-        queue->irregular = TRUE;
-    }
+  for (gsize i = 0; i < n; i++) {
+    queue->names[i] = (char *) entries[i].name;
+    queue->numbers[i] = entries[i].number;
+    if (i > 0 && entries[i].number == entries[i - 1].number
+        && !is_legal_tie (&entries[i - 1], &entries[i]))
+      queue->irregular = TRUE;
+  }
   queue->names[n] = NULL;
 }
 
@@ -275,14 +266,12 @@ curator_queue_insert (CuratorQueue *queue, const char *name, CuratorQueueKeyFunc
   const CuratorQueue before = *queue;
   const gsize n_behind = before.n_names - place;
   allocate (queue, before.n_names + 1);
-  if (before.n_names > 0)
-    {
-      memcpy (queue->names, before.names, place * sizeof *queue->names);
-      memcpy (queue->numbers, before.numbers, place * sizeof *queue->numbers);
-      memcpy (queue->names + place + 1, before.names + place, n_behind * sizeof *queue->names);
-      memcpy (queue->numbers + place + 1, before.numbers + place,
-              n_behind * sizeof *queue->numbers);
-    }
+  if (before.n_names > 0) {
+    memcpy (queue->names, before.names, place * sizeof *queue->names);
+    memcpy (queue->numbers, before.numbers, place * sizeof *queue->numbers);
+    memcpy (queue->names + place + 1, before.names + place, n_behind * sizeof *queue->names);
+    memcpy (queue->numbers + place + 1, before.numbers + place, n_behind * sizeof *queue->numbers);
+  }
   queue->names[place] = (char *) name;
   queue->names[before.n_names + 1] = NULL;
   /* Some number that leaves them rising. */
@@ -308,14 +297,13 @@ lower_bound (const CuratorQueue *queue, gint64 number)
   gsize low = 0;
   gsize high = queue->n_names;
 
-  while (low < high)
-    {
-      const gsize middle = low + (high - low) / 2;
-      if (queue->numbers[middle] < number)
-        low = middle + 1;
-      else
-        high = middle;
-    }
+  while (low < high) {
+    const gsize middle = low + (high - low) / 2;
+    if (queue->numbers[middle] < number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
   return low;
 }
 
@@ -359,13 +347,12 @@ curator_queue_twin_of (const CuratorQueue *queue, gsize index)
   if (!queue->irregular || is_beyond_the_end (number))
     return NULL;
   for (gsize i = lower_bound (queue, number) + 1; i < queue->n_names && queue->numbers[i] == number;
-       i++)
-    {
-      const Entry earlier = entry_at (queue, i - 1);
-      const Entry later = entry_at (queue, i);
-      if (!is_legal_tie (&earlier, &later))
-        return i == index ? earlier.name : later.name;
-    }
+       i++) {
+    const Entry earlier = entry_at (queue, i - 1);
+    const Entry later = entry_at (queue, i);
+    if (!is_legal_tie (&earlier, &later))
+      return i == index ? earlier.name : later.name;
+  }
   return NULL;
 }
 
@@ -373,15 +360,13 @@ gssize
 curator_queue_writer_before (CuratorQueue *queue, gsize index)
 {
   g_return_val_if_fail (queue != NULL && index < queue->n_names, -1);
-  if (queue->writers == NULL)
-    {
-      gssize nearest = -1;
-      queue->writers = g_new (gssize, queue->n_names);
-      for (gsize i = 0; i < queue->n_names; i++)
-        {
-          queue->writers[i] = nearest;
-          nearest = strstr (queue->names[i], CURATOR_WRITE_NAME) != NULL ? (gssize) i : nearest;
-        }
+  if (queue->writers == NULL) {
+    gssize nearest = -1;
+    queue->writers = g_new (gssize, queue->n_names);
+    for (gsize i = 0; i < queue->n_names; i++) {
+      queue->writers[i] = nearest;
+      nearest = strstr (queue->names[i], CURATOR_WRITE_NAME) != NULL ? (gssize) i : nearest;
     }
+  }
   return queue->writers[index];
 }

@@ -33,11 +33,10 @@ typedef struct
 static CURATOR_UNLOCKED void
 revocable_unref (CuratorRevocable *revocable, CuratorClient *client)
 {
-  if (revocable != NULL && curator_refs_dec (&revocable->refs))
-    {
-      curator_user_data_destroy (client, revocable->spec.destroy, revocable->spec.user_data);
-      g_free (revocable);
-    }
+  if (revocable != NULL && curator_refs_dec (&revocable->refs)) {
+    curator_user_data_destroy (client, revocable->spec.destroy, revocable->spec.user_data);
+    g_free (revocable);
+  }
 }
 
 static void
@@ -115,18 +114,15 @@ check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
   g_autoptr (CuratorCallResult) node =
       curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
 
-  if (node == NULL && local->domain != CURATOR_ZK_ERROR)
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
-  if (node != NULL && node->is_parent)
-    {
-      g_autofree char *shown =
-          curator_path_escape (curator_client_user_path (limits->client, path));
-      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                             "%s is no lock node: nodes are created below it", shown);
-    }
+  if (node == NULL && local->domain != CURATOR_ZK_ERROR) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
+  if (node != NULL && node->is_parent) {
+    g_autofree char *shown = curator_path_escape (curator_client_user_path (limits->client, path));
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s is no lock node: nodes are created below it", shown);
+  }
   return TRUE;
 }
 
@@ -150,10 +146,9 @@ curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path
       curator_call (&limits, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 
   /* A node that is gone needs no revocation. */
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
   return TRUE;
 }

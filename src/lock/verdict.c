@@ -14,13 +14,11 @@
 static void
 note_foreign (CuratorLockInternals *internals, const CuratorQueue *queue)
 {
-  if (queue->n_foreign > 0)
-    {
-      g_autofree char *shown = curator_path_escape (queue->first_foreign);
-      curator_debug ("%s: %" G_GSIZE_FORMAT
-                     " children are no lock nodes and are ignored, such as %s",
-                     internals->base, queue->n_foreign, shown);
-    }
+  if (queue->n_foreign > 0) {
+    g_autofree char *shown = curator_path_escape (queue->first_foreign);
+    curator_debug ("%s: %" G_GSIZE_FORMAT " children are no lock nodes and are ignored, such as %s",
+                   internals->base, queue->n_foreign, shown);
+  }
 }
 
 /* The shortcuts of a queue that nothing overtakes. Its first max_leases nodes have the lock: right
@@ -53,20 +51,15 @@ ask (CuratorLockInternals *internals, int max_leases, const char *own, CuratorQu
 {
   CuratorLockDriver *driver = internals->driver;
 
-  if (driver->predicate != NULL)
-    {
-      driver->predicate (queue, (gsize) index, max_leases, results);
-    }
-  else if (driver->funcs.gets_the_lock != NULL)
-    {
-      driver->funcs.gets_the_lock (driver, (const char *const *) queue->names, queue->n_names, own,
-                                   (guint) max_leases, results, driver->user_data);
-    }
-  else
-    {
-      curator_standard_gets_the_lock (driver, (const char *const *) queue->names, queue->n_names,
-                                      own, (guint) max_leases, results, driver->user_data);
-    }
+  if (driver->predicate != NULL) {
+    driver->predicate (queue, (gsize) index, max_leases, results);
+  } else if (driver->funcs.gets_the_lock != NULL) {
+    driver->funcs.gets_the_lock (driver, (const char *const *) queue->names, queue->n_names, own,
+                                 (guint) max_leases, results, driver->user_data);
+  } else {
+    curator_standard_gets_the_lock (driver, (const char *const *) queue->names, queue->n_names, own,
+                                    (guint) max_leases, results, driver->user_data);
+  }
 }
 
 static CuratorVerdict
@@ -79,11 +72,10 @@ ask_driver (CuratorLockInternals *internals, int max_leases, const char *own, Cu
 
   note_foreign (internals, queue);
   ask (internals, max_leases, own, queue, index, &results);
-  if (results.gets_the_lock)
-    {
-      verdict.kind = VERDICT_GRANTED;
-      return verdict;
-    }
+  if (results.gets_the_lock) {
+    verdict.kind = VERDICT_GRANTED;
+    return verdict;
+  }
   verdict.watch = results.path_to_watch;
   verdict.is_near = is_near (driver, max_leases, queue, verdict.watch);
   apply_shortcuts (&verdict, internals, max_leases, queue, index);
@@ -125,11 +117,10 @@ curator_judge_by_user (CuratorLockInternals *internals, int max_leases, const ch
 
   if (numbered || !is_child (children, own))
     return curator_judge (internals, max_leases, own, queue);
-  if (sequential)
-    {
-      const CuratorVerdict verdict = { .kind = VERDICT_UNNUMBERED };
-      return verdict;
-    }
+  if (sequential) {
+    const CuratorVerdict verdict = { .kind = VERDICT_UNNUMBERED };
+    return verdict;
+  }
   curator_queue_insert (queue, own, curator_lock_internals_key, internals);
   queue->n_foreign--;
   return ask_driver (internals, max_leases, own, queue, -1);

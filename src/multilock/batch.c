@@ -67,17 +67,15 @@ batch_ref (CuratorBatch *batch)
 void
 curator_batch_unref (CuratorBatch *batch)
 {
-  if (curator_refs_dec (&batch->refs))
-    {
-      for (guint i = 0; i < batch->spec.n; i++)
-        {
-          g_clear_error (&batch->entries[i].error);
-          g_clear_pointer (&batch->entries[i].lease, curator_lease_unref);
-        }
-      curator_client_memory_unref (batch->client);
-      g_free (batch->entries);
-      g_free (batch);
+  if (curator_refs_dec (&batch->refs)) {
+    for (guint i = 0; i < batch->spec.n; i++) {
+      g_clear_error (&batch->entries[i].error);
+      g_clear_pointer (&batch->entries[i].lease, curator_lease_unref);
     }
+    curator_client_memory_unref (batch->client);
+    g_free (batch->entries);
+    g_free (batch);
+  }
 }
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
@@ -99,18 +97,16 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorOp *wh
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
   curator_release_split (whole, n);
-  for (guint i = n; i-- > 0;)
-    {
-      CuratorLock *member = g_ptr_array_index (members, i);
-      if (member->klass->leave != NULL)
-        {
-          leave_member (member, owner, whole, leases);
-          continue;
-        }
-      curator_leases_release (leases, whole);
-      g_ptr_array_set_size (leases, 0);
-      member->klass->release (member, owner, curator_release_part (whole, member->client));
+  for (guint i = n; i-- > 0;) {
+    CuratorLock *member = g_ptr_array_index (members, i);
+    if (member->klass->leave != NULL) {
+      leave_member (member, owner, whole, leases);
+      continue;
     }
+    curator_leases_release (leases, whole);
+    g_ptr_array_set_size (leases, 0);
+    member->klass->release (member, owner, curator_release_part (whole, member->client));
+  }
   curator_leases_release (leases, whole);
 }
 
@@ -160,17 +156,15 @@ give_back (CuratorBatch *batch)
   g_autoptr (GPtrArray) members = g_ptr_array_new ();
 
   curator_client_lock (batch->client);
-  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
-    {
-      Entry *entry = &batch->entries[i];
-      if (entry->state == ENTRY_HELD)
-        {
-          entry->state = ENTRY_ENDED;
-          g_ptr_array_add (members, member_of (batch, i));
-        }
-      if (entry->lease != NULL)
-        g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
+  for (guint i = batch->cut + 1; i < batch->spec.n; i++) {
+    Entry *entry = &batch->entries[i];
+    if (entry->state == ENTRY_HELD) {
+      entry->state = ENTRY_ENDED;
+      g_ptr_array_add (members, member_of (batch, i));
     }
+    if (entry->lease != NULL)
+      g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
+  }
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)
     curator_batch_release (members, members->len, batch->spec.owner, NULL);
@@ -218,12 +212,11 @@ withdraw_later (gpointer data)
 static CURATOR_LOCKED void
 set_cut (CuratorBatch *batch, guint index)
 {
-  if (index < batch->cut)
-    {
-      batch->cut = index;
-      batch->n_running++;
-      curator_client_after_unlock (batch->client, withdraw_later, batch_ref (batch));
-    }
+  if (index < batch->cut) {
+    batch->cut = index;
+    batch->n_running++;
+    curator_client_after_unlock (batch->client, withdraw_later, batch_ref (batch));
+  }
 }
 
 static CURATOR_LOCKED void
@@ -246,11 +239,10 @@ count_down (CuratorBatch *batch)
   const GError *error = failed != NULL ? failed->error : NULL;
   const gboolean was_shown = batch->contender_was_shown;
   curator_client_unlock (batch->client);
-  if (is_last)
-    {
-      give_back (batch);
-      batch->spec.done (batch, n_held, error, was_shown, batch->spec.data);
-    }
+  if (is_last) {
+    give_back (batch);
+    batch->spec.done (batch, n_held, error, was_shown, batch->spec.data);
+  }
   curator_batch_unref (batch);
 }
 
@@ -309,11 +301,10 @@ start_entry (Entry *entry)
   const CuratorLockClass *klass = member->klass;
   g_autoptr (GError) lost = NULL;
 
-  if (spec->owner != 0 && klass->reenter != NULL && klass->reenter (member, spec->owner, &lost))
-    {
-      end_entry (entry, NULL, lost, FALSE);
-      return;
-    }
+  if (spec->owner != 0 && klass->reenter != NULL && klass->reenter (member, spec->owner, &lost)) {
+    end_entry (entry, NULL, lost, FALSE);
+    return;
+  }
   entry->hook.not_first = on_not_first;
   follow_op (entry, spec->n > 1 && !spec->once
                         ? klass->acquire_together (member, spec->owner, spec->deadline_us,
@@ -358,16 +349,14 @@ curator_batch_start (const CuratorBatchSpec *spec)
   batch->cut = spec->n;
   batch->n_running = 1;
   curator_client_unlock (batch->client);
-  for (guint i = 0; i < spec->n; i++)
-    {
-      batch->entries[i].batch = batch;
-      batch->entries[i].index = i;
-      if (begin_entry (batch, i))
-        {
-          batch_ref (batch);
-          start_entry (&batch->entries[i]);
-        }
+  for (guint i = 0; i < spec->n; i++) {
+    batch->entries[i].batch = batch;
+    batch->entries[i].index = i;
+    if (begin_entry (batch, i)) {
+      batch_ref (batch);
+      start_entry (&batch->entries[i]);
     }
+  }
   list_all (batch);
   count_down (batch_ref (batch));
   return batch;
@@ -385,20 +374,17 @@ curator_batch_cancel (CuratorBatch *batch, GError *reason)
   CuratorOp *first = NULL;
 
   curator_client_lock (batch->client);
-  for (guint i = 0; first == NULL && i < batch->spec.n; i++)
-    {
-      if (batch->entries[i].op != NULL)
-        {
-          first = curator_op_ref (batch->entries[i].op);
-          set_cut (batch, i);
-        }
+  for (guint i = 0; first == NULL && i < batch->spec.n; i++) {
+    if (batch->entries[i].op != NULL) {
+      first = curator_op_ref (batch->entries[i].op);
+      set_cut (batch, i);
     }
+  }
   curator_client_unlock (batch->client);
-  if (first == NULL)
-    {
-      g_error_free (reason);
-      return;
-    }
+  if (first == NULL) {
+    g_error_free (reason);
+    return;
+  }
   curator_op_cancel (first, reason);
   curator_op_unref (first);
 }

@@ -61,17 +61,14 @@ static void
 roll_back (Chain *chain)
 {
   CURATOR_INSIDE_GATE;
-  if (chain->owner != 0)
-    {
-      curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
-    }
-  else
-    {
-      g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
-      for (guint i = chain->leases->len; i-- > 0;)
-        g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
-      curator_leases_release (reversed, NULL);
-    }
+  if (chain->owner != 0) {
+    curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
+  } else {
+    g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
+    for (guint i = chain->leases->len; i-- > 0;)
+      g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
+    curator_leases_release (reversed, NULL);
+  }
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
 }
@@ -91,12 +88,11 @@ cancel_current (gpointer data)
   curator_client_lock (client);
   CuratorBatch *current = g_steal_pointer (&chain->current);
   curator_client_unlock (client);
-  if (current != NULL)
-    {
-      /* Its end rolls back. */
-      curator_batch_cancel (current, given_up_error ());
-      curator_batch_unref (current);
-    }
+  if (current != NULL) {
+    /* Its end rolls back. */
+    curator_batch_cancel (current, given_up_error ());
+    curator_batch_unref (current);
+  }
   curator_op_unref (&chain->op);
 }
 
@@ -107,11 +103,10 @@ chain_cancel (CuratorOp *op, GError *reason)
 {
   Chain *chain = (Chain *) op;
 
-  if (chain->failure != NULL)
-    {
-      g_error_free (reason);
-      return;
-    }
+  if (chain->failure != NULL) {
+    g_error_free (reason);
+    return;
+  }
   chain->failure = reason;
   curator_client_after_unlock (op->client, cancel_current, curator_op_ref (op));
 }
@@ -148,13 +143,12 @@ chain_fail (Chain *chain)
 static void
 take_over (Chain *chain, CuratorBatch *batch, guint n_held)
 {
-  for (guint i = 0; i < n_held; i++)
-    {
-      CuratorLock *member = member_at (chain->multi, chain->n_held++);
-      g_ptr_array_add (chain->leases, chain->owner != 0
-                                          ? member->klass->dup_lease (member, chain->owner)
-                                          : curator_batch_steal_lease (batch, i));
-    }
+  for (guint i = 0; i < n_held; i++) {
+    CuratorLock *member = member_at (chain->multi, chain->n_held++);
+    g_ptr_array_add (chain->leases, chain->owner != 0
+                                        ? member->klass->dup_lease (member, chain->owner)
+                                        : curator_batch_steal_lease (batch, i));
+  }
 }
 
 static CURATOR_UNLOCKED void
@@ -185,12 +179,11 @@ on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean 
 static CURATOR_UNLOCKED gboolean
 are_all_held (Chain *chain)
 {
-  for (guint i = 0; i < chain->leases->len; i++)
-    {
-      CuratorLease *lease = g_ptr_array_index (chain->leases, i);
-      if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
-        return FALSE;
-    }
+  for (guint i = 0; i < chain->leases->len; i++) {
+    CuratorLease *lease = g_ptr_array_index (chain->leases, i);
+    if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -268,11 +261,10 @@ chain_next (Chain *chain)
 {
   CuratorClient *client = chain->op.client;
 
-  if (chain->n_held == chain->multi->members->len)
-    {
-      (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
-      return;
-    }
+  if (chain->n_held == chain->multi->members->len) {
+    (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
+    return;
+  }
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
   if (curator_lock_moves (member_at (chain->multi, chain->n_held), client, chain_go_on, chain))
@@ -347,11 +339,10 @@ multi_is_owned (CuratorLock *lock, guint64 owner)
 {
   GPtrArray *members = multi_of (lock)->members;
   gboolean all = TRUE;
-  for (guint i = 0; all && i < members->len; i++)
-    {
-      CuratorLock *member = g_ptr_array_index (members, i);
-      all = member->klass->is_owned (member, owner);
-    }
+  for (guint i = 0; all && i < members->len; i++) {
+    CuratorLock *member = g_ptr_array_index (members, i);
+    all = member->klass->is_owned (member, owner);
+  }
   return all;
 }
 
@@ -362,14 +353,13 @@ multi_dup_lease (CuratorLock *lock, guint64 owner)
   GPtrArray *members = multi_of (lock)->members;
   g_autoptr (GPtrArray) leases = g_ptr_array_new_with_free_func (unref_lease);
 
-  for (guint i = 0; i < members->len; i++)
-    {
-      CuratorLock *member = g_ptr_array_index (members, i);
-      CuratorLease *lease = member->klass->dup_lease (member, owner);
-      if (lease == NULL)
-        return NULL;
-      g_ptr_array_add (leases, lease);
-    }
+  for (guint i = 0; i < members->len; i++) {
+    CuratorLock *member = g_ptr_array_index (members, i);
+    CuratorLease *lease = member->klass->dup_lease (member, owner);
+    if (lease == NULL)
+      return NULL;
+    g_ptr_array_add (leases, lease);
+  }
   CuratorLease *whole =
       leases->len > 0 ? curator_lease_new_composite (g_steal_pointer (&leases)) : NULL;
   if (whole != NULL)
@@ -390,13 +380,12 @@ multi_get_max_hold_ms (const CuratorLock *lock)
 {
   GPtrArray *members = ((const MultiLock *) lock)->members;
   gint64 least = CURATOR_WAIT_FOREVER;
-  for (guint i = 0; i < members->len; i++)
-    {
-      const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
-      if (max_hold_ms != CURATOR_WAIT_FOREVER
-          && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
-        least = max_hold_ms;
-    }
+  for (guint i = 0; i < members->len; i++) {
+    const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
+    if (max_hold_ms != CURATOR_WAIT_FOREVER
+        && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
+      least = max_hold_ms;
+  }
   return least;
 }
 
@@ -424,11 +413,10 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
 static void
 add_member (GPtrArray *members, CuratorLock *lock)
 {
-  if (lock->klass != &multi_class)
-    {
-      g_ptr_array_add (members, curator_lock_ref (lock));
-      return;
-    }
+  if (lock->klass != &multi_class) {
+    g_ptr_array_add (members, curator_lock_ref (lock));
+    return;
+  }
   GPtrArray *inner = multi_of (lock)->members;
   for (guint i = 0; i < inner->len; i++)
     g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
@@ -441,11 +429,10 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
   CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) members = g_ptr_array_new_with_free_func (unref_lock);
 
-  for (gsize i = 0; i < n_locks; i++)
-    {
-      g_return_val_if_fail (CURATOR_IS_LOCK (locks[i]), NULL);
-      add_member (members, locks[i]);
-    }
+  for (gsize i = 0; i < n_locks; i++) {
+    g_return_val_if_fail (CURATOR_IS_LOCK (locks[i]), NULL);
+    add_member (members, locks[i]);
+  }
   CuratorLock *first = members->len > 0 ? g_ptr_array_index (members, 0) : NULL;
   MultiLock *multi =
       curator_lock_alloc (sizeof *multi, &multi_class, first != NULL ? first->client : NULL);

@@ -20,22 +20,19 @@ curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *path
   CURATOR_INSIDE_GATE;
   g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
 
-  for (gsize i = 0; paths[i] != NULL; i++)
-    {
-      for (gsize j = 0; j < i; j++)
-        {
-          if (strcmp (paths[i], paths[j]) == 0)
-            {
-              g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "%s is named twice: the multi-lock would count it twice", paths[i]);
-              return NULL;
-            }
-        }
-      CuratorLock *lock = curator_mutex_new (client, paths[i], error);
-      if (lock == NULL)
+  for (gsize i = 0; paths[i] != NULL; i++) {
+    for (gsize j = 0; j < i; j++) {
+      if (strcmp (paths[i], paths[j]) == 0) {
+        g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                     "%s is named twice: the multi-lock would count it twice", paths[i]);
         return NULL;
-      g_ptr_array_add (locks, lock);
+      }
     }
+    CuratorLock *lock = curator_mutex_new (client, paths[i], error);
+    if (lock == NULL)
+      return NULL;
+    g_ptr_array_add (locks, lock);
+  }
   return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
 }
 

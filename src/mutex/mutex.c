@@ -120,13 +120,12 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
   curator_client_lock (lock->client);
   LockData *hold = find_hold (mutex, owner);
   const gboolean lost = hold != NULL && is_over (hold);
-  if (hold != NULL && !lost)
-    {
-      hold->count++;
-      /* A multi-lock may enter for a thread that waits. */
-      if (owner == curator_thread_id ())
-        curator_reentry_remember (lock, &hold->count, hold->lease);
-    }
+  if (hold != NULL && !lost) {
+    hold->count++;
+    /* A multi-lock may enter for a thread that waits. */
+    if (owner == curator_thread_id ())
+      curator_reentry_remember (lock, &hold->count, hold->lease);
+  }
   if (lost)
     g_propagate_prefixed_error (error,
                                 curator_lease_over_error (hold->lease, "the hold of this thread"),
@@ -142,12 +141,11 @@ start_attempt (CuratorLock *lock, guint64 owner, CuratorAttemptSpec spec)
   GError *error = NULL;
   CuratorNodeRequest *request = NULL;
 
-  if (mutex->kind->new_request != NULL)
-    {
-      request = mutex->kind->new_request (mutex, owner, &error);
-      if (request == NULL)
-        return curator_lock_finished_op (lock->client, error, spec.done, spec.data);
-    }
+  if (mutex->kind->new_request != NULL) {
+    request = mutex->kind->new_request (mutex, owner, &error);
+    if (request == NULL)
+      return curator_lock_finished_op (lock->client, error, spec.done, spec.data);
+  }
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
   pending->owner = owner;
@@ -250,12 +248,11 @@ mutex_is_acquired (CuratorLock *lock)
   gpointer hold;
 
   curator_client_lock (lock->client);
-  if (mutex->lock_data != NULL)
-    {
-      g_hash_table_iter_init (&iter, mutex->lock_data);
-      while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
-        acquired = !is_over (hold);
-    }
+  if (mutex->lock_data != NULL) {
+    g_hash_table_iter_init (&iter, mutex->lock_data);
+    while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
+      acquired = !is_over (hold);
+  }
   curator_client_unlock (lock->client);
   return acquired;
 }
@@ -301,21 +298,18 @@ mutex_make_revocable (CuratorLock *lock, CuratorRevocationListener listener, gpo
                       GDestroyNotify destroy, GError **error)
 {
   CuratorLockInternals *internals = mutex_of (lock)->internals;
-  if (listener != NULL)
-    {
-      const CuratorRevocationSpec spec = { .owner = lock,
-                                           .owner_refs = lock->refs,
-                                           .unref_owner = unref_lock,
-                                           .listener = G_CALLBACK (listener),
-                                           .user_data = user_data,
-                                           .destroy = destroy,
-                                           .call = call_revocation_listener };
-      curator_revocation_set (internals, &spec);
-    }
-  else
-    {
-      curator_revocation_clear (internals);
-    }
+  if (listener != NULL) {
+    const CuratorRevocationSpec spec = { .owner = lock,
+                                         .owner_refs = lock->refs,
+                                         .unref_owner = unref_lock,
+                                         .listener = G_CALLBACK (listener),
+                                         .user_data = user_data,
+                                         .destroy = destroy,
+                                         .call = call_revocation_listener };
+    curator_revocation_set (internals, &spec);
+  } else {
+    curator_revocation_clear (internals);
+  }
   return TRUE;
 }
 
@@ -357,11 +351,10 @@ check_lock_name (const char *lock_name, GError **error)
 {
   const gboolean fits = lock_name != NULL && *lock_name != '\0' && strlen (lock_name) <= 64;
 
-  if (fits && strchr (lock_name, '/') == NULL)
-    {
-      g_autofree char *path = curator_path_join ("/", lock_name);
-      return curator_path_validate (path, error);
-    }
+  if (fits && strchr (lock_name, '/') == NULL) {
+    g_autofree char *path = curator_path_join ("/", lock_name);
+    return curator_path_validate (path, error);
+  }
   return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                          fits ? "a lock name has no slash" : "a lock name has 1 to 64 bytes");
 }
@@ -376,12 +369,11 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   CURATOR_CHECK_CALL (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), error, NULL);
   if (!curator_lock_check_path (client, path, error) || !check_lock_name (lock_name, error))
     return NULL;
-  if (max_leases < 1 || max_leases > G_MAXINT)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a lock cannot have %u leases", max_leases);
-      return NULL;
-    }
+  if (max_leases < 1 || max_leases > G_MAXINT) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                 "a lock cannot have %u leases", max_leases);
+    return NULL;
+  }
   return curator_mutex_new_of_kind (
       client, &kind,
       curator_lock_internals_new (client, path, lock_name, (int) max_leases,

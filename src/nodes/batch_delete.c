@@ -51,12 +51,11 @@ static CURATOR_LOCKED CuratorBatchedNode *
 take_out (CuratorBatchDelete *batch, guint index)
 {
   CuratorBatchedNode *member = g_ptr_array_index (batch->members, index);
-  if (member != NULL)
-    {
-      g_ptr_array_index (batch->members, index) = NULL;
-      member->batch = NULL;
-      batch->n_members--;
-    }
+  if (member != NULL) {
+    g_ptr_array_index (batch->members, index) = NULL;
+    member->batch = NULL;
+    batch->n_members--;
+  }
   return member;
 }
 
@@ -66,12 +65,11 @@ curator_batch_delete_leave (CuratorBatchedNode *member)
   CuratorBatchDelete *batch = member->batch;
   guint index;
 
-  if (batch != NULL && g_ptr_array_find (batch->members, member, &index))
-    {
-      take_out (batch, index);
-      if (batch->n_members == 0)
-        batch_free (batch);
-    }
+  if (batch != NULL && g_ptr_array_find (batch->members, member, &index)) {
+    take_out (batch, index);
+    if (batch->n_members == 0)
+      batch_free (batch);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -80,14 +78,13 @@ on_all_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   CuratorBatchDelete *batch = data;
 
   batch->request = NULL;
-  for (guint i = 0; i < batch->members->len; i++)
-    {
-      CuratorBatchedNode *member = take_out (batch, i);
-      if (member != NULL && rc != ZOK && curator_zk_is_refusal (rc))
-        member->alone (member);
-      else if (member != NULL)
-        member->answered (member, rc);
-    }
+  for (guint i = 0; i < batch->members->len; i++) {
+    CuratorBatchedNode *member = take_out (batch, i);
+    if (member != NULL && rc != ZOK && curator_zk_is_refusal (rc))
+      member->alone (member);
+    else if (member != NULL)
+      member->answered (member, rc);
+  }
   batch_free (batch);
 }
 
@@ -96,21 +93,18 @@ void
 curator_batch_delete_send (CuratorBatchDelete *batch, CuratorClient *client)
 {
   if (batch->n_members > 1 && curator_client_is_connected (client)
-      && batch->n_bytes <= curator_request_room (client->session, MAX_BATCH_BYTES))
-    {
-      GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-      for (guint i = 0; i < batch->members->len; i++)
-        {
-          const CuratorBatchedNode *member = g_ptr_array_index (batch->members, i);
-          g_ptr_array_add (paths, g_strdup (member->path));
-        }
-      batch->request = curator_request_remove_all (client->session, paths, on_all_deleted, batch);
-      return;
+      && batch->n_bytes <= curator_request_room (client->session, MAX_BATCH_BYTES)) {
+    GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+    for (guint i = 0; i < batch->members->len; i++) {
+      const CuratorBatchedNode *member = g_ptr_array_index (batch->members, i);
+      g_ptr_array_add (paths, g_strdup (member->path));
     }
-  for (guint i = 0; i < batch->members->len; i++)
-    {
-      CuratorBatchedNode *member = take_out (batch, i);
-      member->alone (member);
-    }
+    batch->request = curator_request_remove_all (client->session, paths, on_all_deleted, batch);
+    return;
+  }
+  for (guint i = 0; i < batch->members->len; i++) {
+    CuratorBatchedNode *member = take_out (batch, i);
+    member->alone (member);
+  }
   batch_free (batch);
 }

@@ -47,18 +47,16 @@ result_new (const CuratorClient *client, const CuratorZkReply *reply)
       g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
 
   result->data = curator_payload_unpack (client, read);
-  if (reply->stat != NULL)
-    {
-      result->version = reply->stat->version;
-      result->mzxid = reply->stat->mzxid;
-      result->is_parent = reply->stat->cversion > 0;
-    }
-  if (reply->children != NULL)
-    {
-      result->children = g_ptr_array_new_with_free_func (g_free);
-      for (int i = 0; i < reply->children->count; i++)
-        g_ptr_array_add (result->children, g_strdup (reply->children->data[i]));
-    }
+  if (reply->stat != NULL) {
+    result->version = reply->stat->version;
+    result->mzxid = reply->stat->mzxid;
+    result->is_parent = reply->stat->cversion > 0;
+  }
+  if (reply->children != NULL) {
+    result->children = g_ptr_array_new_with_free_func (g_free);
+    for (int i = 0; i < reply->children->count; i++)
+      g_ptr_array_add (result->children, g_strdup (reply->children->data[i]));
+  }
   return result;
 }
 
@@ -93,24 +91,18 @@ on_parents (int rc, gpointer data)
 {
   Call *call = data;
   call->parents = NULL;
-  if (rc == ZOK)
-    {
-      curator_retry_loop_begin (&call->loop);
+  if (rc == ZOK) {
+    curator_retry_loop_begin (&call->loop);
+  } else if (curator_zk_is_retryable (rc)) {
+    curator_retry_loop_again (&call->loop, rc);
+  } else {
+    GError *missing = curator_parents_chroot_error (call->op.client, rc);
+    if (missing != NULL) {
+      curator_op_finish (&call->op, NULL, missing);
+      return;
     }
-  else if (curator_zk_is_retryable (rc))
-    {
-      curator_retry_loop_again (&call->loop, rc);
-    }
-  else
-    {
-      GError *missing = curator_parents_chroot_error (call->op.client, rc);
-      if (missing != NULL)
-        {
-          curator_op_finish (&call->op, NULL, missing);
-          return;
-        }
-      call_fail (call, rc);
-    }
+    call_fail (call, rc);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -127,24 +119,17 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   Call *call = data;
 
   call->request = NULL;
-  if (rc == ZOK)
-    {
-      curator_op_finish (&call->op, result_new (call->op.client, reply), NULL);
-    }
-  else if (curator_zk_is_retryable (rc))
-    {
-      call->ambiguous = call->ambiguous || curator_zk_is_ambiguous (rc);
-      curator_retry_loop_again (&call->loop, rc);
-    }
-  else if (rc == ZNONODE && call->kind == CURATOR_CALL_CREATE
-           && curator_client_is_connected (call->op.client))
-    {
-      make_parents (call);
-    }
-  else
-    {
-      call_fail (call, rc);
-    }
+  if (rc == ZOK) {
+    curator_op_finish (&call->op, result_new (call->op.client, reply), NULL);
+  } else if (curator_zk_is_retryable (rc)) {
+    call->ambiguous = call->ambiguous || curator_zk_is_ambiguous (rc);
+    curator_retry_loop_again (&call->loop, rc);
+  } else if (rc == ZNONODE && call->kind == CURATOR_CALL_CREATE
+             && curator_client_is_connected (call->op.client)) {
+    make_parents (call);
+  } else {
+    call_fail (call, rc);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -153,27 +138,26 @@ call_send (gpointer data)
   Call *call = data;
   CuratorSession *session = call->op.client->session;
 
-  switch (call->kind)
-    {
-    case CURATOR_CALL_GET:
-      call->request = curator_request_get (session, call->path, FALSE, on_reply, call);
-      break;
-    case CURATOR_CALL_GET_CHILDREN:
-      call->request = curator_request_get_children (session, call->path, FALSE, on_reply, call);
-      break;
-    case CURATOR_CALL_SET:
-      call->request =
-          curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
-      break;
-    case CURATOR_CALL_CREATE:
-      call->request = curator_request_create (session, call->path, call->bytes, 0, on_reply, call);
-      break;
-    case CURATOR_CALL_REMOVE:
-      call->request = curator_request_remove (session, call->path, on_reply, call);
-      break;
-    default:
-      g_assert_not_reached ();
-    }
+  switch (call->kind) {
+  case CURATOR_CALL_GET:
+    call->request = curator_request_get (session, call->path, FALSE, on_reply, call);
+    break;
+  case CURATOR_CALL_GET_CHILDREN:
+    call->request = curator_request_get_children (session, call->path, FALSE, on_reply, call);
+    break;
+  case CURATOR_CALL_SET:
+    call->request =
+        curator_request_set (session, call->path, call->bytes, call->version, on_reply, call);
+    break;
+  case CURATOR_CALL_CREATE:
+    call->request = curator_request_create (session, call->path, call->bytes, 0, on_reply, call);
+    break;
+  case CURATOR_CALL_REMOVE:
+    call->request = curator_request_remove (session, call->path, on_reply, call);
+    break;
+  default:
+    g_assert_not_reached ();
+  }
 }
 
 static CURATOR_LOCKED void
@@ -213,11 +197,10 @@ call_begin (Call *call)
   CuratorClient *client = call->op.client;
 
   curator_client_lock (client);
-  if (curator_op_begin (&call->op))
-    {
-      curator_retry_loop_init (&call->loop, client, call_send, call_fail, call);
-      curator_retry_loop_begin (&call->loop);
-    }
+  if (curator_op_begin (&call->op)) {
+    curator_retry_loop_init (&call->loop, client, call_send, call_fail, call);
+    curator_retry_loop_begin (&call->loop);
+  }
   curator_client_unlock (client);
 }
 

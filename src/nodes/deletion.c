@@ -63,17 +63,16 @@ gboolean
 curator_deletions_has (CuratorClient *client, const char *path, const struct Stat *stat,
                        GBytes *payload)
 {
-  for (GList *link = client->deletions->items.head; link != NULL; link = link->next)
-    {
-      const CuratorDeletion *deletion = link->data;
-      const gboolean may_match =
-          is_unique (deletion)
-          || (deletion->listed == NULL && deletion->owner == stat->ephemeralOwner
-              && (deletion->czxid == 0 || deletion->czxid == stat->czxid)
-              && (deletion->payload == NULL || g_bytes_equal (deletion->payload, payload)));
-      if (may_match && g_str_equal (deletion->path, path))
-        return TRUE;
-    }
+  for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
+    const CuratorDeletion *deletion = link->data;
+    const gboolean may_match =
+        is_unique (deletion)
+        || (deletion->listed == NULL && deletion->owner == stat->ephemeralOwner
+            && (deletion->czxid == 0 || deletion->czxid == stat->czxid)
+            && (deletion->payload == NULL || g_bytes_equal (deletion->payload, payload)));
+    if (may_match && g_str_equal (deletion->path, path))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -143,11 +142,10 @@ curator_deletion_refused (CuratorDeletion *deletion, int rc, GError *error)
   if (!deletion->is_refused)
     curator_warn ("cannot delete a node: %s", error->message);
   end_release (deletion, error);
-  if (rc != ZNOAUTH)
-    {
-      curator_deletion_end (deletion, NULL);
-      return;
-    }
+  if (rc != ZNOAUTH) {
+    curator_deletion_end (deletion, NULL);
+    return;
+  }
   deletion->is_refused = TRUE;
   curator_deletion_retry_later (deletion);
 }
@@ -156,20 +154,15 @@ static CURATOR_LOCKED void
 on_answer (CuratorDeletion *deletion, int rc)
 {
   deletion->deleting = FALSE;
-  if (rc == ZOK || rc == ZNONODE)
-    {
-      curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
-      curator_deletion_end (deletion, NULL);
-    }
-  else if (!curator_zk_is_refusal (rc))
-    {
-      curator_deletion_retry_later (deletion);
-    }
-  else
-    {
-      const char *path = curator_client_user_path (deletion->client, deletion->path);
-      curator_deletion_refused (deletion, rc, curator_error_from_zk_delete (rc, path));
-    }
+  if (rc == ZOK || rc == ZNONODE) {
+    curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
+    curator_deletion_end (deletion, NULL);
+  } else if (!curator_zk_is_refusal (rc)) {
+    curator_deletion_retry_later (deletion);
+  } else {
+    const char *path = curator_client_user_path (deletion->client, deletion->path);
+    curator_deletion_refused (deletion, rc, curator_error_from_zk_delete (rc, path));
+  }
 }
 
 static CURATOR_LOCKED void
@@ -198,12 +191,11 @@ is_ours (const CuratorDeletion *deletion, const CuratorZkReply *reply)
 static CURATOR_LOCKED gboolean
 is_being_deleted (const CuratorDeletion *deletion)
 {
-  for (GList *link = deletion->client->deletions->items.head; link != NULL; link = link->next)
-    {
-      const CuratorDeletion *other = link->data;
-      if (other->deleting && g_str_equal (other->path, deletion->path))
-        return TRUE;
-    }
+  for (GList *link = deletion->client->deletions->items.head; link != NULL; link = link->next) {
+    const CuratorDeletion *other = link->data;
+    if (other->deleting && g_str_equal (other->path, deletion->path))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -217,31 +209,23 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
 
   deletion->request = NULL;
   if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (client)
-      || (rc == ZOK && is_being_deleted (deletion)))
-    {
-      curator_deletion_retry_later (deletion);
-    }
-  else if (rc == ZNOAUTH && (deletion->czxid != 0 || is_unique (deletion)) && !deletion->by_exists)
-    {
-      deletion->by_exists = TRUE;
-      deletion->request =
-          curator_request_exists (client->session, deletion->path, FALSE, on_owner_known, deletion);
-    }
-  else if (rc == ZNOAUTH)
-    {
-      const char *path = curator_client_user_path (client, deletion->path);
-      curator_deletion_refused (deletion, rc, curator_error_from_zk_owner (rc, path));
-    }
-  else if (rc == ZOK && is_ours (deletion, reply))
-    {
-      deletion->deleting = TRUE;
-      deletion->request =
-          curator_request_remove (client->session, deletion->path, on_deleted, deletion);
-    }
-  else
-    {
-      curator_deletion_end (deletion, NULL);
-    }
+      || (rc == ZOK && is_being_deleted (deletion))) {
+    curator_deletion_retry_later (deletion);
+  } else if (rc == ZNOAUTH && (deletion->czxid != 0 || is_unique (deletion))
+             && !deletion->by_exists) {
+    deletion->by_exists = TRUE;
+    deletion->request =
+        curator_request_exists (client->session, deletion->path, FALSE, on_owner_known, deletion);
+  } else if (rc == ZNOAUTH) {
+    const char *path = curator_client_user_path (client, deletion->path);
+    curator_deletion_refused (deletion, rc, curator_error_from_zk_owner (rc, path));
+  } else if (rc == ZOK && is_ours (deletion, reply)) {
+    deletion->deleting = TRUE;
+    deletion->request =
+        curator_request_remove (client->session, deletion->path, on_deleted, deletion);
+  } else {
+    curator_deletion_end (deletion, NULL);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -249,11 +233,11 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
 {
   CuratorDeletion *deletion = data;
   deletion->request = NULL;
-  if ((rc != ZOK && !curator_zk_is_refusal (rc)) || !curator_client_is_connected (deletion->client))
-    {
-      curator_deletion_retry_later (deletion);
-      return;
-    }
+  if ((rc != ZOK && !curator_zk_is_refusal (rc))
+      || !curator_client_is_connected (deletion->client)) {
+    curator_deletion_retry_later (deletion);
+    return;
+  }
   CuratorSession *session = deletion->client->session;
   deletion->request =
       deletion->listed != NULL
@@ -276,26 +260,21 @@ deletion_try (CuratorDeletion *deletion)
 {
   CuratorClient *client = deletion->client;
 
-  if (!curator_client_is_connected (client))
-    {
-      /* Tried again on the next connect. */
-      return;
-    }
-  if (!must_be_checked (deletion))
-    {
-      deletion->request =
-          curator_request_remove (client->session, deletion->path, on_deleted, deletion);
-    }
-  else
-    {
-      /* A server that lags behind may not have the node yet, and a deposed leader answers even a
+  if (!curator_client_is_connected (client)) {
+    /* Tried again on the next connect. */
+    return;
+  }
+  if (!must_be_checked (deletion)) {
+    deletion->request =
+        curator_request_remove (client->session, deletion->path, on_deleted, deletion);
+  } else {
+    /* A server that lags behind may not have the node yet, and a deposed leader answers even a
        * sync. A server that answers this check has all that the quorum has. */
-      GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-      g_ptr_array_add (paths, deletion->listed != NULL ? g_strdup (deletion->path)
-                                                       : curator_path_parent (deletion->path));
-      deletion->request =
-          curator_request_check (client->session, paths, on_quorum_reached, deletion);
-    }
+    GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+    g_ptr_array_add (paths, deletion->listed != NULL ? g_strdup (deletion->path)
+                                                     : curator_path_parent (deletion->path));
+    deletion->request = curator_request_check (client->session, paths, on_quorum_reached, deletion);
+  }
 }
 
 CuratorDeletion *
@@ -342,12 +321,11 @@ static CURATOR_LOCKED gboolean
 is_due (CuratorDeletion *deletion, CuratorOp *release)
 {
   deletion->release = release != NULL ? curator_op_ref (release) : NULL;
-  if (deletion->client->deletions->closed)
-    {
-      curator_deletion_end (deletion, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                                                           "the client is closed"));
-      return FALSE;
-    }
+  if (deletion->client->deletions->closed) {
+    curator_deletion_end (deletion, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                                                         "the client is closed"));
+    return FALSE;
+  }
   curator_release_begin (release, deletion->path);
   return !joins_batch (deletion);
 }
@@ -405,14 +383,13 @@ void
 curator_deletions_connected (CuratorClient *client)
 {
   GList *next;
-  for (GList *link = client->deletions->items.head; link != NULL; link = next)
-    {
-      CuratorDeletion *deletion = link->data;
-      next = link->next;
-      /* After a failure the pause still applies: the request may have cost the connection. */
-      if (deletion->request == NULL && deletion->pause == NULL && deletion->batched.batch == NULL)
-        deletion_try (deletion);
-    }
+  for (GList *link = client->deletions->items.head; link != NULL; link = next) {
+    CuratorDeletion *deletion = link->data;
+    next = link->next;
+    /* After a failure the pause still applies: the request may have cost the connection. */
+    if (deletion->request == NULL && deletion->pause == NULL && deletion->batched.batch == NULL)
+      deletion_try (deletion);
+  }
 }
 
 void
@@ -421,11 +398,10 @@ curator_deletions_close (CuratorClient *client)
   CuratorDeletions *deletions = client->deletions;
 
   deletions->closed = TRUE;
-  while (deletions->items.head != NULL)
-    {
-      curator_deletion_end (
-          deletions->items.head->data,
-          g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
-                               "the client was closed; the session's end deletes the node"));
-    }
+  while (deletions->items.head != NULL) {
+    curator_deletion_end (
+        deletions->items.head->data,
+        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
+                             "the client was closed; the session's end deletes the node"));
+  }
 }

@@ -66,25 +66,22 @@ on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   const char *up = NULL;
 
   parents->request = NULL;
-  if (rc == ZUNIMPLEMENTED && !client->no_containers)
-    {
-      client->no_containers = TRUE;
-      request_level (parents);
-      return;
-    }
+  if (rc == ZUNIMPLEMENTED && !client->no_containers) {
+    client->no_containers = TRUE;
+    request_level (parents);
+    return;
+  }
   if (rc == ZNONODE)
     up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
-  if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client))
-    {
-      parents->length = (gsize) (up - parents->path);
-      request_level (parents);
-      return;
-    }
-  if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0')
-    {
-      finish (parents, rc == ZNODEEXISTS ? ZOK : rc);
-      return;
-    }
+  if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client)) {
+    parents->length = (gsize) (up - parents->path);
+    request_level (parents);
+    return;
+  }
+  if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0') {
+    finish (parents, rc == ZNODEEXISTS ? ZOK : rc);
+    return;
+  }
   parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
   request_level (parents);
 }
@@ -95,12 +92,11 @@ request_level (CuratorParents *parents)
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
 
-  if (parents->length <= chroot_length (client))
-    {
-      parents->request =
-          curator_request_exists (parents->session, level, FALSE, on_answered, parents);
-      return;
-    }
+  if (parents->length <= chroot_length (client)) {
+    parents->request =
+        curator_request_exists (parents->session, level, FALSE, on_answered, parents);
+    return;
+  }
   /* Curator writes zero bytes too, not null data. */
   parents->request =
       curator_request_create (parents->session, level, NULL,

@@ -35,28 +35,25 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorClient *client = search->client;
 
   search->request = NULL;
-  if (rc != ZOK && !curator_zk_is_refusal (rc))
-    {
-      curator_deletion_retry_later (search);
-      return;
-    }
-  if (rc != ZOK && rc != ZNONODE)
-    {
-      const char *path = curator_client_user_path (client, search->path);
-      curator_deletion_refused (
-          search, rc, curator_error_from_zk (rc, "searching for leftover nodes in", path));
-      return;
-    }
-  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
-    {
-      const char *name = reply->children->data[i];
-      g_autofree char *path = curator_path_join (search->path, name);
-      if (search->prefix != NULL && g_str_has_prefix (name, search->prefix))
-        curator_delete_node (client, path, 0, 0, NULL);
-      else if (search->sequential_name != NULL
-               && curator_path_is_numbered (name, search->sequential_name))
-        delete_alike (client, path, search->owner, search->payload);
-    }
+  if (rc != ZOK && !curator_zk_is_refusal (rc)) {
+    curator_deletion_retry_later (search);
+    return;
+  }
+  if (rc != ZOK && rc != ZNONODE) {
+    const char *path = curator_client_user_path (client, search->path);
+    curator_deletion_refused (search, rc,
+                              curator_error_from_zk (rc, "searching for leftover nodes in", path));
+    return;
+  }
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
+    const char *name = reply->children->data[i];
+    g_autofree char *path = curator_path_join (search->path, name);
+    if (search->prefix != NULL && g_str_has_prefix (name, search->prefix))
+      curator_delete_node (client, path, 0, 0, NULL);
+    else if (search->sequential_name != NULL
+             && curator_path_is_numbered (name, search->sequential_name))
+      delete_alike (client, path, search->owner, search->payload);
+  }
   curator_deletion_end (search, NULL);
 }
 
@@ -66,34 +63,28 @@ search_parent (CuratorClient *client, const CuratorUnknownCreate *unknown)
   CuratorDeletion *search = curator_deletion_new (client, unknown->parent);
   search->listed = on_listed;
   search->prefix = g_strdup (unknown->prefix);
-  if (unknown->prefix == NULL)
-    {
-      search->sequential_name = g_strdup (unknown->name);
-      search->owner = unknown->session_id;
-      search->payload = g_bytes_ref (unknown->payload);
-    }
+  if (unknown->prefix == NULL) {
+    search->sequential_name = g_strdup (unknown->name);
+    search->owner = unknown->session_id;
+    search->payload = g_bytes_ref (unknown->payload);
+  }
   curator_deletion_start (search);
 }
 
 void
 curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
 {
-  if (unknown->prefix != NULL || (unknown->identifiable && unknown->sequential))
-    {
-      search_parent (client, unknown);
-    }
-  else if (unknown->identifiable)
-    {
-      g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
-      delete_alike (client, path, unknown->session_id, unknown->payload);
-    }
-  else
-    {
-      g_autofree char *shown = curator_path_escape (unknown->parent);
-      curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
-                    "nothing distinguishes it from nodes of other clients",
-                    shown);
-    }
+  if (unknown->prefix != NULL || (unknown->identifiable && unknown->sequential)) {
+    search_parent (client, unknown);
+  } else if (unknown->identifiable) {
+    g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
+    delete_alike (client, path, unknown->session_id, unknown->payload);
+  } else {
+    g_autofree char *shown = curator_path_escape (unknown->parent);
+    curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
+                  "nothing distinguishes it from nodes of other clients",
+                  shown);
+  }
 }
 
 /* --- the reply is still to come --- */
@@ -115,19 +106,15 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   Orphan *orphan = data;
   CuratorUnknownCreate *unknown = &orphan->unknown;
 
-  if (rc == ZOK)
-    {
-      curator_delete_node (orphan->client, reply->path, unknown->session_id,
-                           unknown->prefix != NULL ? 0 : reply->stat->czxid, NULL);
-    }
-  else if (rc == ZNONODE && unknown->wants_parents && curator_client_is_connected (orphan->client))
-    {
-      curator_parents_make (orphan->client->session, unknown->parent, ignore_parents, NULL);
-    }
-  else if (curator_zk_is_ambiguous (rc))
-    {
-      curator_reaper_delete_unknown (orphan->client, unknown);
-    }
+  if (rc == ZOK) {
+    curator_delete_node (orphan->client, reply->path, unknown->session_id,
+                         unknown->prefix != NULL ? 0 : reply->stat->czxid, NULL);
+  } else if (rc == ZNONODE && unknown->wants_parents
+             && curator_client_is_connected (orphan->client)) {
+    curator_parents_make (orphan->client->session, unknown->parent, ignore_parents, NULL);
+  } else if (curator_zk_is_ambiguous (rc)) {
+    curator_reaper_delete_unknown (orphan->client, unknown);
+  }
   g_free ((char *) unknown->parent);
   g_free ((char *) unknown->prefix);
   g_free ((char *) unknown->name);

@@ -87,11 +87,10 @@ curator_release_split (CuratorOp *whole, guint n)
 static CURATOR_LOCKED void
 add_failure (Release *whole, const GError *error)
 {
-  if (whole->failure == NULL)
-    {
-      whole->failure = g_error_copy (error);
-      return;
-    }
+  if (whole->failure == NULL) {
+    whole->failure = g_error_copy (error);
+    return;
+  }
   char *message = g_strconcat (whole->failure->message, "; ", error->message, NULL);
   g_free (whole->failure->message);
   whole->failure->message = message;

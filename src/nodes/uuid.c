@@ -18,13 +18,12 @@ curator_uuid_new (CuratorZkOps *ops)
   ops->random (ops, bytes, sizeof bytes);
   bytes[6] = 0x40 | (bytes[6] & 0x0f);
   bytes[8] = 0x80 | (bytes[8] & 0x3f);
-  for (gsize i = 0; i < sizeof bytes; i++)
-    {
-      if (i == 4 || i == 6 || i == 8 || i == 10)
-        *to++ = '-';
-      *to++ = hex[bytes[i] >> 4];
-      *to++ = hex[bytes[i] & 0x0f];
-    }
+  for (gsize i = 0; i < sizeof bytes; i++) {
+    if (i == 4 || i == 6 || i == 8 || i == 10)
+      *to++ = '-';
+    *to++ = hex[bytes[i] >> 4];
+    *to++ = hex[bytes[i] & 0x0f];
+  }
   *to = '\0';
   return uuid;
 }

@@ -53,11 +53,10 @@ void
 curator_retry_policy_unref (CuratorRetryPolicy *policy)
 {
   g_return_if_fail (CURATOR_IS_RETRY_POLICY (policy));
-  if (curator_refs_dec (&policy->refs))
-    {
-      if (policy->destroy != NULL)
-        policy->destroy (policy->user_data);
-      curator_tag_clear (policy);
-      g_free (policy);
-    }
+  if (curator_refs_dec (&policy->refs)) {
+    if (policy->destroy != NULL)
+      policy->destroy (policy->user_data);
+    curator_tag_clear (policy);
+    g_free (policy);
+  }
 }

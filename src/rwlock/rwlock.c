@@ -82,14 +82,13 @@ new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
 
   if (write_hold == NULL)
     return request;
-  if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST)
-    {
-      g_propagate_error (error,
-                         curator_lease_over_error (write_hold, "the write hold of this thread"));
-      curator_node_request_free (request);
-      curator_lease_unref (write_hold);
-      return NULL;
-    }
+  if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST) {
+    g_propagate_error (error,
+                       curator_lease_over_error (write_hold, "the write hold of this thread"));
+    curator_node_request_free (request);
+    curator_lease_unref (write_hold);
+    return NULL;
+  }
   const char *digits =
       curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
@@ -105,13 +104,12 @@ new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   g_autoptr (CuratorLease) read_hold = hold_of_companion (mutex, owner);
 
-  if (read_hold != NULL)
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                           "this thread holds the read lock and would wait for itself: "
-                           "a read lock cannot be upgraded");
-      return NULL;
-    }
+  if (read_hold != NULL) {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
+                         "this thread holds the read lock and would wait for itself: "
+                         "a read lock cannot be upgraded");
+    return NULL;
+  }
   return curator_node_request_new (CURATOR_WRITE_NAME);
 }
 

@@ -64,12 +64,11 @@ CuratorSemaphore *
 curator_semaphore_new (CuratorClient *client, const char *path, guint max_leases, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
-  if (max_leases < 1 || max_leases > G_MAXINT)
-    {
-      g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                   "a semaphore cannot have %u leases", max_leases);
-      return NULL;
-    }
+  if (max_leases < 1 || max_leases > G_MAXINT) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                 "a semaphore cannot have %u leases", max_leases);
+    return NULL;
+  }
   return semaphore_new (client, path, (int) max_leases, error);
 }
 
@@ -78,12 +77,11 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
                                          CuratorSharedCount *count, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), error, NULL);
-  if (count->client != client)
-    {
-      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "the shared count belongs to another client");
-      return NULL;
-    }
+  if (count->client != client) {
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                         "the shared count belongs to another client");
+    return NULL;
+  }
   CuratorSemaphore *semaphore = semaphore_new (client, path, 0, error);
   if (semaphore == NULL)
     return NULL;
@@ -102,11 +100,10 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
   if (!curator_client_check_forked (semaphore->client, NULL)
       || !curator_refs_dec (&semaphore->refs))
     return;
-  if (semaphore->count != NULL)
-    {
-      curator_shared_count_remove_hook (semaphore->count, &semaphore->count_hook);
-      curator_shared_count_unref (semaphore->count);
-    }
+  if (semaphore->count != NULL) {
+    curator_shared_count_remove_hook (semaphore->count, &semaphore->count_hook);
+    curator_shared_count_unref (semaphore->count);
+  }
   curator_revocation_clear (semaphore->leases);
   curator_lock_internals_unref (semaphore->turns);
   curator_lock_internals_unref (semaphore->leases);
@@ -243,11 +240,10 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
   CURATOR_CHECK_CALL (CURATOR_IS_SEMAPHORE (semaphore), error, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
     return FALSE;
-  if (listener == NULL)
-    {
-      curator_revocation_clear (semaphore->leases);
-      return TRUE;
-    }
+  if (listener == NULL) {
+    curator_revocation_clear (semaphore->leases);
+    return TRUE;
+  }
   const CuratorRevocationSpec spec = { .owner = semaphore,
                                        .owner_refs = &semaphore->refs,
                                        .unref_owner = unref_semaphore,

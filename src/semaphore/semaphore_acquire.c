@@ -73,13 +73,12 @@ on_path_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   CuratorLockInternals *turns = data;
   g_autofree char *path = curator_path_parent (turns->base);
 
-  for (int i = 0; rc == ZOK && i < reply->children->count; i++)
-    {
-      const char *name = reply->children->data[i];
-      const char *recipe = curator_queue_recipe_of (name);
-      if (recipe != NULL && strcmp (name, CURATOR_LEASES_NAME) != 0)
-        curator_lock_internals_warn_of_mix (turns->client, path, recipe);
-    }
+  for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
+    const char *name = reply->children->data[i];
+    const char *recipe = curator_queue_recipe_of (name);
+    if (recipe != NULL && strcmp (name, CURATOR_LEASES_NAME) != 0)
+      curator_lock_internals_warn_of_mix (turns->client, path, recipe);
+  }
   curator_client_after_unlock (turns->client, unref_internals, turns);
 }
 
@@ -87,13 +86,12 @@ on_path_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
 static CURATOR_LOCKED void
 look_for_other_recipes (CuratorSemaphore *semaphore, CuratorSession *session)
 {
-  if (!semaphore->has_looked)
-    {
-      g_autofree char *path = curator_path_parent (semaphore->turns->base);
-      semaphore->has_looked = TRUE;
-      curator_request_get_children (session, path, FALSE, on_path_listed,
-                                    curator_lock_internals_ref (semaphore->turns));
-    }
+  if (!semaphore->has_looked) {
+    g_autofree char *path = curator_path_parent (semaphore->turns->base);
+    semaphore->has_looked = TRUE;
+    curator_request_get_children (session, path, FALSE, on_path_listed,
+                                  curator_lock_internals_ref (semaphore->turns));
+  }
 }
 
 static CURATOR_LOCKED void
@@ -101,13 +99,12 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
 {
   acquire->turn = turn;
   look_for_other_recipes (acquire->semaphore, curator_lease_get_session (turn));
-  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST)
-    {
-      acquire->turn_stake.path = curator_lease_full_path (turn);
-      acquire->turn_stake.changed = on_turn_changed;
-      curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn),
-                              CURATOR_STAKE_HELD);
-    }
+  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST) {
+    acquire->turn_stake.path = curator_lease_full_path (turn);
+    acquire->turn_stake.changed = on_turn_changed;
+    curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn),
+                            CURATOR_STAKE_HELD);
+  }
 }
 
 static CURATOR_LOCKED CuratorLease *
@@ -154,11 +151,10 @@ static CURATOR_LOCKED void
 acquire_restart (Acquire *acquire)
 {
   release_all (acquire);
-  if (!acquire->restarting)
-    {
-      acquire->restarting = TRUE;
-      acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
-    }
+  if (!acquire->restarting) {
+    acquire->restarting = TRUE;
+    acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
+  }
   curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
 }
 
@@ -183,27 +179,20 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
   CuratorOp *ended = g_steal_pointer (&acquire->current);
   curator_op_continue (&acquire->op, acquire->op.begun_us,
                        ended != NULL && ended->contender_was_shown);
-  if (acquire->op.finished)
-    {
-      unwanted = lease;
-    }
-  else if (error != NULL)
-    {
-      if (!is_turn && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-        acquire_restart (acquire);
-      else
-        acquire_fail (acquire, g_error_copy (error));
-    }
-  else if (is_turn)
-    {
-      hold_turn (acquire, lease);
-      take_lease (acquire);
-    }
-  else
-    {
-      g_ptr_array_add (acquire->leases, lease);
-      take_lease (acquire);
-    }
+  if (acquire->op.finished) {
+    unwanted = lease;
+  } else if (error != NULL) {
+    if (!is_turn && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
+      acquire_restart (acquire);
+    else
+      acquire_fail (acquire, g_error_copy (error));
+  } else if (is_turn) {
+    hold_turn (acquire, lease);
+    take_lease (acquire);
+  } else {
+    g_ptr_array_add (acquire->leases, lease);
+    take_lease (acquire);
+  }
   curator_client_unlock (client);
   g_clear_pointer (&unwanted, curator_lease_unref);
   g_clear_pointer (&ended, curator_op_unref);
@@ -254,11 +243,10 @@ take_lease (Acquire *acquire)
   CuratorSemaphore *semaphore = acquire->semaphore;
   CuratorLockInternals *leases = semaphore->leases;
 
-  if (acquire->leases->len == acquire->n)
-    {
-      acquire_succeed (acquire);
-      return;
-    }
+  if (acquire->leases->len == acquire->n) {
+    acquire_succeed (acquire);
+    return;
+  }
   CuratorNodeRequest *request = curator_node_request_new (leases->lock_name);
   request->required_hold = curator_lease_ref (acquire->turn);
   request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
@@ -286,18 +274,16 @@ acquire_timed_out (CuratorOp *op)
   Acquire *acquire = (Acquire *) op;
   CuratorOp *current = acquire->current;
 
-  if (current != NULL && current->finished)
-    {
-      /* Its end is about to be handled: it decides. */
-      return NULL;
-    }
-  if (current != NULL)
-    {
-      curator_op_continue (current, op->begun_us, op->contender_was_shown);
-      g_autoptr (GError) error = current->klass->timed_out (current);
-      if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-        return g_steal_pointer (&error);
-    }
+  if (current != NULL && current->finished) {
+    /* Its end is about to be handled: it decides. */
+    return NULL;
+  }
+  if (current != NULL) {
+    curator_op_continue (current, op->begun_us, op->contender_was_shown);
+    g_autoptr (GError) error = current->klass->timed_out (current);
+    if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
+      return g_steal_pointer (&error);
+  }
   return curator_lock_internals_timed_out (acquire->semaphore->leases, op, FALSE);
 }
 
@@ -325,12 +311,10 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_u
   acquire->once = once;
   curator_client_lock (client);
   acquire->leases = g_ptr_array_new_with_free_func (unref_lease);
-  if (curator_op_begin (&acquire->op))
-    {
-      curator_retry_loop_init (&acquire->restarts, client, take_turn, on_retries_exhausted,
-                               acquire);
-      take_turn (acquire);
-    }
+  if (curator_op_begin (&acquire->op)) {
+    curator_retry_loop_init (&acquire->restarts, client, take_turn, on_retries_exhausted, acquire);
+    take_turn (acquire);
+  }
   curator_client_unlock (client);
   return &acquire->op;
 }

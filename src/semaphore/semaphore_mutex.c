@@ -47,21 +47,19 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
   CuratorLease *lease = NULL;
   g_autoptr (GError) refused = NULL;
 
-  if (result != NULL)
-    {
-      g_autoptr (GPtrArray) leases = result;
-      lease = curator_lease_ref (g_ptr_array_index (leases, 0));
-    }
-  if (lease != NULL && pending->owner != 0)
-    {
-      curator_client_lock (mutex->lock.client);
-      if (mutex->lease == NULL)
-        mutex->lease = g_steal_pointer (&lease);
-      else
-        refused = over_error (mutex);
-      curator_client_unlock (mutex->lock.client);
-      g_clear_pointer (&lease, curator_lease_unref);
-    }
+  if (result != NULL) {
+    g_autoptr (GPtrArray) leases = result;
+    lease = curator_lease_ref (g_ptr_array_index (leases, 0));
+  }
+  if (lease != NULL && pending->owner != 0) {
+    curator_client_lock (mutex->lock.client);
+    if (mutex->lease == NULL)
+      mutex->lease = g_steal_pointer (&lease);
+    else
+      refused = over_error (mutex);
+    curator_client_unlock (mutex->lock.client);
+    g_clear_pointer (&lease, curator_lease_unref);
+  }
   pending->done (op, lease, refused != NULL ? refused : error, pending->data);
   curator_lock_unref (&mutex->lock);
   g_free (pending);

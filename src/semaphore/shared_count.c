@@ -89,11 +89,10 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
   g_autoptr (CuratorCallResult) created =
       curator_call (&limits, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
-  if (created == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
+  if (created == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNODEEXISTS)) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
   if (!read_now (count, &limits, error))
     return FALSE;
   curator_client_lock (count->client);
@@ -148,12 +147,11 @@ write_now (CuratorSharedCount *count, const CuratorLimits *limits, gint32 value,
       check_started (count, error)
           ? curator_call (limits, CURATOR_CALL_SET, count->path, bytes, version, repeated, error)
           : NULL;
-  if (result != NULL)
-    {
-      curator_client_lock (count->client);
-      curator_shared_count_store (count, value, result->version, result->mzxid);
-      curator_client_unlock (count->client);
-    }
+  if (result != NULL) {
+    curator_client_lock (count->client);
+    curator_shared_count_store (count, value, result->version, result->mzxid);
+    curator_client_unlock (count->client);
+  }
   return result;
 }
 
@@ -190,11 +188,10 @@ curator_shared_count_try_set (CuratorSharedCount *count, gint32 version, gint32 
   g_autoptr (CuratorCallResult) result =
       write_now (count, &limits, value, version, &repeated, &local);
 
-  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZBADVERSION))
-    {
-      g_propagate_error (error, g_steal_pointer (&local));
-      return FALSE;
-    }
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZBADVERSION)) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
   if (result == NULL && !read_now (count, &limits, error))
     return FALSE;
   /* A repeated write may have failed because its first try succeeded. */

@@ -30,11 +30,10 @@ curator_count_decode (const char *data, gsize length, gint32 *value)
   guint32 wire;
   g_autoptr (GBytes) plain = NULL;
 
-  if (length > sizeof wire && curator_is_gzip (data, length))
-    {
-      plain = curator_gunzip (data, length, sizeof wire);
-      data = plain != NULL ? g_bytes_get_data (plain, &length) : NULL;
-    }
+  if (length > sizeof wire && curator_is_gzip (data, length)) {
+    plain = curator_gunzip (data, length, sizeof wire);
+    data = plain != NULL ? g_bytes_get_data (plain, &length) : NULL;
+  }
   if (data == NULL || length < sizeof wire)
     return FALSE;
   memcpy (&wire, data, sizeof wire);
@@ -74,11 +73,10 @@ curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 vers
   count->value = value;
   count->version = version;
   count->mzxid = mzxid;
-  for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next)
-    {
-      CuratorCountHook *hook = link->data;
-      hook->changed (hook, value);
-    }
+  for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next) {
+    CuratorCountHook *hook = link->data;
+    hook->changed (hook, value);
+  }
   if (changed || written)
     notify_listeners (count);
 }
@@ -89,16 +87,13 @@ store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
 {
   gint32 value;
 
-  if (curator_count_decode (reply->data, (gsize) MAX (reply->data_length, 0), &value))
-    {
-      count->is_stale = FALSE;
-      curator_shared_count_store (count, value, reply->stat->version, reply->stat->mzxid);
-    }
-  else if (!count->is_stale)
-    {
-      count->is_stale = TRUE;
-      curator_warn ("no shared count can be read at %s: its last value is kept", count->path);
-    }
+  if (curator_count_decode (reply->data, (gsize) MAX (reply->data_length, 0), &value)) {
+    count->is_stale = FALSE;
+    curator_shared_count_store (count, value, reply->stat->version, reply->stat->mzxid);
+  } else if (!count->is_stale) {
+    count->is_stale = TRUE;
+    curator_warn ("no shared count can be read at %s: its last value is kept", count->path);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -107,12 +102,11 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   CuratorSharedCount *count = data;
 
   count->reread = NULL;
-  if (rc == ZOK)
-    {
-      store_reply (count, reply);
-      if (count->notify_again)
-        notify_listeners (count);
-    }
+  if (rc == ZOK) {
+    store_reply (count, reply);
+    if (count->notify_again)
+      notify_listeners (count);
+  }
 }
 
 /* Listeners also hear the value after each reconnect. If this read fails, so does the
@@ -151,22 +145,17 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
 {
   CuratorSharedCount *count = data;
 
-  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL)
-    {
-      store_reply (count, reply);
-    }
-  else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc))
-    {
-      stop_watching (count);
-      count->retry_timer =
-          curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
-    }
-  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    {
-      g_clear_pointer (&count->watch, curator_watch_release);
-      curator_warn ("%s cannot be followed any more: %s", count->path,
-                    rc == ZNONODE ? "it was deleted" : zerror (rc));
-    }
+  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL) {
+    store_reply (count, reply);
+  } else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)) {
+    stop_watching (count);
+    count->retry_timer =
+        curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
+  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
+    g_clear_pointer (&count->watch, curator_watch_release);
+    curator_warn ("%s cannot be followed any more: %s", count->path,
+                  rc == ZNONODE ? "it was deleted" : zerror (rc));
+  }
 }
 
 static CURATOR_LOCKED void

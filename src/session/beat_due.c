@@ -74,13 +74,12 @@ curator_beat_due_us (const CuratorSession *session, const CuratorStake *stake)
 void
 curator_beat_note_far (CuratorSession *session, const CuratorStake *stake)
 {
-  if (session->stakes[CURATOR_STAKE_FAR].length == 0)
-    {
-      const gint64 half = curator_session_terms (session)->session_us / 2;
-      session->beat.far_due_us =
-          MAX (stake->checked_us + half, curator_locked_boottime_us (session->client))
-          + random_us (session, half);
-    }
+  if (session->stakes[CURATOR_STAKE_FAR].length == 0) {
+    const gint64 half = curator_session_terms (session)->session_us / 2;
+    session->beat.far_due_us =
+        MAX (stake->checked_us + half, curator_locked_boottime_us (session->client))
+        + random_us (session, half);
+  }
 }
 
 gint64

@@ -137,11 +137,10 @@ curator_connection_wait (CuratorClient *client, gint64 timeout_ms, CuratorOpDone
   ConnectWait *wait = curator_op_alloc (sizeof *wait, &klass, client, deadline_us, done, data);
 
   curator_client_lock (client);
-  if (curator_op_begin (&wait->op))
-    {
-      curator_retry_loop_init (&wait->loop, client, connect_wait_go, connect_wait_give_up, wait);
-      curator_retry_loop_begin (&wait->loop);
-    }
+  if (curator_op_begin (&wait->op)) {
+    curator_retry_loop_init (&wait->loop, client, connect_wait_go, connect_wait_give_up, wait);
+    curator_retry_loop_begin (&wait->loop);
+  }
   curator_client_unlock (client);
   return &wait->op;
 }

@@ -45,14 +45,13 @@ cause_of (CuratorClient *client, gboolean *known)
   if (client->errors->servers != NULL && client->ops->dup_failure == NULL)
     return curator_connect_failures_error (client->errors->servers, client->errors->down_since_us,
                                            known);
-  if (client->errors->servers != NULL)
-    {
-      GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
-      *known = failure != NULL;
-      return *known ? failure
-                    : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
-                                   "%s: no answer", hosts);
-    }
+  if (client->errors->servers != NULL) {
+    GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
+    *known = failure != NULL;
+    return *known ? failure
+                  : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+                                 "%s: no answer", hosts);
+  }
   return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
                       "%s: names not resolved yet", hosts);
 }
@@ -101,11 +100,10 @@ curator_unanswered_error (CuratorClient *client, const char *what, const char *p
                         "%s %s: connected, but no answer within %" G_GINT64_FORMAT " ms", what,
                         shown, (curator_client_now_us (client) - since_us) / 1000);
   GError *error = outage_error (client, what, path);
-  if (error->domain == CURATOR_CONNECT_ERROR)
-    {
-      error->domain = CURATOR_ERROR;
-      error->code = CURATOR_ERROR_CONNECTION_LOST;
-    }
+  if (error->domain == CURATOR_CONNECT_ERROR) {
+    error->domain = CURATOR_ERROR;
+    error->code = CURATOR_ERROR_CONNECTION_LOST;
+  }
   return error;
 }
 

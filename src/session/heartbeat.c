@@ -66,11 +66,10 @@ curator_stake_set_near (CuratorStake *stake, gboolean near)
 {
   const CuratorStakeKind kind = near ? CURATOR_STAKE_NEAR : CURATOR_STAKE_FAR;
 
-  if (stake->session != NULL && stake->kind != kind && stake->kind != CURATOR_STAKE_HELD)
-    {
-      g_queue_unlink (curator_stake_queue (stake), &stake->link);
-      enqueue (stake, kind);
-    }
+  if (stake->session != NULL && stake->kind != kind && stake->kind != CURATOR_STAKE_HELD) {
+    g_queue_unlink (curator_stake_queue (stake), &stake->link);
+    enqueue (stake, kind);
+  }
 }
 
 void
@@ -137,16 +136,13 @@ failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
 static CURATOR_LOCKED void
 on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
 {
-  if (failed != NULL && rc == ZNONODE)
-    {
-      on_stake_deleted (failed);
-    }
-  else if (failed != NULL)
-    {
-      /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
-      failed->needs_read = TRUE;
-      failed->refuses_check = TRUE;
-    }
+  if (failed != NULL && rc == ZNONODE) {
+    on_stake_deleted (failed);
+  } else if (failed != NULL) {
+    /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
+    failed->needs_read = TRUE;
+    failed->refuses_check = TRUE;
+  }
   beat_send (session);
 }
 
@@ -154,12 +150,11 @@ on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
 static CURATOR_LOCKED void
 note_checked (GPtrArray *stakes, gint64 sent_us)
 {
-  for (guint i = 0; i < stakes->len; i++)
-    {
-      CuratorStake *stake = stakes->pdata[i];
-      if (stake != NULL && !stake->needs_read)
-        stake->checked_us = sent_us;
-    }
+  for (guint i = 0; i < stakes->len; i++) {
+    CuratorStake *stake = stakes->pdata[i];
+    if (stake != NULL && !stake->needs_read)
+      stake->checked_us = sent_us;
+  }
 }
 
 /* The answer came too late to prove anything, and the hold has little time left: after an outage
@@ -195,18 +190,16 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
                  in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
   curator_trace (session->client, CURATOR_TRACE_KIND_HEARTBEAT, "", trip_us, session->id);
   if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
-      && reply->failed_index < (int) stakes->len)
-    {
-      on_beat_failed (session, failed_stake (reply, stakes), rc);
-      return;
-    }
+      && reply->failed_index < (int) stakes->len) {
+    on_beat_failed (session, failed_stake (reply, stakes), rc);
+    return;
+  }
   if (rc == ZOK)
     note_checked (stakes, sent_us);
-  if (is_worth_another (session, rc, in_time))
-    {
-      beat_send (session);
-      return;
-    }
+  if (is_worth_another (session, rc, in_time)) {
+    beat_send (session);
+    return;
+  }
   beat_arm_next (session);
 }
 
@@ -223,23 +216,22 @@ typedef struct
 static CURATOR_LOCKED gboolean
 add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
 {
-  for (guint n = queue->length; n > 0; n--)
-    {
-      CuratorStake *stake = g_queue_peek_head (queue);
-      const gsize bytes = strlen (stake->path) + CURATOR_STEP_BYTES;
-      const gboolean is_due = stake->checked_us <= before_us;
-      if (is_due && (beat->n_left == 0 || (beat->bytes_left < bytes && beat->stakes->len > 0)))
-        return FALSE;
-      /* To the end of the queue, so that each stake has its turn. */
-      g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
-      if (!is_due)
-        continue;
-      g_ptr_array_add (beat->stakes, stake);
-      beat->n_left--;
-      beat->bytes_left -= MIN (bytes, beat->bytes_left);
-      if (!stake->refuses_check)
-        g_ptr_array_add (beat->paths, g_strdup (stake->path));
-    }
+  for (guint n = queue->length; n > 0; n--) {
+    CuratorStake *stake = g_queue_peek_head (queue);
+    const gsize bytes = strlen (stake->path) + CURATOR_STEP_BYTES;
+    const gboolean is_due = stake->checked_us <= before_us;
+    if (is_due && (beat->n_left == 0 || (beat->bytes_left < bytes && beat->stakes->len > 0)))
+      return FALSE;
+    /* To the end of the queue, so that each stake has its turn. */
+    g_queue_push_tail_link (queue, g_queue_pop_head_link (queue));
+    if (!is_due)
+      continue;
+    g_ptr_array_add (beat->stakes, stake);
+    beat->n_left--;
+    beat->bytes_left -= MIN (bytes, beat->bytes_left);
+    if (!stake->refuses_check)
+      g_ptr_array_add (beat->paths, g_strdup (stake->path));
+  }
   return TRUE;
 }
 
@@ -261,12 +253,11 @@ add_far_stakes (Beat *beat, CuratorSession *session)
 static CURATOR_LOCKED void
 read_stakes (CuratorSession *session, GPtrArray *stakes)
 {
-  for (guint i = 0; i < stakes->len; i++)
-    {
-      CuratorStake *stake = stakes->pdata[i];
-      if (stake->needs_read)
-        read_stake (session, stake);
-    }
+  for (guint i = 0; i < stakes->len; i++) {
+    CuratorStake *stake = stakes->pdata[i];
+    if (stake->needs_read)
+      read_stake (session, stake);
+  }
 }
 
 /* Of the stakes, those that the transaction checks, in the order of its paths. */
@@ -274,12 +265,11 @@ static CURATOR_LOCKED GPtrArray *
 checked_stakes (GPtrArray *stakes)
 {
   GPtrArray *checked = g_ptr_array_new ();
-  for (guint i = 0; i < stakes->len; i++)
-    {
-      CuratorStake *stake = stakes->pdata[i];
-      if (!stake->refuses_check)
-        g_ptr_array_add (checked, stake);
-    }
+  for (guint i = 0; i < stakes->len; i++) {
+    CuratorStake *stake = stakes->pdata[i];
+    if (!stake->refuses_check)
+      g_ptr_array_add (checked, stake);
+  }
   return checked;
 }
 
@@ -296,19 +286,17 @@ beat_send (CuratorSession *session)
   beat.bytes_left = MIN (beat.bytes_left, MAX_WAITING_BYTES_A_BEAT);
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_NEAR], G_MAXINT64);
   add_far_stakes (&beat, session);
-  if (stakes->len == 0)
-    {
-      g_ptr_array_unref (paths);
-      beat_arm_next (session);
-      return;
-    }
-  if (paths->len == 0)
-    {
-      /* The session is proven by any transaction. The parent is what its ACL most likely lets us
+  if (stakes->len == 0) {
+    g_ptr_array_unref (paths);
+    beat_arm_next (session);
+    return;
+  }
+  if (paths->len == 0) {
+    /* The session is proven by any transaction. The parent is what its ACL most likely lets us
        * read. */
-      const CuratorStake *stake = g_ptr_array_index (stakes, 0);
-      g_ptr_array_add (paths, g_path_get_dirname (stake->path));
-    }
+    const CuratorStake *stake = g_ptr_array_index (stakes, 0);
+    g_ptr_array_add (paths, g_path_get_dirname (stake->path));
+  }
   session->beat.sent_us = curator_locked_boottime_us (session->client);
   session->beat.stakes = checked_stakes (stakes);
   session->beat.request = curator_request_check (session, paths, on_beat, session);
@@ -349,11 +337,10 @@ on_idle (gpointer data)
 void
 curator_heartbeat_pinged (CuratorSession *session, gint64 sent_us, gint64 answered_us)
 {
-  if (session->state == CURATOR_SESSION_CONNECTED)
-    {
-      curator_lease_clock_note_answer (session, sent_us, answered_us);
-      session->asked_us = MAX (session->asked_us, sent_us);
-    }
+  if (session->state == CURATOR_SESSION_CONNECTED) {
+    curator_lease_clock_note_answer (session, sent_us, answered_us);
+    session->asked_us = MAX (session->asked_us, sent_us);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -361,12 +348,11 @@ stop_timers (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->beat.idle_timer);
   curator_timer_cancel (session->client, &session->beat.timer);
-  if (session->beat.request != NULL)
-    {
-      curator_request_forget (session->beat.request);
-      session->beat.request = NULL;
-      g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
-    }
+  if (session->beat.request != NULL) {
+    curator_request_forget (session->beat.request);
+    session->beat.request = NULL;
+    g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
+  }
 }
 
 void

@@ -32,14 +32,13 @@ gint64
 curator_deadline_remaining_ms (_Atomic gint64 *deadline_us, CuratorClient *client)
 {
   gint64 deadline = atomic_load (deadline_us);
-  while (deadline != G_MAXINT64)
-    {
-      const gint64 left_us = deadline - curator_client_boottime_us (client);
-      if (left_us >= 1000)
-        return left_us / 1000;
-      if (deadline == 0 || atomic_compare_exchange_strong (deadline_us, &deadline, 0))
-        return 0;
-    }
+  while (deadline != G_MAXINT64) {
+    const gint64 left_us = deadline - curator_client_boottime_us (client);
+    if (left_us >= 1000)
+      return left_us / 1000;
+    if (deadline == 0 || atomic_compare_exchange_strong (deadline_us, &deadline, 0))
+      return 0;
+  }
   return G_MAXINT64;
 }
 
@@ -83,16 +82,15 @@ static CURATOR_LOCKED void
 notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorLostReason loss)
 {
   GList *next;
-  for (GList *link = session->stakes[CURATOR_STAKE_HELD].head; link != NULL; link = next)
-    {
-      CuratorStake *stake = link->data;
-      next = link->next;
-      if (state == CURATOR_LEASE_LOST)
-        curator_stake_unregister (stake);
-      stake->state = state;
-      stake->loss = loss;
-      stake->changed (stake, state);
-    }
+  for (GList *link = session->stakes[CURATOR_STAKE_HELD].head; link != NULL; link = next) {
+    CuratorStake *stake = link->data;
+    next = link->next;
+    if (state == CURATOR_LEASE_LOST)
+      curator_stake_unregister (stake);
+    stake->state = state;
+    stake->loss = loss;
+    stake->changed (stake, state);
+  }
 }
 
 /* The connection state follows, as Curator tells LOST by a clock of its own. */
@@ -125,11 +123,10 @@ publish (CuratorSession *session, gint64 now_us)
 
   if (replace_deadline (session, deadline, now_us))
     return;
-  if (curator_session_holds (session) || session->clock.end_seen)
-    {
-      curator_timer_cancel (session->client, &session->clock.lapse_timer);
-      lapse (session);
-    }
+  if (curator_session_holds (session) || session->clock.end_seen) {
+    curator_timer_cancel (session->client, &session->clock.lapse_timer);
+    lapse (session);
+  }
   atomic_store (&session->clock.deadline_us, deadline);
 }
 
@@ -144,20 +141,18 @@ on_lapse_timer (gpointer data)
   const gint64 now = curator_locked_boottime_us (session->client);
   note_step (session);
   const gint64 deadline = atomic_load (&session->clock.deadline_us);
-  if (now >= deadline || session->clock.end_seen)
-    {
-      lapse (session);
-      return;
-    }
+  if (now >= deadline || session->clock.end_seen) {
+    lapse (session);
+    return;
+  }
   const gint64 until_suspect =
       curator_lease_until_suspect (&session->clock.evidence, &session->clock.terms, now);
   const gboolean suspect = session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0;
-  if (suspect != session->clock.suspect)
-    {
-      session->clock.suspect = suspect;
-      notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
-                    CURATOR_LOST_REASON_CLOCK);
-    }
+  if (suspect != session->clock.suspect) {
+    session->clock.suspect = suspect;
+    notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+                  CURATOR_LOST_REASON_CLOCK);
+  }
   /* Whoever was notified may have set it, because the hold has ended meanwhile. */
   if (session->clock.lapse_timer == NULL)
     session->clock.lapse_timer = curator_timer_at_boottime (
@@ -175,23 +170,20 @@ curator_lease_clock_update (CuratorSession *session)
 void
 curator_lease_clock_note_hold (CuratorSession *session)
 {
-  if (session->clock.lapse_timer == NULL)
-    {
-      session->clock.suspect = FALSE;
-      curator_lease_clock_update (session);
-    }
+  if (session->clock.lapse_timer == NULL) {
+    session->clock.suspect = FALSE;
+    curator_lease_clock_update (session);
+  }
 }
 
 void
 curator_lease_clock_note_end (CuratorSession *session)
 {
-  if (session->state != CURATOR_SESSION_DEAD)
-    {
-      session->clock.end_seen = TRUE;
-      curator_timer_cancel (session->client, &session->clock.lapse_timer);
-      session->clock.lapse_timer =
-          curator_timer_after (session->client, 0, on_lapse_timer, session);
-    }
+  if (session->state != CURATOR_SESSION_DEAD) {
+    session->clock.end_seen = TRUE;
+    curator_timer_cancel (session->client, &session->clock.lapse_timer);
+    session->clock.lapse_timer = curator_timer_after (session->client, 0, on_lapse_timer, session);
+  }
 }
 
 void
@@ -204,11 +196,10 @@ curator_lease_clock_note_proof (CuratorSession *session, gint64 sent_us, gint64 
   publish (session, now_us);
   if (session->clock.suspect)
     curator_lease_clock_update (session);
-  if (session->clock.lapsed && session->state == CURATOR_SESSION_CONNECTED)
-    {
-      session->clock.lapsed = FALSE;
-      curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_RECONNECTED);
-    }
+  if (session->clock.lapsed && session->state == CURATOR_SESSION_CONNECTED) {
+    session->clock.lapsed = FALSE;
+    curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_RECONNECTED);
+  }
 }
 
 void
@@ -251,11 +242,10 @@ curator_lease_clock_connected (CuratorSession *session)
   session->clock.lapsed = FALSE;
   /* Creating a session is the leader's own work. So is moving it to another connection, but nobody
    * knows how long before the answer that was. */
-  if (session->clock.connecting_us != 0)
-    {
-      curator_lease_note_leader (&session->clock.evidence, session->clock.connecting_us);
-      session->clock.connecting_us = 0;
-    }
+  if (session->clock.connecting_us != 0) {
+    curator_lease_note_leader (&session->clock.evidence, session->clock.connecting_us);
+    session->clock.connecting_us = 0;
+  }
   if (curator_session_holds (session))
     curator_lease_clock_update (session);
 }

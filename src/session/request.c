@@ -125,18 +125,16 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   if (request->settled)
     return;
   request->settled = TRUE;
-  if (is_from_server (rc))
-    {
-      CuratorSession *session = request->session;
-      const gint64 now = curator_locked_reread_us (session->client);
-      curator_lease_clock_note_answer (session, request->sent_us, now);
-      curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
-      session->room.has_answered = TRUE;
-      session->room.long_was_lost =
-          session->room.long_was_lost && length_of (request) < LONG_REQUEST;
-      if (rc == ZOK && is_write (request))
-        curator_lease_clock_note_proof (session, request->sent_us, now);
-    }
+  if (is_from_server (rc)) {
+    CuratorSession *session = request->session;
+    const gint64 now = curator_locked_reread_us (session->client);
+    curator_lease_clock_note_answer (session, request->sent_us, now);
+    curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
+    session->room.has_answered = TRUE;
+    session->room.long_was_lost = session->room.long_was_lost && length_of (request) < LONG_REQUEST;
+    if (rc == ZOK && is_write (request))
+      curator_lease_clock_note_proof (session, request->sent_us, now);
+  }
   if (request->done != NULL)
     request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
 }
@@ -199,34 +197,33 @@ send_to_library (CuratorRequest *request)
   if (handle == NULL || session->state == CURATOR_SESSION_DEAD)
     return ZCONNECTIONLOSS;
   curator_count (session->client, CURATOR_COUNTER_REQUESTS, 1);
-  switch (request->kind)
-    {
-    case REQUEST_CREATE:
-      return ops->create (ops, handle, request->path, data != NULL ? data : "", (int) length,
-                          &session->client->settings.acl, request->number, ticket);
-    case REQUEST_REMOVE:
-      return ops->remove (ops, handle, request->path, -1, ticket);
-    case REQUEST_GET:
-      return ops->get (ops, handle, request->path, request->watch, ticket);
-    case REQUEST_EXISTS:
-      return ops->exists (ops, handle, request->path, request->watch, ticket);
-    case REQUEST_GET_CHILDREN:
-      return ops->get_children (ops, handle, request->path, request->watch, ticket);
-    case REQUEST_SET:
-      return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
-                       request->number, ticket);
-    case REQUEST_CHECK:
-      return ops->check (ops, handle, (const char *const *) request->paths->pdata,
-                         (int) request->paths->len, ticket);
-    case REQUEST_REMOVE_ALL:
-      return ops->remove_all (ops, handle, (const char *const *) request->paths->pdata,
-                              (int) request->paths->len, ticket);
-    case REQUEST_REMOVE_WATCHES:
-      return ops->remove_all_watches (ops, handle, request->path, (ZooWatcherType) request->number,
-                                      ticket);
-    default:
-      g_assert_not_reached ();
-    }
+  switch (request->kind) {
+  case REQUEST_CREATE:
+    return ops->create (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                        &session->client->settings.acl, request->number, ticket);
+  case REQUEST_REMOVE:
+    return ops->remove (ops, handle, request->path, -1, ticket);
+  case REQUEST_GET:
+    return ops->get (ops, handle, request->path, request->watch, ticket);
+  case REQUEST_EXISTS:
+    return ops->exists (ops, handle, request->path, request->watch, ticket);
+  case REQUEST_GET_CHILDREN:
+    return ops->get_children (ops, handle, request->path, request->watch, ticket);
+  case REQUEST_SET:
+    return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
+                     request->number, ticket);
+  case REQUEST_CHECK:
+    return ops->check (ops, handle, (const char *const *) request->paths->pdata,
+                       (int) request->paths->len, ticket);
+  case REQUEST_REMOVE_ALL:
+    return ops->remove_all (ops, handle, (const char *const *) request->paths->pdata,
+                            (int) request->paths->len, ticket);
+  case REQUEST_REMOVE_WATCHES:
+    return ops->remove_all_watches (ops, handle, request->path, (ZooWatcherType) request->number,
+                                    ticket);
+  default:
+    g_assert_not_reached ();
+  }
 }
 
 /* If nothing was sent, the handle has expired or is closing, and its event will follow. */
@@ -243,11 +240,10 @@ static void
 flush_backlog (CuratorSession *session)
 {
   while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
-         && session->backlog.length > 0)
-    {
-      CuratorRequest *next = g_queue_pop_head_link (&session->backlog)->data;
-      fail_unless_sent (next, send_to_library (next));
-    }
+         && session->backlog.length > 0) {
+    CuratorRequest *next = g_queue_pop_head_link (&session->backlog)->data;
+    fail_unless_sent (next, send_to_library (next));
+  }
 }
 
 /* request->path is copied. */

@@ -37,11 +37,10 @@ try_now (CuratorRetryLoop *loop)
 {
   CuratorClient *client = loop->client;
 
-  if (curator_client_is_connected (client))
-    {
-      loop->run (loop->data);
-      return;
-    }
+  if (curator_client_is_connected (client)) {
+    loop->run (loop->data);
+    return;
+  }
   loop->waiting = TRUE;
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
   loop->timer = curator_timer_after (client, (gint64) client->settings.connection_timeout_ms * 1000,
@@ -80,11 +79,10 @@ struct _CuratorRetryQuestion
 static CURATOR_LOCKED void
 obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
 {
-  if (!allowed)
-    {
-      loop->give_up (loop->data, rc);
-      return;
-    }
+  if (!allowed) {
+    loop->give_up (loop->data, rc);
+    return;
+  }
   loop->timer =
       curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
 }
@@ -100,11 +98,10 @@ ask_user (gpointer data)
 
   curator_client_lock (client);
   CuratorRetryLoop *loop = question->loop;
-  if (loop != NULL)
-    {
-      loop->question = NULL;
-      obey (loop, allowed, sleep_ms, question->rc);
-    }
+  if (loop != NULL) {
+    loop->question = NULL;
+    obey (loop, allowed, sleep_ms, question->rc);
+  }
   curator_client_unlock (client);
   curator_retry_policy_unref (question->policy);
   curator_client_memory_unref (client);
@@ -138,11 +135,10 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 
   curator_retry_loop_stop (loop);
   loop->count += count < G_MAXUINT ? 1 : 0;
-  if (!policy->is_builtin)
-    {
-      ask_later (loop, count, elapsed_ms, rc);
-      return;
-    }
+  if (!policy->is_builtin) {
+    ask_later (loop, count, elapsed_ms, rc);
+    return;
+  }
   const gboolean allowed = curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
   obey (loop, allowed, sleep_ms, rc);
 }
@@ -158,16 +154,14 @@ void
 curator_retry_loop_stop (CuratorRetryLoop *loop)
 {
   curator_timer_cancel (loop->client, &loop->timer);
-  if (loop->question != NULL)
-    {
-      loop->question->loop = NULL;
-      loop->question = NULL;
-    }
-  if (loop->waiting)
-    {
-      loop->waiting = FALSE;
-      g_queue_unlink (&loop->client->connection_waiters, &loop->link);
-    }
+  if (loop->question != NULL) {
+    loop->question->loop = NULL;
+    loop->question = NULL;
+  }
+  if (loop->waiting) {
+    loop->waiting = FALSE;
+    g_queue_unlink (&loop->client->connection_waiters, &loop->link);
+  }
 }
 
 void
@@ -175,12 +169,11 @@ curator_retry_loop_connected (CuratorClient *client)
 {
   /* run may add or remove waiters: take one at a time, and only as many as waited for this
    * connection. */
-  for (guint n = client->connection_waiters.length; n > 0; n--)
-    {
-      CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
-      if (loop == NULL || !curator_client_is_connected (client))
-        return;
-      curator_retry_loop_stop (loop);
-      loop->run (loop->data);
-    }
+  for (guint n = client->connection_waiters.length; n > 0; n--) {
+    CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
+    if (loop == NULL || !curator_client_is_connected (client))
+      return;
+    curator_retry_loop_stop (loop);
+    loop->run (loop->data);
+  }
 }

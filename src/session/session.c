@@ -19,15 +19,14 @@ void
 curator_session_unref (CuratorSession *session)
 {
   curator_not_shared ();
-  if (curator_refs_dec (&session->refs))
-    {
-      g_assert (session->handle == NULL);
-      g_free (session->server);
-      g_hash_table_unref (session->watches);
-      curator_attached_free (session->attached);
-      curator_client_memory_unref (session->client);
-      g_free (session);
-    }
+  if (curator_refs_dec (&session->refs)) {
+    g_assert (session->handle == NULL);
+    g_free (session->server);
+    g_hash_table_unref (session->watches);
+    curator_attached_free (session->attached);
+    curator_client_memory_unref (session->client);
+    g_free (session);
+  }
 }
 
 gboolean
@@ -47,11 +46,10 @@ curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook)
 void
 curator_session_remove_hook (CuratorSessionHook *hook)
 {
-  if (hook->session != NULL)
-    {
-      g_queue_unlink (&hook->session->hooks, &hook->link);
-      hook->session = NULL;
-    }
+  if (hook->session != NULL) {
+    g_queue_unlink (&hook->session->hooks, &hook->link);
+    hook->session = NULL;
+  }
 }
 
 gboolean

@@ -29,40 +29,35 @@ curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake, Cur
 void
 curator_stake_unlink (CuratorStake *stake)
 {
-  if (stake->session != NULL)
-    {
-      g_queue_unlink (curator_stake_queue (stake), &stake->link);
-      stake->session = NULL;
-      if (stake->read != NULL)
-        {
-          stake->read->stake = NULL;
-          stake->read = NULL;
-        }
+  if (stake->session != NULL) {
+    g_queue_unlink (curator_stake_queue (stake), &stake->link);
+    stake->session = NULL;
+    if (stake->read != NULL) {
+      stake->read->stake = NULL;
+      stake->read = NULL;
     }
+  }
 }
 
 void
 curator_stake_unregister (CuratorStake *stake)
 {
   CuratorSession *session = stake->session;
-  if (session != NULL)
-    {
-      curator_stake_unlink (stake);
-      curator_stake_replace_in_beat (session, stake, NULL);
-    }
+  if (session != NULL) {
+    curator_stake_unlink (stake);
+    curator_stake_replace_in_beat (session, stake, NULL);
+  }
 }
 
 gboolean
 curator_session_has_stake (CuratorSession *session, const char *path)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (session->stakes); i++)
-    {
-      for (GList *link = session->stakes[i].head; link != NULL; link = link->next)
-        {
-          const CuratorStake *stake = link->data;
-          if (g_str_equal (stake->path, path))
-            return TRUE;
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (session->stakes); i++) {
+    for (GList *link = session->stakes[i].head; link != NULL; link = link->next) {
+      const CuratorStake *stake = link->data;
+      if (g_str_equal (stake->path, path))
+        return TRUE;
     }
+  }
   return FALSE;
 }

@@ -48,19 +48,14 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
 void
 curator_watches_event (CuratorSession *session, int type, const char *path)
 {
-  if (type == ZOO_DELETED_EVENT)
-    {
-      event_for (session, path, ZWATCHTYPE_DATA, TRUE);
-      event_for (session, path, ZWATCHTYPE_CHILD, TRUE);
-    }
-  else if (type == ZOO_CHANGED_EVENT)
-    {
-      event_for (session, path, ZWATCHTYPE_DATA, FALSE);
-    }
-  else if (type == ZOO_CHILD_EVENT)
-    {
-      event_for (session, path, ZWATCHTYPE_CHILD, FALSE);
-    }
+  if (type == ZOO_DELETED_EVENT) {
+    event_for (session, path, ZWATCHTYPE_DATA, TRUE);
+    event_for (session, path, ZWATCHTYPE_CHILD, TRUE);
+  } else if (type == ZOO_CHANGED_EVENT) {
+    event_for (session, path, ZWATCHTYPE_DATA, FALSE);
+  } else if (type == ZOO_CHILD_EVENT) {
+    event_for (session, path, ZWATCHTYPE_CHILD, FALSE);
+  }
 }
 
 void
@@ -69,14 +64,13 @@ curator_watches_connected (CuratorSession *session)
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 
   /* This only sends requests, so the entries stay. */
-  for (GList *link = entries; link != NULL; link = link->next)
-    {
-      CuratorWatchEntry *entry = link->data;
-      if (entry->state == ENTRY_WANTED)
-        curator_watch_entry_arm (entry);
-      else if (entry->state == ENTRY_UNWANTED)
-        curator_watch_entry_remove (entry);
-    }
+  for (GList *link = entries; link != NULL; link = link->next) {
+    CuratorWatchEntry *entry = link->data;
+    if (entry->state == ENTRY_WANTED)
+      curator_watch_entry_arm (entry);
+    else if (entry->state == ENTRY_UNWANTED)
+      curator_watch_entry_remove (entry);
+  }
 }
 
 /* Where the library's list of watches is more than the server takes, reads set them again. */
@@ -97,17 +91,15 @@ detach_users (CuratorWatchEntry *entry)
 {
   GQueue *const queues[] = { &entry->users, &entry->newcomers };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++)
-    {
-      while (queues[i]->head != NULL)
-        {
-          CuratorWatch *watch = queues[i]->head->data;
-          curator_watch_place (watch, NULL);
-          watch->entry = NULL;
-          if (watch->abandoned)
-            g_free (watch);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++) {
+    while (queues[i]->head != NULL) {
+      CuratorWatch *watch = queues[i]->head->data;
+      curator_watch_place (watch, NULL);
+      watch->entry = NULL;
+      if (watch->abandoned)
+        g_free (watch);
     }
+  }
 }
 
 void
@@ -127,9 +119,8 @@ curator_watches_remove_all (CuratorSession *session)
 {
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 
-  for (GList *link = entries; link != NULL; link = link->next)
-    {
-      detach_users (link->data);
-      curator_watch_entry_unused (link->data);
-    }
+  for (GList *link = entries; link != NULL; link = link->next) {
+    detach_users (link->data);
+    curator_watch_entry_unused (link->data);
+  }
 }

@@ -72,12 +72,11 @@ curator_watch_place (CuratorWatch *watch, GQueue *queue)
 static CURATOR_LOCKED inline void
 curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
 {
-  while (from->head != NULL)
-    {
-      CuratorWatch *watch = from->head->data;
-      curator_watch_place (watch, to);
-      watch->entry = entry;
-    }
+  while (from->head != NULL) {
+    CuratorWatch *watch = from->head->data;
+    curator_watch_place (watch, to);
+    watch->entry = entry;
+  }
 }
 
 /* Sets the watch on the server, or sets it again. */

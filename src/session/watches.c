@@ -56,12 +56,11 @@ curator_watch_entry_free (gpointer data)
 static CURATOR_LOCKED void
 notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
 {
-  while (queue->head != NULL)
-    {
-      CuratorWatch *watch = queue->head->data;
-      curator_watch_place (watch, NULL);
-      watch->func (watch, event, rc, NULL, watch->data);
-    }
+  while (queue->head != NULL) {
+    CuratorWatch *watch = queue->head->data;
+    curator_watch_place (watch, NULL);
+    watch->func (watch, event, rc, NULL, watch->data);
+  }
 }
 
 /* The watch is spent for all its users. The entry goes, or stays until the server's watch is
@@ -105,20 +104,18 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
   entry->request = NULL;
-  if (curator_zk_is_retryable (rc))
-    {
-      /* The library may still have the watch and would set it again on reconnect. */
-      entry->maybe_set = TRUE;
-      entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
-      retry_later (entry);
-      return;
-    }
+  if (curator_zk_is_retryable (rc)) {
+    /* The library may still have the watch and would set it again on reconnect. */
+    entry->maybe_set = TRUE;
+    entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
+    retry_later (entry);
+    return;
+  }
   entry->maybe_set = FALSE;
-  if (curator_watch_entry_has_users (entry))
-    {
-      curator_watch_entry_arm (entry);
-      return;
-    }
+  if (curator_watch_entry_has_users (entry)) {
+    curator_watch_entry_arm (entry);
+    return;
+  }
   g_hash_table_remove (entry->session->watches, &entry->key);
 }
 
@@ -127,22 +124,20 @@ curator_watch_entry_remove (CuratorWatchEntry *entry)
 {
   stop_rereading (entry);
   entry->state = ENTRY_UNWANTED;
-  if (curator_watch_entry_is_connected (entry))
-    {
-      entry->state = ENTRY_REMOVING;
-      entry->request = curator_request_remove_watches (entry->session, entry->key.path,
-                                                       entry->key.type, on_removed, entry);
-    }
+  if (curator_watch_entry_is_connected (entry)) {
+    entry->state = ENTRY_REMOVING;
+    entry->request = curator_request_remove_watches (entry->session, entry->key.path,
+                                                     entry->key.type, on_removed, entry);
+  }
 }
 
 void
 curator_watch_entry_unused (CuratorWatchEntry *entry)
 {
-  if (entry->state == ENTRY_ARMED && entry->request != NULL)
-    {
-      /* A read is in flight and may set the watch again. Its reply calls this function. */
-      return;
-    }
+  if (entry->state == ENTRY_ARMED && entry->request != NULL) {
+    /* A read is in flight and may set the watch again. Its reply calls this function. */
+    return;
+  }
   if (entry->state == ENTRY_ARMED)
     curator_watch_entry_remove (entry);
   else if (entry->state == ENTRY_WANTED && entry->maybe_set)
@@ -159,11 +154,10 @@ curator_watch_entry_forget (CuratorWatchEntry *entry)
 
   ops->forget_watches (ops, session->handle, entry->key.path, entry->key.type);
   entry->maybe_set = FALSE;
-  if (entry->state == ENTRY_ARMED)
-    {
-      stop_rereading (entry);
-      entry->state = ENTRY_WANTED;
-    }
+  if (entry->state == ENTRY_ARMED) {
+    stop_rereading (entry);
+    entry->state = ENTRY_WANTED;
+  }
   if (!curator_watch_entry_has_users (entry))
     curator_watch_entry_unused (entry);
 }
@@ -174,12 +168,11 @@ notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
               const CuratorZkReply *reply)
 {
   entry->notifying = TRUE;
-  while (queue->head != NULL)
-    {
-      CuratorWatch *watch = queue->head->data;
-      curator_watch_place (watch, &entry->users);
-      watch->func (watch, event, ZOK, reply, watch->data);
-    }
+  while (queue->head != NULL) {
+    CuratorWatch *watch = queue->head->data;
+    curator_watch_place (watch, &entry->users);
+    watch->func (watch, event, ZOK, reply, watch->data);
+  }
   entry->notifying = FALSE;
   if (!curator_watch_entry_has_users (entry))
     curator_watch_entry_unused (entry);
@@ -216,30 +209,21 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
   entry->request = NULL;
-  if (rc == ZOK)
-    {
-      entry_armed (entry, reply);
-    }
-  else if (rc == ZNOAUTH && entry->key.type == ZWATCHTYPE_DATA && !entry->by_exists)
-    {
-      entry->by_exists = TRUE;
-      curator_watch_entry_arm (entry);
-    }
-  else if (rc == ZNOAUTH && entry->by_exists)
-    {
-      /* The server asks for READ here, too, and has set no watch. A missing node needs no
+  if (rc == ZOK) {
+    entry_armed (entry, reply);
+  } else if (rc == ZNOAUTH && entry->key.type == ZWATCHTYPE_DATA && !entry->by_exists) {
+    entry->by_exists = TRUE;
+    curator_watch_entry_arm (entry);
+  } else if (rc == ZNOAUTH && entry->by_exists) {
+    /* The server asks for READ here, too, and has set no watch. A missing node needs no
        * permission. */
-      entry_armed (entry, NULL);
-    }
-  else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
-           && curator_watch_entry_has_users (entry))
-    {
-      entry->state = ENTRY_WANTED;
-    }
-  else
-    {
-      entry_failed (entry, rc);
-    }
+    entry_armed (entry, NULL);
+  } else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
+             && curator_watch_entry_has_users (entry)) {
+    entry->state = ENTRY_WANTED;
+  } else {
+    entry_failed (entry, rc);
+  }
 }
 
 /* The read that sets the watch. */
@@ -262,11 +246,10 @@ curator_watch_entry_arm (CuratorWatchEntry *entry)
 {
   stop_rereading (entry);
   entry->state = ENTRY_WANTED;
-  if (curator_watch_entry_is_connected (entry))
-    {
-      entry->state = ENTRY_ARMING;
-      send_read (entry, on_armed);
-    }
+  if (curator_watch_entry_is_connected (entry)) {
+    entry->state = ENTRY_ARMING;
+    send_read (entry, on_armed);
+  }
 }
 
 /* After an error other than ZNONODE the watch is still set. */
@@ -274,17 +257,15 @@ static CURATOR_LOCKED void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED)
-    {
-      /* A server sends the event of a deletion before the reply of a later read. */
-      g_autofree char *shown = curator_path_escape (entry->key.path);
-      curator_info ("%s is gone, but its watch event never came", shown);
-    }
-  if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING)
-    {
-      on_armed (rc, reply, sent_us, entry);
-      return;
-    }
+  if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED) {
+    /* A server sends the event of a deletion before the reply of a later read. */
+    g_autofree char *shown = curator_path_escape (entry->key.path);
+    curator_info ("%s is gone, but its watch event never came", shown);
+  }
+  if (rc == ZOK || rc == ZNONODE || entry->state == ENTRY_ARMING) {
+    on_armed (rc, reply, sent_us, entry);
+    return;
+  }
   entry->request = NULL;
   reread_later (entry);
   if (!curator_watch_entry_has_users (entry))
@@ -364,22 +345,19 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
   watch->link.data = watch;
   watch->func = func;
   watch->data = data;
-  if (entry->state == ENTRY_UNWANTED)
-    {
-      entry->maybe_set = TRUE;
-      curator_watch_entry_arm (entry);
-    }
-  if (entry->state != ENTRY_ARMED)
-    {
-      curator_watch_place (watch, &entry->users);
-      return watch;
-    }
+  if (entry->state == ENTRY_UNWANTED) {
+    entry->maybe_set = TRUE;
+    curator_watch_entry_arm (entry);
+  }
+  if (entry->state != ENTRY_ARMED) {
+    curator_watch_place (watch, &entry->users);
+    return watch;
+  }
   curator_watch_place (watch, &entry->newcomers);
-  if (entry->newcomers_timer == NULL)
-    {
-      CuratorClient *client = session->client;
-      entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
-    }
+  if (entry->newcomers_timer == NULL) {
+    CuratorClient *client = session->client;
+    entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
+  }
   return watch;
 }
 
@@ -417,11 +395,10 @@ on_abandoned (CuratorWatch *watch, CuratorWatchEvent event, int rc, const Curato
 void
 curator_watch_abandon (CuratorWatch *watch)
 {
-  if (watch->entry == NULL)
-    {
-      curator_watch_release (watch);
-      return;
-    }
+  if (watch->entry == NULL) {
+    curator_watch_release (watch);
+    return;
+  }
   watch->func = on_abandoned;
   watch->abandoned = TRUE;
 }
@@ -445,11 +422,10 @@ curator_watch_entry_gone (CuratorWatchEntry *entry)
 {
   GQueue users = G_QUEUE_INIT;
 
-  if (entry->request == NULL)
-    {
-      entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
-      return;
-    }
+  if (entry->request == NULL) {
+    entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
+    return;
+  }
   entry->state = ENTRY_ARMING;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);

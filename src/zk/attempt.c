@@ -28,12 +28,11 @@ note_stage (CuratorZkHandle *handle, guint64 inode, CuratorStage stage)
 {
   const gint64 now_us = g_get_monotonic_time ();
 
-  if (inode != handle->attempt.inode || stage != handle->attempt.stage)
-    {
-      handle->attempt.inode = inode;
-      handle->attempt.stage = stage;
-      handle->attempt.since_us = now_us;
-    }
+  if (inode != handle->attempt.inode || stage != handle->attempt.stage) {
+    handle->attempt.inode = inode;
+    handle->attempt.stage = stage;
+    handle->attempt.since_us = now_us;
+  }
   return now_us - handle->attempt.since_us;
 }
 
@@ -76,11 +75,10 @@ curator_zk_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle,
 
   if (!curator_io_thread_look (&handle->io, &pipe, &polled))
     return FALSE;
-  if (polled < 0)
-    {
-      *ended = CURATOR_STAGE_PAUSED;
-      return end_pause (handle, pipe, patience_us[CURATOR_STAGE_PAUSED]);
-    }
+  if (polled < 0) {
+    *ended = CURATOR_STAGE_PAUSED;
+    return end_pause (handle, pipe, patience_us[CURATOR_STAGE_PAUSED]);
+  }
   const int sock = curator_io_thread_dup_socket (&handle->io);
   if (sock < 0)
     return FALSE;

@@ -21,11 +21,10 @@ open_fds (void)
   GDir *dir = g_dir_open ("/proc/self/fd", 0, NULL);
   const char *name;
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      const int fd = (int) g_ascii_strtoll (name, NULL, 10);
-      g_array_append_val (fds, fd);
-    }
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    const int fd = (int) g_ascii_strtoll (name, NULL, 10);
+    g_array_append_val (fds, fd);
+  }
   g_clear_pointer (&dir, g_dir_close);
   /* The directory's own descriptor is closed now; another file may get its number. */
   for (guint i = fds->len; i-- > 0;)
@@ -54,23 +53,21 @@ other_end (const CuratorIoThread *io, int end)
     if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
       return likely[i];
   g_autoptr (GArray) all = open_fds ();
-  for (guint i = 0; i < all->len; i++)
-    {
-      const int fd = g_array_index (all, int, i);
-      if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
-        return fd;
-    }
+  for (guint i = 0; i < all->len; i++) {
+    const int fd = g_array_index (all, int, i);
+    if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
+      return fd;
+  }
   return end;
 }
 
 static void
 hide_pipe (const CuratorIoThread *io, int end)
 {
-  if ((fcntl (end, F_GETFD) & FD_CLOEXEC) == 0)
-    {
-      fcntl (other_end (io, end), F_SETFD, FD_CLOEXEC);
-      fcntl (end, F_SETFD, FD_CLOEXEC);
-    }
+  if ((fcntl (end, F_GETFD) & FD_CLOEXEC) == 0) {
+    fcntl (other_end (io, end), F_SETFD, FD_CLOEXEC);
+    fcntl (end, F_SETFD, FD_CLOEXEC);
+  }
 }
 
 void

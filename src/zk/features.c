@@ -68,14 +68,13 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
 {
   const char *server = connect_string;
 
-  while (server != NULL)
-    {
-      server += strspn (server, ", \t");
-      for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
-        if (is_requested (server, schemes[i].name) && !is_supported (i, server))
-          return refuse (i, "the connect string", error);
-      server = strchr (server, ',');
-    }
+  while (server != NULL) {
+    server += strspn (server, ", \t");
+    for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
+      if (is_requested (server, schemes[i].name) && !is_supported (i, server))
+        return refuse (i, "the connect string", error);
+    server = strchr (server, ',');
+  }
   return TRUE;
 }
 

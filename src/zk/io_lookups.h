@@ -46,15 +46,12 @@ curator_io_lookups_end_if_connected (CuratorIoLookups *lookups)
 static inline void
 curator_io_lookups_note_state (CuratorIoLookups *lookups, int state)
 {
-  if (curator_io_is_connected (state))
-    {
-      atomic_fetch_add (&lookups->n_connected, 1);
-      curator_io_lookups_end_if_connected (lookups);
-    }
-  else if (state < 0)
-    {
-      curator_io_lookups_end (lookups); /* it makes no more turns */
-    }
+  if (curator_io_is_connected (state)) {
+    atomic_fetch_add (&lookups->n_connected, 1);
+    curator_io_lookups_end_if_connected (lookups);
+  } else if (state < 0) {
+    curator_io_lookups_end (lookups); /* it makes no more turns */
+  }
 }
 
 /* On the IO thread, whose socket has failed. A fork() that waits is let through before the next

@@ -106,25 +106,23 @@ curator_io_thread_is_shown (void)
   char probe = 1;
   char copy = 0;
 
-  if (g_atomic_int_get (&answer) == 0)
-    {
-      /* For the calling thread the file shows the call that reads it. */
-      const gboolean shown =
-          read_call (gettid (), &number, arguments)
-          && read_memory ((guint64) GPOINTER_TO_SIZE (&probe), &copy, sizeof copy) && copy == probe;
-      g_atomic_int_set (&answer, shown ? 1 : -1);
-    }
+  if (g_atomic_int_get (&answer) == 0) {
+    /* For the calling thread the file shows the call that reads it. */
+    const gboolean shown = read_call (gettid (), &number, arguments)
+                           && read_memory ((guint64) GPOINTER_TO_SIZE (&probe), &copy, sizeof copy)
+                           && copy == probe;
+    g_atomic_int_set (&answer, shown ? 1 : -1);
+  }
   return g_atomic_int_get (&answer) > 0;
 }
 
 static void
 note_free (int numbers[2])
 {
-  if (pipe2 (numbers, O_CLOEXEC) == 0)
-    {
-      close (numbers[0]);
-      close (numbers[1]);
-    }
+  if (pipe2 (numbers, O_CLOEXEC) == 0) {
+    close (numbers[0]);
+    close (numbers[1]);
+  }
 }
 
 void
@@ -160,14 +158,12 @@ find_anywhere (CuratorIoThread *io)
   const char *tid;
 
   io->tids[0] = io->tids[1] = 0;
-  while (tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL)
-    {
-      if (!add_if_named (io, tid))
-        {
-          io->tids[0] = io->tids[1] = 0;
-          return;
-        }
+  while (tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL) {
+    if (!add_if_named (io, tid)) {
+      io->tids[0] = io->tids[1] = 0;
+      return;
     }
+  }
 }
 
 void
@@ -176,12 +172,11 @@ curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest
   pthread_setname_np (pthread_self (), before);
   if (!curator_io_thread_is_shown ())
     return;
-  for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++)
-    {
-      char tid[16];
-      g_snprintf (tid, sizeof tid, "%d", (int) newest + i);
-      add_if_named (io, tid);
-    }
+  for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++) {
+    char tid[16];
+    g_snprintf (tid, sizeof tid, "%d", (int) newest + i);
+    add_if_named (io, tid);
+  }
   if (io->tids[1] == 0)
     find_anywhere (io);
 }
@@ -242,14 +237,13 @@ curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int 
 {
   const gint64 deadline_us = g_get_monotonic_time () + patience_us;
 
-  for (gulong pause_us = 20; io->tids[0] != 0; pause_us = MIN (pause_us * 2, 2000))
-    {
-      if (curator_io_thread_look (io, pipe, sock))
-        return TRUE;
-      if (g_get_monotonic_time () >= deadline_us)
-        return FALSE;
-      g_usleep (pause_us);
-    }
+  for (gulong pause_us = 20; io->tids[0] != 0; pause_us = MIN (pause_us * 2, 2000)) {
+    if (curator_io_thread_look (io, pipe, sock))
+      return TRUE;
+    if (g_get_monotonic_time () >= deadline_us)
+      return FALSE;
+    g_usleep (pause_us);
+  }
   return FALSE;
 }
 
@@ -268,10 +262,9 @@ curator_io_thread_dup_socket (CuratorIoThread *io)
   if (copy >= 0
       && (!curator_io_thread_look (io, &pipe, &again) || again != sock
           || curator_fd_inode (copy, S_IFSOCK) == 0
-          || curator_fd_inode (copy, S_IFSOCK) != curator_fd_inode (sock, S_IFSOCK)))
-    {
-      close (copy);
-      return -1;
-    }
+          || curator_fd_inode (copy, S_IFSOCK) != curator_fd_inode (sock, S_IFSOCK))) {
+    close (copy);
+    return -1;
+  }
   return copy;
 }

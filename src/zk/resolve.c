@@ -53,12 +53,11 @@ ask (const char *host, char **why)
 static CURATOR_LOCKED void
 store (CuratorClient *client, const char *host, GPtrArray *addresses, const char *why)
 {
-  for (guint i = 0; i < client->known->len; i++)
-    {
-      CuratorServer *server = client->known->pdata[i];
-      if (g_str_equal (server->host, host))
-        curator_server_resolved (server, addresses, why);
-    }
+  for (guint i = 0; i < client->known->len; i++) {
+    CuratorServer *server = client->known->pdata[i];
+    if (g_str_equal (server->host, host))
+      curator_server_resolved (server, addresses, why);
+  }
   g_hash_table_remove (names_of (client), host);
 }
 
@@ -97,34 +96,31 @@ start_one (CuratorClient *client, CuratorServer *server, void (*found) (CuratorC
   curator_client_memory_ref (client);
   g_hash_table_add (names_of (client), g_strdup (server->host));
   const int failed = curator_thread_start_detached ("curator-name", look_up, job);
-  if (failed != 0)
-    {
-      curator_client_memory_unref (client);
-      g_hash_table_remove (names_of (client), server->host);
-      free_look_up (job);
-      curator_server_resolved (server, NULL, "the system has no threads left");
-    }
+  if (failed != 0) {
+    curator_client_memory_unref (client);
+    g_hash_table_remove (names_of (client), server->host);
+    free_look_up (job);
+    curator_server_resolved (server, NULL, "the system has no threads left");
+  }
 }
 
 void
 curator_resolve_start (CuratorClient *client, void (*found) (CuratorClient *client))
 {
-  for (guint i = 0; i < client->known->len; i++)
-    {
-      CuratorServer *server = client->known->pdata[i];
-      if (!server->is_numeric && !g_hash_table_contains (names_of (client), server->host))
-        start_one (client, server, found);
-    }
+  for (guint i = 0; i < client->known->len; i++) {
+    CuratorServer *server = client->known->pdata[i];
+    if (!server->is_numeric && !g_hash_table_contains (names_of (client), server->host))
+      start_one (client, server, found);
+  }
 }
 
 gboolean
 curator_resolve_is_busy (CuratorClient *client)
 {
-  for (guint i = 0; i < client->known->len; i++)
-    {
-      const CuratorServer *server = client->known->pdata[i];
-      if (g_hash_table_contains (names_of (client), server->host))
-        return TRUE;
-    }
+  for (guint i = 0; i < client->known->len; i++) {
+    const CuratorServer *server = client->known->pdata[i];
+    if (g_hash_table_contains (names_of (client), server->host))
+      return TRUE;
+  }
   return FALSE;
 }

@@ -13,11 +13,10 @@ curator_zk_multi_new (const char *const *paths, int n_paths,
   multi->ops = g_new0 (zoo_op_t, n_paths);
   multi->results = g_new0 (zoo_op_result_t, n_paths);
   multi->paths = g_new0 (char *, n_paths + 1);
-  for (int i = 0; i < n_paths; i++)
-    {
-      multi->paths[i] = g_strdup (paths[i]);
-      init_op (&multi->ops[i], multi->paths[i], -1);
-    }
+  for (int i = 0; i < n_paths; i++) {
+    multi->paths[i] = g_strdup (paths[i]);
+    init_op (&multi->ops[i], multi->paths[i], -1);
+  }
   return multi;
 }
 

@@ -68,11 +68,10 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
   CuratorZkHandle *handle = context;
 
   curator_zk_rest_enter (&handle->rest);
-  if (type == ZOO_SESSION_EVENT)
-    {
-      /* Not inside the gate: a fork() that has closed it may wait for this. */
-      curator_io_lookups_note_state (&handle->lookups, state);
-    }
+  if (type == ZOO_SESSION_EVENT) {
+    /* Not inside the gate: a fork() that has closed it may wait for this. */
+    curator_io_lookups_note_state (&handle->lookups, state);
+  }
   deliver (handle, zh, type, state, path);
   curator_zk_rest_leave (&handle->rest);
 }
@@ -158,11 +157,10 @@ open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
   pid_t newest;
   const int failed = curator_threads_probe (N_THREADS, &newest);
 
-  if (failed != 0)
-    {
-      errno = failed;
-      return NULL;
-    }
+  if (failed != 0) {
+    errno = failed;
+    return NULL;
+  }
   curator_io_thread_prepare (&handle->io, name);
   curator_io_lookups_begin (&handle->lookups);
   zhandle_t *zh = zookeeper_init2 (hosts, on_event, session_timeout_ms, id, handle,
@@ -219,13 +217,12 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
   handle->watch_context = handle;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
   open_hidden (handle, hosts, id, session_timeout_ms);
-  if (handle->zh == NULL)
-    {
-      const int error = errno;
-      handle_free (handle);
-      errno = error;
-      return NULL;
-    }
+  if (handle->zh == NULL) {
+    const int error = errno;
+    handle_free (handle);
+    errno = error;
+    return NULL;
+  }
   curator_zk_servers_add (handle, hosts);
   /* From here on its failures are noted. */
   atomic_store (&handle->lookups.was_told, TRUE);
@@ -380,13 +377,12 @@ real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char 
   ticket = begin_call (handle, ticket);
   /* The header declares the completion as a pointer to the function type by mistake. */
   void_completion_t *done = (void_completion_t *) on_void;
-  if (handle->begin != NULL)
-    {
-      /* The server keeps the watch; its event is ignored. */
-      return undo_if_refused (handle, ticket,
-                              zoo_aremove_watches (handle->zh, path, type, handle->watch,
-                                                   handle->watch_context, 0, done, ticket));
-    }
+  if (handle->begin != NULL) {
+    /* The server keeps the watch; its event is ignored. */
+    return undo_if_refused (handle, ticket,
+                            zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                                 handle->watch_context, 0, done, ticket));
+  }
   return undo_if_refused (handle, ticket,
                           zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }

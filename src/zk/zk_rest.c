@@ -32,11 +32,10 @@ curator_zk_rest_leave (CuratorZkRest *rest)
   if (rest == NULL)
     return;
   const gint64 closing_us = atomic_load (&rest->closing_us);
-  for (gint64 left_us = REST_US; closing_us != 0 && left_us > 0;)
-    {
-      left_us = closing_us + REST_US - g_get_monotonic_time ();
-      g_usleep ((gulong) MAX (left_us, 0));
-    }
+  for (gint64 left_us = REST_US; closing_us != 0 && left_us > 0;) {
+    left_us = closing_us + REST_US - g_get_monotonic_time ();
+    g_usleep ((gulong) MAX (left_us, 0));
+  }
   atomic_fetch_add (&rest->n_ended, 1);
 }
 
@@ -47,11 +46,10 @@ curator_zk_rest_left_us (CuratorZkRest *rest)
   const guint n_begun = atomic_load (&rest->n_begun);
   const gint64 now_us = g_get_monotonic_time ();
 
-  if (rest->seen_us == 0 || n_begun != n_ended || n_begun != rest->n_seen)
-    {
-      rest->n_seen = n_begun;
-      rest->seen_us = now_us;
-    }
+  if (rest->seen_us == 0 || n_begun != n_ended || n_begun != rest->n_seen) {
+    rest->n_seen = n_begun;
+    rest->seen_us = now_us;
+  }
   return MAX (rest->seen_us + REST_US - now_us, 0);
 }
 

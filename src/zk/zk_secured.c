@@ -85,12 +85,11 @@ on_failed (const char *server, const GError *error, gboolean is_final, gpointer 
   CuratorZkSecured *secured = data;
 
   note_failure (secured->owner, server, error);
-  if (g_strcmp0 (secured->last, error->message) != 0)
-    {
-      curator_warn ("cannot connect to %s", error->message);
-      g_free (secured->last);
-      secured->last = g_strdup (error->message);
-    }
+  if (g_strcmp0 (secured->last, error->message) != 0) {
+    curator_warn ("cannot connect to %s", error->message);
+    g_free (secured->last);
+    secured->last = g_strdup (error->message);
+  }
   if (is_final)
     secured->watcher (ZOO_SESSION_EVENT, ZOO_AUTH_FAILED_STATE, "", secured->context);
 }
@@ -188,14 +187,13 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   secured->channel = curator_channel_open (&setup);
   CuratorZkHandle *handle =
       secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
-  if (handle == NULL)
-    {
-      const int error = errno;
-      g_clear_pointer (&secured->channel, curator_channel_close);
-      secured_free (secured);
-      errno = error;
-      return NULL;
-    }
+  if (handle == NULL) {
+    const int error = errno;
+    g_clear_pointer (&secured->channel, curator_channel_close);
+    secured_free (secured);
+    errno = error;
+    return NULL;
+  }
   handle->secured = secured;
   return handle;
 }
@@ -207,13 +205,12 @@ secured_set_servers (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *serv
 {
   CuratorZkSecured *secured = handle->secured;
 
-  if ((leave && !secured->leaves) || !curator_servers_equal (servers, secured->told))
-    {
-      secured->leaves = leave;
-      g_ptr_array_unref (secured->told);
-      secured->told = curator_servers_copy (servers, FALSE);
-      curator_channel_set_servers (secured->channel, servers, leave);
-    }
+  if ((leave && !secured->leaves) || !curator_servers_equal (servers, secured->told)) {
+    secured->leaves = leave;
+    g_ptr_array_unref (secured->told);
+    secured->told = curator_servers_copy (servers, FALSE);
+    curator_channel_set_servers (secured->channel, servers, leave);
+  }
   return TRUE;
 }
 
@@ -232,17 +229,16 @@ secured_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 static int
 weight_of (int code)
 {
-  switch (code)
-    {
-    case CURATOR_CONNECT_ERROR_SASL:
-      return 2;
-    case CURATOR_CONNECT_ERROR_TLS:
-    case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
-    case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
-      return 1;
-    default:
-      return 0;
-    }
+  switch (code) {
+  case CURATOR_CONNECT_ERROR_SASL:
+    return 2;
+  case CURATOR_CONNECT_ERROR_TLS:
+  case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
+  case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
+    return 1;
+  default:
+    return 0;
+  }
 }
 
 /* The caller holds the mutex. */
@@ -253,16 +249,15 @@ join_failures (GPtrArray *failures, gint64 since_us)
   const Failure *decides = NULL;
   guint n = 0;
 
-  for (guint i = failures->len; i > 0; i--)
-    {
-      const Failure *failure = failures->pdata[i - 1];
-      if (failure->at_us < since_us)
-        break;
-      if (decides == NULL || weight_of (failure->error->code) > weight_of (decides->error->code))
-        decides = failure;
-      if (n++ < MAX_SHOWN)
-        g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", failure->error->message);
-    }
+  for (guint i = failures->len; i > 0; i--) {
+    const Failure *failure = failures->pdata[i - 1];
+    if (failure->at_us < since_us)
+      break;
+    if (decides == NULL || weight_of (failure->error->code) > weight_of (decides->error->code))
+      decides = failure;
+    if (n++ < MAX_SHOWN)
+      g_string_append_printf (text, "%s%s", n > 1 ? ", " : "", failure->error->message);
+  }
   if (n > MAX_SHOWN)
     g_string_append_printf (text, " and %u more", n - MAX_SHOWN);
   return decides != NULL

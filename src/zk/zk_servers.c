@@ -53,12 +53,11 @@ unlock_handles (void)
 static gboolean
 all_rest (void)
 {
-  for (guint i = 0; i < handles->len; i++)
-    {
-      CuratorZkHandle *handle = handles->pdata[i];
-      if (!curator_io_thread_rests (&handle->io))
-        return FALSE;
-    }
+  for (guint i = 0; i < handles->len; i++) {
+    CuratorZkHandle *handle = handles->pdata[i];
+    if (!curator_io_thread_rests (&handle->io))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -72,16 +71,13 @@ begin_fork (void)
   lock_handles ();
   level = logLevel;
   zoo_set_debug_level ((ZooLogLevel) 0);
-  for (int i = 0; i < N_LOCKINGS; i++)
-    {
-      int looks = 0;
-      do
-        {
-          g_usleep (PAUSE_US);
-        }
-      while (++looks < MOST_LOOKS && !all_rest ());
-      tzset ();
-    }
+  for (int i = 0; i < N_LOCKINGS; i++) {
+    int looks = 0;
+    do {
+      g_usleep (PAUSE_US);
+    } while (++looks < MOST_LOOKS && !all_rest ());
+    tzset ();
+  }
 }
 
 static void
@@ -131,11 +127,10 @@ find_own (void)
   pthread_getname_np (pthread_self (), name, sizeof name);
   pthread_once (&once, create_handles);
   lock_handles ();
-  for (guint i = 0; i < handles->len && own == NULL; i++)
-    {
-      CuratorZkHandle *handle = handles->pdata[i];
-      own = strcmp (handle->io.name, name) == 0 ? handle : NULL;
-    }
+  for (guint i = 0; i < handles->len && own == NULL; i++) {
+    CuratorZkHandle *handle = handles->pdata[i];
+    own = strcmp (handle->io.name, name) == 0 ? handle : NULL;
+  }
   unlock_handles ();
   return own;
 }
@@ -146,11 +141,10 @@ take_next (CuratorZkHandle *own)
 {
   lock_handles ();
   char *addresses = g_steal_pointer (&own->next_addresses);
-  if (addresses != NULL)
-    {
-      g_free (own->addresses);
-      own->addresses = g_strdup (addresses);
-    }
+  if (addresses != NULL) {
+    g_free (own->addresses);
+    own->addresses = g_strdup (addresses);
+  }
   unlock_handles ();
   return addresses;
 }

@@ -59,13 +59,12 @@ expire_session (const char *server, gint64 id, const guint8 password[16], int ti
 {
   g_autoptr (GByteArray) wire = connect_and_close (id, password);
   gint64 deadline = wait_now_ms () + timeout_ms;
-  while (!try_once (server, wire))
-    {
-      /* The owner has reconnected meanwhile and moved the session: try again. */
-      if (wait_now_ms () >= deadline)
-        return FALSE;
-      wait_ms (5);
-    }
+  while (!try_once (server, wire)) {
+    /* The owner has reconnected meanwhile and moved the session: try again. */
+    if (wait_now_ms () >= deadline)
+      return FALSE;
+    wait_ms (5);
+  }
   return TRUE;
 }
 

@@ -34,11 +34,10 @@ four_letter (const char *address, const char *word, int timeout_ms)
   GString *answer = g_string_new (NULL);
   gboolean ended = FALSE;
   gboolean fine = send (fd, word, 4, MSG_NOSIGNAL) == 4;
-  while (fine && !ended)
-    {
-      gint64 left = deadline - wait_now_ms ();
-      fine = left > 0 && read_some (fd, answer, (int) left, &ended);
-    }
+  while (fine && !ended) {
+    gint64 left = deadline - wait_now_ms ();
+    fine = left > 0 && read_some (fd, answer, (int) left, &ended);
+  }
   close (fd);
   return g_string_free (answer, !fine);
 }
@@ -159,16 +158,14 @@ four_letter_packets (const char *address, gint64 session, FourLetterPackets *pac
 {
   g_autofree char *answer = four_letter (address, "cons", ASK_TIMEOUT_MS);
   g_auto (GStrv) lines = g_strsplit (answer != NULL ? answer : "", "\n", -1);
-  for (char **line = lines; *line != NULL; line++)
-    {
-      const char *sid = strstr (*line, "sid=0x");
-      if (sid != NULL && parse_session (sid + strlen ("sid=")) == session)
-        {
-          packets->received = field_of (*line, "recved=");
-          packets->sent = field_of (*line, "sent=");
-          return TRUE;
-        }
+  for (char **line = lines; *line != NULL; line++) {
+    const char *sid = strstr (*line, "sid=0x");
+    if (sid != NULL && parse_session (sid + strlen ("sid=")) == session) {
+      packets->received = field_of (*line, "recved=");
+      packets->sent = field_of (*line, "sent=");
+      return TRUE;
     }
+  }
   return FALSE;
 }
 

@@ -30,22 +30,20 @@ now_us (void)
 static void *
 beat (void *data)
 {
-  for (gint64 began_us = step_began_us, ended_us;; began_us = ended_us)
-    {
+  for (gint64 began_us = step_began_us, ended_us;; began_us = ended_us) {
+    pthread_mutex_lock (&mutex);
+    step_began_us = began_us;
+    pthread_mutex_unlock (&mutex);
+    usleep (STEP_US);
+    /* The next step begins here, so that no delay falls between two. */
+    ended_us = now_us ();
+    const Stall stall = { ended_us, ended_us - began_us - STEP_US };
+    if (stall.late_us >= LEAST_US) {
       pthread_mutex_lock (&mutex);
-      step_began_us = began_us;
+      g_array_append_val (stalls, stall);
       pthread_mutex_unlock (&mutex);
-      usleep (STEP_US);
-      /* The next step begins here, so that no delay falls between two. */
-      ended_us = now_us ();
-      const Stall stall = { ended_us, ended_us - began_us - STEP_US };
-      if (stall.late_us >= LEAST_US)
-        {
-          pthread_mutex_lock (&mutex);
-          g_array_append_val (stalls, stall);
-          pthread_mutex_unlock (&mutex);
-        }
     }
+  }
   return NULL;
 }
 
@@ -73,13 +71,12 @@ metronome_stalled_us (gint64 since_us)
   pthread_mutex_lock (&mutex);
   /* The step that is under way may be late already. */
   gint64 sum_us = stalls != NULL ? MAX (now_us () - step_began_us - STEP_US, 0) : 0;
-  for (guint i = stalls != NULL ? stalls->len : 0; i > 0; i--)
-    {
-      const Stall *stall = &g_array_index (stalls, Stall, i - 1);
-      if (stall->ended_us < since_us)
-        break;
-      sum_us += stall->late_us;
-    }
+  for (guint i = stalls != NULL ? stalls->len : 0; i > 0; i--) {
+    const Stall *stall = &g_array_index (stalls, Stall, i - 1);
+    if (stall->ended_us < since_us)
+      break;
+    sum_us += stall->late_us;
+  }
   pthread_mutex_unlock (&mutex);
   return sum_us;
 }

@@ -45,11 +45,10 @@ net_connect (const char *address, int timeout_ms)
   int one = 1;
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   int rc = connect (fd, (struct sockaddr *) &name, sizeof name);
-  if (rc < 0 && (errno != EINPROGRESS || !finish_connect (fd, timeout_ms)))
-    {
-      close (fd);
-      return -1;
-    }
+  if (rc < 0 && (errno != EINPROGRESS || !finish_connect (fd, timeout_ms))) {
+    close (fd);
+    return -1;
+  }
   fcntl (fd, F_SETFL, 0);
   return fd;
 }
@@ -62,11 +61,10 @@ net_listen (struct sockaddr_in *name)
   socklen_t length = sizeof *name;
   setsockopt (fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   if (bind (fd, (struct sockaddr *) name, sizeof *name) < 0 || listen (fd, 256) < 0
-      || getsockname (fd, (struct sockaddr *) name, &length) < 0)
-    {
-      close (fd);
-      return -1;
-    }
+      || getsockname (fd, (struct sockaddr *) name, &length) < 0) {
+    close (fd);
+    return -1;
+  }
   return fd;
 }
 
@@ -75,17 +73,16 @@ net_read (int fd, void *buffer, gsize length, int timeout_ms)
 {
   gint64 deadline = wait_now_ms () + timeout_ms;
   gsize got = 0;
-  while (got < length)
-    {
-      struct pollfd pfd = { .fd = fd, .events = POLLIN };
-      gint64 left = deadline - wait_now_ms ();
-      if (left <= 0 || poll (&pfd, 1, (int) left) != 1)
-        break;
-      gssize n = recv (fd, (char *) buffer + got, length - got, 0);
-      if (n <= 0)
-        break;
-      got += (gsize) n;
-    }
+  while (got < length) {
+    struct pollfd pfd = { .fd = fd, .events = POLLIN };
+    gint64 left = deadline - wait_now_ms ();
+    if (left <= 0 || poll (&pfd, 1, (int) left) != 1)
+      break;
+    gssize n = recv (fd, (char *) buffer + got, length - got, 0);
+    if (n <= 0)
+      break;
+    got += (gsize) n;
+  }
   return got;
 }
 

@@ -54,7 +54,6 @@ void
 process_kill (pid_t pid)
 {
   kill (pid, SIGKILL);
-  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR)
-    {
-    }
+  while (waitpid (pid, NULL, 0) < 0 && errno == EINTR) {
+  }
 }

@@ -18,27 +18,25 @@ static void
 accept_all (Proxy *proxy)
 {
   int fd;
-  while ((fd = accept4 (proxy->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-    {
-      int one = 1;
-      setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-      proxy->accepted++;
-      ProxyConn *conn = proxy_conn_new (proxy, fd);
-      conn->is_silent = conn->hold_requests = conn->hold_replies = proxy->n_silent > 0;
-      proxy->n_silent -= conn->is_silent ? 1 : 0;
-      g_ptr_array_add (proxy->conns, conn);
-    }
+  while ((fd = accept4 (proxy->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    int one = 1;
+    setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    proxy->accepted++;
+    ProxyConn *conn = proxy_conn_new (proxy, fd);
+    conn->is_silent = conn->hold_requests = conn->hold_replies = proxy->n_silent > 0;
+    proxy->n_silent -= conn->is_silent ? 1 : 0;
+    g_ptr_array_add (proxy->conns, conn);
+  }
 }
 
 static void
 cut_talking (Proxy *proxy)
 {
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      if (!conn->is_silent)
-        proxy_conn_cut (conn);
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+    if (!conn->is_silent)
+      proxy_conn_cut (conn);
+  }
 }
 
 static void
@@ -51,22 +49,20 @@ cut_all (Proxy *proxy)
 static void
 desert_all (Proxy *proxy)
 {
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      const int fd = proxy_conn_desert (g_ptr_array_index (proxy->conns, i));
-      g_array_append_val (proxy->deserted, fd);
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    const int fd = proxy_conn_desert (g_ptr_array_index (proxy->conns, i));
+    g_array_append_val (proxy->deserted, fd);
+  }
 }
 
 static void
 end_desertion (Proxy *proxy)
 {
-  for (guint i = 0; i < proxy->deserted->len; i++)
-    {
-      const int fd = g_array_index (proxy->deserted, int, i);
-      if (fd >= 0)
-        close (fd);
-    }
+  for (guint i = 0; i < proxy->deserted->len; i++) {
+    const int fd = g_array_index (proxy->deserted, int, i);
+    if (fd >= 0)
+      close (fd);
+  }
   g_array_set_size (proxy->deserted, 0);
 }
 
@@ -79,25 +75,23 @@ is_closed (const Proxy *proxy)
 static void
 handle_all (Proxy *proxy, gboolean let_go)
 {
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      conn->hold_requests = conn->hold_requests && !let_go;
-      conn->hold_replies = conn->hold_replies && !let_go;
-      conn->is_silent = conn->is_silent && !let_go;
-      proxy_conn_handle (conn, 0, 0);
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+    conn->hold_requests = conn->hold_requests && !let_go;
+    conn->hold_replies = conn->hold_replies && !let_go;
+    conn->is_silent = conn->is_silent && !let_go;
+    proxy_conn_handle (conn, 0, 0);
+  }
 }
 
 static void
 remove_dead (Proxy *proxy)
 {
-  for (guint i = proxy->conns->len; i > 0; i--)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i - 1);
-      if (conn->dead)
-        g_ptr_array_remove_index (proxy->conns, i - 1);
-    }
+  for (guint i = proxy->conns->len; i > 0; i--) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i - 1);
+    if (conn->dead)
+      g_ptr_array_remove_index (proxy->conns, i - 1);
+  }
 }
 
 /* Another proxy of this process may have the port at a host that is used again. */
@@ -106,20 +100,18 @@ move (Proxy *proxy)
 {
   const int port = ntohs (proxy->name.sin_port);
 
-  if (proxy->listen_fd >= 0)
-    {
-      close (proxy->listen_fd);
-      proxy->listen_fd = -1;
-    }
+  if (proxy->listen_fd >= 0) {
+    close (proxy->listen_fd);
+    proxy->listen_fd = -1;
+  }
   cut_all (proxy);
-  for (int tries = 0; tries < MOST_TRIES && proxy->listen_fd < 0; tries++)
-    {
-      g_autofree char *host = zk_server_new_host ();
-      g_free (proxy->address);
-      proxy->address = g_strdup_printf ("%s:%d", host, port);
-      net_parse (proxy->address, &proxy->name);
-      proxy->listen_fd = net_listen (&proxy->name);
-    }
+  for (int tries = 0; tries < MOST_TRIES && proxy->listen_fd < 0; tries++) {
+    g_autofree char *host = zk_server_new_host ();
+    g_free (proxy->address);
+    proxy->address = g_strdup_printf ("%s:%d", host, port);
+    net_parse (proxy->address, &proxy->name);
+    proxy->listen_fd = net_listen (&proxy->name);
+  }
 }
 
 static void
@@ -127,19 +119,17 @@ obey_orders (Proxy *proxy)
 {
   if (proxy->orders_done == proxy->orders_given)
     return;
-  if (proxy->moves)
-    {
-      move (proxy);
-      proxy->moves = FALSE;
-    }
-  if (is_closed (proxy) && proxy->listen_fd >= 0)
-    {
-      close (proxy->listen_fd);
-      proxy->listen_fd = -1;
-      if (proxy->mode == PROXY_DESERT)
-        desert_all (proxy);
-      cut_all (proxy);
-    }
+  if (proxy->moves) {
+    move (proxy);
+    proxy->moves = FALSE;
+  }
+  if (is_closed (proxy) && proxy->listen_fd >= 0) {
+    close (proxy->listen_fd);
+    proxy->listen_fd = -1;
+    if (proxy->mode == PROXY_DESERT)
+      desert_all (proxy);
+    cut_all (proxy);
+  }
   if (proxy->mode != PROXY_DESERT)
     end_desertion (proxy);
   if (!is_closed (proxy) && proxy->listen_fd < 0)
@@ -160,12 +150,11 @@ static const struct timespec *
 poll_timeout (Proxy *proxy, struct timespec *room)
 {
   gint64 due = G_MAXINT64;
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      /* A connection whose server could not be reached just now is closed without waiting. */
-      due = MIN (due, conn->dead ? 0 : proxy_conn_due_ns (conn));
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+    /* A connection whose server could not be reached just now is closed without waiting. */
+    due = MIN (due, conn->dead ? 0 : proxy_conn_due_ns (conn));
+  }
   gint64 left = MAX (due - wait_now_ns (), 0);
   *room = (struct timespec){ left / 1000000000, left % 1000000000 };
   return due == G_MAXINT64 ? NULL : room;
@@ -180,11 +169,10 @@ prepare (Proxy *proxy)
   struct pollfd *at = (struct pollfd *) (gpointer) fds->data;
   at[0] = (struct pollfd){ .fd = proxy->wake_fd, .events = POLLIN };
   at[1] = (struct pollfd){ .fd = proxy->listen_fd, .events = POLLIN };
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      proxy_conn_prepare (conn, &at[2 + 2 * i], &at[3 + 2 * i]);
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+    proxy_conn_prepare (conn, &at[2 + 2 * i], &at[3 + 2 * i]);
+  }
   return fds;
 }
 
@@ -196,11 +184,10 @@ handle (Proxy *proxy, GArray *fds)
   guint64 wakes;
   if (at[0].revents != 0 && read (proxy->wake_fd, &wakes, sizeof wakes) < 0)
     g_warning ("the proxy's eventfd cannot be read");
-  for (guint i = 0; i < n_conns; i++)
-    {
-      proxy_conn_handle (g_ptr_array_index (proxy->conns, i), at[2 + 2 * i].revents,
-                         at[3 + 2 * i].revents);
-    }
+  for (guint i = 0; i < n_conns; i++) {
+    proxy_conn_handle (g_ptr_array_index (proxy->conns, i), at[2 + 2 * i].revents,
+                       at[3 + 2 * i].revents);
+  }
   if (at[1].revents != 0 && proxy->listen_fd >= 0)
     accept_all (proxy);
   remove_dead (proxy);
@@ -211,18 +198,17 @@ run (void *data)
 {
   Proxy *proxy = data;
   pthread_mutex_lock (&proxy->mutex);
-  while (!proxy->quit)
-    {
-      obey_orders (proxy);
-      GArray *fds = prepare (proxy);
-      struct timespec room;
-      const struct timespec *timeout = poll_timeout (proxy, &room);
-      pthread_mutex_unlock (&proxy->mutex);
-      ppoll ((struct pollfd *) (gpointer) fds->data, fds->len, timeout, NULL);
-      pthread_mutex_lock (&proxy->mutex);
-      handle (proxy, fds);
-      g_array_unref (fds);
-    }
+  while (!proxy->quit) {
+    obey_orders (proxy);
+    GArray *fds = prepare (proxy);
+    struct timespec room;
+    const struct timespec *timeout = poll_timeout (proxy, &room);
+    pthread_mutex_unlock (&proxy->mutex);
+    ppoll ((struct pollfd *) (gpointer) fds->data, fds->len, timeout, NULL);
+    pthread_mutex_lock (&proxy->mutex);
+    handle (proxy, fds);
+    g_array_unref (fds);
+  }
   cut_all (proxy);
   end_desertion (proxy);
   remove_dead (proxy);
@@ -256,11 +242,10 @@ new_proxy (const char *server, const char *host, gboolean raw)
   g_autofree char *any = g_strdup_printf ("%s:0", host);
   net_parse (any, &proxy->name);
   proxy->listen_fd = net_listen (&proxy->name);
-  if (proxy->listen_fd < 0)
-    {
-      g_free (proxy);
-      return NULL;
-    }
+  if (proxy->listen_fd < 0) {
+    g_free (proxy);
+    return NULL;
+  }
   proxy->server = g_strdup (server);
   proxy->address = g_strdup_printf ("%s:%d", host, ntohs (proxy->name.sin_port));
   proxy->wake_fd = eventfd (0, EFD_CLOEXEC);
@@ -449,11 +434,10 @@ proxy_count (Proxy *proxy, int type)
 {
   int sum = 0;
   pthread_mutex_lock (&proxy->mutex);
-  for (int i = 0; i < 256; i++)
-    {
-      gboolean any = type == PROXY_ANY_REQUEST && i != COUNT_SLOT (PROXY_PING);
-      sum += any || i == COUNT_SLOT (type) ? proxy->counts[i] : 0;
-    }
+  for (int i = 0; i < 256; i++) {
+    gboolean any = type == PROXY_ANY_REQUEST && i != COUNT_SLOT (PROXY_PING);
+    sum += any || i == COUNT_SLOT (type) ? proxy->counts[i] : 0;
+  }
   pthread_mutex_unlock (&proxy->mutex);
   return sum;
 }

@@ -68,23 +68,21 @@ static void
 pipe_ripen (ProxyPipe *pipe, gint64 now_ns)
 {
   Frame *frame;
-  while ((frame = g_queue_peek_head (&pipe->frames)) != NULL && frame->due_ns <= now_ns)
-    {
-      g_byte_array_append (pipe->out, frame->bytes->data, frame->bytes->len);
-      frame_free (g_queue_pop_head (&pipe->frames));
-    }
+  while ((frame = g_queue_peek_head (&pipe->frames)) != NULL && frame->due_ns <= now_ns) {
+    g_byte_array_append (pipe->out, frame->bytes->data, frame->bytes->len);
+    frame_free (g_queue_pop_head (&pipe->frames));
+  }
 }
 
 static gboolean
 pipe_write (ProxyPipe *pipe, int fd)
 {
-  while (pipe->out->len > 0)
-    {
-      gssize n = send (fd, pipe->out->data, pipe->out->len, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n < 0)
-        return errno == EAGAIN || errno == EINTR;
-      g_byte_array_remove_range (pipe->out, 0, (guint) n);
-    }
+  while (pipe->out->len > 0) {
+    gssize n = send (fd, pipe->out->data, pipe->out->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0)
+      return errno == EAGAIN || errno == EINTR;
+    g_byte_array_remove_range (pipe->out, 0, (guint) n);
+  }
   return TRUE;
 }
 
@@ -145,11 +143,10 @@ proxy_conn_free (ProxyConn *conn)
 void
 proxy_conn_cut (ProxyConn *conn)
 {
-  if (conn->server_fd >= 0 && requests_flow (conn))
-    {
-      pipe_ripen (&conn->to_server, G_MAXINT64);
-      pipe_write (&conn->to_server, conn->server_fd);
-    }
+  if (conn->server_fd >= 0 && requests_flow (conn)) {
+    pipe_ripen (&conn->to_server, G_MAXINT64);
+    pipe_write (&conn->to_server, conn->server_fd);
+  }
   net_reset_on_close (conn->client_fd);
   conn->dead = TRUE;
 }
@@ -189,26 +186,24 @@ rule_done (Proxy *proxy)
 static gboolean
 on_picked_request (ProxyConn *conn, gint32 xid, ProxyAction action)
 {
-  switch (action)
-    {
-    case PROXY_CUT_BEFORE:
-      proxy_conn_cut (conn);
-      break;
-    case PROXY_HOLE_BEFORE:
-      conn->proxy->mode = PROXY_HOLE;
-      break;
-    case PROXY_HOLD_REQUEST:
-      conn->hold_requests = TRUE;
-      break;
-    case PROXY_CUT_BEFORE_REPLY:
-    case PROXY_CUT_AFTER_REPLY:
-    case PROXY_HOLE_BEFORE_REPLY:
-    case PROXY_HOLD_REPLY:
-    default:
-      g_hash_table_insert (conn->replies, GINT_TO_POINTER (xid),
-                           GINT_TO_POINTER (1 + (int) action));
-      return TRUE;
-    }
+  switch (action) {
+  case PROXY_CUT_BEFORE:
+    proxy_conn_cut (conn);
+    break;
+  case PROXY_HOLE_BEFORE:
+    conn->proxy->mode = PROXY_HOLE;
+    break;
+  case PROXY_HOLD_REQUEST:
+    conn->hold_requests = TRUE;
+    break;
+  case PROXY_CUT_BEFORE_REPLY:
+  case PROXY_CUT_AFTER_REPLY:
+  case PROXY_HOLE_BEFORE_REPLY:
+  case PROXY_HOLD_REPLY:
+  default:
+    g_hash_table_insert (conn->replies, GINT_TO_POINTER (xid), GINT_TO_POINTER (1 + (int) action));
+    return TRUE;
+  }
   conn->examined = TRUE;
   rule_done (conn->proxy);
   return FALSE;
@@ -220,11 +215,10 @@ on_request (ProxyConn *conn, guint8 *frame, guint length)
 {
   ProxyAction action;
   gboolean known = conn->examined || !conn->to_server.greeted || length < 12;
-  if (!conn->to_server.greeted && conn->proxy->forget_sessions && length >= CONNECT_LENGTH)
-    {
-      memset (frame + CONNECT_SESSION_AT, 0, 8);
-      memset (frame + CONNECT_PASSWORD_AT, 0, 16);
-    }
+  if (!conn->to_server.greeted && conn->proxy->forget_sessions && length >= CONNECT_LENGTH) {
+    memset (frame + CONNECT_SESSION_AT, 0, 8);
+    memset (frame + CONNECT_PASSWORD_AT, 0, 16);
+  }
   conn->to_server.greeted = TRUE;
   conn->examined = FALSE;
   if (known)
@@ -238,29 +232,28 @@ on_request (ProxyConn *conn, guint8 *frame, guint length)
 static gboolean
 on_picked_reply (ProxyConn *conn, const guint8 *frame, guint length, ProxyAction action)
 {
-  switch (action)
-    {
-    case PROXY_CUT_BEFORE_REPLY:
-      proxy_conn_cut (conn);
-      break;
-    case PROXY_CUT_AFTER_REPLY:
-      pipe_push (&conn->to_client, frame, length, 0);
-      pipe_ripen (&conn->to_client, G_MAXINT64);
-      pipe_write (&conn->to_client, conn->client_fd);
-      proxy_conn_cut (conn);
-      break;
-    case PROXY_HOLE_BEFORE_REPLY:
-      conn->proxy->mode = PROXY_HOLE;
-      break;
-    case PROXY_HOLD_REPLY:
-      conn->hold_replies = TRUE;
-      break;
-    case PROXY_CUT_BEFORE:
-    case PROXY_HOLE_BEFORE:
-    case PROXY_HOLD_REQUEST:
-    default:
-      break;
-    }
+  switch (action) {
+  case PROXY_CUT_BEFORE_REPLY:
+    proxy_conn_cut (conn);
+    break;
+  case PROXY_CUT_AFTER_REPLY:
+    pipe_push (&conn->to_client, frame, length, 0);
+    pipe_ripen (&conn->to_client, G_MAXINT64);
+    pipe_write (&conn->to_client, conn->client_fd);
+    proxy_conn_cut (conn);
+    break;
+  case PROXY_HOLE_BEFORE_REPLY:
+    conn->proxy->mode = PROXY_HOLE;
+    break;
+  case PROXY_HOLD_REPLY:
+    conn->hold_replies = TRUE;
+    break;
+  case PROXY_CUT_BEFORE:
+  case PROXY_HOLE_BEFORE:
+  case PROXY_HOLD_REQUEST:
+  default:
+    break;
+  }
   rule_done (conn->proxy);
   return !conn->dead;
 }
@@ -276,22 +269,20 @@ static void
 sniff_connect_response (ProxyConn *conn, const guint8 *frame, guint length)
 {
   /* length, protocol version, timeout, session id, password length, password */
-  if (length >= 40 && net_get_int32 (frame + 8) > 0 && net_get_int32 (frame + 20) == 16)
-    {
-      conn->session = net_get_int64 (frame + 12);
-      remember_session (conn->proxy, conn->session, frame + 24);
-    }
+  if (length >= 40 && net_get_int32 (frame + 8) > 0 && net_get_int32 (frame + 20) == 16) {
+    conn->session = net_get_int64 (frame + 12);
+    remember_session (conn->proxy, conn->session, frame + 24);
+  }
 }
 
 static gboolean
 on_reply (ProxyConn *conn, const guint8 *frame, guint length)
 {
-  if (!conn->to_client.greeted)
-    {
-      conn->to_client.greeted = TRUE;
-      sniff_connect_response (conn, frame, length);
-      return TRUE;
-    }
+  if (!conn->to_client.greeted) {
+    conn->to_client.greeted = TRUE;
+    sniff_connect_response (conn, frame, length);
+    return TRUE;
+  }
   gpointer xid = GINT_TO_POINTER (length >= 8 ? net_get_int32 (frame + 4) : 0);
   int picked = GPOINTER_TO_INT (g_hash_table_lookup (conn->replies, xid));
   g_hash_table_remove (conn->replies, xid);
@@ -302,11 +293,10 @@ static guint
 whole_frame (ProxyConn *conn, GByteArray *in)
 {
   gint32 length = in->len >= 4 ? net_get_int32 (in->data) : -1;
-  if (length > MAX_FRAME || (in->len >= 4 && length < 0))
-    {
-      proxy_conn_cut (conn);
-      return 0;
-    }
+  if (length > MAX_FRAME || (in->len >= 4 && length < 0)) {
+    proxy_conn_cut (conn);
+    return 0;
+  }
   return length >= 0 && in->len >= 4U + (guint) length ? 4U + (guint) length : 0;
 }
 
@@ -315,21 +305,19 @@ static void
 take_raw (ProxyConn *conn, ProxyPipe *pipe, int delay_ms)
 {
   const char *call_back = pipe == &conn->to_server ? conn->proxy->call_back : NULL;
-  if (call_back != NULL && !pipe->greeted)
-    {
-      guint length = proxy_greeting_length (pipe->in);
-      if (length == 0)
-        return;
-      g_autoptr (GByteArray) greeting = proxy_greeting_with (pipe->in->data, call_back);
-      pipe_push (pipe, greeting->data, greeting->len, delay_ms);
-      g_byte_array_remove_range (pipe->in, 0, length);
-      pipe->greeted = TRUE;
-    }
-  if (pipe->in->len > 0)
-    {
-      pipe_push (pipe, pipe->in->data, pipe->in->len, delay_ms);
-      g_byte_array_set_size (pipe->in, 0);
-    }
+  if (call_back != NULL && !pipe->greeted) {
+    guint length = proxy_greeting_length (pipe->in);
+    if (length == 0)
+      return;
+    g_autoptr (GByteArray) greeting = proxy_greeting_with (pipe->in->data, call_back);
+    pipe_push (pipe, greeting->data, greeting->len, delay_ms);
+    g_byte_array_remove_range (pipe->in, 0, length);
+    pipe->greeted = TRUE;
+  }
+  if (pipe->in->len > 0) {
+    pipe_push (pipe, pipe->in->data, pipe->in->len, delay_ms);
+    g_byte_array_set_size (pipe->in, 0);
+  }
 }
 
 static void
@@ -337,22 +325,19 @@ take_requests (ProxyConn *conn)
 {
   ProxyPipe *pipe = &conn->to_server;
   guint length;
-  if (conn->proxy->raw)
-    {
-      if (requests_flow (conn))
-        take_raw (conn, pipe, conn->proxy->delay_to_server_ms);
-      return;
+  if (conn->proxy->raw) {
+    if (requests_flow (conn))
+      take_raw (conn, pipe, conn->proxy->delay_to_server_ms);
+    return;
+  }
+  while (requests_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0) {
+    if (on_request (conn, pipe->in->data, length)) {
+      conn->proxy->bytes.to_server += length;
+      proxy_log_request (conn, pipe->in->data, length);
+      pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_server_ms);
+      g_byte_array_remove_range (pipe->in, 0, length);
     }
-  while (requests_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
-    {
-      if (on_request (conn, pipe->in->data, length))
-        {
-          conn->proxy->bytes.to_server += length;
-          proxy_log_request (conn, pipe->in->data, length);
-          pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_server_ms);
-          g_byte_array_remove_range (pipe->in, 0, length);
-        }
-    }
+  }
 }
 
 static void
@@ -360,33 +345,29 @@ take_replies (ProxyConn *conn)
 {
   ProxyPipe *pipe = &conn->to_client;
   guint length;
-  if (conn->proxy->raw)
-    {
-      if (replies_flow (conn))
-        take_raw (conn, pipe, conn->proxy->delay_to_client_ms);
-      return;
+  if (conn->proxy->raw) {
+    if (replies_flow (conn))
+      take_raw (conn, pipe, conn->proxy->delay_to_client_ms);
+    return;
+  }
+  while (replies_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0) {
+    if (on_reply (conn, pipe->in->data, length)) {
+      conn->proxy->bytes.to_client += length;
+      proxy_log_reply (conn, pipe->in->data, length);
+      pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_client_ms);
     }
-  while (replies_flow (conn) && (length = whole_frame (conn, pipe->in)) > 0)
-    {
-      if (on_reply (conn, pipe->in->data, length))
-        {
-          conn->proxy->bytes.to_client += length;
-          proxy_log_reply (conn, pipe->in->data, length);
-          pipe_push (pipe, pipe->in->data, length, conn->proxy->delay_to_client_ms);
-        }
-      g_byte_array_remove_range (pipe->in, 0, length);
-    }
+    g_byte_array_remove_range (pipe->in, 0, length);
+  }
 }
 
 static void
 connect_upstream (ProxyConn *conn)
 {
-  if (conn->server_fd < 0 && requests_flow (conn) && !conn->abandoned)
-    {
-      conn->server_fd = net_connect (conn->proxy->server, 1000);
-      if (conn->server_fd < 0)
-        proxy_conn_cut (conn);
-    }
+  if (conn->server_fd < 0 && requests_flow (conn) && !conn->abandoned) {
+    conn->server_fd = net_connect (conn->proxy->server, 1000);
+    if (conn->server_fd < 0)
+      proxy_conn_cut (conn);
+  }
 }
 
 void
@@ -407,12 +388,11 @@ proxy_conn_prepare (ProxyConn *conn, struct pollfd *client, struct pollfd *serve
 
   client->events = (short) (read_client | write_client);
   client->fd = conn->client_fd;
-  if (client->events == 0)
-    {
-      /* In a hole the proxy detects only that a client closes. */
-      client->events = POLLRDHUP;
-      client->fd = conn->abandoned || conn->to_server.ended ? -1 : conn->client_fd;
-    }
+  if (client->events == 0) {
+    /* In a hole the proxy detects only that a client closes. */
+    client->events = POLLRDHUP;
+    client->fd = conn->abandoned || conn->to_server.ended ? -1 : conn->client_fd;
+  }
   server->events = (short) (read_server | write_server);
   server->fd = server->events != 0 ? conn->server_fd : -1;
 }
@@ -454,16 +434,14 @@ proxy_conn_handle (ProxyConn *conn, short client_events, short server_events)
 {
   if (conn->dead)
     return;
-  if (conn->abandoned && conn->proxy->mode == PROXY_PASS)
-    {
-      conn->dead = TRUE;
-      return;
-    }
-  if (!handle_client (conn, client_events) || !handle_server (conn, server_events))
-    {
-      proxy_conn_cut (conn);
-      return;
-    }
+  if (conn->abandoned && conn->proxy->mode == PROXY_PASS) {
+    conn->dead = TRUE;
+    return;
+  }
+  if (!handle_client (conn, client_events) || !handle_server (conn, server_events)) {
+    proxy_conn_cut (conn);
+    return;
+  }
   take_requests (conn);
   take_replies (conn);
   gboolean client_done = conn->to_server.ended && pipe_is_empty (&conn->to_server);

@@ -68,25 +68,23 @@ proxy_log_reply (ProxyConn *conn, const guint8 *frame, guint length)
   if (conn->proxy->log == NULL || conn->session == 0 || length < 20)
     return;
   const gint32 xid = net_get_int32 (frame + 4);
-  if (xid == EVENT_XID && length >= 28)
-    {
-      note (conn, (ProxyFrame){ .type = PROXY_EVENT,
-                                .code = net_get_int32 (frame + 20),
-                                .path = text_at (frame, length, 28) });
-      return;
-    }
+  if (xid == EVENT_XID && length >= 28) {
+    note (conn, (ProxyFrame){ .type = PROXY_EVENT,
+                              .code = net_get_int32 (frame + 20),
+                              .path = text_at (frame, length, 28) });
+    return;
+  }
   /* Answers to requests from before the start of the log are not part of it. */
   gpointer type;
-  if (g_hash_table_lookup_extended (conn->asked, GINT_TO_POINTER (xid), NULL, &type))
-    {
-      g_hash_table_remove (conn->asked, GINT_TO_POINTER (xid));
-      const gboolean makes =
-          GPOINTER_TO_INT (type) == PROXY_CREATE || GPOINTER_TO_INT (type) == PROXY_CREATE2;
-      note (conn, (ProxyFrame){ .type = GPOINTER_TO_INT (type),
-                                .is_reply = TRUE,
-                                .code = net_get_int32 (frame + 16),
-                                .path = makes ? text_at (frame, length, 20) : NULL });
-    }
+  if (g_hash_table_lookup_extended (conn->asked, GINT_TO_POINTER (xid), NULL, &type)) {
+    g_hash_table_remove (conn->asked, GINT_TO_POINTER (xid));
+    const gboolean makes =
+        GPOINTER_TO_INT (type) == PROXY_CREATE || GPOINTER_TO_INT (type) == PROXY_CREATE2;
+    note (conn, (ProxyFrame){ .type = GPOINTER_TO_INT (type),
+                              .is_reply = TRUE,
+                              .code = net_get_int32 (frame + 16),
+                              .path = makes ? text_at (frame, length, 20) : NULL });
+  }
 }
 
 void
@@ -95,11 +93,10 @@ proxy_log_start (Proxy *proxy)
   pthread_mutex_lock (&proxy->mutex);
   g_clear_pointer (&proxy->log, g_ptr_array_unref);
   proxy->log = g_ptr_array_new_with_free_func (frame_free);
-  for (guint i = 0; i < proxy->conns->len; i++)
-    {
-      ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
-      g_hash_table_remove_all (conn->asked);
-    }
+  for (guint i = 0; i < proxy->conns->len; i++) {
+    ProxyConn *conn = g_ptr_array_index (proxy->conns, i);
+    g_hash_table_remove_all (conn->asked);
+  }
   pthread_mutex_unlock (&proxy->mutex);
 }
 
@@ -108,12 +105,11 @@ proxy_log_copy (Proxy *proxy)
 {
   GPtrArray *copy = g_ptr_array_new_with_free_func (frame_free);
   pthread_mutex_lock (&proxy->mutex);
-  for (guint i = 0; proxy->log != NULL && i < proxy->log->len; i++)
-    {
-      ProxyFrame *frame = g_memdup (g_ptr_array_index (proxy->log, i), sizeof *frame);
-      frame->path = g_strdup (frame->path);
-      g_ptr_array_add (copy, frame);
-    }
+  for (guint i = 0; proxy->log != NULL && i < proxy->log->len; i++) {
+    ProxyFrame *frame = g_memdup (g_ptr_array_index (proxy->log, i), sizeof *frame);
+    frame->path = g_strdup (frame->path);
+    g_ptr_array_add (copy, frame);
+  }
   pthread_mutex_unlock (&proxy->mutex);
   return copy;
 }

@@ -24,20 +24,18 @@ void
 wait_ms (int ms)
 {
   struct timespec rest = { ms / 1000, (ms % 1000) * 1000000L };
-  while (nanosleep (&rest, &rest) < 0 && errno == EINTR)
-    {
-    }
+  while (nanosleep (&rest, &rest) < 0 && errno == EINTR) {
+  }
 }
 
 gboolean
 wait_until (WaitCondition condition, gpointer data, int timeout_ms)
 {
   gint64 deadline = wait_now_ms () + timeout_ms;
-  while (!condition (data))
-    {
-      if (wait_now_ms () >= deadline)
-        return FALSE;
-      wait_ms (5);
-    }
+  while (!condition (data)) {
+    if (wait_now_ms () >= deadline)
+      return FALSE;
+    wait_ms (5);
+  }
   return TRUE;
 }

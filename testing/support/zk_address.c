@@ -45,11 +45,10 @@ zk_server_free_port (const char *host)
   pthread_mutex_lock (&mutex);
   if (given == NULL)
     given = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  for (int tries = 0; !is_new && tries < MOST_PORT_TRIES; tries++)
-    {
-      port = port_free_now (host);
-      is_new = g_hash_table_add (given, g_strdup_printf ("%s:%d", host, port));
-    }
+  for (int tries = 0; !is_new && tries < MOST_PORT_TRIES; tries++) {
+    port = port_free_now (host);
+    is_new = g_hash_table_add (given, g_strdup_printf ("%s:%d", host, port));
+  }
   pthread_mutex_unlock (&mutex);
   return port;
 }

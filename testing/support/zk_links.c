@@ -42,31 +42,27 @@ zk_links_new (int n, const char *const *quorum, const char *const *election)
   for (int i = 0; i < n * n; i++)
     if (i / n != i % n)
       open_link (&links->links[i], quorum[i % n], election[i % n]);
-  for (int i = 0; i < n * n; i++)
-    {
-      if (i / n != i % n)
-        {
-          proxy_set_call_back (links->links[i].election,
-                               proxy_address (link_of (links, i % n, i / n)->election));
-        }
+  for (int i = 0; i < n * n; i++) {
+    if (i / n != i % n) {
+      proxy_set_call_back (links->links[i].election,
+                           proxy_address (link_of (links, i % n, i / n)->election));
     }
+  }
   return links;
 }
 
 void
 zk_links_free (ZkLinks *links)
 {
-  if (links != NULL)
-    {
-      for (int i = 0; i < links->n * links->n; i++)
-        {
-          proxy_free (links->links[i].quorum);
-          proxy_free (links->links[i].election);
-          g_free (links->links[i].peer);
-        }
-      g_free (links->links);
-      g_free (links);
+  if (links != NULL) {
+    for (int i = 0; i < links->n * links->n; i++) {
+      proxy_free (links->links[i].quorum);
+      proxy_free (links->links[i].election);
+      g_free (links->links[i].peer);
     }
+    g_free (links->links);
+    g_free (links);
+  }
 }
 
 const char *
@@ -107,14 +103,12 @@ zk_links_mute (ZkLinks *links, int from, int to)
 void
 zk_links_depose (ZkLinks *links, int leader)
 {
-  for (int i = 0; i < links->n; i++)
-    {
-      if (i != leader)
-        {
-          set_one (links, leader, i, PROXY_HOLE);
-          set_one (links, i, leader, PROXY_DESERT);
-        }
+  for (int i = 0; i < links->n; i++) {
+    if (i != leader) {
+      set_one (links, leader, i, PROXY_HOLE);
+      set_one (links, i, leader, PROXY_DESERT);
     }
+  }
 }
 
 static void
@@ -134,12 +128,10 @@ zk_links_delay (ZkLinks *links, int a, int b, int ms)
 void
 zk_links_heal (ZkLinks *links)
 {
-  for (int a = 0; a < links->n; a++)
-    {
-      for (int b = 0; b < a; b++)
-        {
-          zk_links_delay (links, a, b, 0);
-          zk_links_set (links, a, b, PROXY_PASS);
-        }
+  for (int a = 0; a < links->n; a++) {
+    for (int b = 0; b < a; b++) {
+      zk_links_delay (links, a, b, 0);
+      zk_links_set (links, a, b, PROXY_PASS);
     }
+  }
 }

@@ -75,21 +75,18 @@ zk_server_missing (void)
 {
   g_autofree char *java = g_find_program_in_path ("java");
   g_auto (GStrv) jars = g_strsplit (class_path (), ":", -1);
-  if (java == NULL)
-    {
-      return g_strdup ("A test server needs the program java, and there is none in PATH: install a "
-                       "Java runtime (on Debian the package default-jre-headless)");
+  if (java == NULL) {
+    return g_strdup ("A test server needs the program java, and there is none in PATH: install a "
+                     "Java runtime (on Debian the package default-jre-headless)");
+  }
+  for (char **jar = jars; *jar != NULL; jar++) {
+    if (!g_str_has_suffix (*jar, "*") && !g_file_test (*jar, G_FILE_TEST_EXISTS)) {
+      return g_strdup_printf (
+          "A test server needs %s, which is not there: install ZooKeeper (on Debian the "
+          "package zookeeper), or name its jars in CURATOR_TEST_ZOOKEEPER_CLASSPATH",
+          *jar);
     }
-  for (char **jar = jars; *jar != NULL; jar++)
-    {
-      if (!g_str_has_suffix (*jar, "*") && !g_file_test (*jar, G_FILE_TEST_EXISTS))
-        {
-          return g_strdup_printf (
-              "A test server needs %s, which is not there: install ZooKeeper (on Debian the "
-              "package zookeeper), or name its jars in CURATOR_TEST_ZOOKEEPER_CLASSPATH",
-              *jar);
-        }
-    }
+  }
   return NULL;
 }
 
@@ -132,16 +129,14 @@ make_argv (const char *main_class, const char *config, gboolean netty, const cha
   GPtrArray *argv = g_ptr_array_new ();
   g_ptr_array_add (argv, g_find_program_in_path ("java"));
   add_java_arguments (argv, java_options);
-  if (security != NULL)
-    {
-      g_ptr_array_add (
-          argv, g_strdup_printf ("-Djava.security.auth.login.config=%s/jaas.conf", security));
-    }
-  if (netty)
-    {
-      g_ptr_array_add (argv, g_strdup ("-Dzookeeper.serverCnxnFactory="
-                                       "org.apache.zookeeper.server.NettyServerCnxnFactory"));
-    }
+  if (security != NULL) {
+    g_ptr_array_add (argv,
+                     g_strdup_printf ("-Djava.security.auth.login.config=%s/jaas.conf", security));
+  }
+  if (netty) {
+    g_ptr_array_add (argv, g_strdup ("-Dzookeeper.serverCnxnFactory="
+                                     "org.apache.zookeeper.server.NettyServerCnxnFactory"));
+  }
   g_ptr_array_add (argv, g_strdup ("-cp"));
   g_ptr_array_add (argv, g_strconcat (class_path (), netty ? netty_classpath : "", NULL));
   g_ptr_array_add (argv, g_strdup (main_class));
@@ -201,13 +196,12 @@ static GPtrArray *running;
 static void
 stop_running (void)
 {
-  while (running->len > 0)
-    {
-      ZkServer *last = g_ptr_array_index (running, running->len - 1);
-      if (last->owner != getpid ())
-        return;
-      zk_server_stop (last);
-    }
+  while (running->len > 0) {
+    ZkServer *last = g_ptr_array_index (running, running->len - 1);
+    if (last->owner != getpid ())
+      return;
+    zk_server_stop (last);
+  }
   g_clear_pointer (&running, g_ptr_array_unref);
 }
 
@@ -220,11 +214,10 @@ server_new (const char *host)
   server->dir = g_dir_make_tmp ("curator-zk-XXXXXX", NULL);
   g_autofree char *data = g_build_filename (server->dir, "data", NULL);
   g_mkdir_with_parents (data, 0700);
-  if (running == NULL)
-    {
-      running = g_ptr_array_new ();
-      atexit (stop_running);
-    }
+  if (running == NULL) {
+    running = g_ptr_array_new ();
+    atexit (stop_running);
+  }
   g_ptr_array_add (running, server);
   return server;
 }
@@ -286,15 +279,13 @@ static gboolean
 wait_serving (ZkServer *server, int timeout_ms)
 {
   gint64 deadline = wait_now_ms () + timeout_ms;
-  do
-    {
-      /* A starting server accepts and does not answer: keep each probe short. */
-      g_autofree char *answer = four_letter (server->address, "srvr", 100);
-      if (answer != NULL && strstr (answer, "Mode:") != NULL)
-        return TRUE;
-      wait_ms (10);
-    }
-  while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
+  do {
+    /* A starting server accepts and does not answer: keep each probe short. */
+    g_autofree char *answer = four_letter (server->address, "srvr", 100);
+    if (answer != NULL && strstr (answer, "Mode:") != NULL)
+      return TRUE;
+    wait_ms (10);
+  } while (!zk_server_has_exited (server) && wait_now_ms () < deadline);
   return FALSE;
 }
 
@@ -320,11 +311,10 @@ zk_server_change_jars (ZkServer *server)
 void
 zk_server_kill (ZkServer *server)
 {
-  if (server->pid != 0)
-    {
-      process_kill (server->pid);
-      server->pid = 0;
-    }
+  if (server->pid != 0) {
+    process_kill (server->pid);
+    server->pid = 0;
+  }
 }
 
 gboolean
@@ -337,15 +327,13 @@ zk_server_restart (ZkServer *server)
 void
 zk_server_freeze (ZkServer *server)
 {
-  if (server->pid != 0)
-    {
-      int status;
-      kill (server->pid, SIGSTOP);
-      /* The signal takes a moment to reach every thread: wait until all have stopped. */
-      while (waitpid (server->pid, &status, WUNTRACED) < 0 && errno == EINTR)
-        {
-        }
+  if (server->pid != 0) {
+    int status;
+    kill (server->pid, SIGSTOP);
+    /* The signal takes a moment to reach every thread: wait until all have stopped. */
+    while (waitpid (server->pid, &status, WUNTRACED) < 0 && errno == EINTR) {
     }
+  }
 }
 
 void
@@ -360,14 +348,13 @@ remove_tree (const char *path)
 {
   GDir *dir = g_dir_open (path, 0, NULL);
   const char *name;
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      if (g_file_test (child, G_FILE_TEST_IS_DIR) && !g_file_test (child, G_FILE_TEST_IS_SYMLINK))
-        remove_tree (child);
-      else
-        g_unlink (child);
-    }
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    g_autofree char *child = g_build_filename (path, name, NULL);
+    if (g_file_test (child, G_FILE_TEST_IS_DIR) && !g_file_test (child, G_FILE_TEST_IS_SYMLINK))
+      remove_tree (child);
+    else
+      g_unlink (child);
+  }
   g_clear_pointer (&dir, g_dir_close);
   g_rmdir (path);
 }
@@ -399,13 +386,12 @@ zk_server_fill_disk (ZkServer *server)
 {
   g_autofree char *data = data_of (server);
   /* The size cannot be less than what is used, which may grow until then. */
-  for (int tries = 0; server->own_disk && tries < 20; tries++)
-    {
-      struct statfs disk;
-      if (statfs (data, &disk) == 0
-          && resize_disk (server, (guint64) disk.f_bsize * (disk.f_blocks - disk.f_bfree)))
-        return TRUE;
-    }
+  for (int tries = 0; server->own_disk && tries < 20; tries++) {
+    struct statfs disk;
+    if (statfs (data, &disk) == 0
+        && resize_disk (server, (guint64) disk.f_bsize * (disk.f_blocks - disk.f_bfree)))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -430,11 +416,10 @@ zk_server_stop (ZkServer *server)
     return;
   g_ptr_array_remove (running, server);
   zk_server_kill (server);
-  if (server->own_disk)
-    {
-      g_autofree char *data = data_of (server);
-      umount2 (data, MNT_DETACH);
-    }
+  if (server->own_disk) {
+    g_autofree char *data = data_of (server);
+    umount2 (data, MNT_DETACH);
+  }
   remove_tree (server->dir);
   g_free (server->host);
   g_free (server->address);
@@ -459,12 +444,11 @@ zk_server_secure_address (ZkServer *server)
 const char *
 zk_server_find_secure_address (const char *address)
 {
-  for (guint i = 0; running != NULL && i < running->len; i++)
-    {
-      const ZkServer *server = g_ptr_array_index (running, i);
-      if (g_strcmp0 (server->address, address) == 0)
-        return server->secure_address;
-    }
+  for (guint i = 0; running != NULL && i < running->len; i++) {
+    const ZkServer *server = g_ptr_array_index (running, i);
+    if (g_strcmp0 (server->address, address) == 0)
+      return server->secure_address;
+  }
   return NULL;
 }
 
@@ -483,20 +467,18 @@ zk_server_pid (ZkServer *server)
 static void
 give_addresses (ZkEnsemble *ensemble, gboolean by_links)
 {
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      ensemble->servers[i]->address = own_address (ensemble->servers[i]);
-      ensemble->quorum[i] = own_address (ensemble->servers[i]);
-      ensemble->election[i] = own_address (ensemble->servers[i]);
-    }
+  for (int i = 0; i < N_SERVERS; i++) {
+    ensemble->servers[i]->address = own_address (ensemble->servers[i]);
+    ensemble->quorum[i] = own_address (ensemble->servers[i]);
+    ensemble->election[i] = own_address (ensemble->servers[i]);
+  }
   ensemble->connect_string =
       g_strdup_printf ("%s,%s,%s", ensemble->servers[0]->address, ensemble->servers[1]->address,
                        ensemble->servers[2]->address);
-  if (by_links)
-    {
-      ensemble->links = zk_links_new (N_SERVERS, (const char *const *) ensemble->quorum,
-                                      (const char *const *) ensemble->election);
-    }
+  if (by_links) {
+    ensemble->links = zk_links_new (N_SERVERS, (const char *const *) ensemble->quorum,
+                                    (const char *const *) ensemble->election);
+  }
 }
 
 static void
@@ -513,16 +495,15 @@ static void
 add_quorum_lines (ZkEnsemble *ensemble, int member, const ZkEnsembleSetup *setup, GString *config)
 {
   add_quorum_settings (setup, config);
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      g_autofree char *direct =
-          g_strdup_printf ("%s%s", ensemble->quorum[i], strchr (ensemble->election[i], ':'));
-      const char *peer = i != member && ensemble->links != NULL
-                             ? zk_links_peer (ensemble->links, member, i)
-                             : direct;
-      g_string_append_printf (config, "server.%d=%s:participant;%s\n", i + 1, peer,
-                              ensemble->servers[i]->address);
-    }
+  for (int i = 0; i < N_SERVERS; i++) {
+    g_autofree char *direct =
+        g_strdup_printf ("%s%s", ensemble->quorum[i], strchr (ensemble->election[i], ':'));
+    const char *peer = i != member && ensemble->links != NULL
+                           ? zk_links_peer (ensemble->links, member, i)
+                           : direct;
+    g_string_append_printf (config, "server.%d=%s:participant;%s\n", i + 1, peer,
+                            ensemble->servers[i]->address);
+  }
 }
 
 static void
@@ -624,21 +605,18 @@ zk_ensemble_start_as (const ZkEnsembleSetup *setup)
   for (int i = 0; i < N_SERVERS; i++)
     ensemble->servers[i] = server_new (NULL);
   give_addresses (ensemble, setup->by_links);
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      if (setup->own_disks && !mount_disk (ensemble->servers[i]))
-        g_printerr ("no file system of its own for a server: %s\n", g_strerror (errno));
-      configure_member (ensemble, i, setup);
-      zk_server_relaunch (ensemble->servers[i]);
+  for (int i = 0; i < N_SERVERS; i++) {
+    if (setup->own_disks && !mount_disk (ensemble->servers[i]))
+      g_printerr ("no file system of its own for a server: %s\n", g_strerror (errno));
+    configure_member (ensemble, i, setup);
+    zk_server_relaunch (ensemble->servers[i]);
+  }
+  for (int i = 0; i < N_SERVERS; i++) {
+    if (!zk_server_wait_serving (ensemble->servers[i], START_TIMEOUT_MS)) {
+      zk_ensemble_stop (ensemble);
+      return NULL;
     }
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      if (!zk_server_wait_serving (ensemble->servers[i], START_TIMEOUT_MS))
-        {
-          zk_ensemble_stop (ensemble);
-          return NULL;
-        }
-    }
+  }
   return ensemble;
 }
 
@@ -662,12 +640,11 @@ zk_ensemble_stop (ZkEnsemble *ensemble)
 {
   if (ensemble == NULL)
     return;
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      zk_server_stop (ensemble->servers[i]);
-      g_free (ensemble->quorum[i]);
-      g_free (ensemble->election[i]);
-    }
+  for (int i = 0; i < N_SERVERS; i++) {
+    zk_server_stop (ensemble->servers[i]);
+    g_free (ensemble->quorum[i]);
+    g_free (ensemble->election[i]);
+  }
   zk_links_free (ensemble->links);
   g_free (ensemble->connect_string);
   g_free (ensemble);
@@ -688,12 +665,11 @@ zk_ensemble_connect_string (ZkEnsemble *ensemble)
 int
 zk_ensemble_leader (ZkEnsemble *ensemble)
 {
-  for (int i = 0; i < N_SERVERS; i++)
-    {
-      g_autofree char *answer = four_letter (ensemble->servers[i]->address, "srvr", 500);
-      if (answer != NULL && strstr (answer, "Mode: leader") != NULL)
-        return i;
-    }
+  for (int i = 0; i < N_SERVERS; i++) {
+    g_autofree char *answer = four_letter (ensemble->servers[i]->address, "srvr", 500);
+    if (answer != NULL && strstr (answer, "Mode: leader") != NULL)
+      return i;
+  }
   return -1;
 }
 
@@ -702,12 +678,11 @@ zk_ensemble_wait_whole (ZkEnsemble *ensemble, int timeout_ms)
 {
   const gint64 deadline = wait_now_ms () + timeout_ms;
   gboolean whole = FALSE;
-  while (!whole && wait_now_ms () < deadline)
-    {
-      whole = zk_ensemble_leader (ensemble) >= 0;
-      for (int i = 0; i < N_SERVERS; i++)
-        whole = whole && wait_serving (ensemble->servers[i], 500);
-    }
+  while (!whole && wait_now_ms () < deadline) {
+    whole = zk_ensemble_leader (ensemble) >= 0;
+    for (int i = 0; i < N_SERVERS; i++)
+      whole = whole && wait_serving (ensemble->servers[i], 500);
+  }
   for (int i = 0; i < N_SERVERS && !whole; i++)
     print_log (ensemble->servers[i]);
   return whole;

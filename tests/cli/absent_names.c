@@ -37,26 +37,25 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
 
   if (node != NULL && strcmp (node, "none.absent") == 0)
     return EAI_NONAME;
-  if (node != NULL && sscanf (node, "late-%u-%u-%u-%u.absent", &at[0], &at[1], &at[2], &at[3]) == 4)
-    {
-      if (hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0)
-        sleep (LATE_S);
-      snprintf (hosts[0], HOST_SIZE, "%u.%u.%u.%u", at[0], at[1], at[2], at[3]);
-      return hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0
-                 ? EAI_NONAME
-                 : ask (hosts[0], service, hints, found);
-    }
+  if (node != NULL
+      && sscanf (node, "late-%u-%u-%u-%u.absent", &at[0], &at[1], &at[2], &at[3]) == 4) {
+    if (hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0)
+      sleep (LATE_S);
+    snprintf (hosts[0], HOST_SIZE, "%u.%u.%u.%u", at[0], at[1], at[2], at[3]);
+    return hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0
+               ? EAI_NONAME
+               : ask (hosts[0], service, hints, found);
+  }
   if (node != NULL
       && sscanf (node, "two-%u-%u-%u-%u-%u-%u-%u-%u.absent", &at[0], &at[1], &at[2], &at[3], &at[4],
                  &at[5], &at[6], &at[7])
-             == 8)
-    {
-      if (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)
-        return EAI_NONAME;
-      snprintf (hosts[0], HOST_SIZE, "%u.%u.%u.%u", at[0], at[1], at[2], at[3]);
-      snprintf (hosts[1], HOST_SIZE, "%u.%u.%u.%u", at[4], at[5], at[6], at[7]);
-      const int failed = ask (hosts[0], service, hints, found);
-      return failed != 0 ? failed : ask (hosts[1], service, hints, &(*found)->ai_next);
-    }
+             == 8) {
+    if (hints != NULL && (hints->ai_flags & AI_NUMERICHOST) != 0)
+      return EAI_NONAME;
+    snprintf (hosts[0], HOST_SIZE, "%u.%u.%u.%u", at[0], at[1], at[2], at[3]);
+    snprintf (hosts[1], HOST_SIZE, "%u.%u.%u.%u", at[4], at[5], at[6], at[7]);
+    const int failed = ask (hosts[0], service, hints, found);
+    return failed != 0 ? failed : ask (hosts[1], service, hints, &(*found)->ai_next);
+  }
   return ask (node, service, hints, found);
 }

@@ -125,11 +125,10 @@ cli_beats (Cli *cli, int n)
 void
 cli_says (Cli *cli, const char *text)
 {
-  if (!cli_wait_text (cli->err, text, CLI_MS))
-    {
-      g_autofree char *err = cli_stderr (cli);
-      fail_msg ("\"%s\" is not in:\n%s", text, err);
-    }
+  if (!cli_wait_text (cli->err, text, CLI_MS)) {
+    g_autofree char *err = cli_stderr (cli);
+    fail_msg ("\"%s\" is not in:\n%s", text, err);
+  }
 }
 
 void
@@ -256,12 +255,11 @@ cli_processes (void)
   GArray *found = g_array_new (FALSE, FALSE, sizeof (CliProcess));
   g_autoptr (GDir) proc = g_dir_open ("/proc", 0, NULL);
 
-  for (const char *name; (name = g_dir_read_name (proc)) != NULL;)
-    {
-      CliProcess process;
-      if (g_ascii_isdigit (*name) && cli_read_process ((pid_t) atoi (name), &process))
-        g_array_append_val (found, process);
-    }
+  for (const char *name; (name = g_dir_read_name (proc)) != NULL;) {
+    CliProcess process;
+    if (g_ascii_isdigit (*name) && cli_read_process ((pid_t) atoi (name), &process))
+      g_array_append_val (found, process);
+  }
   return found;
 }
 
@@ -271,12 +269,11 @@ cli_children_of (pid_t parent)
   g_autoptr (GArray) all = cli_processes ();
   GArray *children = g_array_new (FALSE, FALSE, sizeof (pid_t));
 
-  for (guint i = 0; i < all->len; i++)
-    {
-      const CliProcess *process = &g_array_index (all, CliProcess, i);
-      if (process->parent == parent)
-        g_array_append_val (children, process->pid);
-    }
+  for (guint i = 0; i < all->len; i++) {
+    const CliProcess *process = &g_array_index (all, CliProcess, i);
+    if (process->parent == parent)
+      g_array_append_val (children, process->pid);
+  }
   return children;
 }
 
@@ -352,11 +349,10 @@ cli_count_children (void)
 void
 cli_close_stdin (Cli *cli)
 {
-  if (cli->stdin_fd >= 0)
-    {
-      close (cli->stdin_fd);
-      cli->stdin_fd = -1;
-    }
+  if (cli->stdin_fd >= 0) {
+    close (cli->stdin_fd);
+    cli->stdin_fd = -1;
+  }
 }
 
 int
@@ -396,11 +392,10 @@ void
 cli_free (Cli *cli)
 {
   cli_close_stdin (cli);
-  if (cli->pid > 0)
-    {
-      kill (cli->pid, SIGCONT);
-      process_kill (cli->pid);
-    }
+  if (cli->pid > 0) {
+    kill (cli->pid, SIGCONT);
+    process_kill (cli->pid);
+  }
   cli_delete_file (&cli->out);
   cli_delete_file (&cli->err);
   cli_delete_file (&cli->log);
@@ -469,11 +464,10 @@ cli_overlap (const char *file, int *turns)
   int most = 0;
 
   *turns = count_until (lines, "IN ", G_MAXINT64);
-  for (char **line = lines; *line != NULL; line++)
-    {
-      const gint64 time = g_ascii_strtoll (strchr (*line, ' '), NULL, 10);
-      most = MAX (most, count_until (lines, "IN ", time) - count_until (lines, "OUT ", time));
-    }
+  for (char **line = lines; *line != NULL; line++) {
+    const gint64 time = g_ascii_strtoll (strchr (*line, ' '), NULL, 10);
+    most = MAX (most, count_until (lines, "IN ", time) - count_until (lines, "OUT ", time));
+  }
   return most;
 }
 
@@ -495,15 +489,14 @@ cli_beaters (const char *file)
   g_auto (GStrv) lines = cli_lines (file);
   GArray *pids = g_array_new (FALSE, FALSE, sizeof (pid_t));
 
-  for (char **line = lines; *line != NULL; line++)
-    {
-      const pid_t pid = g_str_has_prefix (*line, "BEAT ") ? (pid_t) atoi (*line + 5) : 0;
-      gboolean is_known = pid == 0;
-      for (guint i = 0; i < pids->len; i++)
-        is_known = is_known || g_array_index (pids, pid_t, i) == pid;
-      if (!is_known)
-        g_array_append_val (pids, pid);
-    }
+  for (char **line = lines; *line != NULL; line++) {
+    const pid_t pid = g_str_has_prefix (*line, "BEAT ") ? (pid_t) atoi (*line + 5) : 0;
+    gboolean is_known = pid == 0;
+    for (guint i = 0; i < pids->len; i++)
+      is_known = is_known || g_array_index (pids, pid_t, i) == pid;
+    if (!is_known)
+      g_array_append_val (pids, pid);
+  }
   return pids;
 }
 
@@ -511,14 +504,13 @@ gint64
 cli_end_of_beats (const char *file)
 {
   gint64 last = cli_last_beat (file);
-  for (int i = 0; i < CLI_MS / 200; i++)
-    {
-      wait_ms (200);
-      const gint64 now = cli_last_beat (file);
-      if (now == last)
-        return last;
-      last = now;
-    }
+  for (int i = 0; i < CLI_MS / 200; i++) {
+    wait_ms (200);
+    const gint64 now = cli_last_beat (file);
+    if (now == last)
+      return last;
+    last = now;
+  }
   fail_msg ("the command still runs");
   return 0;
 }
@@ -557,14 +549,13 @@ cli_hear (int fd, GString *told, int timeout_ms)
   struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
   char text[4096];
 
-  while (poll (&poll_fd, 1, timeout_ms) == 1)
-    {
-      const gssize n = recv (fd, text, sizeof text, 0);
-      assert_true (n > 0);
-      g_string_append_len (told, text, n);
-      g_string_append_c (told, '\n');
-      timeout_ms = 0;
-    }
+  while (poll (&poll_fd, 1, timeout_ms) == 1) {
+    const gssize n = recv (fd, text, sizeof text, 0);
+    assert_true (n > 0);
+    g_string_append_len (told, text, n);
+    g_string_append_c (told, '\n');
+    timeout_ms = 0;
+  }
 }
 
 int

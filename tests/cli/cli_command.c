@@ -70,11 +70,10 @@ say (const char *format, ...)
 static int
 beat (int n)
 {
-  for (int i = 0; i < MAX_BEAT && !terminated; i++)
-    {
-      say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
-      sleep_ms (BEAT_MS);
-    }
+  for (int i = 0; i < MAX_BEAT && !terminated; i++) {
+    say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
+    sleep_ms (BEAT_MS);
+  }
   return 0;
 }
 
@@ -105,26 +104,23 @@ static int
 be_a_crowd (int n)
 {
   signal (SIGTERM, SIG_IGN);
-  for (int i = 0; i < n; i++)
-    {
-      if (fork () == 0)
-        {
-          sigset_t term;
-          int number;
-          sigemptyset (&term);
-          sigaddset (&term, SIGTERM);
-          sigprocmask (SIG_BLOCK, &term, NULL);
-          signal (SIGTERM, on_term);
-          setsid ();
-          say ("IN %d\n", (int) getpid ());
-          sigwait (&term, &number);
-          say ("GOT %d\n", (int) getpid ());
-          _exit (0);
-        }
+  for (int i = 0; i < n; i++) {
+    if (fork () == 0) {
+      sigset_t term;
+      int number;
+      sigemptyset (&term);
+      sigaddset (&term, SIGTERM);
+      sigprocmask (SIG_BLOCK, &term, NULL);
+      signal (SIGTERM, on_term);
+      setsid ();
+      say ("IN %d\n", (int) getpid ());
+      sigwait (&term, &number);
+      say ("GOT %d\n", (int) getpid ());
+      _exit (0);
     }
-  while (wait (NULL) > 0)
-    {
-    }
+  }
+  while (wait (NULL) > 0) {
+  }
   return 0;
 }
 
@@ -152,27 +148,25 @@ leave_root (int n)
 static int
 make_orphans (int n)
 {
-  for (int i = 0; i < n; i++)
-    {
-      const pid_t child = fork ();
-      if (child == 0)
-        _exit (fork () == 0 ? 0 : 1);
-      waitpid (child, NULL, 0);
-      say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
-      sleep_ms (BEAT_MS);
-    }
+  for (int i = 0; i < n; i++) {
+    const pid_t child = fork ();
+    if (child == 0)
+      _exit (fork () == 0 ? 0 : 1);
+    waitpid (child, NULL, 0);
+    say ("BEAT %d %lld\n", (int) getpid (), now_ns ());
+    sleep_ms (BEAT_MS);
+  }
   return 0;
 }
 
 static int
 start_grandchild (int n)
 {
-  if (fork () == 0)
-    {
-      if (fork () == 0)
-        beat (n);
-      _exit (0);
-    }
+  if (fork () == 0) {
+    if (fork () == 0)
+      beat (n);
+    _exit (0);
+  }
   return beat (n);
 }
 
@@ -238,12 +232,11 @@ show (int n)
     if (strncmp (*entry, "CURATOR_LOCK_", 13) == 0 || strncmp (*entry, "NOTIFY_", 7) == 0
         || strncmp (*entry, "WATCHDOG_", 9) == 0)
       say ("ENV %s\n", *entry);
-  for (struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
-    {
-      const int fd = atoi (entry->d_name);
-      if (*entry->d_name != '.' && fd != log_fd && fd != dirfd (folder))
-        say ("FD %d\n", fd);
-    }
+  for (struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;) {
+    const int fd = atoi (entry->d_name);
+    if (*entry->d_name != '.' && fd != log_fd && fd != dirfd (folder))
+      say ("FD %d\n", fd);
+  }
   say ("GROUP %d\n", getpgrp () == getpid ());
   return 0;
 }
@@ -276,11 +269,10 @@ main (int argc, char **argv)
     return 97;
   if (strcmp (argv[1], "exit") == 0)
     return atoi (argv[2]);
-  if (strcmp (argv[1], "signal") == 0)
-    {
-      raise (atoi (argv[2]));
-      return 96;
-    }
+  if (strcmp (argv[1], "signal") == 0) {
+    raise (atoi (argv[2]));
+    return 96;
+  }
   log_file = argv[2];
   log_fd = open (log_file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (log_fd < 0)

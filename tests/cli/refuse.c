@@ -39,20 +39,18 @@ run_filtered (struct sock_filter *rules, size_t n, unsigned flags, char **argv)
 int
 main (int argc, char **argv)
 {
-  if (argc > 2 && strcmp (argv[1], "late") == 0)
-    {
-      struct sock_filter rules[] = {
-        LOAD (nr),
-        BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 1, 0),
-        RETURN (SECCOMP_RET_ALLOW),
-        LOAD (args[2]),
-        BPF_JUMP (BPF_JMP | BPF_JSET | BPF_K, GRND_NONBLOCK | GRND_INSECURE, 0, 1),
-        RETURN (SECCOMP_RET_ERRNO | EAGAIN),
-        RETURN (SECCOMP_RET_USER_NOTIF),
-      };
-      run_filtered (rules, sizeof rules / sizeof *rules, SECCOMP_FILTER_FLAG_NEW_LISTENER,
-                    argv + 2);
-    }
+  if (argc > 2 && strcmp (argv[1], "late") == 0) {
+    struct sock_filter rules[] = {
+      LOAD (nr),
+      BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 1, 0),
+      RETURN (SECCOMP_RET_ALLOW),
+      LOAD (args[2]),
+      BPF_JUMP (BPF_JMP | BPF_JSET | BPF_K, GRND_NONBLOCK | GRND_INSECURE, 0, 1),
+      RETURN (SECCOMP_RET_ERRNO | EAGAIN),
+      RETURN (SECCOMP_RET_USER_NOTIF),
+    };
+    run_filtered (rules, sizeof rules / sizeof *rules, SECCOMP_FILTER_FLAG_NEW_LISTENER, argv + 2);
+  }
   if (argc < 5)
     return 97;
   const unsigned error = (unsigned) atoi (argv[1]) & SECCOMP_RET_DATA;

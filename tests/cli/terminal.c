@@ -32,14 +32,13 @@ terminal_start_words (int columns, int rows, const char *const *words, gsize n)
   self->columns = columns;
   self->pending = g_byte_array_new ();
   self->pid = forkpty (&self->fd, NULL, NULL, &size);
-  if (self->pid == 0)
-    {
-      prctl (PR_SET_PDEATHSIG, SIGKILL);
-      close_range (3, ~0U, 0);
-      setenv ("TERM", "xterm", TRUE);
-      execv (words[0], (char *const *) argv->pdata);
-      _exit (125);
-    }
+  if (self->pid == 0) {
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    close_range (3, ~0U, 0);
+    setenv ("TERM", "xterm", TRUE);
+    execv (words[0], (char *const *) argv->pdata);
+    _exit (125);
+  }
   fcntl (self->fd, F_SETFD, FD_CLOEXEC);
   return self;
 }
@@ -71,13 +70,12 @@ terminal_resize (Terminal *self, int columns, int rows)
 void
 terminal_type (Terminal *self, const char *keys)
 {
-  for (gsize done = 0; done < strlen (keys);)
-    {
-      const gssize n = write (self->fd, keys + done, strlen (keys) - done);
-      if (n < 0 && errno != EINTR && errno != EAGAIN)
-        return;
-      done += n > 0 ? (gsize) n : 0;
-    }
+  for (gsize done = 0; done < strlen (keys);) {
+    const gssize n = write (self->fd, keys + done, strlen (keys) - done);
+    if (n < 0 && errno != EINTR && errno != EAGAIN)
+      return;
+    done += n > 0 ? (gsize) n : 0;
+  }
 }
 
 static void
@@ -90,11 +88,10 @@ erase (Terminal *self, int row, int column)
 static void
 line_feed (Terminal *self)
 {
-  if (self->row + 1 < self->rows)
-    {
-      self->row++;
-      return;
-    }
+  if (self->row + 1 < self->rows) {
+    self->row++;
+    return;
+  }
   memmove (self->cells[0], self->cells[1], (gsize) (self->rows - 1) * sizeof self->cells[0]);
   erase (self, self->rows - 1, 0);
   self->n_scrolled++;
@@ -103,27 +100,19 @@ line_feed (Terminal *self)
 static void
 put (Terminal *self, gunichar c)
 {
-  if (c == '\r')
-    {
+  if (c == '\r') {
+    self->column = 0;
+  } else if (c == '\n') {
+    line_feed (self);
+  } else if (c == '\b') {
+    self->column -= self->column > 0;
+  } else if (c >= ' ') {
+    if (self->column == self->columns) {
       self->column = 0;
-    }
-  else if (c == '\n')
-    {
       line_feed (self);
     }
-  else if (c == '\b')
-    {
-      self->column -= self->column > 0;
-    }
-  else if (c >= ' ')
-    {
-      if (self->column == self->columns)
-        {
-          self->column = 0;
-          line_feed (self);
-        }
-      self->cells[self->row][self->column++] = c;
-    }
+    self->cells[self->row][self->column++] = c;
+  }
 }
 
 /* ESC [ parameters letter */
@@ -132,50 +121,46 @@ obey (Terminal *self, const char *parameters, char letter)
 {
   const int column = MIN (self->column, self->columns - 1);
 
-  switch (letter)
-    {
-    case 'H':
-      self->row = self->column = 0;
-      break;
-    case 'K':
-      erase (self, self->row, column);
-      break;
-    case 'J':
-      erase (self, self->row, column);
-      for (int row = self->row + 1; row < self->rows; row++)
-        erase (self, row, 0);
-      break;
-    case 'm':
-      self->has_colours = TRUE;
-      break;
-    default:
-      if (strcmp (parameters, "?1049") == 0)
-        self->is_alternate = letter == 'h';
-      break;
-    }
+  switch (letter) {
+  case 'H':
+    self->row = self->column = 0;
+    break;
+  case 'K':
+    erase (self, self->row, column);
+    break;
+  case 'J':
+    erase (self, self->row, column);
+    for (int row = self->row + 1; row < self->rows; row++)
+      erase (self, row, 0);
+    break;
+  case 'm':
+    self->has_colours = TRUE;
+    break;
+  default:
+    if (strcmp (parameters, "?1049") == 0)
+      self->is_alternate = letter == 'h';
+    break;
+  }
 }
 
 /* How many bytes at the start of these make a whole; 0: more are needed. */
 static gsize
 take_one (Terminal *self, const char *bytes, gsize length)
 {
-  if (*bytes != '\x1b')
-    {
-      const gunichar c = g_utf8_get_char_validated (bytes, (gssize) length);
-      if (c == (gunichar) -2)
-        return 0;
-      put (self, c == (gunichar) -1 ? '?' : c);
-      return c == (gunichar) -1 ? 1 : (gsize) g_unichar_to_utf8 (c, NULL);
+  if (*bytes != '\x1b') {
+    const gunichar c = g_utf8_get_char_validated (bytes, (gssize) length);
+    if (c == (gunichar) -2)
+      return 0;
+    put (self, c == (gunichar) -1 ? '?' : c);
+    return c == (gunichar) -1 ? 1 : (gsize) g_unichar_to_utf8 (c, NULL);
+  }
+  for (gsize i = 2; i < length && i < MAX_SEQUENCE; i++) {
+    if (bytes[i] >= '@' && bytes[i] <= '~') {
+      g_autofree char *parameters = g_strndup (bytes + 2, i - 2);
+      obey (self, parameters, bytes[i]);
+      return i + 1;
     }
-  for (gsize i = 2; i < length && i < MAX_SEQUENCE; i++)
-    {
-      if (bytes[i] >= '@' && bytes[i] <= '~')
-        {
-          g_autofree char *parameters = g_strndup (bytes + 2, i - 2);
-          obey (self, parameters, bytes[i]);
-          return i + 1;
-        }
-    }
+  }
   return length < MAX_SEQUENCE ? 0 : 1;
 }
 
@@ -183,13 +168,12 @@ static void
 take (Terminal *self, const char *bytes, gsize length)
 {
   g_byte_array_append (self->pending, (const guint8 *) bytes, (guint) length);
-  while (self->pending->len > 0)
-    {
-      const gsize n = take_one (self, (const char *) self->pending->data, self->pending->len);
-      if (n == 0)
-        return;
-      g_byte_array_remove_range (self->pending, 0, (guint) n);
-    }
+  while (self->pending->len > 0) {
+    const gsize n = take_one (self, (const char *) self->pending->data, self->pending->len);
+    if (n == 0)
+      return;
+    g_byte_array_remove_range (self->pending, 0, (guint) n);
+  }
 }
 
 /* FALSE when nothing more can come. */
@@ -212,11 +196,9 @@ terminal_get_row (Terminal *self, int row)
 {
   GString *text = g_string_new (NULL);
 
-  for (int column = 0; column < self->columns; column++)
-    {
-      g_string_append_unichar (text,
-                               self->cells[row][column] != 0 ? self->cells[row][column] : ' ');
-    }
+  for (int column = 0; column < self->columns; column++) {
+    g_string_append_unichar (text, self->cells[row][column] != 0 ? self->cells[row][column] : ' ');
+  }
   return g_strchomp (g_string_free (text, FALSE));
 }
 
@@ -233,11 +215,10 @@ terminal_get_picture (Terminal *self)
 {
   GString *text = g_string_new (NULL);
 
-  for (int row = 0; row < self->rows; row++)
-    {
-      g_autofree char *line = terminal_get_row (self, row);
-      g_string_append_printf (text, "|%s\n", line);
-    }
+  for (int row = 0; row < self->rows; row++) {
+    g_autofree char *line = terminal_get_row (self, row);
+    g_string_append_printf (text, "|%s\n", line);
+  }
   return g_string_free (text, FALSE);
 }
 
@@ -277,11 +258,10 @@ static void
 assert_soon_so (Terminal *self, gboolean (*is_so) (Terminal *, const char *), const char *text,
                 const char *what)
 {
-  if (!wait_for (self, is_so, text, CLI_MS))
-    {
-      g_autofree char *picture = terminal_get_picture (self);
-      fail_msg ("the terminal %s \"%s\":\n%s", what, text, picture);
-    }
+  if (!wait_for (self, is_so, text, CLI_MS)) {
+    g_autofree char *picture = terminal_get_picture (self);
+    fail_msg ("the terminal %s \"%s\":\n%s", what, text, picture);
+  }
 }
 
 void
@@ -321,9 +301,8 @@ terminal_ends (Terminal *self, int exit_code)
   int status = 0;
 
   /* What it writes has to be read, or it does not end. */
-  for (const gint64 end = wait_now_ms () + CLI_MS; pump (self, 20) && wait_now_ms () < end;)
-    {
-    }
+  for (const gint64 end = wait_now_ms () + CLI_MS; pump (self, 20) && wait_now_ms () < end;) {
+  }
   assert_true (process_wait (self->pid, CLI_MS, &status));
   self->pid = 0;
   assert_true (WIFEXITED (status));

@@ -162,18 +162,17 @@ entry_of (const Cell *cell, Hosts *hosts, guint i)
   g_autofree char *second = dashes (hosts_address (hosts, SECOND (cell, i)));
   const char *port = strchr (address, ':');
 
-  switch ((int) cell->way)
-    {
-    case WAY_NO_NAME:
-      return g_strconcat ("none.absent", port, NULL);
-    case WAY_LATE_NAME:
-      return g_strconcat ("late-", own, ".absent", port, NULL);
-    case WAY_TWO_ADDRESSES:
-      return g_strconcat ("two-", second, "-", own, ".absent", port, cell->is_twice ? "," : "",
-                          cell->is_twice ? address : "", NULL);
-    default:
-      return g_strdup (address);
-    }
+  switch ((int) cell->way) {
+  case WAY_NO_NAME:
+    return g_strconcat ("none.absent", port, NULL);
+  case WAY_LATE_NAME:
+    return g_strconcat ("late-", own, ".absent", port, NULL);
+  case WAY_TWO_ADDRESSES:
+    return g_strconcat ("two-", second, "-", own, ".absent", port, cell->is_twice ? "," : "",
+                        cell->is_twice ? address : "", NULL);
+  default:
+    return g_strdup (address);
+  }
 }
 
 /* is_away: as the cell says; otherwise all are there, by their numbers. */
@@ -182,12 +181,11 @@ list_of (const Cell *cell, Hosts *hosts, gboolean is_away)
 {
   GString *list = g_string_new (NULL);
 
-  for (guint i = 0; i < cell->n; i++)
-    {
-      g_autofree char *entry = is_away && i < cell->n_away ? entry_of (cell, hosts, i)
-                                                           : g_strdup (hosts_address (hosts, i));
-      g_string_append_printf (list, "%s%s", i > 0 ? "," : "", entry);
-    }
+  for (guint i = 0; i < cell->n; i++) {
+    g_autofree char *entry = is_away && i < cell->n_away ? entry_of (cell, hosts, i)
+                                                         : g_strdup (hosts_address (hosts, i));
+    g_string_append_printf (list, "%s%s", i > 0 ? "," : "", entry);
+  }
   return g_string_free (list, FALSE);
 }
 
@@ -195,12 +193,11 @@ list_of (const Cell *cell, Hosts *hosts, gboolean is_away)
 static void
 send_away (const Cell *cell, Hosts *hosts, guint first)
 {
-  for (guint i = 0; i < cell->n_away; i++)
-    {
-      hosts_set (hosts, (first + i) % cell->n, ways[cell->way].host);
-      if (cell->way == WAY_TWO_ADDRESSES)
-        hosts_set (hosts, SECOND (cell, i), HOST_DROPS);
-    }
+  for (guint i = 0; i < cell->n_away; i++) {
+    hosts_set (hosts, (first + i) % cell->n, ways[cell->way].host);
+    if (cell->way == WAY_TWO_ADDRESSES)
+      hosts_set (hosts, SECOND (cell, i), HOST_DROPS);
+  }
 }
 
 /* The server of the client, and as many others as the cell says. Returns when. */
@@ -267,12 +264,11 @@ start_client (Cell *cell, const char *list)
 
   curator_client_set_session_timeout (client, ASKED_MS);
   curator_client_set_connection_timeout (client, cell->when == WHEN_UPDATED_EARLY ? 300 : ASKED_MS);
-  if (cell->security == OVER_TLS)
-    {
-      g_autoptr (CuratorTls) tls = secured_tls (secured);
-      curator_tls_set_server_name (tls, "zk.test");
-      is_good = curator_client_set_tls (client, tls, &error);
-    }
+  if (cell->security == OVER_TLS) {
+    g_autoptr (CuratorTls) tls = secured_tls (secured);
+    curator_tls_set_server_name (tls, "zk.test");
+    is_good = curator_client_set_tls (client, tls, &error);
+  }
   if (cell->security == OVER_SASL)
     is_good = curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, &error);
   if (!is_good || !curator_client_start (client, &error))
@@ -347,18 +343,15 @@ update (Cell *cell, Hosts *hosts, const char *list)
   if (!(cell->user == ADOPTED ? use_handle (cell, client, list, &error)
                               : curator_client_update_servers (client, list, &error)))
     fail_cell (cell, error->message);
-  if (cell->way == WAY_LATE_NAME && !is_early)
-    {
-      /* While it waits for an address it stays where it is. */
-      cell->took_us = state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED) == 0 ? 0 : -1;
-    }
-  else
-    {
-      wait_state (cell, log,
-                  is_early ? CURATOR_CONNECTION_STATE_CONNECTED
-                           : CURATOR_CONNECTION_STATE_RECONNECTED,
-                  began_us);
-    }
+  if (cell->way == WAY_LATE_NAME && !is_early) {
+    /* While it waits for an address it stays where it is. */
+    cell->took_us = state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED) == 0 ? 0 : -1;
+  } else {
+    wait_state (cell, log,
+                is_early ? CURATOR_CONNECTION_STATE_CONNECTED
+                         : CURATOR_CONNECTION_STATE_RECONNECTED,
+                began_us);
+  }
   end_client (cell, client);
 }
 
@@ -439,19 +432,15 @@ lose_zkflock (Cell *cell, Hosts *hosts, const char *list)
   const GPid pid = is_open ? spawn_zkflock (cell, list, "cat", both[1]) : 0;
 
   close (both[1]);
-  if (pid == 0 || write (both[0], &byte, 1) != 1 || read (both[0], &byte, 1) != 1)
-    {
-      fail_cell (cell, "no command");
+  if (pid == 0 || write (both[0], &byte, 1) != 1 || read (both[0], &byte, 1) != 1) {
+    fail_cell (cell, "no command");
+  } else {
+    const gint64 began_us = lose_server (cell, hosts);
+    while (hosts_find_connected (hosts) < 0 && cell->took_us < LONG_MS * 1000) {
+      g_usleep (1000);
+      cell->took_us = g_get_monotonic_time () - began_us;
     }
-  else
-    {
-      const gint64 began_us = lose_server (cell, hosts);
-      while (hosts_find_connected (hosts) < 0 && cell->took_us < LONG_MS * 1000)
-        {
-          g_usleep (1000);
-          cell->took_us = g_get_monotonic_time () - began_us;
-        }
-    }
+  }
   shutdown (both[0], SHUT_WR);
   if (pid != 0 && !has_succeeded (cell, pid))
     fail_cell (cell, "zkflock has failed");
@@ -466,11 +455,10 @@ measure_whole (Cell *cell, Hosts *hosts)
   g_autofree char *list = list_of (cell, hosts, FALSE);
 
   (cell->user < PLAIN ? connect_first : run_zkflock) (&whole, list);
-  if (whole.took_us < 0)
-    {
-      fail_cell (cell, whole.error);
-      g_free (whole.error);
-    }
+  if (whole.took_us < 0) {
+    fail_cell (cell, whole.error);
+    g_free (whole.error);
+  }
   return whole.took_us;
 }
 
@@ -489,17 +477,16 @@ static gint64 asked_us; /* atomic */
 static void *
 ask_server (void *raw)
 {
-  for (;;)
-    {
-      const gint64 began_us = g_get_monotonic_time ();
-      __atomic_store_n (&asked_us, began_us, __ATOMIC_SEQ_CST);
-      raw_zk_set (raw, "/zookeeper", "");
-      const gint64 ended_us = g_get_monotonic_time ();
-      __atomic_store_n (&asked_us, ended_us, __ATOMIC_SEQ_CST);
-      if (ended_us - began_us >= LATE_US)
-        __atomic_add_fetch (&slow_us, ended_us - began_us, __ATOMIC_SEQ_CST);
-      g_usleep (ASK_US);
-    }
+  for (;;) {
+    const gint64 began_us = g_get_monotonic_time ();
+    __atomic_store_n (&asked_us, began_us, __ATOMIC_SEQ_CST);
+    raw_zk_set (raw, "/zookeeper", "");
+    const gint64 ended_us = g_get_monotonic_time ();
+    __atomic_store_n (&asked_us, ended_us, __ATOMIC_SEQ_CST);
+    if (ended_us - began_us >= LATE_US)
+      __atomic_add_fetch (&slow_us, ended_us - began_us, __ATOMIC_SEQ_CST);
+    g_usleep (ASK_US);
+  }
   return NULL;
 }
 
@@ -572,19 +559,18 @@ make_cells (void)
 {
   GArray *cells = g_array_new (FALSE, TRUE, sizeof (Cell));
 
-  for (guint i = 0; i < N_WAYS * G_N_ELEMENTS (counts) * N_WHENS * N_SECURITIES * N_USERS; i++)
-    {
-      guint rest = i;
-      Cell cell = { .user = take (&rest, N_USERS) };
-      cell.when = take (&rest, N_WHENS);
-      cell.security = take (&rest, N_SECURITIES);
-      const guint *count = counts[take (&rest, G_N_ELEMENTS (counts))];
-      cell.n = count[0];
-      cell.n_away = count[1];
-      cell.way = rest;
-      if (is_possible (&cell))
-        g_array_append_val (cells, cell);
-    }
+  for (guint i = 0; i < N_WAYS * G_N_ELEMENTS (counts) * N_WHENS * N_SECURITIES * N_USERS; i++) {
+    guint rest = i;
+    Cell cell = { .user = take (&rest, N_USERS) };
+    cell.when = take (&rest, N_WHENS);
+    cell.security = take (&rest, N_SECURITIES);
+    const guint *count = counts[take (&rest, G_N_ELEMENTS (counts))];
+    cell.n = count[0];
+    cell.n_away = count[1];
+    cell.way = rest;
+    if (is_possible (&cell))
+      g_array_append_val (cells, cell);
+  }
   return cells;
 }
 
@@ -612,16 +598,14 @@ worst_of (const GArray *cells, Way way, guint count, guint column)
   gint64 worst_us = 0;
   guint n = 0;
 
-  for (guint i = 0; i < cells->len; i++)
-    {
-      const Cell *cell = &g_array_index (cells, Cell, i);
-      if (cell->way == way && cell->n == counts[count][0] && cell->n_away == counts[count][1]
-          && cell->user >= columns[column].first && cell->user <= columns[column].last)
-        {
-          worst_us = MAX (worst_us, cell->took_us);
-          n++;
-        }
+  for (guint i = 0; i < cells->len; i++) {
+    const Cell *cell = &g_array_index (cells, Cell, i);
+    if (cell->way == way && cell->n == counts[count][0] && cell->n_away == counts[count][1]
+        && cell->user >= columns[column].first && cell->user <= columns[column].last) {
+      worst_us = MAX (worst_us, cell->took_us);
+      n++;
     }
+  }
   return n == 0                 ? g_strdup ("")
          : worst_us == NEVER_US ? g_strdup_printf ("never (%u)", n)
                                 : g_strdup_printf ("%" G_GINT64_FORMAT " (%u)", worst_us / 1000, n);
@@ -637,17 +621,15 @@ print_table (const GArray *cells)
       print_message (" %u of %u%s%s |", counts[count][1], counts[count][0], column > 0 ? ", " : "",
                      columns[column].name);
   print_message ("\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (guint way = 0; way < N_WAYS; way++)
-    {
-      print_message ("| %s |", ways[way].name);
-      for (guint i = 0; i < G_N_ELEMENTS (columns) * G_N_ELEMENTS (counts); i++)
-        {
-          g_autofree char *worst =
-              worst_of (cells, (Way) way, i / G_N_ELEMENTS (columns), i % G_N_ELEMENTS (columns));
-          print_message (" %s |", worst);
-        }
-      print_message ("\n");
+  for (guint way = 0; way < N_WAYS; way++) {
+    print_message ("| %s |", ways[way].name);
+    for (guint i = 0; i < G_N_ELEMENTS (columns) * G_N_ELEMENTS (counts); i++) {
+      g_autofree char *worst =
+          worst_of (cells, (Way) way, i / G_N_ELEMENTS (columns), i % G_N_ELEMENTS (columns));
+      print_message (" %s |", worst);
     }
+    print_message ("\n");
+  }
 }
 
 static gboolean
@@ -687,21 +669,19 @@ run_cells (const GArray *cells, guint stride)
     assert_int_equal (pthread_create (&threads[i], NULL, run_some, &round), 0);
   for (guint i = 0; i < N_AT_ONCE; i++)
     pthread_join (threads[i], NULL);
-  for (guint i = 0; i < cells->len; i += stride)
-    {
-      Cell *cell = &g_array_index (cells, Cell, i);
-      n_run++;
-      if (is_over (cell) && cell->late_us >= LATE_US)
-        {
-          print_cell (cell);
-          print_message ("the machine was %" G_GINT64_FORMAT " ms late: again, alone\n",
-                         cell->late_us / 1000);
-          run_cell (cell);
-        }
-      n_over += is_over (cell) ? 1 : 0;
-      if (is_over (cell) || g_getenv ("CURATOR_TEST_VERBOSE") != NULL)
-        print_cell (cell);
+  for (guint i = 0; i < cells->len; i += stride) {
+    Cell *cell = &g_array_index (cells, Cell, i);
+    n_run++;
+    if (is_over (cell) && cell->late_us >= LATE_US) {
+      print_cell (cell);
+      print_message ("the machine was %" G_GINT64_FORMAT " ms late: again, alone\n",
+                     cell->late_us / 1000);
+      run_cell (cell);
     }
+    n_over += is_over (cell) ? 1 : 0;
+    if (is_over (cell) || g_getenv ("CURATOR_TEST_VERBOSE") != NULL)
+      print_cell (cell);
+  }
   print_message ("%u of %u cells, %u over the bound\n", n_run, cells->len, n_over);
   assert_int_equal (n_over, 0);
 }
@@ -731,16 +711,15 @@ TEST (test_even_number_of_addresses)
 {
   g_autoptr (GArray) cells = g_array_new (FALSE, TRUE, sizeof (Cell));
 
-  for (guint i = 0; i < N_AT_ONCE; i++)
-    {
-      const Cell cell = { .way = WAY_TWO_ADDRESSES,
-                          .n = 1,
-                          .n_away = 1,
-                          .when = WHEN_LOST,
-                          .user = ADOPTED,
-                          .is_twice = i % 2 != 0 };
-      g_array_append_val (cells, cell);
-    }
+  for (guint i = 0; i < N_AT_ONCE; i++) {
+    const Cell cell = { .way = WAY_TWO_ADDRESSES,
+                        .n = 1,
+                        .n_away = 1,
+                        .when = WHEN_LOST,
+                        .user = ADOPTED,
+                        .is_twice = i % 2 != 0 };
+    g_array_append_val (cells, cell);
+  }
   run_cells (cells, 1);
 }
 
@@ -748,14 +727,13 @@ TEST (test_even_number_of_addresses)
 static void
 warm_up (void)
 {
-  for (int i = 0; i < N_SECURITIES * N_WARM; i++)
-    {
-      Cell cell = { .n = 1, .security = i % N_SECURITIES };
-      Hosts *hosts = hosts_of (&cell);
-      measure_whole (&cell, hosts);
-      hosts_free (hosts);
-      g_free (cell.error);
-    }
+  for (int i = 0; i < N_SECURITIES * N_WARM; i++) {
+    Cell cell = { .n = 1, .security = i % N_SECURITIES };
+    Hosts *hosts = hosts_of (&cell);
+    measure_whole (&cell, hosts);
+    hosts_free (hosts);
+    g_free (cell.error);
+  }
 }
 
 static int

@@ -33,13 +33,12 @@ has_one_thread (pid_t pid)
   g_autoptr (GDir) tasks = g_dir_open (folder, 0, NULL);
   int n = 0;
 
-  for (const char *task; (task = g_dir_read_name (tasks)) != NULL; n++)
-    {
-      g_autofree char *file = g_strdup_printf ("task/%s/comm", task);
-      if (atoi (task) != pid && !cli_process_has (pid, file, "curator-")
-          && !cli_process_has (pid, file, "zk-"))
-        fail_msg ("a thread %s", task);
-    }
+  for (const char *task; (task = g_dir_read_name (tasks)) != NULL; n++) {
+    g_autofree char *file = g_strdup_printf ("task/%s/comm", task);
+    if (atoi (task) != pid && !cli_process_has (pid, file, "curator-")
+        && !cli_process_has (pid, file, "zk-"))
+      fail_msg ("a thread %s", task);
+  }
   return n > 1;
 }
 
@@ -50,11 +49,10 @@ is_answered (Proxy *proxy)
   g_autoptr (GPtrArray) frames = proxy_log_copy (proxy);
   int n = 0;
 
-  for (guint i = 0; i < frames->len; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (frames, i);
-      n += frame->type == PROXY_GET_CHILDREN && frame->is_reply;
-    }
+  for (guint i = 0; i < frames->len; i++) {
+    const ProxyFrame *frame = g_ptr_array_index (frames, i);
+    n += frame->type == PROXY_GET_CHILDREN && frame->is_reply;
+  }
   return n >= 2;
 }
 
@@ -71,9 +69,8 @@ TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
   /* It is full: the test reads it later. */
   assert_int_equal (mkfifo (fifo, 0600), 0);
   const int err = open (fifo, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  while (write (err, bytes, 1) == 1)
-    {
-    }
+  while (write (err, bytes, 1) == 1) {
+  }
   proxy_reset_counts (fixture->proxy);
   proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REPLY);
   g_autoptr (Cli) busy =
@@ -90,9 +87,8 @@ TEST (other_kinds_are_looked_for_until_the_wait_has_ended)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_soon (is_answered (fixture->proxy));
   assert_true (is_writing (busy));
-  while (read (err, bytes, sizeof bytes) > 0)
-    {
-    }
+  while (read (err, bytes, sizeof bytes) > 0) {
+  }
   cli_ends (busy, 69, NULL);
   close (err);
   assert_ok (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error), &error);

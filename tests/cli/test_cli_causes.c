@@ -101,22 +101,18 @@ greet (gpointer data)
   Greeter *self = data;
   g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
 
-  while (!g_atomic_int_get (&self->stopped))
-    {
-      const int fd = accept (self->fd, NULL, NULL);
-      if (fd >= 0 && (int) fds->len < self->n_silent)
-        {
-          g_array_append_val (fds, fd);
-        }
-      else if (fd >= 0)
-        {
-          (void) !write (fd, "SSH-2.0-test\r\n", 14);
-          shutdown (fd, SHUT_WR);
-          wait_ms (50);
-          close (fd);
-        }
-      wait_ms (5);
+  while (!g_atomic_int_get (&self->stopped)) {
+    const int fd = accept (self->fd, NULL, NULL);
+    if (fd >= 0 && (int) fds->len < self->n_silent) {
+      g_array_append_val (fds, fd);
+    } else if (fd >= 0) {
+      (void) !write (fd, "SSH-2.0-test\r\n", 14);
+      shutdown (fd, SHUT_WR);
+      wait_ms (50);
+      close (fd);
     }
+    wait_ms (5);
+  }
   for (guint i = 0; i < fds->len; i++)
     close (g_array_index (fds, int, i));
   return NULL;
@@ -239,11 +235,10 @@ start (void **state)
   world->hosts[AT_SERVER] = g_strdup (fixture_server (world->fixture));
   world->hosts[AT_NO_CHROOT] = g_strconcat (world->hosts[AT_SERVER], "/nowhere/at/all", NULL);
   world->away = hosts_new (world->hosts[AT_SERVER], G_N_ELEMENTS (ways), FALSE);
-  for (guint i = 0; i < G_N_ELEMENTS (ways); i++)
-    {
-      hosts_set (world->away, i, ways[i].way);
-      world->hosts[ways[i].place] = g_strdup (hosts_address (world->away, i));
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++) {
+    hosts_set (world->away, i, ways[i].way);
+    world->hosts[ways[i].place] = g_strdup (hosts_address (world->away, i));
+  }
   world->greeter = greeter_new (0);
   world->hosts[AT_GREETER] = g_strdup (world->greeter->address);
   world->tls[0] = serve_tls (world, AT_TLS, "server.pem");
@@ -280,15 +275,14 @@ start_row (World *world, gsize row, const char *timeout, const char *const *verb
   g_autofree char *nofile = g_strconcat ("--nofile=", rows[row].descriptors, NULL);
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
 
-  for (int i = 0; i < MAX_WORDS; i++)
-    {
-      g_auto (GStrv) parts =
-          g_strsplit (rows[row].words[i] != NULL ? rows[row].words[i] : "", "%", 2);
-      g_ptr_array_add (words, rows[row].words[i] == NULL ? NULL
-                              : parts[1] != NULL
-                                  ? g_strconcat (parts[0], world->directory, "/", parts[1], NULL)
-                                  : g_strdup (parts[0]));
-    }
+  for (int i = 0; i < MAX_WORDS; i++) {
+    g_auto (GStrv) parts =
+        g_strsplit (rows[row].words[i] != NULL ? rows[row].words[i] : "", "%", 2);
+    g_ptr_array_add (words, rows[row].words[i] == NULL ? NULL
+                            : parts[1] != NULL
+                                ? g_strconcat (parts[0], world->directory, "/", parts[1], NULL)
+                                : g_strdup (parts[0]));
+  }
   return cli_start ("/usr/bin/env", prlimit, prlimit != NULL ? nofile : NULL, ZKFLOCK, "-Z",
                     world->hosts[rows[row].place], timeout, words->pdata[0], words->pdata[1],
                     verb[0], verb[1], has_command ? CLI_COMMAND : NULL, has_command ? "turn" : NULL,
@@ -333,13 +327,12 @@ TEST (every_cause_is_told_apart)
 /* The time limit of a wait would be reached long after this test has failed. */
 TEST (a_try_ends_at_once)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      const Place place = rows[i].place;
-      if (rows[i].code == 76 || place == AT_CLOSED || place == AT_UNKNOWN || place == AT_GREETER
-          || place == AT_NO_QUORUM)
-        assert_true (check_row (i, start_row (world, i, "--connect-timeout=600", verbs[0]), "-n"));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const Place place = rows[i].place;
+    if (rows[i].code == 76 || place == AT_CLOSED || place == AT_UNKNOWN || place == AT_GREETER
+        || place == AT_NO_QUORUM)
+      assert_true (check_row (i, start_row (world, i, "--connect-timeout=600", verbs[0]), "-n"));
+  }
 }
 
 /* A server that closes with a request unread resets the connection. */
@@ -376,27 +369,23 @@ TEST (the_library_tells_the_same_causes)
     { AT_NO_QUORUM, CURATOR_CONNECT_ERROR_CONNECT, CLOSED },
     { AT_WANTS_SASL, -1, "requires clients to authenticate" },
   };
-  for (gsize i = 0; i < G_N_ELEMENTS (causes); i++)
-    {
-      const char *hosts = world->hosts[causes[i].place];
-      g_autoptr (CuratorClient) client = client_new (hosts);
-      g_autoptr (GError) error = NULL;
-      assert_ok (curator_client_start (client, &error), &error);
-      if (causes[i].code < 0)
-        {
-          g_autoptr (CuratorLock) lock = mutex_new (client, "/p");
-          assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-          assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED));
-        }
-      else
-        {
-          assert_soon (is_told (client, causes[i].code, causes[i].cause));
-          error = curator_client_dup_connection_error (client);
-        }
-      assert_non_null (strstr (error->message, hosts));
-      assert_true (has_cause (error, causes[i].cause));
-      curator_client_close (client);
+  for (gsize i = 0; i < G_N_ELEMENTS (causes); i++) {
+    const char *hosts = world->hosts[causes[i].place];
+    g_autoptr (CuratorClient) client = client_new (hosts);
+    g_autoptr (GError) error = NULL;
+    assert_ok (curator_client_start (client, &error), &error);
+    if (causes[i].code < 0) {
+      g_autoptr (CuratorLock) lock = mutex_new (client, "/p");
+      assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED));
+    } else {
+      assert_soon (is_told (client, causes[i].code, causes[i].cause));
+      error = curator_client_dup_connection_error (client);
     }
+    assert_non_null (strstr (error->message, hosts));
+    assert_true (has_cause (error, causes[i].cause));
+    curator_client_close (client);
+  }
 }
 
 /* Mistakes that need no server: nothing is connected, and one line says what is meant. */
@@ -440,15 +429,14 @@ TEST (mistakes_in_connect_strings)
     { "a\xe2\x80\x8b:1", "\\xe2\\x80\\x8b" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (mistakes); i++)
-    {
-      g_autoptr (CuratorClient) client = curator_client_new (mistakes[i].hosts, NULL);
-      g_autoptr (GError) error = NULL;
-      cli_fails_with_line (mistakes[i].hosts, 64, mistakes[i].cause, "-n", "/p", "true");
-      assert_false (curator_client_start (client, &error));
-      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
-      cli_shows (error->message, "%s", mistakes[i].cause);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (mistakes); i++) {
+    g_autoptr (CuratorClient) client = curator_client_new (mistakes[i].hosts, NULL);
+    g_autoptr (GError) error = NULL;
+    cli_fails_with_line (mistakes[i].hosts, 64, mistakes[i].cause, "-n", "/p", "true");
+    assert_false (curator_client_start (client, &error));
+    assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
+    cli_shows (error->message, "%s", mistakes[i].cause);
+  }
 }
 
 /* The server answers; no retry and no other server would help. */
@@ -480,14 +468,13 @@ TEST (a_payload_that_the_server_does_not_take)
   assert_non_null (server);
   const char *hosts = zk_server_address (server);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
-    {
-      const gboolean is_empty = g_str_equal (words[i], "--revocable");
-      g_autoptr (Cli) cli = cli_zkflock (hosts, words[i], "--label", data, "/payload", "true");
-      cli_ends (cli, is_empty ? 0 : 69, is_empty ? NULL : cause);
-      if (!is_empty)
-        cli_says (cli, hosts);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++) {
+    const gboolean is_empty = g_str_equal (words[i], "--revocable");
+    g_autoptr (Cli) cli = cli_zkflock (hosts, words[i], "--label", data, "/payload", "true");
+    cli_ends (cli, is_empty ? 0 : 69, is_empty ? NULL : cause);
+    if (!is_empty)
+      cli_says (cli, hosts);
+  }
   g_autoptr (CuratorClient) client = client_new (hosts);
   curator_client_set_default_data (client, data, 2000);
   client_start (client);
@@ -505,15 +492,14 @@ TEST (the_code_is_of_the_cause_that_is_told)
   g_autofree char *ca = g_strconcat ("--tls-ca=", world->directory, "/ca.pem", NULL);
   static const char *const words[][2] = { { "-n", "/p" }, { "who", "/p" } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
-    {
-      g_autoptr (Greeter) greeter = greeter_new (1);
-      g_autoptr (Cli) cli =
-          cli_zkflock (greeter->address, ca, "--session-timeout=120", "--connect-timeout=2",
-                       words[i][0], words[i][1], i == 0 ? "true" : NULL);
-      cli_ends (cli, 76, ": TLS: ");
-      cli_says (cli, greeter->address);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++) {
+    g_autoptr (Greeter) greeter = greeter_new (1);
+    g_autoptr (Cli) cli =
+        cli_zkflock (greeter->address, ca, "--session-timeout=120", "--connect-timeout=2",
+                     words[i][0], words[i][1], i == 0 ? "true" : NULL);
+    cli_ends (cli, 76, ": TLS: ");
+    cli_says (cli, greeter->address);
+  }
 }
 #endif
 

@@ -148,15 +148,12 @@ cell_init (Cell *cell, int number)
   cell->machine = (Machine) take (&number, N_MACHINES);
   cell->who = 1 + take (&number, ALL_OF_THEM);
   cell->signal = signals[take (&number, G_N_ELEMENTS (signals))];
-  if (number < 2 * N_BEHAVIOURS)
-    {
-      cell->behaviour = (Behaviour) take (&number, N_BEHAVIOURS);
-      cell->when = number == 0 ? RUNNING : ENDING;
-    }
-  else
-    {
-      cell->when = number == 2 * N_BEHAVIOURS ? WAITING : STARTING;
-    }
+  if (number < 2 * N_BEHAVIOURS) {
+    cell->behaviour = (Behaviour) take (&number, N_BEHAVIOURS);
+    cell->when = number == 0 ? RUNNING : ENDING;
+  } else {
+    cell->when = number == 2 * N_BEHAVIOURS ? WAITING : STARTING;
+  }
 }
 
 static gboolean
@@ -183,18 +180,17 @@ find (const char *program, const char *mark)
 {
   GArray *found = cli_processes ();
 
-  for (guint i = found->len; i > 0; i--)
-    {
-      const CliProcess *process = &g_array_index (found, CliProcess, i - 1);
-      g_autofree char *file = g_strdup_printf ("/proc/%d/cmdline", (int) process->pid);
-      g_autofree char *text = NULL;
-      gsize length = 0;
-      if (process->state == 'Z' || process->state == 'X'
-          || !g_file_get_contents (file, &text, &length, NULL) || length == 0
-          || (program != NULL && strcmp (text, program) != 0)
-          || memmem (text, length, mark, strlen (mark)) == NULL)
-        g_array_remove_index (found, i - 1);
-    }
+  for (guint i = found->len; i > 0; i--) {
+    const CliProcess *process = &g_array_index (found, CliProcess, i - 1);
+    g_autofree char *file = g_strdup_printf ("/proc/%d/cmdline", (int) process->pid);
+    g_autofree char *text = NULL;
+    gsize length = 0;
+    if (process->state == 'Z' || process->state == 'X'
+        || !g_file_get_contents (file, &text, &length, NULL) || length == 0
+        || (program != NULL && strcmp (text, program) != 0)
+        || memmem (text, length, mark, strlen (mark)) == NULL)
+      g_array_remove_index (found, i - 1);
+  }
   return found;
 }
 
@@ -204,13 +200,12 @@ find_children (Cell *cell)
 {
   g_autoptr (GArray) children = cli_children_of (cell->zkflock);
 
-  for (guint i = 0; i < children->len; i++)
-    {
-      const pid_t pid = g_array_index (children, pid_t, i);
-      CliProcess process;
-      if (cli_is_running (pid) && cli_read_process (pid, &process) && process.group == pid)
-        *(cli_process_has (pid, "comm", "guard") ? &cell->guard : &cell->command) = pid;
-    }
+  for (guint i = 0; i < children->len; i++) {
+    const pid_t pid = g_array_index (children, pid_t, i);
+    CliProcess process;
+    if (cli_is_running (pid) && cli_read_process (pid, &process) && process.group == pid)
+      *(cli_process_has (pid, "comm", "guard") ? &cell->guard : &cell->command) = pid;
+  }
 }
 
 static gboolean
@@ -220,14 +215,13 @@ has_tree (Cell *cell)
 
   /* A helper that has its words is its child. */
   cell->zkflock = 0;
-  for (guint i = 0; i < found->len; i++)
-    {
-      const CliProcess *process = &g_array_index (found, CliProcess, i);
-      gboolean is_child = FALSE;
-      for (guint j = 0; j < found->len; j++)
-        is_child = is_child || g_array_index (found, CliProcess, j).pid == process->parent;
-      cell->zkflock = is_child ? cell->zkflock : process->pid;
-    }
+  for (guint i = 0; i < found->len; i++) {
+    const CliProcess *process = &g_array_index (found, CliProcess, i);
+    gboolean is_child = FALSE;
+    for (guint j = 0; j < found->len; j++)
+      is_child = is_child || g_array_index (found, CliProcess, j).pid == process->parent;
+    cell->zkflock = is_child ? cell->zkflock : process->pid;
+  }
   cell->guard = cell->command = 0;
   if (cell->zkflock > 0)
     find_children (cell);
@@ -262,11 +256,10 @@ static void
 look (Cell *cell)
 {
   if (cell->gone_at == 0
-      && raw_zk_count_children (cell->raw, cell->path) <= (cell->own_node != NULL))
-    {
-      cell->gone_at = wait_now_ns ();
-      cell->alive_when_gone = count_alive (cell);
-    }
+      && raw_zk_count_children (cell->raw, cell->path) <= (cell->own_node != NULL)) {
+    cell->gone_at = wait_now_ns ();
+    cell->alive_when_gone = count_alive (cell);
+  }
 }
 
 /* Looks for the node of the lock for so long, or until zkflock has ended and the node has gone. */
@@ -276,13 +269,11 @@ observe (Cell *cell, int ms)
   const gint64 until = wait_now_ms () + ms;
   int code = -1;
 
-  do
-    {
-      code = code == -1 ? cli_wait (cell->holder, 0) : code;
-      look (cell);
-      wait_ms (POLL_MS);
-    }
-  while (wait_now_ms () < until && (code == -1 || cell->gone_at == 0));
+  do {
+    code = code == -1 ? cli_wait (cell->holder, 0) : code;
+    look (cell);
+    wait_ms (POLL_MS);
+  } while (wait_now_ms () < until && (code == -1 || cell->gone_at == 0));
   return code;
 }
 
@@ -290,11 +281,11 @@ observe (Cell *cell, int ms)
 static void
 wait_for_node (Cell *cell)
 {
-  for (const gint64 until = wait_now_ms () + CLI_MS; cell->gone_at == 0 && wait_now_ms () < until;)
-    {
-      look (cell);
-      wait_ms (POLL_MS);
-    }
+  for (const gint64 until = wait_now_ms () + CLI_MS;
+       cell->gone_at == 0 && wait_now_ms () < until;) {
+    look (cell);
+    wait_ms (POLL_MS);
+  }
 }
 
 static void
@@ -320,11 +311,10 @@ kill_all (const char *program, const char *mark)
 static int
 finish (Cell *cell)
 {
-  if (cannot_be_killed (cell))
-    {
-      kill_all (cell->program, cell->beats);
-      return observe (cell, CLI_MS);
-    }
+  if (cannot_be_killed (cell)) {
+    kill_all (cell->program, cell->beats);
+    return observe (cell, CLI_MS);
+  }
   kill (cell->zkflock, SIGTERM);
   const int code = observe (cell, SETTLE_MS);
   if (code != -1)
@@ -374,17 +364,15 @@ arrive (Cell *cell)
       || (!waits && !cli_wait_lines (cell->beats, "BEAT", cell->behaviour == OBEYS ? 1 : 8, CLI_MS))
       || !holds_within (has_tree (cell), CLI_MS))
     return FALSE;
-  if (cell->when == STARTING)
-    {
-      kill (cell->command, SIGSTOP);
-      let_in (cell);
-      return cli_wait_text (cell->holder->err, "granted, node", CLI_MS);
-    }
-  if (cell->when == ENDING)
-    {
-      kill (cell->zkflock, SIGTERM);
-      wait_ms (5);
-    }
+  if (cell->when == STARTING) {
+    kill (cell->command, SIGSTOP);
+    let_in (cell);
+    return cli_wait_text (cell->holder->err, "granted, node", CLI_MS);
+  }
+  if (cell->when == ENDING) {
+    kill (cell->zkflock, SIGTERM);
+    wait_ms (5);
+  }
   return TRUE;
 }
 
@@ -400,12 +388,11 @@ play (Cell *cell)
     kill (cell->command, SIGCONT);
   if (code == -1)
     code = observe (cell, cell->signal == SIGTERM ? SETTLE_MS : 5000);
-  if (cell->own_node != NULL)
-    {
-      let_in (cell);
-      if (code == -1 && cli_wait_lines (cell->beats, "BEAT", 1, 5000))
-        cell->gone_at = 0;
-    }
+  if (cell->own_node != NULL) {
+    let_in (cell);
+    if (code == -1 && cli_wait_lines (cell->beats, "BEAT", 1, 5000))
+      cell->gone_at = 0;
+  }
   if (code == -1)
     code = finish (cell);
   if (cell->gone_at == 0)
@@ -430,22 +417,20 @@ loses_the_guard (const Cell *cell)
 static gboolean
 is_code_of_kill (const Cell *cell, int code)
 {
-  if ((cell->who & ZKFLOCK_ITSELF) != 0)
-    {
-      /* The wrapper of process 1 has a code of its own. */
-      return code == KILLED || (cell->machine == PROCESS_1 && (code == BY_KILL || code == 1));
-    }
+  if ((cell->who & ZKFLOCK_ITSELF) != 0) {
+    /* The wrapper of process 1 has a code of its own. */
+    return code == KILLED || (cell->machine == PROCESS_1 && (code == BY_KILL || code == 1));
+  }
   return code == BY_KILL;
 }
 
 static gboolean
 is_code_of_stop (const Cell *cell, int code)
 {
-  if (cell->when == WAITING)
-    {
-      return code == code_of_term (cell)
-             || ((cell->who & ZKFLOCK_ITSELF) != 0 && (code == 75 || code == 69));
-    }
+  if (cell->when == WAITING) {
+    return code == code_of_term (cell)
+           || ((cell->who & ZKFLOCK_ITSELF) != 0 && (code == 75 || code == 69));
+  }
   if ((cell->who & ZKFLOCK_ITSELF) != 0)
     return code == (cannot_be_killed (cell) ? 70 : 75);
   return code == (loses_the_guard (cell) ? BY_KILL : code_of_term (cell))
@@ -516,16 +501,15 @@ open_cell (Cell *cell, const char *server)
 static int
 close_cell (Cell *cell, int code, const char *wrong)
 {
-  if (wrong != NULL)
-    {
-      g_autofree char *err = cli_stderr (cell->holder);
-      printf ("cell %d: %s, %s, %s, %s%s%s, %s: %s; code %d, alive %d\n%s", cell->number,
-              machines[cell->machine].name, when_names[cell->when],
-              behaviours[cell->behaviour].name, (cell->who & ZKFLOCK_ITSELF) != 0 ? "zkflock " : "",
-              (cell->who & GUARD) != 0 ? "guard " : "",
-              (cell->who & THE_COMMAND) != 0 ? "command" : "", strsignal (cell->signal), wrong,
-              code, cell->alive_when_gone, err);
-    }
+  if (wrong != NULL) {
+    g_autofree char *err = cli_stderr (cell->holder);
+    printf ("cell %d: %s, %s, %s, %s%s%s, %s: %s; code %d, alive %d\n%s", cell->number,
+            machines[cell->machine].name, when_names[cell->when], behaviours[cell->behaviour].name,
+            (cell->who & ZKFLOCK_ITSELF) != 0 ? "zkflock " : "",
+            (cell->who & GUARD) != 0 ? "guard " : "",
+            (cell->who & THE_COMMAND) != 0 ? "command" : "", strsignal (cell->signal), wrong, code,
+            cell->alive_when_gone, err);
+  }
   kill_all (NULL, cell->beats);
   cli_free (cell->holder);
   g_unlink (cell->beats);
@@ -544,11 +528,10 @@ run_cell (int number, const char *server)
 
   cell_init (&cell, number);
   open_cell (&cell, server);
-  if (arrive (&cell))
-    {
-      code = play (&cell);
-      wrong = judge (&cell, code);
-    }
+  if (arrive (&cell)) {
+    code = play (&cell);
+    wrong = judge (&cell, code);
+  }
   return close_cell (&cell, code, wrong);
 }
 
@@ -560,18 +543,16 @@ kill_at_random (Cell *cell, GRand *random)
   const pid_t known[] = { cell->zkflock, cell->guard, cell->command };
   const gboolean by_name = g_rand_boolean (random);
 
-  for (int i = 0; i < 3; i++)
-    {
-      const CliProcess process = { .pid = known[i] };
-      g_array_append_val (tree, process);
-    }
+  for (int i = 0; i < 3; i++) {
+    const CliProcess process = { .pid = known[i] };
+    g_array_append_val (tree, process);
+  }
   const guint one = (guint) g_rand_int_range (random, 0, (gint32) tree->len);
-  for (guint i = 0; i < tree->len; i++)
-    {
-      const pid_t pid = g_array_index (tree, CliProcess, i).pid;
-      if (pid > 0 && (by_name ? cli_process_has (pid, "comm", "zkflock") : i == one))
-        kill (pid, SIGKILL);
-    }
+  for (guint i = 0; i < tree->len; i++) {
+    const pid_t pid = g_array_index (tree, CliProcess, i).pid;
+    if (pid > 0 && (by_name ? cli_process_has (pid, "comm", "zkflock") : i == one))
+      kill (pid, SIGKILL);
+  }
 }
 
 static int
@@ -621,26 +602,22 @@ run_jobs (const char *what, const char *server, int first, int stride, int end)
 
   if (geteuid () != 0)
     skip ();
-  while (next < end || running > 0)
-    {
-      for (int i = 0; i < PARALLEL; i++)
-        {
-          int status = 0;
-          if (jobs[i] != 0 && process_wait (jobs[i], 0, &status))
-            {
-              failed += status != 0;
-              running--;
-              jobs[i] = 0;
-            }
-          if (jobs[i] == 0 && next < end)
-            {
-              jobs[i] = start_job (what, next, server, output);
-              next += stride;
-              running++;
-            }
-        }
-      wait_ms (10);
+  while (next < end || running > 0) {
+    for (int i = 0; i < PARALLEL; i++) {
+      int status = 0;
+      if (jobs[i] != 0 && process_wait (jobs[i], 0, &status)) {
+        failed += status != 0;
+        running--;
+        jobs[i] = 0;
+      }
+      if (jobs[i] == 0 && next < end) {
+        jobs[i] = start_job (what, next, server, output);
+        next += stride;
+        running++;
+      }
     }
+    wait_ms (10);
+  }
   if (g_file_get_contents (output, &text, NULL, NULL))
     printf ("%s", text);
   print_message ("%d %s, %d failed\n", (end - first - 1) / stride + 1, what, failed);
@@ -670,10 +647,9 @@ TEST (p37_whoever_is_killed_whenever)
 int
 main (int argc, char **argv)
 {
-  if (argc == 4)
-    {
-      return strcmp (argv[1], "--cell") == 0 ? run_cell (atoi (argv[2]), argv[3])
-                                             : run_kill (atoi (argv[2]), argv[3]);
-    }
+  if (argc == 4) {
+    return strcmp (argv[1], "--cell") == 0 ? run_cell (atoi (argv[2]), argv[3])
+                                           : run_kill (atoi (argv[2]), argv[3]);
+  }
   return suite_run ("cells", fixture_start, fixture_stop);
 }

@@ -142,11 +142,10 @@ TEST (mistakes_name_file_line_and_key)
     { "[zkflock]\nacl=all\n", "--acl is one of" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      use_config ("mistake", "%s", rows[i].text);
-      run_ends (64, rows[i].says, "who", "/mistake");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    use_config ("mistake", "%s", rows[i].text);
+    run_ends (64, rows[i].says, "who", "/mistake");
+  }
   use_config ("mistake", "[zkflock]\nnonsense=1\n");
   run_ends (0, NULL, "--version");
   g_autofree char *absent = g_build_filename (folder, "absent", NULL);
@@ -174,14 +173,13 @@ TEST (no_line_of_another_file_is_shown)
                                        "[zkflock]\n=%s\n",
                                        "\xff%s" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
-    {
-      g_auto (GStrv) parts = g_strsplit (texts[i], "%s", 2);
-      use_config ("secret", "%sopensesame%s", parts[0], parts[1]);
-      g_autoptr (Cli) cli = cli_start (ZKFLOCK, "who", "/secret");
-      cli_ends (cli, 64, "secret, line ");
-      cli_says_not (cli, "opensesame");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_auto (GStrv) parts = g_strsplit (texts[i], "%s", 2);
+    use_config ("secret", "%sopensesame%s", parts[0], parts[1]);
+    g_autoptr (Cli) cli = cli_start (ZKFLOCK, "who", "/secret");
+    cli_ends (cli, 64, "secret, line ");
+    cli_says_not (cli, "opensesame");
+  }
 }
 
 /* It decides which servers get the passwords. */
@@ -193,18 +191,16 @@ TEST (a_file_that_others_can_write_is_refused)
               "[zkflock]\nhosts=%s\nsasl=digest\nsasl-user=me\nsasl-password-file=/nowhere\n",
               fixture_server (fixture));
   const char *file = g_getenv ("ZKFLOCK_CONFIG");
-  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      assert_int_equal (chmod (file, modes[i]), 0);
-      run_ends (77, "other users can write it", "/open", "true");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    assert_int_equal (chmod (file, modes[i]), 0);
+    run_ends (77, "other users can write it", "/open", "true");
+  }
   assert_int_equal (chmod (file, 0600), 0);
   run_ends (77, "SASL password file /nowhere", "/open", "true"); /* so the file was used */
-  if (geteuid () == 0)
-    {
-      assert_int_equal (chown (file, 4321, 4321), 0);
-      run_ends (77, "it belongs to another user", "/open", "true");
-    }
+  if (geteuid () == 0) {
+    assert_int_equal (chown (file, 4321, 4321), 0);
+    run_ends (77, "it belongs to another user", "/open", "true");
+  }
   g_setenv ("ZKFLOCK_CONFIG", "/dev/null", TRUE);
   run_ends (77, "not a regular file", "/open", "true");
 }

@@ -23,15 +23,14 @@ check_at_once (const char *hosts, const char *address, const char *cause)
 {
   gint64 least = G_MAXINT64;
 
-  for (int i = 0; i < 5 && least >= AT_ONCE_MS; i++)
-    {
-      const gint64 before = wait_now_ms ();
-      g_autoptr (Cli) cli = cli_zkflock (hosts, "-n", "-E", "0", "/p", COMMAND ("turn"), "0");
-      cli_wait (cli, CLI_MS);
-      least = MIN (least, wait_now_ms () - before);
-      assert_cause (cli, address, cause);
-      assert_false (g_file_test (cli->log, G_FILE_TEST_EXISTS));
-    }
+  for (int i = 0; i < 5 && least >= AT_ONCE_MS; i++) {
+    const gint64 before = wait_now_ms ();
+    g_autoptr (Cli) cli = cli_zkflock (hosts, "-n", "-E", "0", "/p", COMMAND ("turn"), "0");
+    cli_wait (cli, CLI_MS);
+    least = MIN (least, wait_now_ms () - before);
+    assert_cause (cli, address, cause);
+    assert_false (g_file_test (cli->log, G_FILE_TEST_EXISTS));
+  }
   assert_in_range (least, 0, AT_ONCE_MS - 1);
 }
 
@@ -73,15 +72,14 @@ TEST (connect_timeout_bounds_the_wait)
 #endif
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autofree char *hosts = g_strconcat (rows[i].scheme, rows[i].address, NULL);
-      const gint64 before = wait_now_ms ();
-      g_autoptr (Cli) cli = cli_zkflock (hosts, rows[i].word, "--connect-timeout", "1.5", "/p",
-                                         g_strcmp0 (rows[i].word, "who") == 0 ? NULL : "true");
-      assert_cause (cli, rows[i].address, rows[i].cause);
-      assert_true (wait_now_ms () - before >= 1500);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree char *hosts = g_strconcat (rows[i].scheme, rows[i].address, NULL);
+    const gint64 before = wait_now_ms ();
+    g_autoptr (Cli) cli = cli_zkflock (hosts, rows[i].word, "--connect-timeout", "1.5", "/p",
+                                       g_strcmp0 (rows[i].word, "who") == 0 ? NULL : "true");
+    assert_cause (cli, rows[i].address, rows[i].cause);
+    assert_true (wait_now_ms () - before >= 1500);
+  }
   close (fd);
 }
 
@@ -122,18 +120,17 @@ drip (gpointer data)
   Dripper *dripper = data;
   g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
 
-  while (!g_atomic_int_get (&dripper->stopped))
-    {
-      struct pollfd wanted = { .fd = dripper->listener, .events = POLLIN };
-      const int fd = poll (&wanted, 1, 50) > 0 ? accept (dripper->listener, NULL, NULL) : -1;
-      char first = 0;
-      if (fd >= 0 && recv (fd, &first, 1, 0) == 1 && g_ascii_isalpha (first))
-        g_array_append_val (fds, fd);
-      else if (fd >= 0)
-        close (fd);
-      for (guint i = 0; i < fds->len; i++)
-        (void) !send (g_array_index (fds, int, i), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    }
+  while (!g_atomic_int_get (&dripper->stopped)) {
+    struct pollfd wanted = { .fd = dripper->listener, .events = POLLIN };
+    const int fd = poll (&wanted, 1, 50) > 0 ? accept (dripper->listener, NULL, NULL) : -1;
+    char first = 0;
+    if (fd >= 0 && recv (fd, &first, 1, 0) == 1 && g_ascii_isalpha (first))
+      g_array_append_val (fds, fd);
+    else if (fd >= 0)
+      close (fd);
+    for (guint i = 0; i < fds->len; i++)
+      (void) !send (g_array_index (fds, int, i), "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
   for (guint i = 0; i < fds->len; i++)
     close (g_array_index (fds, int, i));
   return NULL;

@@ -18,13 +18,12 @@ TEST (standalone_servers_are_no_ensemble)
   ZkServer *servers[3];
   g_autoptr (GString) hosts = g_string_new (NULL);
 
-  for (int i = 0; i < 3; i++)
-    {
-      servers[i] = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-      assert_non_null (servers[i]);
-      g_string_append_printf (hosts, "%s%s", i > 0 ? "," : "", zk_server_address (servers[i]));
-      assert_content (zk_server_address (servers[i]));
-    }
+  for (int i = 0; i < 3; i++) {
+    servers[i] = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+    assert_non_null (servers[i]);
+    g_string_append_printf (hosts, "%s%s", i > 0 ? "," : "", zk_server_address (servers[i]));
+    assert_content (zk_server_address (servers[i]));
+  }
   g_autofree char *text = ask_doctor (hosts->str, 1);
   for (int i = 1; i < 3; i++)
     cli_shows (text, "problem: %s: it is standalone", zk_server_address (servers[i]));
@@ -69,18 +68,17 @@ TEST (servers_that_allow_srvr_only)
   ZkEnsemble *ensembles[2];
   const char *followers[2];
 
-  for (int i = 0; i < 2; i++)
-    {
-      ensembles[i] = zk_ensemble_start_as (&setup);
-      assert_non_null (ensembles[i]);
-      const int leader = zk_ensemble_leader (ensembles[i]);
-      assert_in_range (leader, 0, 2);
-      followers[i] = zk_server_address (zk_ensemble_server (ensembles[i], (leader + 1) % 3));
-      g_autofree char *whole = ask_doctor (zk_ensemble_connect_string (ensembles[i]), 0);
-      assert_null (strstr (whole, "members that vote"));
-      g_autofree char *part = ask_doctor (followers[i], 0);
-      assert_non_null (strstr (part, "3 members that vote, the connect string 1 servers"));
-    }
+  for (int i = 0; i < 2; i++) {
+    ensembles[i] = zk_ensemble_start_as (&setup);
+    assert_non_null (ensembles[i]);
+    const int leader = zk_ensemble_leader (ensembles[i]);
+    assert_in_range (leader, 0, 2);
+    followers[i] = zk_server_address (zk_ensemble_server (ensembles[i], (leader + 1) % 3));
+    g_autofree char *whole = ask_doctor (zk_ensemble_connect_string (ensembles[i]), 0);
+    assert_null (strstr (whole, "members that vote"));
+    g_autofree char *part = ask_doctor (followers[i], 0);
+    assert_non_null (strstr (part, "3 members that vote, the connect string 1 servers"));
+  }
   g_autofree char *both = g_strdup_printf ("%s,%s", followers[0], followers[1]);
   g_autofree char *text = ask_doctor (both, 1);
   cli_shows (text, "problem: %s: it is a follower, and no member of the ensemble of %s",
@@ -100,23 +98,21 @@ TEST (a_clock_that_is_wrong)
                  { "3600", "s ahead of that of this machine" },
                  { "-3600", "s behind that of this machine" } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (clocks); i++)
-    {
-      g_setenv ("LD_PRELOAD", OTHER_CLOCK, TRUE);
-      g_setenv ("OTHER_CLOCK_AHEAD", clocks[i].ahead_s, TRUE);
-      g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
-      g_unsetenv ("LD_PRELOAD");
-      g_unsetenv ("OTHER_CLOCK_AHEAD");
-      assert_non_null (server);
-      if (clocks[i].text == NULL)
-        {
-          assert_content (zk_server_address (server));
-          continue;
-        }
-      g_autofree char *text = ask_doctor (zk_server_address (server), 1);
-      assert_true (g_str_has_prefix (text, "warning: "));
-      cli_shows (text, "%s", clocks[i].text);
+  for (gsize i = 0; i < G_N_ELEMENTS (clocks); i++) {
+    g_setenv ("LD_PRELOAD", OTHER_CLOCK, TRUE);
+    g_setenv ("OTHER_CLOCK_AHEAD", clocks[i].ahead_s, TRUE);
+    g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+    g_unsetenv ("LD_PRELOAD");
+    g_unsetenv ("OTHER_CLOCK_AHEAD");
+    assert_non_null (server);
+    if (clocks[i].text == NULL) {
+      assert_content (zk_server_address (server));
+      continue;
     }
+    g_autofree char *text = ask_doctor (zk_server_address (server), 1);
+    assert_true (g_str_has_prefix (text, "warning: "));
+    cli_shows (text, "%s", clocks[i].text);
+  }
 }
 
 /* A fourth server, which has no vote. */
@@ -131,11 +127,10 @@ TEST (an_observer_is_told)
   g_autofree char *line = NULL;
 
   assert_non_null (ensemble);
-  for (int i = 0; i < 3; i++)
-    {
-      g_autofree char *member = zk_ensemble_member_line (ensemble, i);
-      g_string_append_printf (lines, "%s%s", i > 0 ? "\n" : "", member);
-    }
+  for (int i = 0; i < 3; i++) {
+    g_autofree char *member = zk_ensemble_member_line (ensemble, i);
+    g_string_append_printf (lines, "%s%s", i > 0 ? "\n" : "", member);
+  }
   g_autoptr (ZkServer) fourth = zk_server_start_joiner (4, lines->str, &setup, &line);
   assert_non_null (fourth);
   g_auto (GStrv) parts = g_strsplit (line, ":participant", 2);

@@ -36,19 +36,18 @@ TEST (a_wait_ends_at_its_time)
   G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "-e", "/flock");
   gboolean was_queued = FALSE;
 
-  while (!was_queued)
-    {
-      const gint64 before = wait_now_ms ();
-      g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "-s", "--timeout", "3.5", "-E",
-                                         "9", "/flock", "true");
-      while (!was_queued && cli_wait (cli, 10) == -1)
-        was_queued = raw_zk_count_children (fixture->raw, "/flock") == 2;
-      const int code = cli_wait (cli, CLI_MS);
-      assert_true (code == 9 || (!was_queued && code == 69));
-      assert_true (wait_now_ms () - before >= 3490);
-      if (was_queued)
-        cli_ends (cli, 9, "");
-    }
+  while (!was_queued) {
+    const gint64 before = wait_now_ms ();
+    g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "-s", "--timeout", "3.5", "-E",
+                                       "9", "/flock", "true");
+    while (!was_queued && cli_wait (cli, 10) == -1)
+      was_queued = raw_zk_count_children (fixture->raw, "/flock") == 2;
+    const int code = cli_wait (cli, CLI_MS);
+    assert_true (code == 9 || (!was_queued && code == 69));
+    assert_true (wait_now_ms () - before >= 3490);
+    if (was_queued)
+      cli_ends (cli, 9, "");
+  }
 }
 
 /* As most users run it: without the right to make a control group, from a shell without further
@@ -86,13 +85,12 @@ TEST (options_of_a_try)
   };
   G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "-e", "/try");
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      const char *const *words = rows[i].words;
-      g_setenv ("ZKFLOCK_OPTIONS", rows[i].environment, TRUE);
-      cli_fails (fixture, rows[i].code, "", "-s", words[0], words[1], words[2], words[3], words[4],
-                 "/try", "true");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const char *const *words = rows[i].words;
+    g_setenv ("ZKFLOCK_OPTIONS", rows[i].environment, TRUE);
+    cli_fails (fixture, rows[i].code, "", "-s", words[0], words[1], words[2], words[3], words[4],
+               "/try", "true");
+  }
   g_unsetenv ("ZKFLOCK_OPTIONS");
 }
 
@@ -142,13 +140,12 @@ TEST (usage_errors)
   };
 
   memset (too_long, 'x', sizeof too_long - 1);
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      const char *const *words = rows[i].words;
-      g_setenv ("ZKFLOCK_OPTIONS", rows[i].environment != NULL ? rows[i].environment : "", TRUE);
-      cli_fails_with_line (fixture_server (fixture), 64, rows[i].mistake, words[0], words[1],
-                           words[2], words[3]);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const char *const *words = rows[i].words;
+    g_setenv ("ZKFLOCK_OPTIONS", rows[i].environment != NULL ? rows[i].environment : "", TRUE);
+    cli_fails_with_line (fixture_server (fixture), 64, rows[i].mistake, words[0], words[1],
+                         words[2], words[3]);
+  }
   g_unsetenv ("ZKFLOCK_OPTIONS");
 }
 
@@ -175,24 +172,22 @@ TEST (not_executable_and_not_found)
   static const char *const programs[] = { "/etc/passwd", "/no/such/program", "no-such-program",
                                           "-n" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (programs); i++)
-    {
-      g_autofree char *text = g_strdup_printf ("/x: cannot run %s", programs[i]);
-      cli_fails_with_line (fixture_server (fixture), i == 0 ? 126 : 127, text, "/x", programs[i],
-                           "true");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (programs); i++) {
+    g_autofree char *text = g_strdup_printf ("/x: cannot run %s", programs[i]);
+    cli_fails_with_line (fixture_server (fixture), i == 0 ? 126 : 127, text, "/x", programs[i],
+                         "true");
+  }
 }
 
 TEST (told_to_stop)
 {
   static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (signals); i++)
-    {
-      g_autoptr (Cli) holder = cli_hold (fixture, "/told");
-      kill (holder->pid, signals[i]);
-      cli_ends (holder, 128 + signals[i], "");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (signals); i++) {
+    g_autoptr (Cli) holder = cli_hold (fixture, "/told");
+    kill (holder->pid, signals[i]);
+    cli_ends (holder, 128 + signals[i], "");
+  }
 }
 
 /* The table of the documents has each code, and no other; 70 is what test_cli_kill ends with. */
@@ -228,17 +223,16 @@ TEST (the_table_in_the_documents)
   char *end = strstr (text, "| 128 + n |");
   assert_non_null (end);
   *end = '\0';
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autofree char *script = g_strdup_printf ("Z () { \"$zk\" -Z \"$hosts\" \"$@\"; }; "
-                                                 "zk=$0 hosts=$1; %s",
-                                                 rows[i].script);
-      g_autofree char *row = g_strdup_printf ("\n| %s |", rows[i].code);
-      g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, ZKFLOCK, server);
-      print_message ("%s\n", rows[i].script);
-      cli_ends (cli, atoi (rows[i].code), NULL);
-      assert_non_null (strstr (text, row));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree char *script = g_strdup_printf ("Z () { \"$zk\" -Z \"$hosts\" \"$@\"; }; "
+                                               "zk=$0 hosts=$1; %s",
+                                               rows[i].script);
+    g_autofree char *row = g_strdup_printf ("\n| %s |", rows[i].code);
+    g_autoptr (Cli) cli = cli_start ("/bin/sh", "-c", script, ZKFLOCK, server);
+    print_message ("%s\n", rows[i].script);
+    cli_ends (cli, atoi (rows[i].code), NULL);
+    assert_non_null (strstr (text, row));
+  }
   for (char *at = strstr (text, "| exit code |"); (at = strstr (at, "\n| ")) != NULL; at++)
     n_documented += g_ascii_isdigit (at[3]) && !g_str_has_prefix (at + 3, "0 to");
   assert_int_equal (n_documented, G_N_ELEMENTS (rows) + 1);

@@ -199,14 +199,12 @@ TEST (one_at_a_time)
   World world = world_open (fixture);
   int n_documented = 0;
 
-  for (int call = FIRST_YOUNG; call <= LAST_YOUNG; call++)
-    {
-      for (gsize j = 0; is_documented (call) && j < G_N_ELEMENTS (errors); j++)
-        {
-          refuse_everywhere (&world, &(Refusal){ errors[j], call, call, 0 });
-          n_documented++;
-        }
+  for (int call = FIRST_YOUNG; call <= LAST_YOUNG; call++) {
+    for (gsize j = 0; is_documented (call) && j < G_N_ELEMENTS (errors); j++) {
+      refuse_everywhere (&world, &(Refusal){ errors[j], call, call, 0 });
+      n_documented++;
     }
+  }
   assert_true (n_documented > 0);
   world_close (&world);
 }
@@ -229,16 +227,14 @@ TEST (every_other_one)
   Run runs[IN_ONE_GO];
   guint n = 0;
 
-  for (int call = FIRST_YOUNG; call <= LAST_YOUNG; call++)
-    {
-      if (!is_documented (call))
-        run_start (&runs[n++], &world, &situations[0], &(Refusal){ EPERM, call, call, 0 });
-      if (n == IN_ONE_GO || call == LAST_YOUNG)
-        {
-          runs_judge (&world, runs, n);
-          n = 0;
-        }
+  for (int call = FIRST_YOUNG; call <= LAST_YOUNG; call++) {
+    if (!is_documented (call))
+      run_start (&runs[n++], &world, &situations[0], &(Refusal){ EPERM, call, call, 0 });
+    if (n == IN_ONE_GO || call == LAST_YOUNG) {
+      runs_judge (&world, runs, n);
+      n = 0;
     }
+  }
   world_close (&world);
 }
 

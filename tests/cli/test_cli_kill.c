@@ -35,12 +35,11 @@ cgroup_free (Cgroup *self)
 {
   const gboolean removed = holds_within (g_rmdir (self->folder) == 0, CLI_MS);
 
-  if (self->mounted != NULL)
-    {
-      umount2 (self->mounted, MNT_DETACH);
-      g_rmdir (self->mounted);
-      g_free (self->mounted);
-    }
+  if (self->mounted != NULL) {
+    umount2 (self->mounted, MNT_DETACH);
+    g_rmdir (self->mounted);
+    g_free (self->mounted);
+  }
   g_free (self->folder);
   g_free (self);
   /* zkflock has left no control group below it. */
@@ -59,29 +58,25 @@ cgroup_new (gboolean delegated)
 
   if (geteuid () != 0)
     skip ();
-  if (mount_point == NULL)
-    {
-      mount_point = cli_new_file ();
-      if (g_mkdir (mount_point, 0755) != 0 || mount ("none", mount_point, "cgroup2", 0, NULL) != 0)
-        {
-          g_rmdir (mount_point);
-          skip ();
-        }
-      self->mounted = g_strdup (mount_point);
+  if (mount_point == NULL) {
+    mount_point = cli_new_file ();
+    if (g_mkdir (mount_point, 0755) != 0 || mount ("none", mount_point, "cgroup2", 0, NULL) != 0) {
+      g_rmdir (mount_point);
+      skip ();
     }
+    self->mounted = g_strdup (mount_point);
+  }
   self->folder = g_strdup_printf ("%s/curator-test-%d", mount_point, (int) getpid ());
   g_autofree char *procs = g_build_filename (self->folder, "cgroup.procs", NULL);
   g_autofree char *killer = g_build_filename (self->folder, "cgroup.kill", NULL);
-  if (g_mkdir (self->folder, 0755) != 0 || !g_file_test (killer, G_FILE_TEST_EXISTS))
-    {
-      g_rmdir (self->folder);
-      skip ();
-    }
-  if (delegated)
-    {
-      assert_int_equal (chown (self->folder, nobody->pw_uid, nobody->pw_gid), 0);
-      assert_int_equal (chown (procs, nobody->pw_uid, nobody->pw_gid), 0);
-    }
+  if (g_mkdir (self->folder, 0755) != 0 || !g_file_test (killer, G_FILE_TEST_EXISTS)) {
+    g_rmdir (self->folder);
+    skip ();
+  }
+  if (delegated) {
+    assert_int_equal (chown (self->folder, nobody->pw_uid, nobody->pw_gid), 0);
+    assert_int_equal (chown (procs, nobody->pw_uid, nobody->pw_gid), 0);
+  }
   return self;
 }
 
@@ -107,11 +102,10 @@ lose_under_root (Fixture *fixture, gboolean delegated, const char *path)
   cli_wait (holder, CLI_MS);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   kill_beaters (holder);
-  if (delegated)
-    {
-      cli_hand_over (holder, 75, next);
-      return;
-    }
+  if (delegated) {
+    cli_hand_over (holder, 75, next);
+    return;
+  }
   cli_ends (holder, 70, "cannot be sent to the command: Operation not permitted");
   cli_says (holder, "lock lost, and the command could not be killed; running: ");
   cli_says (holder, "user root");
@@ -146,15 +140,13 @@ TEST (a_killed_helper_ends_the_wait)
 {
   G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, "/helper");
 
-  for (guint i = 0; i < 2; i++)
-    {
-      g_autoptr (Cli) waiter =
-          cli_zkflock (fixture_server (fixture), "--verbose", "/helper", "true");
-      cli_says (waiter, "waiting: 1 of 1");
-      g_autoptr (GArray) helpers = cli_helpers (waiter);
-      kill (g_array_index (helpers, pid_t, i), SIGKILL);
-      cli_ends (waiter, 128 + SIGKILL, "a helper process of zkflock was killed");
-    }
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (Cli) waiter = cli_zkflock (fixture_server (fixture), "--verbose", "/helper", "true");
+    cli_says (waiter, "waiting: 1 of 1");
+    g_autoptr (GArray) helpers = cli_helpers (waiter);
+    kill (g_array_index (helpers, pid_t, i), SIGKILL);
+    cli_ends (waiter, 128 + SIGKILL, "a helper process of zkflock was killed");
+  }
 }
 
 /* Whether pkill -f NAME would hit it. */
@@ -210,23 +202,21 @@ kill_and_check (Fixture *fixture, Victims victims, gboolean delegated)
   for (guint i = 0; i < tree->len; i++)
     kill (g_array_index (tree, pid_t, i), SIGKILL);
   assert_silence (holder);
-  if (victims == THE_GUARD)
-    {
-      cli_ends (holder, 128 + SIGKILL, "a helper process of zkflock was killed");
-      return;
-    }
+  if (victims == THE_GUARD) {
+    cli_ends (holder, 128 + SIGKILL, "a helper process of zkflock was killed");
+    return;
+  }
   cli_ends (holder, 1000 + SIGKILL, NULL);
   cli_says_not (holder, "a helper process of zkflock was killed");
 }
 
 TEST (p37_whoever_is_killed)
 {
-  for (Victims victims = 0; victims < N_VICTIMS; victims++)
-    {
-      kill_and_check (fixture, victims, FALSE);
-      if (victims != ALL_AT_ONCE)
-        kill_and_check (fixture, victims, TRUE);
-    }
+  for (Victims victims = 0; victims < N_VICTIMS; victims++) {
+    kill_and_check (fixture, victims, FALSE);
+    if (victims != ALL_AT_ONCE)
+      kill_and_check (fixture, victims, TRUE);
+  }
 }
 
 /* As "nobody", where /proc shows it no process of others, with a command that becomes root. */

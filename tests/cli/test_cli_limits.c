@@ -11,16 +11,15 @@ TEST (a_maximum_ends_the_command_and_frees_the_lock)
 {
   static const char *const kinds[] = { "--exclusive", "--shared", "--leases=1", "--multi=/other" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/maximum/%d", (int) i);
-      g_autoptr (Cli) holder =
-          cli_zkflock (fixture_server (fixture), "--max-hold", "1", "--kill-after", "0.3", kinds[i],
-                       path, COMMAND ("stubborn"));
-      cli_ends (holder, 75, "held for its maximum of 1 s: the command was ended");
-      assert_true (cli_end_of_beats (holder->log) > 0);
-      cli_exits (fixture, 0, "-n", kinds[i], path, "true");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autofree char *path = g_strdup_printf ("/maximum/%d", (int) i);
+    g_autoptr (Cli) holder =
+        cli_zkflock (fixture_server (fixture), "--max-hold", "1", "--kill-after", "0.3", kinds[i],
+                     path, COMMAND ("stubborn"));
+    cli_ends (holder, 75, "held for its maximum of 1 s: the command was ended");
+    assert_true (cli_end_of_beats (holder->log) > 0);
+    cli_exits (fixture, 0, "-n", kinds[i], path, "true");
+  }
 }
 
 /* The order, by the logs of the two commands: the last beat, then the next turn. */
@@ -62,21 +61,20 @@ TEST (the_time_counts_before_the_start)
     { "--max-hold=2", 75, "held for its maximum of 2 s before the command could start" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/late/%d", (int) i);
-      g_autoptr (Cli) holder = cli_hold (fixture, path);
-      proxy_reset_counts (fixture->proxy);
-      g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "--session-timeout", "20",
-                                            rows[i].option, path, COMMAND ("turn"), "0");
-      assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN) >= 3);
-      proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REQUEST);
-      cli_close_stdin (holder);
-      cli_ends (waiter, rows[i].code, rows[i].text);
-      assert_false (cli_wait_lines (waiter->log, "IN", 1, 0));
-      proxy_disarm (fixture->proxy);
-      proxy_let_go (fixture->proxy);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree char *path = g_strdup_printf ("/late/%d", (int) i);
+    g_autoptr (Cli) holder = cli_hold (fixture, path);
+    proxy_reset_counts (fixture->proxy);
+    g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "--session-timeout", "20",
+                                          rows[i].option, path, COMMAND ("turn"), "0");
+    assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN) >= 3);
+    proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REQUEST);
+    cli_close_stdin (holder);
+    cli_ends (waiter, rows[i].code, rows[i].text);
+    assert_false (cli_wait_lines (waiter->log, "IN", 1, 0));
+    proxy_disarm (fixture->proxy);
+    proxy_let_go (fixture->proxy);
+  }
 }
 
 TEST (a_command_that_ends_in_time_is_left_alone)

@@ -28,20 +28,19 @@ TEST (as_many_at_a_time_as_may)
     { "/crowd", MANY, 1, { "--session-timeout", "10" }, { "turn", "0" } },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      LOG log = cli_new_file ();
-      g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify) cli_free);
-      int turns;
-      for (int k = 0; k < rows[i].n; k++)
-        g_ptr_array_add (all, cli_zkflock (fixture_server (fixture), rows[i].option[0],
-                                           rows[i].option[1], rows[i].path, CLI_COMMAND,
-                                           rows[i].mode[0], log, rows[i].mode[1]));
-      for (guint k = 0; k < all->len; k++)
-        cli_ends (g_ptr_array_index (all, k), 0, NULL);
-      assert_int_equal (cli_overlap (log, &turns), rows[i].most);
-      assert_int_equal (turns, rows[i].n);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    LOG log = cli_new_file ();
+    g_autoptr (GPtrArray) all = g_ptr_array_new_with_free_func ((GDestroyNotify) cli_free);
+    int turns;
+    for (int k = 0; k < rows[i].n; k++)
+      g_ptr_array_add (all, cli_zkflock (fixture_server (fixture), rows[i].option[0],
+                                         rows[i].option[1], rows[i].path, CLI_COMMAND,
+                                         rows[i].mode[0], log, rows[i].mode[1]));
+    for (guint k = 0; k < all->len; k++)
+      cli_ends (g_ptr_array_index (all, k), 0, NULL);
+    assert_int_equal (cli_overlap (log, &turns), rows[i].most);
+    assert_int_equal (turns, rows[i].n);
+  }
 }
 
 TEST (who_excludes_whom)
@@ -104,14 +103,12 @@ TEST (environment_and_descriptors)
     assert_true (cli_wait_text (cli->log, shown[i], 0));
   assert_true (cli_number (cli->log, "ENV CURATOR_LOCK_TOKEN=") > 0);
   g_auto (GStrv) lines = cli_lines (cli->log);
-  for (char **line = lines; *line != NULL; line++)
-    {
-      if (g_str_has_prefix (*line, "FD "))
-        {
-          assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
-          n_descriptors++;
-        }
+  for (char **line = lines; *line != NULL; line++) {
+    if (g_str_has_prefix (*line, "FD ")) {
+      assert_in_range (g_ascii_strtoll (*line + 3, NULL, 10), 0, 2);
+      n_descriptors++;
     }
+  }
   assert_int_equal (n_descriptors, 3);
 }
 
@@ -119,14 +116,13 @@ TEST (tokens_rise)
 {
   gint64 last = 0;
 
-  for (int i = 0; i < 2; i++)
-    {
-      g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "/token", COMMAND ("show"));
-      cli_ends (cli, 0, NULL);
-      const gint64 token = cli_number (cli->log, "ENV CURATOR_LOCK_TOKEN=");
-      assert_true (token > last);
-      last = token;
-    }
+  for (int i = 0; i < 2; i++) {
+    g_autoptr (Cli) cli = cli_zkflock (fixture_server (fixture), "/token", COMMAND ("show"));
+    cli_ends (cli, 0, NULL);
+    const gint64 token = cli_number (cli->log, "ENV CURATOR_LOCK_TOKEN=");
+    assert_true (token > last);
+    last = token;
+  }
 }
 
 #ifdef CLI_JAVA

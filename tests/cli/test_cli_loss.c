@@ -63,15 +63,14 @@ TEST (p37_signals_go_to_the_command)
     int code;
   } rows[] = { { "polite", SIGTERM, 5 }, { "beat", SIGUSR1, 128 + SIGUSR1 } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autoptr (Cli) cli =
-          cli_zkflock (fixture_server (fixture), "/polite", COMMAND (rows[i].mode), "5");
-      cli_beats (cli, 1);
-      kill (cli->pid, rows[i].signal);
-      cli_ends (cli, rows[i].code, NULL);
-      assert_int_equal (cli_wait_lines (cli->log, "GOT", 1, 0), rows[i].code == 5);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autoptr (Cli) cli =
+        cli_zkflock (fixture_server (fixture), "/polite", COMMAND (rows[i].mode), "5");
+    cli_beats (cli, 1);
+    kill (cli->pid, rows[i].signal);
+    cli_ends (cli, rows[i].code, NULL);
+    assert_int_equal (cli_wait_lines (cli->log, "GOT", 1, 0), rows[i].code == 5);
+  }
 }
 
 /* Between the cut and the proof that the hold lives on the group does not beat. */
@@ -108,25 +107,23 @@ TEST (doubt_comes_before_the_end)
   };
   Cli *holders[N];
 
-  for (int i = 0; i < N; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/order%d", i);
-      holders[i] = cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout",
-                                sessions[i / 2], rows[i % 2].option, path, COMMAND ("beat"));
-      cli_beats (holders[i], 1);
-    }
+  for (int i = 0; i < N; i++) {
+    g_autofree char *path = g_strdup_printf ("/order%d", i);
+    holders[i] = cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout",
+                              sessions[i / 2], rows[i % 2].option, path, COMMAND ("beat"));
+    cli_beats (holders[i], 1);
+  }
   wait_ms (2000);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  for (int i = 0; i < N; i++)
-    {
-      cli_ends (holders[i], 75, NULL);
-      g_autofree char *err = cli_stderr (holders[i]);
-      const char *doubt = strstr (err, rows[i % 2].said);
-      const char *end = strstr (err, "unless the server answers: TERM");
-      if (doubt == NULL || (end != NULL && end < doubt))
-        fail_msg ("T = %s s, %s:\n%s", sessions[i / 2], rows[i % 2].option, err);
-      cli_free (holders[i]);
-    }
+  for (int i = 0; i < N; i++) {
+    cli_ends (holders[i], 75, NULL);
+    g_autofree char *err = cli_stderr (holders[i]);
+    const char *doubt = strstr (err, rows[i % 2].said);
+    const char *end = strstr (err, "unless the server answers: TERM");
+    if (doubt == NULL || (end != NULL && end < doubt))
+      fail_msg ("T = %s s, %s:\n%s", sessions[i / 2], rows[i % 2].option, err);
+    cli_free (holders[i]);
+  }
 }
 
 /* Whatever the command makes of TERM, it was zkflock that ended it; and nothing was lost. */
@@ -135,21 +132,20 @@ TEST (ends_while_in_doubt)
   static const char *const modes[] = { "stubborn", "polite", "beat" };
   static const char *const unsaid[] = { "the hold ends in", "proven again", "lock lost" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/doubt/%s", modes[i]);
-      g_autoptr (Cli) holder =
-          cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10",
-                       "--on-suspend=kill", "--kill-after", "0.2", path, COMMAND (modes[i]), "0");
-      cli_beats (holder, 1);
-      wait_ms (500);
-      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-      cli_ends (holder, 75, "in doubt: TERM to the command");
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      for (gsize k = 0; k < G_N_ELEMENTS (unsaid); k++)
-        cli_says_not (holder, unsaid[k]);
-      cli_says (holder, "the hold was in doubt: the command was ended");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    g_autofree char *path = g_strdup_printf ("/doubt/%s", modes[i]);
+    g_autoptr (Cli) holder =
+        cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10",
+                     "--on-suspend=kill", "--kill-after", "0.2", path, COMMAND (modes[i]), "0");
+    cli_beats (holder, 1);
+    wait_ms (500);
+    proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+    cli_ends (holder, 75, "in doubt: TERM to the command");
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+    for (gsize k = 0; k < G_N_ELEMENTS (unsaid); k++)
+      cli_says_not (holder, unsaid[k]);
+    cli_says (holder, "the hold was in doubt: the command was ended");
+  }
 }
 
 /* The command has ended, and the server does not answer: zkflock does not stay until the session

@@ -107,14 +107,13 @@ TEST (a_lock_inside_itself_is_refused)
     { { "/nest" }, { "-n", "/nest" }, 1 }, /* ends by itself */
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      const char *const *outer = rows[i].outer;
-      const char *const *inner = rows[i].inner;
-      cli_fails (fixture, rows[i].code, rows[i].code == 64 ? "runs under that lock already" : NULL,
-                 outer[0], outer[1], outer[2], ZKFLOCK, "-Z", fixture_server (fixture), inner[0],
-                 inner[1], inner[2], "true");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const char *const *outer = rows[i].outer;
+    const char *const *inner = rows[i].inner;
+    cli_fails (fixture, rows[i].code, rows[i].code == 64 ? "runs under that lock already" : NULL,
+               outer[0], outer[1], outer[2], ZKFLOCK, "-Z", fixture_server (fixture), inner[0],
+               inner[1], inner[2], "true");
+  }
 }
 
 /* In order: a quick grant comes before the look at the connection. */

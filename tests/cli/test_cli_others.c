@@ -42,11 +42,10 @@ random_prefix (GRand *rand)
   GString *prefix = g_string_new (NULL);
   const int n = g_rand_int_range (rand, 0, 60);
 
-  for (int i = 0; i < n; i++)
-    {
-      const char c = (char) g_rand_int_range (rand, ' ', '~' + 1);
-      g_string_append_c (prefix, c == '/' ? '_' : c);
-    }
+  for (int i = 0; i < n; i++) {
+    const char c = (char) g_rand_int_range (rand, ' ', '~' + 1);
+    g_string_append_c (prefix, c == '/' ? '_' : c);
+  }
   /* Behind "lock-", "lease-" and "latch-" the digits would be Curator's. */
   if (g_str_has_suffix (prefix->str, "-"))
     g_string_append_c (prefix, 'z');
@@ -85,13 +84,12 @@ plant_all (Fixture *fixture, RawZk *second, const char *below)
   g_autoptr (GRand) rand = g_rand_new_with_seed (11);
   GPtrArray *others = g_ptr_array_new_with_free_func (free_other);
 
-  for (guint i = 0; i < N_PREFIXES + N_RANDOM; i++)
-    {
-      g_autofree char *path = random_path (rand, below, i);
-      g_autofree char *prefix = i < N_PREFIXES ? g_strdup (prefixes[i]) : random_prefix (rand);
-      g_ptr_array_add (others, plant (path, prefix, ZOO_EPHEMERAL_SEQUENTIAL,
-                                      i % 2 == 0 ? fixture->raw : second));
-    }
+  for (guint i = 0; i < N_PREFIXES + N_RANDOM; i++) {
+    g_autofree char *path = random_path (rand, below, i);
+    g_autofree char *prefix = i < N_PREFIXES ? g_strdup (prefixes[i]) : random_prefix (rand);
+    g_ptr_array_add (
+        others, plant (path, prefix, ZOO_EPHEMERAL_SEQUENTIAL, i % 2 == 0 ? fixture->raw : second));
+  }
   g_autofree char *path = g_strconcat (below, "/semaphore", NULL);
   g_ptr_array_add (others, plant (path, HEX, ZOO_EPHEMERAL, second));
   return others;
@@ -106,12 +104,11 @@ assert_owners (char *json, GPtrArray *others)
             "'\\n' for l in d for p in l['participants'])");
   g_auto (GStrv) list = g_strsplit (lines, "\n", -1);
 
-  for (guint i = 0; i < others->len; i++)
-    {
-      const Other *other = g_ptr_array_index (others, i);
-      cli_shows (lines, "\n%s %s 0x%" G_GINT64_MODIFIER "x other\n", other->path, other->node,
-                 raw_zk_session (other->owner));
-    }
+  for (guint i = 0; i < others->len; i++) {
+    const Other *other = g_ptr_array_index (others, i);
+    cli_shows (lines, "\n%s %s 0x%" G_GINT64_MODIFIER "x other\n", other->path, other->node,
+               raw_zk_session (other->owner));
+  }
   /* The text begins and ends with a line feed. */
   assert_int_equal (g_strv_length (list), others->len + 2);
   g_free (json);
@@ -125,14 +122,13 @@ TEST (views_show_every_queue_with_its_owners)
   assert_owners (cli_run (fixture, 0, "tree", "--json", "/shown"), others);
   assert_owners (cli_run (fixture, 0, "top", "--json", "--iterations", "1", "/shown"), others);
   g_autofree char *doctor = cli_run (fixture, 0, "doctor", "--session-timeout", "10", "/shown");
-  for (guint i = 0; i < others->len; i++)
-    {
-      const Other *other = g_ptr_array_index (others, i);
-      cli_shows (doctor, "note: %s: used as ", other->path);
-      g_autofree char *who = cli_run (fixture, 0, "who", other->path);
-      assert_null (strstr (who, "free"));
-      cli_shows (who, "0x%" G_GINT64_MODIFIER "x", raw_zk_session (other->owner));
-    }
+  for (guint i = 0; i < others->len; i++) {
+    const Other *other = g_ptr_array_index (others, i);
+    cli_shows (doctor, "note: %s: used as ", other->path);
+    g_autofree char *who = cli_run (fixture, 0, "who", other->path);
+    assert_null (strstr (who, "free"));
+    cli_shows (who, "0x%" G_GINT64_MODIFIER "x", raw_zk_session (other->owner));
+  }
   raw_zk_close (second);
   assert_int_equal (raw_zk_delete_tree (fixture->raw, "/shown"), ZOK);
 }
@@ -143,16 +139,15 @@ TEST (wait_and_lock_do_not_take_it_for_free)
   g_autoptr (GPtrArray) others = plant_all (fixture, second, "/refused");
   static const char *const modes[] = { "-x", "-s", "--wait=60", "--leases=2" };
 
-  for (guint i = 0; i < others->len; i++)
-    {
-      const Other *other = g_ptr_array_index (others, i);
-      cli_exits (fixture, 1, "wait", "-w", "0.05", other->path);
-      g_autoptr (Cli) refused =
-          cli_zkflock (fixture_server (fixture), modes[i % G_N_ELEMENTS (modes)], other->path,
-                       COMMAND ("turn"), "0");
-      cli_ends (refused, 64, "do not exclude each other");
-      assert_false (g_file_test (refused->log, G_FILE_TEST_EXISTS));
-    }
+  for (guint i = 0; i < others->len; i++) {
+    const Other *other = g_ptr_array_index (others, i);
+    cli_exits (fixture, 1, "wait", "-w", "0.05", other->path);
+    g_autoptr (Cli) refused =
+        cli_zkflock (fixture_server (fixture), modes[i % G_N_ELEMENTS (modes)], other->path,
+                     COMMAND ("turn"), "0");
+    cli_ends (refused, 64, "do not exclude each other");
+    assert_false (g_file_test (refused->log, G_FILE_TEST_EXISTS));
+  }
   const Other *first = g_ptr_array_index (others, 0);
   cli_exits (fixture, 0, "--mixed", first->path, "true");
   raw_zk_close (second);
@@ -164,21 +159,20 @@ TEST (beside_locks_of_curator)
 {
   static const char *const modes[] = { "--wait=60", "-x", "-s", "--leases=2" };
 
-  for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/beside/%u", i);
-      G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, modes[i], path);
-      g_autofree char *line = g_strdup_printf ("%s: also used as a lock of another program", path);
-      g_autofree char *before = cli_run (fixture, 0, "who", path);
-      assert_null (strstr (before, "also used"));
-      Other *other = plant (path, "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
-      cli_run_shows (fixture, 0, line, "who", path);
-      cli_run_shows (fixture, 0, line, "tree", path);
-      cli_run_shows (fixture, 1, "also used as a lock of another program", "doctor", path);
-      cli_exits (fixture, 64, modes[i], path, "true");
-      assert_int_equal (raw_zk_delete (fixture->raw, other->node), ZOK);
-      free_other (other);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (modes); i++) {
+    g_autofree char *path = g_strdup_printf ("/beside/%u", i);
+    G_GNUC_UNUSED g_autoptr (Cli) holder = cli_hold (fixture, modes[i], path);
+    g_autofree char *line = g_strdup_printf ("%s: also used as a lock of another program", path);
+    g_autofree char *before = cli_run (fixture, 0, "who", path);
+    assert_null (strstr (before, "also used"));
+    Other *other = plant (path, "x-", ZOO_EPHEMERAL_SEQUENTIAL, fixture->raw);
+    cli_run_shows (fixture, 0, line, "who", path);
+    cli_run_shows (fixture, 0, line, "tree", path);
+    cli_run_shows (fixture, 1, "also used as a lock of another program", "doctor", path);
+    cli_exits (fixture, 64, modes[i], path, "true");
+    assert_int_equal (raw_zk_delete (fixture->raw, other->node), ZOK);
+    free_other (other);
+  }
 }
 
 /* Nobody's: folders with numbers, containers among them, and data of an application. */

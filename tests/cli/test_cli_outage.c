@@ -91,11 +91,10 @@ start_scene (Fixture *fixture, Scene *scene)
   const int seconds = (int) (scene->row.session_ms / 1000);
   g_autofree char *last = g_strdup_printf ("/outage/%d/stubborn", seconds);
 
-  for (int i = 0; i < N_HOLDERS; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/outage/%d/%s", seconds, modes[i][1]);
-      start_holder (fixture, &scene->holders[i], &scene->row, path, modes[i][0], modes[i][1]);
-    }
+  for (int i = 0; i < N_HOLDERS; i++) {
+    g_autofree char *path = g_strdup_printf ("/outage/%d/%s", seconds, modes[i][1]);
+    start_holder (fixture, &scene->holders[i], &scene->row, path, modes[i][0], modes[i][1]);
+  }
   for (int i = 0; i < N_HOLDERS; i++)
     cli_beats (scene->holders[i].cli, 1);
   scene->next = cli_zkflock (fixture_server (fixture), "--session-timeout", "30", last,
@@ -109,13 +108,12 @@ all_are_silent (Scene *scenes, int n)
 {
   gboolean all = TRUE;
 
-  for (int i = 0; i < n * N_HOLDERS; i++)
-    {
-      Holder *holder = &scenes[i / N_HOLDERS].holders[i % N_HOLDERS];
-      if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
-        holder->silent_ns = wait_now_ns ();
-      all = all && holder->silent_ns != 0;
-    }
+  for (int i = 0; i < n * N_HOLDERS; i++) {
+    Holder *holder = &scenes[i / N_HOLDERS].holders[i % N_HOLDERS];
+    if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
+      holder->silent_ns = wait_now_ns ();
+    all = all && holder->silent_ns != 0;
+  }
   return all;
 }
 
@@ -129,11 +127,10 @@ moment_ms (const Scene *scene, int which, gint64 at_ns)
 static void
 assert_about (const char *what, const Timeline *row, gint64 measured_ms, gint64 wanted_ms)
 {
-  if (measured_ms < wanted_ms - EARLY_MS || measured_ms > wanted_ms + LATE_MS)
-    {
-      fail_msg ("T = %d s: %s at %d ms, and the documents say %d ms",
-                (int) (row->session_ms / 1000), what, (int) measured_ms, (int) wanted_ms);
-    }
+  if (measured_ms < wanted_ms - EARLY_MS || measured_ms > wanted_ms + LATE_MS) {
+    fail_msg ("T = %d s: %s at %d ms, and the documents say %d ms", (int) (row->session_ms / 1000),
+              what, (int) measured_ms, (int) wanted_ms);
+  }
 }
 
 static void
@@ -170,21 +167,19 @@ measure_moments (Fixture *fixture, const int *seconds, int n)
 {
   Scene scenes[MAX_ROWS] = { 0 };
 
-  for (int i = 0; i < n; i++)
-    {
-      scenes[i].row = timeline_of (seconds[i]);
-      start_scene (fixture, &scenes[i]);
-    }
+  for (int i = 0; i < n; i++) {
+    scenes[i].row = timeline_of (seconds[i]);
+    start_scene (fixture, &scenes[i]);
+  }
   for (int i = 0; i < n * N_HOLDERS; i++)
     silence_at_a_heartbeat (&scenes[i / N_HOLDERS].holders[i % N_HOLDERS]);
   assert_soon (all_are_silent (scenes, n));
-  for (int i = 0; i < n; i++)
-    {
-      judge (&scenes[i]);
-      for (int k = 0; k < N_HOLDERS; k++)
-        free_holder (&scenes[i].holders[k]);
-      cli_free (scenes[i].next);
-    }
+  for (int i = 0; i < n; i++) {
+    judge (&scenes[i]);
+    for (int k = 0; k < N_HOLDERS; k++)
+      free_holder (&scenes[i].holders[k]);
+    cli_free (scenes[i].next);
+  }
 }
 
 TEST (moments_of_a_silence_that_lasts)
@@ -253,20 +248,18 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
 
   if (holder->silent_ns == 0 && proxy_fired (holder->proxy) > 0)
     holder->silent_ns = now_ns;
-  if (holder->silent_ns == 0 && n_beats > edge->n_beats)
-    {
-      edge->n_beats = n_beats;
-      edge->confirmed_ns = now_ns;
-    }
-  if (edge->passed_ns == 0)
-    {
-      if (holder->silent_ns == 0 || now_ns < edge_ns (edge))
-        return FALSE;
-      edge->received = proxy_bytes (holder->proxy).to_client;
-      edge->passed_ns = now_ns;
-      proxy_set_mode (holder->proxy, PROXY_PASS);
+  if (holder->silent_ns == 0 && n_beats > edge->n_beats) {
+    edge->n_beats = n_beats;
+    edge->confirmed_ns = now_ns;
+  }
+  if (edge->passed_ns == 0) {
+    if (holder->silent_ns == 0 || now_ns < edge_ns (edge))
       return FALSE;
-    }
+    edge->received = proxy_bytes (holder->proxy).to_client;
+    edge->passed_ns = now_ns;
+    proxy_set_mode (holder->proxy, PROXY_PASS);
+    return FALSE;
+  }
   if (now_ns - step_ns >= edge->passed_ns + 2 * margin_ns (edge))
     return TRUE;
   edge->longest_ns = MAX (edge->longest_ns, step_ns);
@@ -294,15 +287,14 @@ run_outages (Edge *edges, int n)
   gint64 before_ns = wait_now_ns ();
   int n_over = 0;
 
-  while (n_over < n && wait_now_ms () < until)
-    {
-      wait_ms (1);
-      const gint64 now_ns = wait_now_ns ();
-      n_over = 0;
-      for (int i = 0; i < n; i++)
-        n_over += edges[i].is_measured || step_edge (&edges[i], now_ns, now_ns - before_ns);
-      before_ns = now_ns;
-    }
+  while (n_over < n && wait_now_ms () < until) {
+    wait_ms (1);
+    const gint64 now_ns = wait_now_ns ();
+    n_over = 0;
+    for (int i = 0; i < n; i++)
+      n_over += edges[i].is_measured || step_edge (&edges[i], now_ns, now_ns - before_ns);
+    before_ns = now_ns;
+  }
   assert_int_equal (n_over, n);
 }
 
@@ -315,23 +307,19 @@ judge_edge (Edge *edge)
   /* The heartbeat was held back when it was due, so that this was the worst moment. */
   assert_about ("heartbeat", &edge->row, (holder->silent_ns - edge->confirmed_ns) / MS_IN_NS,
                 edge->row.beat_ms);
-  if (edge->is_longer)
-    {
-      cli_ends (holder->cli, 75, NULL);
-      assert_true (cli_wait_lines (holder->cli->log, "GOT", 1, CLI_MS));
+  if (edge->is_longer) {
+    cli_ends (holder->cli, 75, NULL);
+    assert_true (cli_wait_lines (holder->cli->log, "GOT", 1, CLI_MS));
+  } else {
+    wait_ms ((int) edge->row.term_ms);
+    if (cli_wait_lines (holder->cli->log, "GOT", 1, 0) || cli_wait (holder->cli, 0) != -1) {
+      g_autofree char *err = cli_stderr (holder->cli);
+      fail_msg ("T = %d s: an outage of %d ms ended the command: %s",
+                (int) (edge->row.session_ms / 1000), (int) outage_ms, err);
     }
-  else
-    {
-      wait_ms ((int) edge->row.term_ms);
-      if (cli_wait_lines (holder->cli->log, "GOT", 1, 0) || cli_wait (holder->cli, 0) != -1)
-        {
-          g_autofree char *err = cli_stderr (holder->cli);
-          fail_msg ("T = %d s: an outage of %d ms ended the command: %s",
-                    (int) (edge->row.session_ms / 1000), (int) outage_ms, err);
-        }
-      kill (holder->cli->pid, SIGTERM);
-      cli_ends (holder->cli, 0, NULL);
-    }
+    kill (holder->cli->pid, SIGTERM);
+    cli_ends (holder->cli, 0, NULL);
+  }
   print_message ("T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f "
                  "s is the edge\n",
                  (int) (edge->row.session_ms / 1000), edge->is_longer ? "ended by" : "survived",
@@ -353,17 +341,15 @@ measure_edges_once (Fixture *fixture, Edge *edges, int n, int round)
     if (!edges[i].is_measured)
       silence_at_a_heartbeat (&edges[i].holder);
   run_outages (edges, n);
-  for (int i = 0; i < n; i++)
-    {
-      if (!edges[i].is_measured)
-        {
-          edges[i].is_measured = is_on_time (&edges[i]);
-          if (edges[i].is_measured)
-            judge_edge (&edges[i]);
-          free_holder (&edges[i].holder);
-        }
-      n_measured += edges[i].is_measured;
+  for (int i = 0; i < n; i++) {
+    if (!edges[i].is_measured) {
+      edges[i].is_measured = is_on_time (&edges[i]);
+      if (edges[i].is_measured)
+        judge_edge (&edges[i]);
+      free_holder (&edges[i].holder);
     }
+    n_measured += edges[i].is_measured;
+  }
   return n_measured;
 }
 
@@ -373,11 +359,10 @@ measure_edges (Fixture *fixture, const int *seconds, int n)
   Edge edges[2 * MAX_ROWS] = { 0 };
   int n_measured = 0;
 
-  for (int i = 0; i < 2 * n; i++)
-    {
-      edges[i].row = timeline_of (seconds[i / 2]);
-      edges[i].is_longer = i % 2 == 1;
-    }
+  for (int i = 0; i < 2 * n; i++) {
+    edges[i].row = timeline_of (seconds[i / 2]);
+    edges[i].is_longer = i % 2 == 1;
+  }
   for (int round = 0; n_measured < 2 * n && round < MOST_ROUNDS; round++)
     n_measured = measure_edges_once (fixture, edges, 2 * n, round);
   assert_int_equal (n_measured, 2 * n);

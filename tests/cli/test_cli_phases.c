@@ -40,26 +40,24 @@ TEST (p37_while_connecting)
 {
   g_autofree char *address = cli_unused_address ();
 
-  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
-    {
-      g_autoptr (Cli) cli =
-          cli_zkflock (address, "--session-timeout", "60", "/connecting", COMMAND ("beat"));
-      end_before_the_grant (cli, all_signals[i]);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++) {
+    g_autoptr (Cli) cli =
+        cli_zkflock (address, "--session-timeout", "60", "/connecting", COMMAND ("beat"));
+    end_before_the_grant (cli, all_signals[i]);
+  }
 }
 
 TEST (p37_while_waiting)
 {
   g_autoptr (Cli) holder = cli_hold (fixture, "/waiting");
 
-  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
-    {
-      g_autoptr (Cli) waiter = cli_zkflock (fixture_server (fixture), "--session-timeout",
-                                            SESSION_TEXT, "/waiting", COMMAND ("beat"));
-      assert_true (raw_zk_wait_children (fixture->raw, "/waiting", 2, CLI_MS));
-      end_before_the_grant (waiter, all_signals[i]);
-      assert_true (raw_zk_wait_children (fixture->raw, "/waiting", 1, CLI_MS));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++) {
+    g_autoptr (Cli) waiter = cli_zkflock (fixture_server (fixture), "--session-timeout",
+                                          SESSION_TEXT, "/waiting", COMMAND ("beat"));
+    assert_true (raw_zk_wait_children (fixture->raw, "/waiting", 2, CLI_MS));
+    end_before_the_grant (waiter, all_signals[i]);
+    assert_true (raw_zk_wait_children (fixture->raw, "/waiting", 1, CLI_MS));
+  }
   cli_close_stdin (holder);
   cli_ends (holder, 0, NULL);
 }
@@ -116,18 +114,15 @@ static void
 round_signal (const Round *round)
 {
   kill (round->holder->pid, round->signal);
-  if (round->signal == SIGTERM && round->shape->ignores_term)
-    {
-      /* Both would be one while the first is still pending. */
-      wait_ms (200);
-      assert_int_equal (cli_wait (round->holder, 0), -1);
-      kill (round->holder->pid, SIGTERM);
-      cli_ends (round->holder, 128 + SIGKILL, NULL);
-    }
-  else
-    {
-      cli_ends (round->holder, code_of (round->signal), NULL);
-    }
+  if (round->signal == SIGTERM && round->shape->ignores_term) {
+    /* Both would be one while the first is still pending. */
+    wait_ms (200);
+    assert_int_equal (cli_wait (round->holder, 0), -1);
+    kill (round->holder->pid, SIGTERM);
+    cli_ends (round->holder, 128 + SIGKILL, NULL);
+  } else {
+    cli_ends (round->holder, code_of (round->signal), NULL);
+  }
 }
 
 static void
@@ -143,15 +138,13 @@ round_end (const Round *round)
 
 TEST (p37_while_running)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++)
-    {
-      for (gsize j = 0; all_signals[j] != SIGKILL; j++)
-        {
-          const Round round = round_start (fixture, &shapes[i], all_signals[j]);
-          round_signal (&round);
-          round_end (&round);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    for (gsize j = 0; all_signals[j] != SIGKILL; j++) {
+      const Round round = round_start (fixture, &shapes[i], all_signals[j]);
+      round_signal (&round);
+      round_end (&round);
     }
+  }
 }
 
 /* Nobody is left who could release: the next ones wait for the sessions to end, all at once. */
@@ -171,18 +164,17 @@ TEST (p37_killed_while_running)
  * command's own code stays. */
 TEST (p37_while_releasing)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/releasing/%d", all_signals[i]);
-      g_autoptr (Cli) holder = cli_holding (
-          cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10", path));
-      proxy_set_mode (fixture->proxy, PROXY_HOLE);
-      cli_close_stdin (holder);
-      cli_says (holder, "releasing; ");
-      kill (holder->pid, all_signals[i]);
-      cli_ends (holder, all_signals[i] == SIGKILL ? code_of (SIGKILL) : 0, NULL);
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++) {
+    g_autofree char *path = g_strdup_printf ("/releasing/%d", all_signals[i]);
+    g_autoptr (Cli) holder = cli_holding (
+        cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10", path));
+    proxy_set_mode (fixture->proxy, PROXY_HOLE);
+    cli_close_stdin (holder);
+    cli_says (holder, "releasing; ");
+    kill (holder->pid, all_signals[i]);
+    cli_ends (holder, all_signals[i] == SIGKILL ? code_of (SIGKILL) : 0, NULL);
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+  }
 }
 
 SUITE ("phases", fixture_start, fixture_stop)

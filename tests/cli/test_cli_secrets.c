@@ -19,11 +19,10 @@ TEST (open_files_are_refused)
 {
   static const int modes[] = { 0644, 0640, 0602, 0610 };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      LOG file = cli_write_file ("digest:me:" SECRET "\n", -1, modes[i]);
-      assert_refused (fixture, file, "other users have access");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    LOG file = cli_write_file ("digest:me:" SECRET "\n", -1, modes[i]);
+    assert_refused (fixture, file, "other users have access");
+  }
   assert_refused (fixture, "/no/such/file", "No such file");
   assert_refused (fixture, "/tmp", "not a regular file");
 }
@@ -33,11 +32,10 @@ TEST (files_without_credentials_are_refused)
   static const char *const texts[] = { "", "# nothing\n", SECRET "\n", ":" SECRET "\n",
                                        "digest:\n" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
-    {
-      LOG file = cli_write_file (texts[i], -1, 0600);
-      assert_refused (fixture, file, "lines of scheme:credentials");
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++) {
+    LOG file = cli_write_file (texts[i], -1, 0600);
+    assert_refused (fixture, file, "lines of scheme:credentials");
+  }
 }
 
 TEST (creator_owns_what_is_made)

@@ -215,11 +215,10 @@ start_case (Servers *servers, const Case *one, const char *const *words, gsize n
   g_ptr_array_add (argv, g_strdup (ZKFLOCK));
   g_ptr_array_add (argv, g_strdup ("-Z"));
   g_ptr_array_add (argv, g_strdup (servers->addresses[one->target]));
-  for (int i = 0; i < MAX_WORDS && one->words[i] != NULL; i++)
-    {
-      char *word = expand (servers, one->words[i]);
-      g_ptr_array_insert (argv, *word == '-' ? -1 : (int) n_env++, word);
-    }
+  for (int i = 0; i < MAX_WORDS && one->words[i] != NULL; i++) {
+    char *word = expand (servers, one->words[i]);
+    g_ptr_array_insert (argv, *word == '-' ? -1 : (int) n_env++, word);
+  }
   /* No case waits for another one's lock. */
   for (gsize i = 0; i < n_words && words[i] != NULL; i++)
     g_ptr_array_add (argv, g_str_has_prefix (words[i], "/p/")
@@ -294,12 +293,11 @@ check_cases (Servers *servers, gsize from, gsize to)
 {
   g_autoptr (GPtrArray) trials = g_ptr_array_new_with_free_func (trial_free);
 
-  for (gsize i = from; i < to; i++)
-    {
-      for (gsize verb = 0; verb < G_N_ELEMENTS (verbs); verb++)
-        if (!cases[i].waits && (i == 0 || !verbs[verb].only_first))
-          g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
-    }
+  for (gsize i = from; i < to; i++) {
+    for (gsize verb = 0; verb < G_N_ELEMENTS (verbs); verb++)
+      if (!cases[i].waits && (i == 0 || !verbs[verb].only_first))
+        g_ptr_array_add (trials, trial_start (servers, &cases[i], verb));
+  }
   check_trials (trials);
 }
 
@@ -307,12 +305,11 @@ check_cases (Servers *servers, gsize from, gsize to)
 TEST (start_cases_that_wait)
 {
   servers->waiting = g_ptr_array_new_with_free_func (trial_free);
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      for (gsize verb = 0; cases[i].waits && verb < G_N_ELEMENTS (verbs); verb++)
-        if (verb == 0 || strcmp (verbs[verb].words[0], "who") == 0)
-          g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    for (gsize verb = 0; cases[i].waits && verb < G_N_ELEMENTS (verbs); verb++)
+      if (verb == 0 || strcmp (verbs[verb].words[0], "who") == 0)
+        g_ptr_array_add (servers->waiting, trial_start (servers, &cases[i], verb));
+  }
 }
 
 TEST (cases_that_end)
@@ -378,14 +375,13 @@ TEST (files_are_checked_first)
   write_file (secured->directory, "two-lines", SASL_PASSWORD "\n" SASL_PASSWORD "\n", 0600);
   write_file (secured->directory, "empty", "\n", 0600);
   write_file (secured->directory, "open.key", "", 0644);
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      Case one = { .target = TO_UNTOUCHED };
-      memcpy (one.words, rows[i].words, sizeof rows[i].words);
-      g_autoptr (Cli) cli = start_verb (servers, &one, "/p");
-      cli_ends_with_line (cli, rows[i].code, rows[i].cause);
-      cli_says_not (cli, SASL_PASSWORD);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    Case one = { .target = TO_UNTOUCHED };
+    memcpy (one.words, rows[i].words, sizeof rows[i].words);
+    g_autoptr (Cli) cli = start_verb (servers, &one, "/p");
+    cli_ends_with_line (cli, rows[i].code, rows[i].cause);
+    cli_says_not (cli, SASL_PASSWORD);
+  }
   assert_int_equal (poll (&waiting, 1, 0), 0);
 }
 
@@ -404,15 +400,14 @@ TEST (passwords_stay_secret)
   cli_ends (cli, 0, NULL);
   const char *const files[] = { cli->out, cli->err };
   const char *const secrets[] = { SASL_PASSWORD, KEY_PASSWORD };
-  for (gsize i = 0; i < G_N_ELEMENTS (files); i++)
-    {
-      g_autofree char *text = NULL;
-      gsize length = 0;
-      assert_true (g_file_get_contents (files[i], &text, &length, NULL));
-      assert_true (length > 0);
-      for (gsize k = 0; k < G_N_ELEMENTS (secrets); k++)
-        assert_null (memmem (text, length, secrets[k], strlen (secrets[k])));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *text = NULL;
+    gsize length = 0;
+    assert_true (g_file_get_contents (files[i], &text, &length, NULL));
+    assert_true (length > 0);
+    for (gsize k = 0; k < G_N_ELEMENTS (secrets); k++)
+      assert_null (memmem (text, length, secrets[k], strlen (secrets[k])));
+  }
 }
 
 /* Who is authenticated owns what it creates. */
@@ -425,16 +420,14 @@ TEST (nodes_belong_to_the_identity)
   };
   static const char *const paths[] = { "/owned/by-certificate", "/owned/by-password" };
   assert_int_equal (raw_zk_make_path (servers->secured->raw, "/owned"), ZOK);
-  for (gsize i = 0; i < G_N_ELEMENTS (owners); i++)
-    {
-      for (gsize k = 0; k < G_N_ELEMENTS (owners); k++)
-        {
-          const gsize one = (i + k) % G_N_ELEMENTS (owners);
-          g_autoptr (Cli) cli = start_verb (servers, &owners[one], paths[i], "/bin/true");
-          cli_ends (cli, one == i ? 0 : 77, NULL);
-        }
-      assert_int_equal (raw_zk_get (servers->secured->raw, paths[i], NULL, NULL), ZNOAUTH);
+  for (gsize i = 0; i < G_N_ELEMENTS (owners); i++) {
+    for (gsize k = 0; k < G_N_ELEMENTS (owners); k++) {
+      const gsize one = (i + k) % G_N_ELEMENTS (owners);
+      g_autoptr (Cli) cli = start_verb (servers, &owners[one], paths[i], "/bin/true");
+      cli_ends (cli, one == i ? 0 : 77, NULL);
     }
+    assert_int_equal (raw_zk_get (servers->secured->raw, paths[i], NULL, NULL), ZNOAUTH);
+  }
 }
 
 /* What doctor says to that user, with one finding at least. */
@@ -530,11 +523,10 @@ block_of (const char *document, const char *heading, const char *language, int n
 
   assert_true (g_file_get_contents (file, &text, NULL, NULL));
   const char *start = strstr (text, heading);
-  for (int i = 0; i <= number; i++)
-    {
-      assert_non_null (start);
-      start = strstr (start + 1, fence);
-    }
+  for (int i = 0; i <= number; i++) {
+    assert_non_null (start);
+    start = strstr (start + 1, fence);
+  }
   assert_non_null (start);
   start += strlen (fence);
   const char *end = strstr (start, "```");

@@ -150,21 +150,18 @@ start (const Cell *cell, World *world, const char *const *words, gsize n)
   g_auto (GStrv) limit_words = g_strsplit (cell->limits, " ", -1);
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
 
-  if (cell->cgroup != NULL)
-    {
-      char *folder = g_strdup_printf ("%s-%d", cell->cgroup, user);
-      assert_int_equal (g_mkdir (folder, 0755), 0);
-      g_ptr_array_add (world->folders, folder);
-      add (argv, CLI_WORDS ("/bin/sh", "-c",
-                            "echo $$ >$0/cgroup.procs && echo $1 >$0/pids.max && shift && "
-                            "exec \"$@\"",
-                            folder));
-    }
-  else
-    {
-      /* A change of the user has cleared that signal. */
-      add (argv, CLI_WORDS (SETPRIV, reuid, regid, "--clear-groups", "--pdeathsig=KILL"));
-    }
+  if (cell->cgroup != NULL) {
+    char *folder = g_strdup_printf ("%s-%d", cell->cgroup, user);
+    assert_int_equal (g_mkdir (folder, 0755), 0);
+    g_ptr_array_add (world->folders, folder);
+    add (argv, CLI_WORDS ("/bin/sh", "-c",
+                          "echo $$ >$0/cgroup.procs && echo $1 >$0/pids.max && shift && "
+                          "exec \"$@\"",
+                          folder));
+  } else {
+    /* A change of the user has cleared that signal. */
+    add (argv, CLI_WORDS (SETPRIV, reuid, regid, "--clear-groups", "--pdeathsig=KILL"));
+  }
   add (argv, (const char *const *) limit_words, g_strv_length (limit_words));
   add (argv, CLI_WORDS (ZKFLOCK));
   add (argv, words, n);
@@ -179,13 +176,12 @@ run_start (Run *run, World *world, const Cell *cell, const char *option, const c
   static int n;
 
   *run = (Run){ .path = g_strdup_printf ("/short-%d", ++n) };
-  if (cell->course == TERM_IN_THE_QUEUE && run == &cell->other)
-    {
-      g_autofree char *node = g_strconcat (run->path, NODE, NULL);
-      RawZk *raw = world->fixture->raw;
-      assert_int_equal (raw_zk_make_path (raw, run->path), ZOK);
-      assert_int_equal (raw_zk_create (raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
-    }
+  if (cell->course == TERM_IN_THE_QUEUE && run == &cell->other) {
+    g_autofree char *node = g_strconcat (run->path, NODE, NULL);
+    RawZk *raw = world->fixture->raw;
+    assert_int_equal (raw_zk_make_path (raw, run->path), ZOK);
+    assert_int_equal (raw_zk_create (raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, NULL), ZOK);
+  }
   run->cli = start (
       cell, world,
       CLI_WORDS ("-Z", fixture_server (world->fixture), option, run->path, COMMAND (command), "0"));
@@ -285,15 +281,14 @@ removes_folders (GPtrArray *folders)
 static void
 judge_all (World *world)
 {
-  for (int i = 0; i < world->n; i++)
-    {
-      Cell *cell = &world->cells[i];
-      cell->is_loaded = cli_wait (cell->version, CLI_MS) == 0;
-      cli_wait (cell->brief.cli, CLI_MS);
-      /* docs/zkflock.md: it does not wait where something is short. */
-      assert_promised_ms (wait_now_ms () - cell->start_ms, PROMISED_MS, cell->start_ms);
-      cli_free (cell->version);
-    }
+  for (int i = 0; i < world->n; i++) {
+    Cell *cell = &world->cells[i];
+    cell->is_loaded = cli_wait (cell->version, CLI_MS) == 0;
+    cli_wait (cell->brief.cli, CLI_MS);
+    /* docs/zkflock.md: it does not wait where something is short. */
+    assert_promised_ms (wait_now_ms () - cell->start_ms, PROMISED_MS, cell->start_ms);
+    cli_free (cell->version);
+  }
   for (int i = 0; i < world->n; i++)
     cell_judge (&world->cells[i], world);
   world->n = 0;
@@ -364,12 +359,11 @@ TEST (one_limit_at_a_time)
 {
   World world = world_open (fixture);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
-    {
-      const Limit *const both[] = { &limits[i], NULL };
-      for (int value = limits[i].from; value <= limits[i].to; value += limits[i].step)
-        try_limits (&world, both, &value);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++) {
+    const Limit *const both[] = { &limits[i], NULL };
+    for (int value = limits[i].from; value <= limits[i].to; value += limits[i].step)
+      try_limits (&world, both, &value);
+  }
   world_close (&world);
 }
 
@@ -377,18 +371,16 @@ TEST (two_limits)
 {
   World world = world_open (fixture);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++)
-    {
-      for (gsize j = i + 1; j < G_N_ELEMENTS (limits); j++)
-        {
-          const Limit *const both[] = { &limits[i], &limits[j] };
-          const int *a = both[0]->near;
-          const int *b = both[1]->near;
-          for (int x = a[0]; x <= a[1]; x += a[2])
-            for (int y = b[0]; y <= b[1]; y += b[2])
-              try_limits (&world, both, (const int[]){ x, y });
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++) {
+    for (gsize j = i + 1; j < G_N_ELEMENTS (limits); j++) {
+      const Limit *const both[] = { &limits[i], &limits[j] };
+      const int *a = both[0]->near;
+      const int *b = both[1]->near;
+      for (int x = a[0]; x <= a[1]; x += a[2])
+        for (int y = b[0]; y <= b[1]; y += b[2])
+          try_limits (&world, both, (const int[]){ x, y });
     }
+  }
   world_close (&world);
 }
 
@@ -410,19 +402,17 @@ new_pids_cgroup (void)
   FILE *mounts = setmntent ("/proc/self/mounts", "re");
   char *folder = NULL;
 
-  for (const struct mntent *entry; folder == NULL && (entry = getmntent (mounts)) != NULL;)
-    {
-      g_autofree char *file = NULL;
-      if (!g_str_has_prefix (entry->mnt_type, "cgroup"))
-        continue;
-      folder = g_strdup_printf ("%s/curator-short-%d", entry->mnt_dir, (int) getpid ());
-      file = g_build_filename (folder, "pids.max", NULL);
-      if (g_mkdir (folder, 0755) != 0 || !g_file_test (file, G_FILE_TEST_EXISTS))
-        {
-          g_rmdir (folder);
-          g_clear_pointer (&folder, g_free);
-        }
+  for (const struct mntent *entry; folder == NULL && (entry = getmntent (mounts)) != NULL;) {
+    g_autofree char *file = NULL;
+    if (!g_str_has_prefix (entry->mnt_type, "cgroup"))
+      continue;
+    folder = g_strdup_printf ("%s/curator-short-%d", entry->mnt_dir, (int) getpid ());
+    file = g_build_filename (folder, "pids.max", NULL);
+    if (g_mkdir (folder, 0755) != 0 || !g_file_test (file, G_FILE_TEST_EXISTS)) {
+      g_rmdir (folder);
+      g_clear_pointer (&folder, g_free);
     }
+  }
   endmntent (mounts);
   return folder;
 }
@@ -432,11 +422,10 @@ TEST (every_number_in_a_control_group)
   World world = world_open (fixture);
   g_autofree char *folder = new_pids_cgroup ();
 
-  if (folder == NULL)
-    {
-      print_message ("0 cells: no control group can limit processes here\n");
-      return;
-    }
+  if (folder == NULL) {
+    print_message ("0 cells: no control group can limit processes here\n");
+    return;
+  }
   for (int n = 1; n <= 14; n++)
     cell_start (&world, g_strdup_printf ("%d", n), folder);
   world_close (&world);
@@ -463,11 +452,10 @@ refuse_nth (World *world, const char *call, int nth)
   const gboolean has_been_told = cli_wait_lines (cli->log, "GOT", 1, 0)
                                  || cli_wait_text (cli->err, "maximum: TERM to the command", 0);
 
-  if (!(code == SHORTAGE && !has_begun) && !(code == 75 && has_been_told))
-    {
-      g_autofree char *err = cli_stderr (cli);
-      fail_msg ("%s %d: exit code %d: %s", call, nth, code, err);
-    }
+  if (!(code == SHORTAGE && !has_begun) && !(code == 75 && has_been_told)) {
+    g_autofree char *err = cli_stderr (cli);
+    fail_msg ("%s %d: exit code %d: %s", call, nth, code, err);
+  }
   if (raw_zk_exists (world->fixture->raw, path))
     assert_true (raw_zk_wait_children (world->fixture->raw, path, 0, CLI_MS));
   assert_soon (cli_count_children () == world->n_children);
@@ -480,14 +468,13 @@ TEST (at_every_point)
                                        "socket", "timerfd_create", "signalfd", "pthread_create" };
   World world = world_open (fixture);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
-    {
-      int nth = 1;
-      while (refuse_nth (&world, calls[i], nth))
-        nth++;
-      print_message ("%s: %d points\n", calls[i], nth - 1);
-      assert_true (nth > 1);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++) {
+    int nth = 1;
+    while (refuse_nth (&world, calls[i], nth))
+      nth++;
+    print_message ("%s: %d points\n", calls[i], nth - 1);
+    assert_true (nth > 1);
+  }
   g_ptr_array_unref (world.folders);
   g_array_unref (world.pids);
 }
@@ -508,16 +495,15 @@ TEST (a_full_disk)
   };
 
   g_setenv ("ZKFLOCK_HOSTS", fixture_server (fixture), TRUE);
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/full-%d", (int) i);
-      LOG events = cli_new_file ();
-      g_autoptr (Cli) cli =
-          cli_start ("/bin/sh", "-c", rows[i].script, ZKFLOCK, path, CLI_COMMAND, "LOG", events);
-      cli_ends (cli, rows[i].code, NULL);
-      assert_int_equal (cli_wait_lines (cli->log, "OUT", 1, 0), rows[i].has_run);
-      assert_true (raw_zk_wait_children (fixture->raw, path, 0, CLI_MS));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autofree char *path = g_strdup_printf ("/full-%d", (int) i);
+    LOG events = cli_new_file ();
+    g_autoptr (Cli) cli =
+        cli_start ("/bin/sh", "-c", rows[i].script, ZKFLOCK, path, CLI_COMMAND, "LOG", events);
+    cli_ends (cli, rows[i].code, NULL);
+    assert_int_equal (cli_wait_lines (cli->log, "OUT", 1, 0), rows[i].has_run);
+    assert_true (raw_zk_wait_children (fixture->raw, path, 0, CLI_MS));
+  }
   g_unsetenv ("ZKFLOCK_HOSTS");
 }
 

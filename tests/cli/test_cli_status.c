@@ -24,14 +24,13 @@ events_of (const char *file)
   g_auto (GStrv) lines = cli_lines (file);
   GString *names = g_string_new (NULL);
 
-  for (char **line = lines; *line != NULL; line++)
-    {
-      assert_true (g_str_has_prefix (*line, "{\"event\":\""));
-      assert_true (g_str_has_suffix (*line, "}"));
-      const char *name = *line + strlen ("{\"event\":\"");
-      g_string_append_len (names, name, (gssize) strcspn (name, "\""));
-      g_string_append_c (names, ' ');
-    }
+  for (char **line = lines; *line != NULL; line++) {
+    assert_true (g_str_has_prefix (*line, "{\"event\":\""));
+    assert_true (g_str_has_suffix (*line, "}"));
+    const char *name = *line + strlen ("{\"event\":\"");
+    g_string_append_len (names, name, (gssize) strcspn (name, "\""));
+    g_string_append_c (names, ' ');
+  }
   return g_string_free (names, FALSE);
 }
 
@@ -94,14 +93,13 @@ TEST (verdicts)
     { 64, { "/verdict", CLI_COMMAND, "exit", "64" }, "\"verdict\":\"command\"" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      LOG status = cli_new_file ();
-      const char *const *words = rows[i].words;
-      run_with_status (rows[i].code, fixture, status, words[0], words[1], words[2], words[3],
-                       words[4]);
-      assert_last (status, rows[i].last);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    LOG status = cli_new_file ();
+    const char *const *words = rows[i].words;
+    run_with_status (rows[i].code, fixture, status, words[0], words[1], words[2], words[3],
+                     words[4]);
+    assert_last (status, rows[i].last);
+  }
 }
 
 /* A session that ends under the command. */
@@ -157,9 +155,8 @@ TEST (a_reader_that_does_not_read)
   assert_int_equal (mkfifo (fifo, 0600), 0);
   const int end = open (fifo, O_RDWR | O_CLOEXEC | O_NONBLOCK);
   char block[4096] = { 0 };
-  while (write (end, block, sizeof block) > 0)
-    {
-    }
+  while (write (end, block, sizeof block) > 0) {
+  }
   run_with_status (5, fixture, fifo, "/stuck", CLI_COMMAND, "exit", "5");
   close (end);
 }

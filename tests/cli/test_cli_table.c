@@ -87,12 +87,11 @@ check (const Cell *cell, Cli *cli, int code, gboolean runs, const char *outcome)
   g_autofree char *out = cli_stdout (cli);
   const gboolean ran = *marks != NULL || *out != '\0';
 
-  if (found != code || ran != runs)
-    {
-      g_autofree char *err = cli_stderr (cli);
-      fail_msg ("%s, %s, -E %d: exit code %d, not %d; the command ran: %d, not %d; %s",
-                cell->mode->name, outcome, cell->code, found, code, ran, runs, err);
-    }
+  if (found != code || ran != runs) {
+    g_autofree char *err = cli_stderr (cli);
+    fail_msg ("%s, %s, -E %d: exit code %d, not %d; the command ran: %d, not %d; %s",
+              cell->mode->name, outcome, cell->code, found, code, ran, runs, err);
+  }
   cli_free (cli);
 }
 
@@ -148,11 +147,10 @@ meet_loss (const Cell *cell)
 
   wait_for_grant (cell, cli);
   g_auto (GStrv) children = raw_zk_children (raw, parent);
-  for (char **child = children; *child != NULL; child++)
-    {
-      g_autofree char *node = g_strdup_printf ("%s/%s", parent, *child);
-      assert_int_equal (raw_zk_delete (raw, node), ZOK);
-    }
+  for (char **child = children; *child != NULL; child++) {
+    g_autofree char *node = g_strdup_printf ("%s/%s", parent, *child);
+    assert_int_equal (raw_zk_delete (raw, node), ZOK);
+  }
   check (cell, cli, 75, TRUE, "lost");
 }
 
@@ -162,11 +160,10 @@ meet_revocation (const Cell *cell)
   Cli *cli =
       start (cell, fixture_server (cell->fixture), OPTIONS ("--revocable"), RUN ("polite", "6"));
 
-  if (cell->mode->is_multi)
-    {
-      check (cell, cli, 64, FALSE, "revoked");
-      return;
-    }
+  if (cell->mode->is_multi) {
+    check (cell, cli, 64, FALSE, "revoked");
+    return;
+  }
   wait_for_grant (cell, cli);
   cli_exits (cell->fixture, 0, "revoke", cell->path);
   check (cell, cli, cell->mode->is_hold ? 0 : 6, TRUE, "revoked");
@@ -198,14 +195,12 @@ meet_exec_failure (const Cell *cell)
 static void
 walk_table (Fixture *fixture, void (*meet) (const Cell *cell), const char *outcome)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      for (gsize j = 0; j < G_N_ELEMENTS (codes); j++)
-        {
-          g_autofree char *path = g_strdup_printf ("/%s-%s-%d", outcome, modes[i].name, codes[j]);
-          meet (&(Cell){ fixture, &modes[i], codes[j], path });
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    for (gsize j = 0; j < G_N_ELEMENTS (codes); j++) {
+      g_autofree char *path = g_strdup_printf ("/%s-%s-%d", outcome, modes[i].name, codes[j]);
+      meet (&(Cell){ fixture, &modes[i], codes[j], path });
     }
+  }
 }
 
 #define DEFINE_OUTCOME(name, meet)                                                                 \
@@ -226,37 +221,33 @@ DEFINE_OUTCOME (exec_failure, meet_exec_failure)
 static void
 meet_conflicts (Cell *cell, const char *const *options, const int *wanted, int n)
 {
-  for (int first = 0; first < n; first += AT_ONCE)
-    {
-      const int n_rivals = MIN (AT_ONCE, n - first);
-      Cli *rivals[AT_ONCE];
-      for (int i = 0; i < n_rivals; i++)
-        {
-          cell->code = wanted[first + i];
-          rivals[i] = start (cell, fixture_server (cell->fixture), options, TURN);
-        }
-      for (int i = 0; i < n_rivals; i++)
-        {
-          cell->code = wanted[first + i];
-          cli_ends (rivals[i], cell->code, "");
-          check (cell, rivals[i], cell->code, FALSE, "conflict");
-        }
+  for (int first = 0; first < n; first += AT_ONCE) {
+    const int n_rivals = MIN (AT_ONCE, n - first);
+    Cli *rivals[AT_ONCE];
+    for (int i = 0; i < n_rivals; i++) {
+      cell->code = wanted[first + i];
+      rivals[i] = start (cell, fixture_server (cell->fixture), options, TURN);
     }
+    for (int i = 0; i < n_rivals; i++) {
+      cell->code = wanted[first + i];
+      cli_ends (rivals[i], cell->code, "");
+      check (cell, rivals[i], cell->code, FALSE, "conflict");
+    }
+  }
 }
 
 TEST (conflict_and_timeout)
 {
   const int n = G_N_ELEMENTS (special_codes);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/conflict-%s", modes[i].name);
-      Cell cell = { .fixture = fixture, .mode = &modes[i], .path = path };
-      g_autoptr (Cli) holder = start_holder (&cell);
-      meet_conflicts (&cell, OPTIONS ("-n"), special_codes, n);
-      meet_conflicts (&cell, OPTIONS ("-w", "2"), special_codes, n);
-      assert_int_equal (cli_wait (holder, 0), -1);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (modes); i++) {
+    g_autofree char *path = g_strdup_printf ("/conflict-%s", modes[i].name);
+    Cell cell = { .fixture = fixture, .mode = &modes[i], .path = path };
+    g_autoptr (Cli) holder = start_holder (&cell);
+    meet_conflicts (&cell, OPTIONS ("-n"), special_codes, n);
+    meet_conflicts (&cell, OPTIONS ("-w", "2"), special_codes, n);
+    assert_int_equal (cli_wait (holder, 0), -1);
+  }
 }
 
 /* And 0, which equals the command's own, in many tries side by side. */

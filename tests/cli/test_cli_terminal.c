@@ -118,11 +118,10 @@ assert_key (Terminal *shell, const char *log, const char *key)
 
   terminal_type (shell, key);
   terminal_type (shell, "\n");
-  if (!cli_wait_lines (log, line, 1, CLI_MS))
-    {
-      g_autofree char *picture = terminal_get_picture (shell);
-      fail_msg ("the command does not get \"%s\":\n%s", key, picture);
-    }
+  if (!cli_wait_lines (log, line, 1, CLI_MS)) {
+    g_autofree char *picture = terminal_get_picture (shell);
+    fail_msg ("the command does not get \"%s\":\n%s", key, picture);
+  }
 }
 
 /* The shell drops what is typed between that and its next prompt. */

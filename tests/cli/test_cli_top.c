@@ -35,12 +35,11 @@ plant (Fixture *fixture, const char *path, const char *label)
 static void
 plant_sixty (Fixture *fixture)
 {
-  for (int i = 0; i < 60; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/sizes/lock-%02d", i);
-      g_autofree char *label = g_strdup_printf ("job%d@host%d:%d", i, 59 - i, i);
-      plant (fixture, path, label);
-    }
+  for (int i = 0; i < 60; i++) {
+    g_autofree char *path = g_strdup_printf ("/sizes/lock-%02d", i);
+    g_autofree char *label = g_strdup_printf ("job%d@host%d:%d", i, 59 - i, i);
+    plant (fixture, path, label);
+  }
   plant (fixture, "/sizes/queue", "first@host:1");
   plant (fixture, "/sizes/queue", "second@host:2");
   plant (fixture, "/sizes/queue",
@@ -94,17 +93,16 @@ drive (Fixture *fixture, int columns, int rows)
   g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "0.2", columns, rows);
 
   print_message ("%d x %d\n", columns, rows);
-  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++)
-    {
-      terminal_type (terminal, steps[i].keys);
-      for (int k = 0; k < 2 && steps[i].shows[k] != NULL; k++)
-        terminal_shows (terminal, steps[i].shows[k]);
-      if (steps[i].hides != NULL)
-        terminal_hides (terminal, steps[i].hides);
-      if (strcmp (steps[i].keys, "\x1b[B") == 0 && rows > 10)
-        terminal_shows (terminal, "0123456789 END");
-      assert_fits (terminal);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (steps); i++) {
+    terminal_type (terminal, steps[i].keys);
+    for (int k = 0; k < 2 && steps[i].shows[k] != NULL; k++)
+      terminal_shows (terminal, steps[i].shows[k]);
+    if (steps[i].hides != NULL)
+      terminal_hides (terminal, steps[i].hides);
+    if (strcmp (steps[i].keys, "\x1b[B") == 0 && rows > 10)
+      terminal_shows (terminal, "0123456789 END");
+    assert_fits (terminal);
+  }
   terminal_type (terminal, "q");
   terminal_ends (terminal, 0);
 }
@@ -138,12 +136,11 @@ TEST (narrow_terminals)
     const char *footer;
   } rows[] = { { 24, "1 to 6 of 61; ? for help" }, { 23, "1-6/61; ?" }, { 20, "1-6/61; ?" } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "30", rows[i].columns, 10);
-      terminal_shows (terminal, rows[i].footer);
-      assert_fits (terminal);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autoptr (Terminal) terminal = top_start (fixture, "/sizes", "30", rows[i].columns, 10);
+    terminal_shows (terminal, rows[i].footer);
+    assert_fits (terminal);
+  }
 }
 
 /* The address and the session are those of the process that holds. */
@@ -211,15 +208,14 @@ TEST (reap_asks)
   } rows[] = { { "\n", 1, 1 }, { "y\n", 0, 0 } };
 
   plant (fixture, "/asked", "left behind");
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autoptr (Terminal) terminal =
-          terminal_start (ZKFLOCK, "-Z", fixture_server (fixture), "reap", "/asked");
-      terminal_shows (terminal, "Delete this node? [y/N]");
-      terminal_type (terminal, rows[i].answer);
-      terminal_ends (terminal, rows[i].code);
-      assert_int_equal (raw_zk_count_children (fixture->raw, "/asked"), rows[i].n_left);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    g_autoptr (Terminal) terminal =
+        terminal_start (ZKFLOCK, "-Z", fixture_server (fixture), "reap", "/asked");
+    terminal_shows (terminal, "Delete this node? [y/N]");
+    terminal_type (terminal, rows[i].answer);
+    terminal_ends (terminal, rows[i].code);
+    assert_int_equal (raw_zk_count_children (fixture->raw, "/asked"), rows[i].n_left);
+  }
 }
 
 static gint64
@@ -250,11 +246,10 @@ requests_in (Fixture *fixture, Terminal *terminal, int ms)
 /* Locks that do not change are watched and not asked for; now and then a watch is confirmed. */
 TEST (many_quiet_locks_cost_few_requests)
 {
-  for (int i = 0; i < MANY_LOCKS - 1; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/many/group-%02d/lock-%04d", i % 20, i);
-      plant (fixture, path, "holder@host:1");
-    }
+  for (int i = 0; i < MANY_LOCKS - 1; i++) {
+    g_autofree char *path = g_strdup_printf ("/many/group-%02d/lock-%04d", i % 20, i);
+    plant (fixture, path, "holder@host:1");
+  }
   raw_zk_make_path (fixture->raw, "/many/crowd");
   assert_int_equal (raw_zk_create_many (fixture->raw, "/many/crowd", UUID, MANY_WAITERS + 1), 0);
   g_autoptr (Terminal) terminal = top_start (fixture, "/many", "1", 80, 24);
@@ -290,11 +285,10 @@ TEST (many_quiet_locks_cost_few_requests)
 /* Each turn writes what fits, also where the terminal cannot be drawn on. */
 TEST (a_dumb_terminal_gets_a_screenful)
 {
-  for (int i = 0; i < 40; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/dumb/lock-%02d", i);
-      plant (fixture, path, "job@host:1");
-    }
+  for (int i = 0; i < 40; i++) {
+    g_autofree char *path = g_strdup_printf ("/dumb/lock-%02d", i);
+    plant (fixture, path, "job@host:1");
+  }
   g_autoptr (Terminal) terminal =
       terminal_start_sized (80, 12, "/usr/bin/env", "TERM=dumb", ZKFLOCK, "-Z",
                             fixture_server (fixture), "top", "--iterations", "1", "/dumb");

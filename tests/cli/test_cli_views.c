@@ -179,12 +179,11 @@ TEST (leader_latches_are_known)
 {
   assert_int_equal (raw_zk_make_path (fixture->raw, "/election/leaders"), ZOK);
   static const char *const ids[] = { "node-a", "node-b" };
-  for (gsize i = 0; i < G_N_ELEMENTS (ids); i++)
-    {
-      g_autofree char *uuid = g_uuid_string_random ();
-      g_autofree char *path = g_strdup_printf ("/election/leaders/_c_%s-latch-", uuid);
-      assert_int_equal (raw_zk_create (fixture->raw, path, ids[i], 3, NULL), ZOK);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (ids); i++) {
+    g_autofree char *uuid = g_uuid_string_random ();
+    g_autofree char *path = g_strdup_printf ("/election/leaders/_c_%s-latch-", uuid);
+    assert_int_equal (raw_zk_create (fixture->raw, path, ids[i], 3, NULL), ZOK);
+  }
   g_autofree char *who = cli_run (fixture, 0, "who", "--json", "/election/leaders");
   assert_json (who, "d['kind'], d['holders'], d['waiting']", "latch 1 1");
   assert_json (who, "[(p['holds'], p['kind'], p['label']) for p in d['participants']]",
@@ -233,12 +232,11 @@ TEST (lost_output_is_an_error)
                                           "--version",
                                           "-n /full-hold" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (commands); i++)
-    {
-      g_autofree char *script = g_strdup_printf ("exec %s -Z %s %s >/dev/full", ZKFLOCK,
-                                                 fixture_server (fixture), commands[i]);
-      g_free (cli_output (74, NULL, CLI_WORDS ("/bin/sh", "-c", script)));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (commands); i++) {
+    g_autofree char *script = g_strdup_printf ("exec %s -Z %s %s >/dev/full", ZKFLOCK,
+                                               fixture_server (fixture), commands[i]);
+    g_free (cli_output (74, NULL, CLI_WORDS ("/bin/sh", "-c", script)));
+  }
 }
 
 /* The holder keeps its label, and is not told to have been asked. */
@@ -364,15 +362,14 @@ TEST (p7_doctor_names_the_node_with_a_forged_number)
   static const char *const numbers[] = { "-2147483648", "-000000001", "0000000007", "2147483647" };
   G_GNUC_UNUSED g_auto (Queue) queue = queue_on (fixture, "/forged");
 
-  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
-    {
-      g_autofree char *node = g_strconcat ("/forged/lock-", numbers[i], NULL);
-      assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
-      g_autofree char *finding = g_strdup_printf ("[('number', '%s', False)]", node);
-      assert_doctor (fixture, "/forged", "10",
-                     "[(f['check'], f['subject'], 'recreated' in f['text']) for f in d]", finding);
-      assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    g_autofree char *node = g_strconcat ("/forged/lock-", numbers[i], NULL);
+    assert_int_equal (raw_zk_create (fixture->raw, node, "", ZOO_EPHEMERAL, NULL), ZOK);
+    g_autofree char *finding = g_strdup_printf ("[('number', '%s', False)]", node);
+    assert_doctor (fixture, "/forged", "10",
+                   "[(f['check'], f['subject'], 'recreated' in f['text']) for f in d]", finding);
+    assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+  }
 }
 
 #ifdef CLI_JAVA

@@ -51,15 +51,14 @@ TEST (zkflock_refuses)
     { "127.0.0.1:1", { "--sasl=digest", "--sasl-user=user", file }, "SASL" },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      const char *const *options = cases[i].options;
-      g_autofree char *wanted =
-          g_strdup_printf ("zkflock: /p: curator was built without %s\n", cases[i].what);
-      cli_run_to_line (64, wanted,
-                       CLI_WORDS (ZKFLOCK_NO_SECURITY, "-Z", cases[i].hosts, options[0], options[1],
-                                  options[2], "/p", "true"));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *const *options = cases[i].options;
+    g_autofree char *wanted =
+        g_strdup_printf ("zkflock: /p: curator was built without %s\n", cases[i].what);
+    cli_run_to_line (64, wanted,
+                     CLI_WORDS (ZKFLOCK_NO_SECURITY, "-Z", cases[i].hosts, options[0], options[1],
+                                options[2], "/p", "true"));
+  }
 }
 
 SUITE ("no_security", NULL, NULL)

@@ -47,30 +47,26 @@ static void __attribute__ ((format (printf, 1, 2))) say (const char *format, ...
 static void
 work (void)
 {
-  for (int i = 0; i < MOST; i++)
-    {
-      if (is_there[i] && zkr_lock_isowner (&mutexes[i]))
-        {
-          struct timespec now;
-          clock_gettime (CLOCK_MONOTONIC, &now);
-          say ("work %d %lld\n", i, (long long) now.tv_sec * 1000000000 + now.tv_nsec);
-        }
+  for (int i = 0; i < MOST; i++) {
+    if (is_there[i] && zkr_lock_isowner (&mutexes[i])) {
+      struct timespec now;
+      clock_gettime (CLOCK_MONOTONIC, &now);
+      say ("work %d %lld\n", i, (long long) now.tv_sec * 1000000000 + now.tv_nsec);
     }
+  }
 }
 
 static void
 open_handle (int h, const char *address, int timeout_ms)
 {
   handles[h] = zookeeper_init (address, NULL, timeout_ms, NULL, NULL, 0);
-  for (int waited = 0; handles[h] != NULL && waited < OPEN_MS; waited += TURN_MS)
-    {
-      if (zoo_state (handles[h]) == ZOO_CONNECTED_STATE)
-        {
-          say ("done %lld\n", (long long) zoo_client_id (handles[h])->client_id);
-          return;
-        }
-      usleep (TURN_MS * 1000);
+  for (int waited = 0; handles[h] != NULL && waited < OPEN_MS; waited += TURN_MS) {
+    if (zoo_state (handles[h]) == ZOO_CONNECTED_STATE) {
+      say ("done %lld\n", (long long) zoo_client_id (handles[h])->client_id);
+      return;
     }
+    usleep (TURN_MS * 1000);
+  }
   say ("failed\n");
 }
 
@@ -80,30 +76,21 @@ obey (const char *line)
   char text[LONGEST];
   int a = 0;
   int b = 0;
-  if (sscanf (line, "open %d %511s %d", &a, text, &b) == 3 && a < MOST)
-    {
-      open_handle (a, text, b);
-    }
-  else if (sscanf (line, "init %d %d %511s", &a, &b, text) == 3 && a < MOST && b < MOST)
-    {
-      memcpy (paths[a], text, sizeof text);
-      is_there[a] = zkr_lock_init (&mutexes[a], handles[b], paths[a], &ZOO_OPEN_ACL_UNSAFE) == 0;
-      say (is_there[a] ? "done\n" : "failed\n");
-    }
-  else if (sscanf (line, "lock %d", &a) == 1 && a < MOST)
-    {
-      zkr_lock_lock (&mutexes[a]);
-      say ("done\n");
-    }
-  else if (sscanf (line, "unlock %d", &a) == 1 && a < MOST)
-    {
-      zkr_lock_unlock (&mutexes[a]);
-      say ("done\n");
-    }
-  else
-    {
-      say ("failed\n");
-    }
+  if (sscanf (line, "open %d %511s %d", &a, text, &b) == 3 && a < MOST) {
+    open_handle (a, text, b);
+  } else if (sscanf (line, "init %d %d %511s", &a, &b, text) == 3 && a < MOST && b < MOST) {
+    memcpy (paths[a], text, sizeof text);
+    is_there[a] = zkr_lock_init (&mutexes[a], handles[b], paths[a], &ZOO_OPEN_ACL_UNSAFE) == 0;
+    say (is_there[a] ? "done\n" : "failed\n");
+  } else if (sscanf (line, "lock %d", &a) == 1 && a < MOST) {
+    zkr_lock_lock (&mutexes[a]);
+    say ("done\n");
+  } else if (sscanf (line, "unlock %d", &a) == 1 && a < MOST) {
+    zkr_lock_unlock (&mutexes[a]);
+    say ("done\n");
+  } else {
+    say ("failed\n");
+  }
 }
 
 /* Whether stdin is still open. */
@@ -121,13 +108,12 @@ listen_for (int turn_ms)
   length += (size_t) n;
   pending[length] = '\0';
   char *end;
-  while ((end = strchr (pending, '\n')) != NULL)
-    {
-      *end = '\0';
-      obey (pending);
-      length -= (size_t) (end + 1 - pending);
-      memmove (pending, end + 1, length + 1);
-    }
+  while ((end = strchr (pending, '\n')) != NULL) {
+    *end = '\0';
+    obey (pending);
+    length -= (size_t) (end + 1 - pending);
+    memmove (pending, end + 1, length + 1);
+  }
   return 1;
 }
 

@@ -71,13 +71,12 @@ static void G_GNUC_PRINTF (2, 3) G_GNUC_NORETURN
 /* Keeps what was seen first. */
 static gboolean G_GNUC_PRINTF (3, 4) expect (Probe *probe, gboolean good, const char *format, ...)
 {
-  if (!good && probe->seen == NULL)
-    {
-      va_list arguments;
-      va_start (arguments, format);
-      probe->seen = g_strdup_vprintf (format, arguments);
-      va_end (arguments);
-    }
+  if (!good && probe->seen == NULL) {
+    va_list arguments;
+    va_start (arguments, format);
+    probe->seen = g_strdup_vprintf (format, arguments);
+    va_end (arguments);
+  }
   return good;
 }
 
@@ -86,18 +85,15 @@ take_line (Subject *subject, char *line)
 {
   g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", 3);
   pthread_mutex_lock (&subject->mutex);
-  if (g_strcmp0 (words[0], "work") == 0 && words[1] != NULL && words[2] != NULL)
-    {
-      const gint64 now = g_ascii_strtoll (words[2], NULL, 10);
-      g_array_append_val (subject->work[atoi (words[1]) % MOST], now);
-    }
-  else
-    {
-      subject->answers++;
-      subject->has_failed |= g_strcmp0 (words[0], "done") != 0;
-      if (words[0] != NULL && words[1] != NULL)
-        subject->session = g_ascii_strtoll (words[1], NULL, 10);
-    }
+  if (g_strcmp0 (words[0], "work") == 0 && words[1] != NULL && words[2] != NULL) {
+    const gint64 now = g_ascii_strtoll (words[2], NULL, 10);
+    g_array_append_val (subject->work[atoi (words[1]) % MOST], now);
+  } else {
+    subject->answers++;
+    subject->has_failed |= g_strcmp0 (words[0], "done") != 0;
+    if (words[0] != NULL && words[1] != NULL)
+      subject->session = g_ascii_strtoll (words[1], NULL, 10);
+  }
   pthread_mutex_unlock (&subject->mutex);
 }
 
@@ -135,15 +131,13 @@ subject_start (Probe *probe)
 static void
 subject_kill (Subject *subject)
 {
-  if (subject->pid != 0)
-    {
-      kill (subject->pid, SIGKILL);
-      while (waitpid (subject->pid, NULL, 0) < 0 && errno == EINTR)
-        {
-        }
-      subject->pid = 0;
-      pthread_join (subject->reader, NULL);
+  if (subject->pid != 0) {
+    kill (subject->pid, SIGKILL);
+    while (waitpid (subject->pid, NULL, 0) < 0 && errno == EINTR) {
     }
+    subject->pid = 0;
+    pthread_join (subject->reader, NULL);
+  }
 }
 
 static void
@@ -237,11 +231,10 @@ first_work (Subject *subject, int m, gint64 after_ns)
 {
   gint64 found = 0;
   pthread_mutex_lock (&subject->mutex);
-  for (guint i = 0; found == 0 && i < subject->work[m]->len; i++)
-    {
-      const gint64 at = g_array_index (subject->work[m], gint64, i);
-      found = at > after_ns ? at : 0;
-    }
+  for (guint i = 0; found == 0 && i < subject->work[m]->len; i++) {
+    const gint64 at = g_array_index (subject->work[m], gint64, i);
+    found = at > after_ns ? at : 0;
+  }
   pthread_mutex_unlock (&subject->mutex);
   return found;
 }
@@ -323,11 +316,10 @@ ordinal (const GPtrArray *frames, guint at)
 {
   const ProxyFrame *this = g_ptr_array_index (frames, at);
   int n = 0;
-  for (guint i = 0; i <= at; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (frames, i);
-      n += !frame->is_reply && frame->type == this->type;
-    }
+  for (guint i = 0; i <= at; i++) {
+    const ProxyFrame *frame = g_ptr_array_index (frames, i);
+    n += !frame->is_reply && frame->type == this->type;
+  }
   return n;
 }
 
@@ -343,15 +335,13 @@ probe_lost_reply (Probe *probe)
   if (!hold (probe, first, 0))
     return;
   g_autoptr (GPtrArray) frames = proxy_log_copy (probe->proxy);
-  for (guint i = 0; i < frames->len && k == 0; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (frames, i);
-      if (!frame->is_reply && is_create (frame) && is_below (frame, probe->rehearsal))
-        {
-          type = frame->type;
-          k = ordinal (frames, i);
-        }
+  for (guint i = 0; i < frames->len && k == 0; i++) {
+    const ProxyFrame *frame = g_ptr_array_index (frames, i);
+    if (!frame->is_reply && is_create (frame) && is_below (frame, probe->rehearsal)) {
+      type = frame->type;
+      k = ordinal (frames, i);
     }
+  }
   subject_kill (first);
   if (k == 0)
     broken (probe, "the subject creates no node");
@@ -388,18 +378,16 @@ probe_gone_before_watch (Probe *probe)
       g_strdup_printf ("%s/%s", probe->rehearsal, names != NULL ? names[0] : "");
   g_autoptr (GPtrArray) frames = proxy_log_copy (probe->proxy);
   gboolean watches = FALSE;
-  for (guint i = 0; i < frames->len && !watches; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (frames, i);
-      watches = !frame->is_reply && frame->watch && g_strcmp0 (frame->path, in_front) == 0;
-      if (!frame->is_reply
-          && (frame->type == PROXY_GET_CHILDREN || frame->type == PROXY_GET_CHILDREN2)
-          && g_strcmp0 (frame->path, probe->rehearsal) == 0)
-        {
-          type = frame->type;
-          k = ordinal (frames, i);
-        }
+  for (guint i = 0; i < frames->len && !watches; i++) {
+    const ProxyFrame *frame = g_ptr_array_index (frames, i);
+    watches = !frame->is_reply && frame->watch && g_strcmp0 (frame->path, in_front) == 0;
+    if (!frame->is_reply
+        && (frame->type == PROXY_GET_CHILDREN || frame->type == PROXY_GET_CHILDREN2)
+        && g_strcmp0 (frame->path, probe->rehearsal) == 0) {
+      type = frame->type;
+      k = ordinal (frames, i);
     }
+  }
   subject_kill (first);
   if (!watches || k == 0)
     broken (probe, "the subject watches nothing, or has not listed the queue before");
@@ -490,12 +478,11 @@ count_woken (Probe *probe, gint64 releasing)
 {
   g_autoptr (GPtrArray) frames = proxy_log_copy (probe->proxy);
   g_autoptr (GHashTable) sessions = g_hash_table_new (g_int64_hash, g_int64_equal);
-  for (guint i = 0; i < frames->len; i++)
-    {
-      ProxyFrame *frame = g_ptr_array_index (frames, i);
-      if (frame->type == PROXY_EVENT && frame->session != releasing)
-        g_hash_table_add (sessions, &frame->session);
-    }
+  for (guint i = 0; i < frames->len; i++) {
+    ProxyFrame *frame = g_ptr_array_index (frames, i);
+    if (frame->type == PROXY_EVENT && frame->session != releasing)
+      g_hash_table_add (sessions, &frame->session);
+  }
   return g_hash_table_size (sessions);
 }
 
@@ -507,27 +494,25 @@ probe_herd (Probe *probe)
   Subject *subject = subject_start (probe);
   gint64 sessions[N_HERD];
   guint most = 0;
-  for (int i = 0; i < N_HERD; i++)
-    {
-      sessions[i] = subject_open (probe, subject, i, proxy_address (probe->proxy));
-      subject_init (probe, subject, i, i, probe->path);
-    }
+  for (int i = 0; i < N_HERD; i++) {
+    sessions[i] = subject_open (probe, subject, i, proxy_address (probe->proxy));
+    subject_init (probe, subject, i, i, probe->path);
+  }
   if (!hold (probe, subject, N_HERD - 1))
     return;
   for (int i = N_HERD - 2; i >= 0; i--)
     if (!queue (probe, subject, i, N_HERD - i))
       return;
   wait_ms (SHORT_MS);
-  for (int i = N_HERD - 1; i > 0; i--)
-    {
-      proxy_log_start (probe->proxy);
-      if (!call (probe, subject, "unlock", i)
-          || !expect (probe, wait_work (subject, i - 1, 0, LONG_MS),
-                      "number %d of %d is never granted the lock", N_HERD - i + 1, N_HERD))
-        return;
-      wait_ms (SHORT_MS / 10);
-      most = MAX (most, count_woken (probe, sessions[i]));
-    }
+  for (int i = N_HERD - 1; i > 0; i--) {
+    proxy_log_start (probe->proxy);
+    if (!call (probe, subject, "unlock", i)
+        || !expect (probe, wait_work (subject, i - 1, 0, LONG_MS),
+                    "number %d of %d is never granted the lock", N_HERD - i + 1, N_HERD))
+      return;
+    wait_ms (SHORT_MS / 10);
+    most = MAX (most, count_woken (probe, sessions[i]));
+  }
   expect (probe, most <= N_TOLD, "a release wakes %u of %d waiters", most, N_HERD - 1);
 }
 
@@ -568,14 +553,13 @@ probe_crash (Probe *probe)
   if (expect (probe, wait_work (last, 0, 0, LONG_MS),
               "the next in the queue is never granted the lock")
       && expect (probe, raw_zk_wait_children (probe->raw, probe->path, 1, LONG_MS),
-                 "the node of a dead process stays"))
-    {
-      g_auto (GStrv) names = raw_zk_children (probe->raw, probe->path);
-      g_autofree char *node =
-          g_strdup_printf ("%s/%s", probe->path, names != NULL && names[0] != NULL ? names[0] : "");
-      expect (probe, raw_zk_owner (probe->raw, node) == last->session,
-              "the node is not of the session that owns the lock");
-    }
+                 "the node of a dead process stays")) {
+    g_auto (GStrv) names = raw_zk_children (probe->raw, probe->path);
+    g_autofree char *node =
+        g_strdup_printf ("%s/%s", probe->path, names != NULL && names[0] != NULL ? names[0] : "");
+    expect (probe, raw_zk_owner (probe->raw, node) == last->session,
+            "the node is not of the session that owns the lock");
+  }
 }
 
 static const struct
@@ -640,11 +624,10 @@ main (int argc, char **argv)
 {
   const gboolean strict = argc > 1 && g_str_equal (argv[1], "--must-be-right");
   const int first = strict ? 2 : 1;
-  if (argc <= first)
-    {
-      g_printerr ("usage: probes [--must-be-right] SUBJECT [PROBE...]\n");
-      return 2;
-    }
+  if (argc <= first) {
+    g_printerr ("usage: probes [--must-be-right] SUBJECT [PROBE...]\n");
+    return 2;
+  }
   signal (SIGPIPE, SIG_IGN);
   g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   if (server == NULL)
@@ -659,14 +642,13 @@ main (int argc, char **argv)
   for (guint i = 0; i < n; i++)
     pthread_create (&threads[i], NULL, run, probes[i]);
   gboolean all_right = n > 0;
-  for (guint i = 0; i < n; i++)
-    {
-      pthread_join (threads[i], NULL);
-      const char *seen = probes[i]->seen;
-      g_print ("%s\t%s%s\n", probes[i]->name, seen == NULL ? "right" : "wrong\t",
-               seen != NULL ? seen : "");
-      all_right &= seen == NULL;
-      probe_free (probes[i]);
-    }
+  for (guint i = 0; i < n; i++) {
+    pthread_join (threads[i], NULL);
+    const char *seen = probes[i]->seen;
+    g_print ("%s\t%s%s\n", probes[i]->name, seen == NULL ? "right" : "wrong\t",
+             seen != NULL ? seen : "");
+    all_right &= seen == NULL;
+    probe_free (probes[i]);
+  }
   return strict && !all_right ? 1 : 0;
 }

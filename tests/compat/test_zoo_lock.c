@@ -50,11 +50,10 @@ int
 pthread_create (pthread_t *thread, const pthread_attr_t *attributes, Run run, void *data)
 {
   const CreateThread real = (CreateThread) dlsym (RTLD_NEXT, "pthread_create");
-  if (data != NULL && g_atomic_pointer_get (&has_no_thread) == data)
-    {
-      g_atomic_int_inc (&n_refused);
-      return EAGAIN;
-    }
+  if (data != NULL && g_atomic_pointer_get (&has_no_thread) == data) {
+    g_atomic_int_inc (&n_refused);
+    return EAGAIN;
+  }
   if (data == NULL || g_atomic_pointer_get (&has_no_turn) != data)
     return real (thread, attributes, run, data);
   Start *start = g_new (Start, 1);
@@ -374,29 +373,28 @@ unlock (void *data)
 TEST (test_the_word_comes_before_the_release)
 {
   g_autoptr (zhandle_t) zh = open_handle (fixture_server (fixture));
-  for (int ends = 0; ends < 2; ends++)
-    {
-      g_autoptr (Party) party = party_new (zh, PATH);
-      g_autoptr (Party) next = party_new (zh, PATH);
-      pthread_t thread;
-      void *result;
-      party->ends = ends;
-      assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
-      assert_heard (party, "0");
-      assert_int_equal (zkr_lock_lock (&next->mutex), ZOK);
-      set_blocks (party, TRUE);
-      assert_int_equal (pthread_create (&thread, NULL, unlock, party), 0);
-      assert_heard (party, "01");
-      assert_false (is_owner (party));
-      assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
-      assert_heard (next, "");
-      set_blocks (party, FALSE);
-      assert_heard (next, "0");
-      pthread_join (thread, &result);
-      assert_true (result == (ends ? NULL : party));
-      assert_int_equal (zkr_lock_unlock (&next->mutex), ZOK);
-      assert_children (fixture, PATH, 0, LONG_MS);
-    }
+  for (int ends = 0; ends < 2; ends++) {
+    g_autoptr (Party) party = party_new (zh, PATH);
+    g_autoptr (Party) next = party_new (zh, PATH);
+    pthread_t thread;
+    void *result;
+    party->ends = ends;
+    assert_int_equal (zkr_lock_lock (&party->mutex), ZOK);
+    assert_heard (party, "0");
+    assert_int_equal (zkr_lock_lock (&next->mutex), ZOK);
+    set_blocks (party, TRUE);
+    assert_int_equal (pthread_create (&thread, NULL, unlock, party), 0);
+    assert_heard (party, "01");
+    assert_false (is_owner (party));
+    assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
+    assert_heard (next, "");
+    set_blocks (party, FALSE);
+    assert_heard (next, "0");
+    pthread_join (thread, &result);
+    assert_true (result == (ends ? NULL : party));
+    assert_int_equal (zkr_lock_unlock (&next->mutex), ZOK);
+    assert_children (fixture, PATH, 0, LONG_MS);
+  }
 }
 
 TEST (test_release_in_the_completion)
@@ -448,9 +446,8 @@ static gint is_over; /* atomic */
 static void *
 be_busy (void *data)
 {
-  while (!g_atomic_int_get (&is_over))
-    {
-    }
+  while (!g_atomic_int_get (&is_over)) {
+  }
   return NULL;
 }
 
@@ -469,21 +466,20 @@ static void *
 play (void *data)
 {
   Player *player = data;
-  for (; player->n_to_come > 0; player->n_to_come--)
-    {
-      const guint kind = g_rand_int (player->random) % 4;
-      player->n_failed += zkr_lock_lock (&player->mutex) != ZOK;
-      /* Given up at once; when it is held; when it was told. */
-      while (kind > 0
-             && !(kind == 1 ? zkr_lock_isowner (&player->mutex)
-                            : g_atomic_int_get (&player->has_lock)))
-        g_usleep (50);
-      if (kind == 3)
-        g_usleep (g_rand_int (player->random) % MOST_US);
-      player->n_failed += zkr_lock_unlock (&player->mutex) != ZOK;
-      if (g_atomic_int_get (&player->has_lock))
-        g_atomic_int_inc (&player->observer->n_late);
-    }
+  for (; player->n_to_come > 0; player->n_to_come--) {
+    const guint kind = g_rand_int (player->random) % 4;
+    player->n_failed += zkr_lock_lock (&player->mutex) != ZOK;
+    /* Given up at once; when it is held; when it was told. */
+    while (
+        kind > 0
+        && !(kind == 1 ? zkr_lock_isowner (&player->mutex) : g_atomic_int_get (&player->has_lock)))
+      g_usleep (50);
+    if (kind == 3)
+      g_usleep (g_rand_int (player->random) % MOST_US);
+    player->n_failed += zkr_lock_unlock (&player->mutex) != ZOK;
+    if (g_atomic_int_get (&player->has_lock))
+      g_atomic_int_inc (&player->observer->n_late);
+  }
   return NULL;
 }
 
@@ -503,16 +499,15 @@ TEST (test_never_two_that_were_told)
   print_message ("CURATOR_TEST_SEED=%u CURATOR_TEST_RUNS=%u\n", seed, n_rounds);
   for (guint i = 0; i < N_BUSY; i++)
     assert_int_equal (pthread_create (&busy[i], NULL, be_busy, NULL), 0);
-  for (guint i = 0; i < N_PLAYERS; i++)
-    {
-      players[i].observer = &observers[path_of[i]];
-      players[i].random = g_rand_new_with_seed (seed + i);
-      players[i].n_to_come = (n_rounds + i) / N_PLAYERS;
-      assert_int_equal (zkr_lock_init_cb (&players[i].mutex, handles[i % 2],
-                                          (char *) paths[path_of[i]], &ZOO_OPEN_ACL_UNSAFE,
-                                          on_judged_word, &players[i]),
-                        ZOK);
-    }
+  for (guint i = 0; i < N_PLAYERS; i++) {
+    players[i].observer = &observers[path_of[i]];
+    players[i].random = g_rand_new_with_seed (seed + i);
+    players[i].n_to_come = (n_rounds + i) / N_PLAYERS;
+    assert_int_equal (zkr_lock_init_cb (&players[i].mutex, handles[i % 2],
+                                        (char *) paths[path_of[i]], &ZOO_OPEN_ACL_UNSAFE,
+                                        on_judged_word, &players[i]),
+                      ZOK);
+  }
   for (guint i = 0; i < N_PLAYERS; i++)
     assert_int_equal (pthread_create (&threads[i], NULL, play, &players[i]), 0);
   for (guint i = 0; i < N_PLAYERS; i++)
@@ -520,23 +515,20 @@ TEST (test_never_two_that_were_told)
   g_atomic_int_set (&is_over, TRUE);
   for (guint i = 0; i < N_BUSY; i++)
     pthread_join (busy[i], NULL);
-  for (guint i = 0; i < N_PLAYERS; i++)
-    {
-      assert_int_equal (players[i].n_failed, 0);
-      zkr_lock_destroy (&players[i].mutex);
-      g_rand_free (players[i].random);
-    }
-  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
-    {
-      print_message ("%s: two were told %d times, too late %d times\n", paths[i],
-                     observers[i].n_double, observers[i].n_late);
-      assert_int_equal (observers[i].n_told, 0);
-    }
-  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
-    {
-      assert_int_equal (observers[i].n_double, 0);
-      assert_int_equal (observers[i].n_late, 0);
-    }
+  for (guint i = 0; i < N_PLAYERS; i++) {
+    assert_int_equal (players[i].n_failed, 0);
+    zkr_lock_destroy (&players[i].mutex);
+    g_rand_free (players[i].random);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    print_message ("%s: two were told %d times, too late %d times\n", paths[i],
+                   observers[i].n_double, observers[i].n_late);
+    assert_int_equal (observers[i].n_told, 0);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++) {
+    assert_int_equal (observers[i].n_double, 0);
+    assert_int_equal (observers[i].n_late, 0);
+  }
   zookeeper_close (handles[0]);
   zookeeper_close (handles[1]);
 }

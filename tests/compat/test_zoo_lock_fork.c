@@ -58,15 +58,14 @@ work (void *data)
   const Worker *worker = data;
   zkr_lock_mutex_t mutex;
   zhandle_t *zh = open_handle (worker->address);
-  while (!g_atomic_int_get (&is_over))
-    {
-      /* Each of these begins and ends something. */
-      zkr_lock_init_cb (&mutex, zh, worker->path, &ZOO_OPEN_ACL_UNSAFE, on_word, NULL);
-      zkr_lock_lock (&mutex);
-      zkr_lock_unlock (&mutex);
-      zkr_lock_destroy (&mutex);
-      g_atomic_int_inc (&n_turns);
-    }
+  while (!g_atomic_int_get (&is_over)) {
+    /* Each of these begins and ends something. */
+    zkr_lock_init_cb (&mutex, zh, worker->path, &ZOO_OPEN_ACL_UNSAFE, on_word, NULL);
+    zkr_lock_lock (&mutex);
+    zkr_lock_unlock (&mutex);
+    zkr_lock_destroy (&mutex);
+    g_atomic_int_inc (&n_turns);
+  }
   zookeeper_close (zh);
   return NULL;
 }
@@ -106,21 +105,18 @@ static guint
 reap (const pid_t *children, guint n)
 {
   guint n_bad = 0;
-  for (guint i = 0; i < n; i++)
-    {
-      int status = -1;
-      const gboolean ended = process_wait (children[i], LONG_MS, &status);
-      if (!ended)
-        {
-          show_threads (children[i]);
-          process_kill (children[i]);
-        }
-      if (status != 0)
-        {
-          print_error ("a child %s, status 0x%x\n", ended ? "failed" : "hung", (unsigned) status);
-          n_bad++;
-        }
+  for (guint i = 0; i < n; i++) {
+    int status = -1;
+    const gboolean ended = process_wait (children[i], LONG_MS, &status);
+    if (!ended) {
+      show_threads (children[i]);
+      process_kill (children[i]);
     }
+    if (status != 0) {
+      print_error ("a child %s, status 0x%x\n", ended ? "failed" : "hung", (unsigned) status);
+      n_bad++;
+    }
+  }
   return n_bad;
 }
 
@@ -136,25 +132,22 @@ TEST (test_children_live)
   Worker workers[N_WORKERS];
   pid_t children[MOST_AT_ONCE];
   guint n_bad = 0;
-  for (guint i = 0; i < N_WORKERS; i++)
-    {
-      workers[i] = (Worker){ fixture_server (fixture), (char *) paths[i % 2], 0 };
-      assert_int_equal (pthread_create (&workers[i].thread, NULL, work, &workers[i]), 0);
+  for (guint i = 0; i < N_WORKERS; i++) {
+    workers[i] = (Worker){ fixture_server (fixture), (char *) paths[i % 2], 0 };
+    assert_int_equal (pthread_create (&workers[i].thread, NULL, work, &workers[i]), 0);
+  }
+  for (guint n = 0; n < n_children; n += MOST_AT_ONCE) {
+    for (guint i = 0; i < MOST_AT_ONCE; i++) {
+      gint enough = g_atomic_int_get (&n_turns) + 1;
+      assert_soon (g_atomic_int_get (&n_turns) >= enough);
+      g_usleep ((gulong) g_random_int_range (0, PAUSE_US));
+      children[i] = fork ();
+      if (children[i] == 0)
+        live (fixture_server (fixture));
+      assert_true (children[i] > 0);
     }
-  for (guint n = 0; n < n_children; n += MOST_AT_ONCE)
-    {
-      for (guint i = 0; i < MOST_AT_ONCE; i++)
-        {
-          gint enough = g_atomic_int_get (&n_turns) + 1;
-          assert_soon (g_atomic_int_get (&n_turns) >= enough);
-          g_usleep ((gulong) g_random_int_range (0, PAUSE_US));
-          children[i] = fork ();
-          if (children[i] == 0)
-            live (fixture_server (fixture));
-          assert_true (children[i] > 0);
-        }
-      n_bad += reap (children, MOST_AT_ONCE);
-    }
+    n_bad += reap (children, MOST_AT_ONCE);
+  }
   g_atomic_int_set (&is_over, TRUE);
   for (guint i = 0; i < N_WORKERS; i++)
     pthread_join (workers[i].thread, NULL);

@@ -26,16 +26,13 @@ public:
 private:
   static void note (const char *domain, GLogLevelFlags level, const char *message, gpointer data)
   {
-    if ((level & G_LOG_LEVEL_CRITICAL) != 0)
-      {
-        if (g_strcmp0 (domain, "curator") != 0)
-          g_error ("a critical message of %s: %s", domain, message);
-        static_cast<criticals *> (data)->count_++;
-      }
-    else
-      {
-        g_log_default_handler (domain, level, message, nullptr);
-      }
+    if ((level & G_LOG_LEVEL_CRITICAL) != 0) {
+      if (g_strcmp0 (domain, "curator") != 0)
+        g_error ("a critical message of %s: %s", domain, message);
+      static_cast<criticals *> (data)->count_++;
+    } else {
+      g_log_default_handler (domain, level, message, nullptr);
+    }
   }
 
   GLogLevelFlags fatal_;

@@ -75,15 +75,12 @@ template <class Try>
 gboolean
 attempt (GError **error, Try &&call)
 {
-  try
-    {
-      return call () ? TRUE : FALSE;
-    }
-  catch (const curator::error &thrown)
-    {
-      g_set_error_literal (error, thrown.domain (), thrown.code (), thrown.what ());
-      return FALSE;
-    }
+  try {
+    return call () ? TRUE : FALSE;
+  } catch (const curator::error &thrown) {
+    g_set_error_literal (error, thrown.domain (), thrown.code (), thrown.what ());
+    return FALSE;
+  }
 }
 
 /* Whether a function of C gives something, which is freed. */

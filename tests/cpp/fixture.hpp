@@ -35,16 +35,13 @@ template <class Call>
 int
 code_of (Call &&call)
 {
-  try
-    {
-      call ();
-    }
-  catch (const curator::error &thrown)
-    {
-      return thrown.is_cancelled ()              ? CANCELLED
-             : thrown.domain () == CURATOR_ERROR ? thrown.code ()
-                                                 : -3;
-    }
+  try {
+    call ();
+  } catch (const curator::error &thrown) {
+    return thrown.is_cancelled ()              ? CANCELLED
+           : thrown.domain () == CURATOR_ERROR ? thrown.code ()
+                                               : -3;
+  }
   return SUCCESS;
 }
 

@@ -107,11 +107,10 @@ TEST (test_std_lock)
   const auto work = [&] (const char *one, const char *two) {
     curator::mutex first (client, one);
     curator::mutex second (client, two);
-    for (int i = 0; i < 5; i++)
-      {
-        const std::scoped_lock both (first, second);
-        shared++;
-      }
+    for (int i = 0; i < 5; i++) {
+      const std::scoped_lock both (first, second);
+      shared++;
+    }
   };
   std::thread other (work, "/cpp/b", "/cpp/a");
   work ("/cpp/a", "/cpp/b");
@@ -410,14 +409,11 @@ TEST (test_temporary_errors)
   const auto is_temporary = [&] (GQuark domain, int code) {
     g_autoptr (GError) wanted = g_error_new_literal (domain, code, "as wanted");
     bool threw = false;
-    try
-      {
-        assert_false ((curator::detail::call<bool, true> (+fails, wanted)));
-      }
-    catch (const curator::error &thrown)
-      {
-        threw = thrown.domain () == domain && thrown.code () == code && !thrown.is_temporary ();
-      }
+    try {
+      assert_false ((curator::detail::call<bool, true> (+fails, wanted)));
+    } catch (const curator::error &thrown) {
+      threw = thrown.domain () == domain && thrown.code () == code && !thrown.is_temporary ();
+    }
     assert_true (curator::error (wanted).is_temporary () == !threw);
     return !threw;
   };
@@ -426,12 +422,11 @@ TEST (test_temporary_errors)
                                     CURATOR_ERROR_RESOURCES };
 
   /* One more than there are: a code of a later version. */
-  for (int code = 0; code <= CURATOR_ERROR_ALREADY_STARTED + 1; code++)
-    {
-      assert_int_equal (is_temporary (CURATOR_ERROR, code), temporary.count (code));
-      assert_false (is_temporary (CURATOR_CONNECT_ERROR, code));
-      assert_false (is_temporary (CURATOR_ZK_ERROR, code));
-    }
+  for (int code = 0; code <= CURATOR_ERROR_ALREADY_STARTED + 1; code++) {
+    assert_int_equal (is_temporary (CURATOR_ERROR, code), temporary.count (code));
+    assert_false (is_temporary (CURATOR_CONNECT_ERROR, code));
+    assert_false (is_temporary (CURATOR_ZK_ERROR, code));
+  }
   assert_false (is_temporary (CURATOR_ZK_ERROR, -102 /* ZNOAUTH */));
   assert_false (is_temporary (G_IO_ERROR, G_IO_ERROR_CANCELLED));
 }

@@ -93,15 +93,12 @@ template <class Call>
 task
 code_of (Call call, int &code)
 {
-  try
-    {
-      static_cast<void> (co_await call);
-      code = 0;
-    }
-  catch (const curator::error &failed)
-    {
-      code = failed.is_cancelled () ? -2 : failed.code ();
-    }
+  try {
+    static_cast<void> (co_await call);
+    code = 0;
+  } catch (const curator::error &failed) {
+    code = failed.is_cancelled () ? -2 : failed.code ();
+  }
 }
 
 template <class Call>
@@ -209,14 +206,11 @@ template <class Call>
 bool
 is_refused (Call &&call)
 {
-  try
-    {
-      (void) call ();
-    }
-  catch (const std::logic_error &)
-    {
-      return true;
-    }
+  try {
+    (void) call ();
+  } catch (const std::logic_error &) {
+    return true;
+  }
   return false;
 }
 

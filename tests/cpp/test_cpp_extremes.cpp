@@ -138,24 +138,19 @@ TEST (test_time_points)
   const std::lock_guard<curator::rw_lock> written (pair);
 
   for_each_time_point ([&] (auto time) {
-    if (is_far (time))
-      {
-        assert_true (waits (fixture, "/extremes/held", [&] (GCancellable *stop) {
-          return waiter.try_lock_until (time, stop);
-        }));
-        assert_true (waits (fixture, "/extremes/pair", [&] (GCancellable *stop) {
-          return reader.try_lock_until (time, stop);
-        }));
-        assert_true (waits (fixture, "/extremes/pair", [&] (GCancellable *stop) {
-          return reader.try_lock_shared_until (time, stop);
-        }));
-      }
-    else
-      {
-        assert_false (waiter.try_lock_until (time));
-        assert_false (reader.try_lock_until (time));
-        assert_false (reader.try_lock_shared_until (time));
-      }
+    if (is_far (time)) {
+      assert_true (waits (fixture, "/extremes/held",
+                          [&] (GCancellable *stop) { return waiter.try_lock_until (time, stop); }));
+      assert_true (waits (fixture, "/extremes/pair",
+                          [&] (GCancellable *stop) { return reader.try_lock_until (time, stop); }));
+      assert_true (waits (fixture, "/extremes/pair", [&] (GCancellable *stop) {
+        return reader.try_lock_shared_until (time, stop);
+      }));
+    } else {
+      assert_false (waiter.try_lock_until (time));
+      assert_false (reader.try_lock_until (time));
+      assert_false (reader.try_lock_shared_until (time));
+    }
   });
 }
 
@@ -213,30 +208,29 @@ TEST (test_durations)
 
   for_each_unit ([&] (auto *unit) {
     using unit_type = std::remove_pointer_t<decltype (unit)>;
-    for (const unit_type time : ENDS<unit_type>)
-      {
-        assert_true (client.block_until_connected (time));
-        assert_true (latch.try_await_for (time));
-        const bool is_none = time <= unit_type::zero ();
-        if (time < unit_type::max () && !is_none)
-          continue; /* a server may take longer */
-        const auto asks = [&] (auto &&question) {
-          assert_int_equal (code_of (question), is_none ? CURATOR_ERROR_NO_ANSWER : SUCCESS);
-        };
-        assert_true (mutex.try_lock_for (time));
-        asks ([&] { assert_int_equal (mutex.participant_nodes (time).size (), 1); });
-        mutex.unlock ();
-        mutex.try_acquire_lease_for (time).value ().release ();
-        curator::lease lease = mutex.acquire_lease (time);
-        asks ([&] { assert_true (lease.data (time).size () < 100); });
-        assert_true (lease.valid_for (unit_type::min ()));
-        assert_int_equal (code_of ([&] { lease.release (time); }),
-                          is_none ? CURATOR_ERROR_RELEASE_PENDING : SUCCESS);
-        semaphore.try_acquire_for (time).value ().release ();
-        semaphore.acquire (time).release ();
-        for (curator::lease &one : semaphore.try_acquire_n_for (2, time))
-          one.release ();
-      }
+    for (const unit_type time : ENDS<unit_type>) {
+      assert_true (client.block_until_connected (time));
+      assert_true (latch.try_await_for (time));
+      const bool is_none = time <= unit_type::zero ();
+      if (time < unit_type::max () && !is_none)
+        continue; /* a server may take longer */
+      const auto asks = [&] (auto &&question) {
+        assert_int_equal (code_of (question), is_none ? CURATOR_ERROR_NO_ANSWER : SUCCESS);
+      };
+      assert_true (mutex.try_lock_for (time));
+      asks ([&] { assert_int_equal (mutex.participant_nodes (time).size (), 1); });
+      mutex.unlock ();
+      mutex.try_acquire_lease_for (time).value ().release ();
+      curator::lease lease = mutex.acquire_lease (time);
+      asks ([&] { assert_true (lease.data (time).size () < 100); });
+      assert_true (lease.valid_for (unit_type::min ()));
+      assert_int_equal (code_of ([&] { lease.release (time); }),
+                        is_none ? CURATOR_ERROR_RELEASE_PENDING : SUCCESS);
+      semaphore.try_acquire_for (time).value ().release ();
+      semaphore.acquire (time).release ();
+      for (curator::lease &one : semaphore.try_acquire_n_for (2, time))
+        one.release ();
+    }
   });
 }
 
@@ -257,24 +251,22 @@ TEST (test_retry_policies)
 
   for_each_unit ([&] (auto *unit) {
     using unit_type = std::remove_pointer_t<decltype (unit)>;
-    for (const unit_type time : ENDS<unit_type>)
-      {
-        check_sleep (policy::exponential_backoff (time, 1), time, 0);
-        check_sleep (policy::bounded_exponential_backoff (time, time, 1), time, 0);
-        check_sleep (policy::n_times (1, time), time, 0);
-        check_sleep (policy::one_time (time), time, 0);
-        check_sleep (policy::always (time), time, 1);
-        check_sleep (policy::custom ([=] (guint, auto) { return std::optional (time); }), time, 0);
-        assert_true (
-            policy::until_elapsed (time, time).allow_retry (0, unit_type::zero ()).has_value ()
-            == (time > unit_type::zero ()));
-        const bool is_early = duration<double> (time).count () <= 0.9;
-        const bool is_late = duration<double> (time).count () >= 1;
-        const bool goes_on = policy::until_elapsed (std::chrono::seconds (1), time)
-                                 .allow_retry (0, time)
-                                 .has_value ();
-        assert_true (goes_on ? !is_late : !is_early);
-      }
+    for (const unit_type time : ENDS<unit_type>) {
+      check_sleep (policy::exponential_backoff (time, 1), time, 0);
+      check_sleep (policy::bounded_exponential_backoff (time, time, 1), time, 0);
+      check_sleep (policy::n_times (1, time), time, 0);
+      check_sleep (policy::one_time (time), time, 0);
+      check_sleep (policy::always (time), time, 1);
+      check_sleep (policy::custom ([=] (guint, auto) { return std::optional (time); }), time, 0);
+      assert_true (
+          policy::until_elapsed (time, time).allow_retry (0, unit_type::zero ()).has_value ()
+          == (time > unit_type::zero ()));
+      const bool is_early = duration<double> (time).count () <= 0.9;
+      const bool is_late = duration<double> (time).count () >= 1;
+      const bool goes_on =
+          policy::until_elapsed (std::chrono::seconds (1), time).allow_retry (0, time).has_value ();
+      assert_true (goes_on ? !is_late : !is_early);
+    }
   });
 }
 
@@ -285,17 +277,16 @@ TEST (test_settings)
 
   for_each_unit ([&] (auto *unit) {
     using unit_type = std::remove_pointer_t<decltype (unit)>;
-    for (const unit_type time : ENDS<unit_type>)
-      {
-        const double ms = std::ceil (duration<double, std::milli> (time).count ());
-        curator::client_options session, others;
-        session.session_timeout = time;
-        others.connection_timeout = time;
-        others.server_tick = time;
-        others.heartbeat_interval = time;
-        assert_true (starts (server, session) == (ms >= 10 && ms < (1 << 30)));
-        assert_true (starts (server, others) == (ms >= 1 && ms <= G_MAXINT32));
-      }
+    for (const unit_type time : ENDS<unit_type>) {
+      const double ms = std::ceil (duration<double, std::milli> (time).count ());
+      curator::client_options session, others;
+      session.session_timeout = time;
+      others.connection_timeout = time;
+      others.server_tick = time;
+      others.heartbeat_interval = time;
+      assert_true (starts (server, session) == (ms >= 10 && ms < (1 << 30)));
+      assert_true (starts (server, others) == (ms >= 1 && ms <= G_MAXINT32));
+    }
   });
 }
 

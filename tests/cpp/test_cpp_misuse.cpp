@@ -34,18 +34,13 @@ outcome
 outcome_of (Call &&call)
 {
   criticals seen;
-  try
-    {
-      call ();
-    }
-  catch (const curator::error &)
-    {
-      return outcome::throws_error;
-    }
-  catch (const std::logic_error &)
-    {
-      return seen.count () == 0 ? outcome::throws_logic_error : outcome::is_critical;
-    }
+  try {
+    call ();
+  } catch (const curator::error &) {
+    return outcome::throws_error;
+  } catch (const std::logic_error &) {
+    return seen.count () == 0 ? outcome::throws_logic_error : outcome::is_critical;
+  }
   return seen.count () == 0 ? outcome::returns : outcome::is_critical;
 }
 
@@ -309,16 +304,14 @@ void
 check (const operations<Handle> &own, Create &&create)
 {
   for (const operations<Handle> &all : { own, of_handle<Handle> })
-    for (const operation<Handle> &one : all)
-      {
-        Handle empty;
-        expect (one.name, "an empty handle", one.when_empty,
-                outcome_of ([&] { one.call (empty); }));
-        Handle source = create ();
-        const Handle target = std::move (source);
-        expect (one.name, "a moved-from handle", one.when_empty,
-                outcome_of ([&] { one.call (source); }));  // NOLINT(bugprone-use-after-move)
-      }
+    for (const operation<Handle> &one : all) {
+      Handle empty;
+      expect (one.name, "an empty handle", one.when_empty, outcome_of ([&] { one.call (empty); }));
+      Handle source = create ();
+      const Handle target = std::move (source);
+      expect (one.name, "a moved-from handle", one.when_empty,
+              outcome_of ([&] { one.call (source); }));  // NOLINT(bugprone-use-after-move)
+    }
 }
 
 template <class Handle>
@@ -471,13 +464,12 @@ TEST (test_creations)
   const curator::shared_count no_count;
   const curator::mutex no_mutex;
 
-  for (const creation &one : creations)
-    {
-      expect (one.name, "an empty client", logic,
-              outcome_of ([&] { one.call (empty, "/misuse/a"); }));
-      for (const std::string &path : { "/misuse/a\0b"s, "/misuse/a\0"s, "\0"s, ""s, "no/slash"s })
-        expect (one.name, "a bad path", refused, outcome_of ([&] { one.call (client, path); }));
-    }
+  for (const creation &one : creations) {
+    expect (one.name, "an empty client", logic,
+            outcome_of ([&] { one.call (empty, "/misuse/a"); }));
+    for (const std::string &path : { "/misuse/a\0b"s, "/misuse/a\0"s, "\0"s, ""s, "no/slash"s })
+      expect (one.name, "a bad path", refused, outcome_of ([&] { one.call (client, path); }));
+  }
   const auto made_with = [&] (void (*set) (curator::client_options &)) {
     curator::client_options options;
     set (options);
@@ -524,25 +516,24 @@ TEST (test_multi_lock_without_members)
   curator::multi_lock none (client, std::vector<std::string> ());
   curator::multi_lock nothing ({ none, none });
 
-  for (curator::multi_lock *lock : { &none, &nothing })
-    {
-      std::promise<void> freed;
-      std::shared_ptr<void> owned (nullptr, [&] (void *) { freed.set_value (); });
-      const auto acquire = [&] (auto done) {
-        lock->acquire_then (1ms, [done, kept = std::move (owned)] (
-                                     curator::lease hold, const curator::error *failed) mutable {
-          done (std::move (hold), failed);
-        });
-      };
-      assert_true (std::unique_lock (*lock, 1s).owns_lock ());
-      assert_false (lock->current_lease ().has_value ());
-      assert_true (outcome_of ([&] { (void) lock->acquire_lease (); }) == refused);
-      assert_true (outcome_of ([&] { (void) lock->try_acquire_lease_for (1ms); }) == refused);
-      assert_true (outcome_of ([&] { (void) await<curator::lease> (acquire); }) == refused);
-      freed.get_future ().get ();
-      assert_true (outcome_of ([&] { await ([&] (auto done) { lock->release_then (done); }); })
-                   == returns);
-    }
+  for (curator::multi_lock *lock : { &none, &nothing }) {
+    std::promise<void> freed;
+    std::shared_ptr<void> owned (nullptr, [&] (void *) { freed.set_value (); });
+    const auto acquire = [&] (auto done) {
+      lock->acquire_then (1ms, [done, kept = std::move (owned)] (
+                                   curator::lease hold, const curator::error *failed) mutable {
+        done (std::move (hold), failed);
+      });
+    };
+    assert_true (std::unique_lock (*lock, 1s).owns_lock ());
+    assert_false (lock->current_lease ().has_value ());
+    assert_true (outcome_of ([&] { (void) lock->acquire_lease (); }) == refused);
+    assert_true (outcome_of ([&] { (void) lock->try_acquire_lease_for (1ms); }) == refused);
+    assert_true (outcome_of ([&] { (void) await<curator::lease> (acquire); }) == refused);
+    freed.get_future ().get ();
+    assert_true (outcome_of ([&] { await ([&] (auto done) { lock->release_then (done); }); })
+                 == returns);
+  }
 }
 }
 

@@ -99,15 +99,12 @@ template <class Call>
 bool
 fails (Call &&call, bool is_missing)
 {
-  try
-    {
-      call ();
-      return false;
-    }
-  catch (const curator::test_error &error)
-    {
-      return error.is_missing () == is_missing && std::string (error.what ()).size () > 10;
-    }
+  try {
+    call ();
+    return false;
+  } catch (const curator::test_error &error) {
+    return error.is_missing () == is_missing && std::string (error.what ()).size () > 10;
+  }
 }
 
 TEST (test_failures_are_thrown)

@@ -180,15 +180,14 @@ void
 ends (Mistake &&mistake)
 {
   const pid_t child = fork ();
-  if (child == 0)
-    {
-      const struct rlimit no_core = { 0, 0 };
-      setrlimit (RLIMIT_CORE, &no_core);
-      signal (SIGABRT, SIG_DFL);
-      signal (SIGTRAP, SIG_DFL);
-      mistake ();
-      _exit (0);
-    }
+  if (child == 0) {
+    const struct rlimit no_core = { 0, 0 };
+    setrlimit (RLIMIT_CORE, &no_core);
+    signal (SIGABRT, SIG_DFL);
+    signal (SIGTRAP, SIG_DFL);
+    mistake ();
+    _exit (0);
+  }
   int status = 0;
   assert_int_equal (waitpid (child, &status, 0), child);
   assert_true (WIFSIGNALED (status));

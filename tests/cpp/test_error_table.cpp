@@ -257,15 +257,14 @@ call_row (stage &on, const table_row &row)
 {
   if (row.needs_hold && !on.lease)
     return "";
-  for (;;)
-    {
-      g_autoptr (GError) error = nullptr;
-      const gboolean succeeded = row.call (on, &error);
-      if (!on.is_answered || on.time_ms >= LONG_MS
-          || !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
-        return cell_of (succeeded, error);
-      on.time_ms *= 4;
-    }
+  for (;;) {
+    g_autoptr (GError) error = nullptr;
+    const gboolean succeeded = row.call (on, &error);
+    if (!on.is_answered || on.time_ms >= LONG_MS
+        || !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
+      return cell_of (succeeded, error);
+    on.time_ms *= 4;
+  }
 }
 
 std::vector<std::string>
@@ -286,12 +285,11 @@ call_rows_in_child (stage &on)
   assert_int_equal (pipe (ends), 0);
   const pid_t child = fork ();
   assert_true (child >= 0);
-  if (child == 0)
-    {
-      for (const std::string &cell : call_rows (on))
-        dprintf (ends[1], "%s\n", cell.c_str ());
-      _exit (0);
-    }
+  if (child == 0) {
+    for (const std::string &cell : call_rows (on))
+      dprintf (ends[1], "%s\n", cell.c_str ());
+    _exit (0);
+  }
   close (ends[1]);
   FILE *in = fdopen (ends[0], "r");
   char line[64];
@@ -307,15 +305,12 @@ void
 play (act &act)
 {
   scene scene;
-  try
-    {
-      make_state (act, scene);
-      act.cells = act.now == CHILD ? call_rows_in_child (scene.on) : call_rows (scene.on);
-    }
-  catch (const std::exception &thrown)
-    {
-      act.failure = std::string (columns[act.now].title) + ": " + thrown.what ();
-    }
+  try {
+    make_state (act, scene);
+    act.cells = act.now == CHILD ? call_rows_in_child (scene.on) : call_rows (scene.on);
+  } catch (const std::exception &thrown) {
+    act.failure = std::string (columns[act.now].title) + ": " + thrown.what ();
+  }
   if (scene.proxy != nullptr)
     proxy_set_mode (scene.proxy.get (), PROXY_PASS);
 }
@@ -333,12 +328,11 @@ table_of (const std::vector<act> &acts)
   table << "\n|---|";
   for (int i = 0; i < N_STATES; i++)
     table << "---|";
-  for (std::size_t row = 0; row < table_rows.size (); row++)
-    {
-      table << "\n| " << table_rows[row].name << " |";
-      for (const act &act : acts)
-        table << " " << act.cells.at (row) << " |";
-    }
+  for (std::size_t row = 0; row < table_rows.size (); row++) {
+    table << "\n| " << table_rows[row].name << " |";
+    for (const act &act : acts)
+      table << " " << act.cells.at (row) << " |";
+  }
   table << "\n";
   return table.str ();
 }
@@ -363,11 +357,10 @@ TEST (test_table)
   std::stringstream page;
   page << std::ifstream (CURATOR_SOURCE_DIR "/docs/errors.md").rdbuf ();
   const std::string table = table_of (acts);
-  if (page.str ().find (table) == std::string::npos)
-    {
-      std::cout << table << std::flush; /* longer than the messages of cmocka */
-      fail_msg ("docs/errors.md has another table");
-    }
+  if (page.str ().find (table) == std::string::npos) {
+    std::cout << table << std::flush; /* longer than the messages of cmocka */
+    fail_msg ("docs/errors.md has another table");
+  }
 }
 
 SUITE ("error table", fixture_start_slow, fixture_stop)

@@ -53,13 +53,12 @@ TEST (anything_else_is_refused)
                                 "RELEASED 1 99999999999999999999",
                                 "DONE now" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (lines); i++)
-    {
-      WorkerEvent event;
+  for (gsize i = 0; i < G_N_ELEMENTS (lines); i++) {
+    WorkerEvent event;
 
-      assert_false (worker_event_parse (lines[i], &event));
-      assert_null (event.text);
-    }
+    assert_false (worker_event_parse (lines[i], &event));
+    assert_null (event.text);
+  }
 }
 
 SUITE ("worker protocol", NULL, NULL)

@@ -36,25 +36,22 @@ kill_at (const char *name, guint64 n)
 {
   int status = 0;
   const pid_t pid = fork ();
-  if (pid == 0)
-    {
-      if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) != 0)
-        _exit (3);
-      raise (SIGSTOP);
-      _exit (write_as (name, NEXT, "next") ? 0 : 1);
-    }
+  if (pid == 0) {
+    if (ptrace (PTRACE_TRACEME, 0, NULL, NULL) != 0)
+      _exit (3);
+    raise (SIGSTOP);
+    _exit (write_as (name, NEXT, "next") ? 0 : 1);
+  }
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   g_assert_true (WIFSTOPPED (status));
-  for (guint64 i = 0; i < n; i++)
-    {
-      g_assert_cmpint (ptrace (PTRACE_SYSCALL, pid, NULL, NULL), ==, 0);
-      g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
-      if (WIFEXITED (status))
-        {
-          g_assert_cmpint (WEXITSTATUS (status), ==, 0);
-          return FALSE;
-        }
+  for (guint64 i = 0; i < n; i++) {
+    g_assert_cmpint (ptrace (PTRACE_SYSCALL, pid, NULL, NULL), ==, 0);
+    g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
+    if (WIFEXITED (status)) {
+      g_assert_cmpint (WEXITSTATUS (status), ==, 0);
+      return FALSE;
     }
+  }
   kill (pid, SIGKILL);
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);
   return TRUE;
@@ -66,19 +63,18 @@ kill_all (const char *prefix, guint64 from, guint64 most)
   char line[16];
   gboolean is_killed = TRUE;
 
-  for (guint64 n = from; is_killed && n - from < most; n++)
-    {
-      g_autofree char *name = g_strdup_printf ("%s-%" G_GUINT64_FORMAT, prefix, n);
-      g_assert_true (write_as (name, BEFORE, "before"));
-      is_killed = kill_at (name, n);
-      puts (is_killed ? "killed" : "ended");
-      fflush (stdout);
-      g_assert_nonnull (fgets (line, sizeof line, stdin));
-      if (write_as (name, STALE, "stale"))
-        g_error ("%s: a stale token was accepted", name);
-      if (!is_killed && write_as (name, BEFORE, "before"))
-        g_error ("%s: the token of a writer that has ended was forgotten", name);
-    }
+  for (guint64 n = from; is_killed && n - from < most; n++) {
+    g_autofree char *name = g_strdup_printf ("%s-%" G_GUINT64_FORMAT, prefix, n);
+    g_assert_true (write_as (name, BEFORE, "before"));
+    is_killed = kill_at (name, n);
+    puts (is_killed ? "killed" : "ended");
+    fflush (stdout);
+    g_assert_nonnull (fgets (line, sizeof line, stdin));
+    if (write_as (name, STALE, "stale"))
+      g_error ("%s: a stale token was accepted", name);
+    if (!is_killed && write_as (name, BEFORE, "before"))
+      g_error ("%s: the token of a writer that has ended was forgotten", name);
+  }
 }
 
 int

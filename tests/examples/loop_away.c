@@ -48,14 +48,13 @@ static GArray *samples;
 static void *
 sample (void *data)
 {
-  for (;;)
-    {
-      const Sample now = { wait_now_ms (), metronome_waited_us (example) };
-      pthread_mutex_lock (&mutex);
-      g_array_append_val (samples, now);
-      pthread_mutex_unlock (&mutex);
-      usleep (5000);
-    }
+  for (;;) {
+    const Sample now = { wait_now_ms (), metronome_waited_us (example) };
+    pthread_mutex_lock (&mutex);
+    g_array_append_val (samples, now);
+    pthread_mutex_unlock (&mutex);
+    usleep (5000);
+  }
   return NULL;
 }
 
@@ -66,13 +65,12 @@ waited_since (gint64 since_ms)
   const gint64 now_us = metronome_waited_us (example);
   gint64 then_us = now_us;
   pthread_mutex_lock (&mutex);
-  for (guint i = samples->len; i > 0; i--)
-    {
-      const Sample *at = &g_array_index (samples, Sample, i - 1);
-      then_us = MIN (then_us, at->waited_us);
-      if (at->at_ms < since_ms)
-        break;
-    }
+  for (guint i = samples->len; i > 0; i--) {
+    const Sample *at = &g_array_index (samples, Sample, i - 1);
+    then_us = MIN (then_us, at->waited_us);
+    if (at->at_ms < since_ms)
+      break;
+  }
   pthread_mutex_unlock (&mutex);
   return (now_us - then_us) / 1000;
 }
@@ -83,16 +81,15 @@ judge (FILE *printed)
 {
   char line[200];
   int n_holds = 0, away_ms = -1;
-  while (fgets (line, sizeof line, printed) != NULL)
-    {
-      n_holds += g_str_has_prefix (line, "held: ");
-      if (sscanf (line, "away: %d ms", &away_ms) != 1)
-        continue;
-      const gint64 since_ms = wait_now_ms () - away_ms - LATE_MS;
-      const gint64 waited_ms = away_ms > AWAY_MS ? waited_since (since_ms) : 0;
-      /* docs/threading.md: the loop is never away for more than that. */
-      assert_promised_ms (away_ms - waited_ms, AWAY_MS, since_ms);
-    }
+  while (fgets (line, sizeof line, printed) != NULL) {
+    n_holds += g_str_has_prefix (line, "held: ");
+    if (sscanf (line, "away: %d ms", &away_ms) != 1)
+      continue;
+    const gint64 since_ms = wait_now_ms () - away_ms - LATE_MS;
+    const gint64 waited_ms = away_ms > AWAY_MS ? waited_since (since_ms) : 0;
+    /* docs/threading.md: the loop is never away for more than that. */
+    assert_promised_ms (away_ms - waited_ms, AWAY_MS, since_ms);
+  }
   print_message ("away for %d ms at most\n", away_ms);
   assert_true (away_ms > 0);
   return n_holds;

@@ -121,9 +121,8 @@ count_down (void)
 
   while (left > 0
          && !__atomic_compare_exchange_n (&board->n_left, &left, left - 1, 0, __ATOMIC_SEQ_CST,
-                                          __ATOMIC_SEQ_CST))
-    {
-    }
+                                          __ATOMIC_SEQ_CST)) {
+  }
   if (left == 1)
     __atomic_store_n (&board->is_off, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n (&board->is_off, __ATOMIC_SEQ_CST))

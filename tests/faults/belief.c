@@ -54,13 +54,12 @@ static gboolean
 take_sample (GPtrArray *leases, Sample *sample)
 {
   *sample = (Sample){ .at_ns = wait_now_ns (), .left_ms = G_MAXINT64 };
-  for (guint i = 0; i < leases->len; i++)
-    {
-      CuratorLease *lease = g_ptr_array_index (leases, i);
-      const gint64 left_ms = curator_lease_get_remaining_ms (lease);
-      const gboolean is_lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
-      sample->left_ms = MIN (sample->left_ms, is_lost ? 0 : left_ms);
-    }
+  for (guint i = 0; i < leases->len; i++) {
+    CuratorLease *lease = g_ptr_array_index (leases, i);
+    const gint64 left_ms = curator_lease_get_remaining_ms (lease);
+    const gboolean is_lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+    sample->left_ms = MIN (sample->left_ms, is_lost ? 0 : left_ms);
+  }
   sample->after_ns = wait_now_ns ();
   return sample->after_ns - sample->at_ns <= LONGEST_SAMPLE_NS;
 }
@@ -89,19 +88,16 @@ look_at (Belief *belief)
   if (belief->over)
     return;
   const gboolean clear = take_sample (belief->leases, &sample);
-  if (sample.left_ms == 0)
-    {
-      record (belief, RECORD_DEADLINE, MIN (belief->deadline_ns, sample.at_ns),
-              belief->event.timeout_ms);
-      record (belief, RECORD_SAMPLE, sample.after_ns, 0);
-      belief->over = TRUE;
-    }
-  else if (clear)
-    {
-      if (sample.at_ns - belief->sampled_ns > PAUSE_NS)
-        record (belief, RECORD_SAMPLE, sample.at_ns, sample.left_ms);
-      keep_sample (belief, &sample);
-    }
+  if (sample.left_ms == 0) {
+    record (belief, RECORD_DEADLINE, MIN (belief->deadline_ns, sample.at_ns),
+            belief->event.timeout_ms);
+    record (belief, RECORD_SAMPLE, sample.after_ns, 0);
+    belief->over = TRUE;
+  } else if (clear) {
+    if (sample.at_ns - belief->sampled_ns > PAUSE_NS)
+      record (belief, RECORD_SAMPLE, sample.at_ns, sample.left_ms);
+    keep_sample (belief, &sample);
+  }
 }
 
 static void *
@@ -109,14 +105,13 @@ keep_looking (void *data)
 {
   BeliefKeeper *keeper = data;
   pthread_mutex_lock (&keeper->mutex);
-  while (!keeper->quit)
-    {
-      for (guint i = 0; i < keeper->beliefs->len; i++)
-        look_at (g_ptr_array_index (keeper->beliefs, i));
-      pthread_mutex_unlock (&keeper->mutex);
-      g_usleep ((gulong) keeper->period_us);
-      pthread_mutex_lock (&keeper->mutex);
-    }
+  while (!keeper->quit) {
+    for (guint i = 0; i < keeper->beliefs->len; i++)
+      look_at (g_ptr_array_index (keeper->beliefs, i));
+    pthread_mutex_unlock (&keeper->mutex);
+    g_usleep ((gulong) keeper->period_us);
+    pthread_mutex_lock (&keeper->mutex);
+  }
   pthread_mutex_unlock (&keeper->mutex);
   return NULL;
 }
@@ -169,9 +164,8 @@ belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
 {
   Sample sample;
   CuratorLease *first = g_ptr_array_index (leases, 0);
-  while (!take_sample (leases, &sample))
-    {
-    }
+  while (!take_sample (leases, &sample)) {
+  }
   if (sample.left_ms == 0)
     return NULL;
   event->token = curator_lease_get_fencing_token (first);
@@ -185,15 +179,14 @@ belief_begin_all (BeliefKeeper *keeper, GPtrArray *leases, RecordEvent *event)
   belief->event = *event;
   belief->event.time_ns = 0;
   keep_sample (belief, &sample);
-  for (guint i = 0; i < leases->len; i++)
-    {
-      CuratorLease *lease = curator_lease_ref (g_ptr_array_index (leases, i));
-      Told *told = g_new (Told, 1);
-      *told = (Told){ keeper->told, belief->event };
-      const guint id = curator_lease_add_listener (lease, on_state, told, g_free);
-      g_array_append_val (belief->listeners, id);
-      g_ptr_array_add (belief->leases, lease);
-    }
+  for (guint i = 0; i < leases->len; i++) {
+    CuratorLease *lease = curator_lease_ref (g_ptr_array_index (leases, i));
+    Told *told = g_new (Told, 1);
+    *told = (Told){ keeper->told, belief->event };
+    const guint id = curator_lease_add_listener (lease, on_state, told, g_free);
+    g_array_append_val (belief->listeners, id);
+    g_ptr_array_add (belief->leases, lease);
+  }
   pthread_mutex_lock (&keeper->mutex);
   g_ptr_array_add (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
@@ -230,11 +223,10 @@ belief_end (Belief *belief, gint64 *at_ns)
   g_ptr_array_remove_fast (keeper->beliefs, belief);
   pthread_mutex_unlock (&keeper->mutex);
   *at_ns = over ? wait_now_ns () : looked_ns;
-  for (guint i = 0; i < belief->leases->len; i++)
-    {
-      curator_lease_remove_listener (g_ptr_array_index (belief->leases, i),
-                                     g_array_index (belief->listeners, guint, i));
-    }
+  for (guint i = 0; i < belief->leases->len; i++) {
+    curator_lease_remove_listener (g_ptr_array_index (belief->leases, i),
+                                   g_array_index (belief->listeners, guint, i));
+  }
   g_ptr_array_unref (belief->leases);
   g_array_unref (belief->listeners);
   g_free (belief);

@@ -59,11 +59,10 @@ static void
 fail (ChaosScene *scene, const char *figure, guint n)
 {
   figures_add (scene->figures, figure, n);
-  if (n > 0)
-    {
-      g_printerr ("chaos: %s: %u\n", figure, n);
-      scene->failures += n;
-    }
+  if (n > 0) {
+    g_printerr ("chaos: %s: %u\n", figure, n);
+    scene->failures += n;
+  }
 }
 
 static char *
@@ -123,21 +122,19 @@ observe_servers (void *data)
   RawZk *raw = NULL;
   Recorder *recorder =
       recorder_open (scene->directory, CHAOS_MACHINE, CHAOS_SERVERS_THREAD, WATCH_EVENTS);
-  while (shared_get (&scene->cells->phase) != CHAOS_END)
-    {
-      const gint64 asked_ms = wait_now_ms ();
-      if (raw == NULL || raw_zk_is_expired (raw))
-        {
-          raw_zk_close (raw);
-          raw = raw_zk_open (zk_ensemble_connect_string (scene->ensemble));
-        }
-      if (raw != NULL && raw_zk_set (raw, OBSERVED, "") == ZNONODE)
-        raw_zk_create (raw, OBSERVED, "", ZOO_PERSISTENT, NULL);
-      const gint64 took_ms = wait_now_ms () - asked_ms;
-      if (took_ms >= LATE_ANSWER_MS)
-        recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = took_ms });
-      wait_ms (TICK_OF_WATCH_MS);
+  while (shared_get (&scene->cells->phase) != CHAOS_END) {
+    const gint64 asked_ms = wait_now_ms ();
+    if (raw == NULL || raw_zk_is_expired (raw)) {
+      raw_zk_close (raw);
+      raw = raw_zk_open (zk_ensemble_connect_string (scene->ensemble));
     }
+    if (raw != NULL && raw_zk_set (raw, OBSERVED, "") == ZNONODE)
+      raw_zk_create (raw, OBSERVED, "", ZOO_PERSISTENT, NULL);
+    const gint64 took_ms = wait_now_ms () - asked_ms;
+    if (took_ms >= LATE_ANSWER_MS)
+      recorder_add (recorder, (RecordEvent){ .op = RECORD_STALL, .timeout_ms = took_ms });
+    wait_ms (TICK_OF_WATCH_MS);
+  }
   raw_zk_close (raw);
   recorder_close (recorder);
   return NULL;
@@ -151,11 +148,10 @@ replace_worker (ChaosScene *scene, ChaosSlot *slot)
   process_kill (slot->pid);
   note_death (scene, slot->process);
   const int child = (int) shared_get (&scene->cells->child[slot->process]);
-  if (child != 0)
-    {
-      wait_ms (CHILD_DIES_MS);
-      note_death (scene, child);
-    }
+  if (child != 0) {
+    wait_ms (CHILD_DIES_MS);
+    note_death (scene, child);
+  }
   start_worker (scene, slot);
 }
 
@@ -177,14 +173,13 @@ static gboolean
 all_ready (ChaosScene *scene)
 {
   gboolean all = TRUE;
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      ChaosSlot *slot = &scene->slots[i];
-      if (shared_get (&scene->cells->ready[slot->process]) != 0)
-        slot->usual_fds = MAX (slot->usual_fds, count_fds (slot->pid));
-      else
-        all = FALSE;
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    ChaosSlot *slot = &scene->slots[i];
+    if (shared_get (&scene->cells->ready[slot->process]) != 0)
+      slot->usual_fds = MAX (slot->usual_fds, count_fds (slot->pid));
+    else
+      all = FALSE;
+  }
   return all;
 }
 
@@ -222,13 +217,12 @@ wait_until_idle (ChaosScene *scene)
   guint elections = 0;
   gint64 before = epoch_of_leader (scene);
   while (!holds_within (count_busy (scene) == 0, PATIENCE_MS) && elections < MAX_ELECTIONS
-         && (before < 0 || epoch_of_leader (scene) != before))
-    {
-      elections++;
-      if (!zk_ensemble_wait_whole (scene->ensemble, 2 * PATIENCE_MS))
-        fail (scene, "ensemble_broken", 1);
-      before = epoch_of_leader (scene);
-    }
+         && (before < 0 || epoch_of_leader (scene) != before)) {
+    elections++;
+    if (!zk_ensemble_wait_whole (scene->ensemble, 2 * PATIENCE_MS))
+      fail (scene, "ensemble_broken", 1);
+    before = epoch_of_leader (scene);
+  }
   figures_add (scene->figures, "elections_without_fault", elections);
 }
 
@@ -239,12 +233,11 @@ wait_for_quiet (ChaosScene *scene)
   shared_set (&scene->cells->phase, CHAOS_QUIET);
   wait_until_idle (scene);
   const guint busy = count_busy (scene);
-  for (int i = 0; i < CHAOS_WORKERS && busy > 0; i++)
-    {
-      g_printerr ("%u threads do not end their turn; those of process %d:\n", busy,
-                  scene->slots[i].process);
-      chaos_print_stacks (scene->slots[i].pid);
-    }
+  for (int i = 0; i < CHAOS_WORKERS && busy > 0; i++) {
+    g_printerr ("%u threads do not end their turn; those of process %d:\n", busy,
+                scene->slots[i].process);
+    chaos_print_stacks (scene->slots[i].pid);
+  }
   return busy;
 }
 
@@ -253,14 +246,13 @@ static void
 add_ephemerals (RawZk *raw, const char *path, GString *view)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      const gint64 owner = raw_zk_owner (raw, child);
-      if (owner > 0)
-        g_string_append_printf (view, "%s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
-      add_ephemerals (raw, child, view);
-    }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+    const gint64 owner = raw_zk_owner (raw, child);
+    if (owner > 0)
+      g_string_append_printf (view, "%s of session 0x%" G_GINT64_MODIFIER "x\n", child, owner);
+    add_ephemerals (raw, child, view);
+  }
 }
 
 /* The ephemeral nodes that a server knows, or all of them. */
@@ -287,11 +279,10 @@ static guint
 count_watches (ChaosScene *scene)
 {
   guint n = 0;
-  for (int i = 0; i < 3; i++)
-    {
-      const int watches = four_letter_total_watches (server_address (scene, i));
-      n += watches >= 0 ? (guint) watches : 1; /* one that does not answer may have some */
-    }
+  for (int i = 0; i < 3; i++) {
+    const int watches = four_letter_total_watches (server_address (scene, i));
+    n += watches >= 0 ? (guint) watches : 1; /* one that does not answer may have some */
+  }
   return n;
 }
 
@@ -299,11 +290,10 @@ static guint
 count_leaked_fds (ChaosScene *scene)
 {
   guint leaked = 0;
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      const ChaosSlot *slot = &scene->slots[i];
-      leaked += (guint) MAX (count_fds (slot->pid) - slot->usual_fds, 0);
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    const ChaosSlot *slot = &scene->slots[i];
+    leaked += (guint) MAX (count_fds (slot->pid) - slot->usual_fds, 0);
+  }
   return leaked;
 }
 
@@ -311,28 +301,25 @@ static void
 tell_servers (ChaosScene *scene)
 {
   static const char *const words[] = { "srvr", "wchp", "cons", "dump" };
-  for (int i = 0; i < 3; i++)
-    {
-      for (gsize w = 0; w < G_N_ELEMENTS (words); w++)
-        {
-          g_autofree char *answer = four_letter (server_address (scene, i), words[w], 2000);
-          g_printerr ("%s %s:\n%s\n", server_address (scene, i), words[w], answer);
-        }
+  for (int i = 0; i < 3; i++) {
+    for (gsize w = 0; w < G_N_ELEMENTS (words); w++) {
+      g_autofree char *answer = four_letter (server_address (scene, i), words[w], 2000);
+      g_printerr ("%s %s:\n%s\n", server_address (scene, i), words[w], answer);
     }
+  }
 }
 
 /* The servers' transactions show what became of a node and of its session. */
 static void
 keep_data (ChaosScene *scene)
 {
-  for (int i = 0; i < 3; i++)
-    {
-      ZkServer *server = zk_ensemble_server (scene->ensemble, i);
-      g_autofree char *copy = g_strdup_printf ("%s/server-%d", scene->directory, i);
-      const char *const argv[] = { "cp", "-r", zk_server_data_dir (server), copy, NULL };
-      g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
-                    NULL);
-    }
+  for (int i = 0; i < 3; i++) {
+    ZkServer *server = zk_ensemble_server (scene->ensemble, i);
+    g_autofree char *copy = g_strdup_printf ("%s/server-%d", scene->directory, i);
+    const char *const argv[] = { "cp", "-r", zk_server_data_dir (server), copy, NULL };
+    g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL, NULL, NULL,
+                  NULL);
+  }
 }
 
 static void
@@ -353,11 +340,10 @@ tell_all (ChaosScene *scene)
   tell_servers (scene);
   shared_set (&scene->cells->tell, 1);
   wait_ms (TELL_MS);
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      chaos_print_stacks (scene->slots[i].pid);
-      print_output (scene, scene->slots[i].process);
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    chaos_print_stacks (scene->slots[i].pid);
+    print_output (scene, scene->slots[i].process);
+  }
   keep_data (scene);
 }
 
@@ -368,21 +354,19 @@ look_for_residue (ChaosScene *scene)
   const char *servers = zk_ensemble_connect_string (scene->ensemble);
   const gint64 deadline_ms = wait_now_ms () + PATIENCE_MS;
   g_autofree char *left = view_of (servers);
-  while (*left != '\0' && wait_now_ms () < deadline_ms)
-    {
-      wait_ms (LOOK_MS);
-      g_free (left);
-      left = view_of (servers);
-    }
+  while (*left != '\0' && wait_now_ms () < deadline_ms) {
+    wait_ms (LOOK_MS);
+    g_free (left);
+    left = view_of (servers);
+  }
   guint orphans = 0;
   for (const char *line = left; *line != '\0'; line = strchr (line, '\n') + 1)
     orphans++;
   fail (scene, "orphans", orphans);
-  if (orphans > 0)
-    {
-      g_printerr ("left behind:\n%s", left);
-      tell_all (scene);
-    }
+  if (orphans > 0) {
+    g_printerr ("left behind:\n%s", left);
+    tell_all (scene);
+  }
   guint n = 0;
   (void) holds_within ((n = count_watches (scene)) == 0, PATIENCE_MS);
   fail (scene, "watches", n);
@@ -406,21 +390,20 @@ end_workers (ChaosScene *scene)
   guint hangs = 0;
   guint crashes = 0;
   end_watch (scene);
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      int status = 0;
-      ChaosSlot *slot = &scene->slots[i];
-      const gboolean ended =
-          process_wait (slot->pid, scene->failures == 0 ? PATIENCE_MS : 5000, &status);
-      if (!ended)
-        process_kill (slot->pid);
-      const gboolean crashed = ended && (!WIFEXITED (status) || WEXITSTATUS (status) != 0);
-      hangs += !ended;
-      crashes += crashed;
-      slot->pid = 0;
-      if (!ended || crashed || shared_get (&scene->cells->unexpected) > 0)
-        print_output (scene, slot->process);
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    int status = 0;
+    ChaosSlot *slot = &scene->slots[i];
+    const gboolean ended =
+        process_wait (slot->pid, scene->failures == 0 ? PATIENCE_MS : 5000, &status);
+    if (!ended)
+      process_kill (slot->pid);
+    const gboolean crashed = ended && (!WIFEXITED (status) || WEXITSTATUS (status) != 0);
+    hangs += !ended;
+    crashes += crashed;
+    slot->pid = 0;
+    if (!ended || crashed || shared_get (&scene->cells->unexpected) > 0)
+      print_output (scene, slot->process);
+  }
   fail (scene, "hangs_at_close", hangs);
   fail (scene, "crashes", crashes);
 }
@@ -450,11 +433,10 @@ static void
 judge (ChaosScene *scene)
 {
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
-  if (!recorder_read_all (scene->directory, events))
-    {
-      fail (scene, "unreadable", 1);
-      return;
-    }
+  if (!recorder_read_all (scene->directory, events)) {
+    fail (scene, "unreadable", 1);
+    return;
+  }
   history_add_events (scene->directory, events);
   note_actors (scene);
   scene->failures += chaos_judge (events, scene);
@@ -492,19 +474,18 @@ name_servers (ChaosScene *scene, int i, const char *absent)
   slot->by_name =
       i % 2 == 0 && (chaos_kinds_has (&scene->kinds, CHAOS_KIND_MOVES) || scene->hostile != NULL);
   slot->names = &scene->cells->names[i];
-  for (int s = 0; s < 3; s++)
-    {
-      const char *address = proxy_address (slot->proxies[s]);
-      const char *port = strrchr (address, ':');
-      g_autofree char *name = g_strdup_printf ("zk-%d.test", s);
-      if (absent != NULL && s == i % 3)
-        g_string_append_printf (hosts, "%s%s", s > 0 ? "," : "", absent);
-      g_string_append_printf (hosts, "%s%s%s", hosts->len > 0 ? "," : "",
-                              slot->by_name ? name : address, slot->by_name ? port : "");
-      slot->accepted_before[s] = -1;
-      if (scene->hostile != NULL)
-        chaos_hostile_listen (scene->hostile, atoi (port + 1));
-    }
+  for (int s = 0; s < 3; s++) {
+    const char *address = proxy_address (slot->proxies[s]);
+    const char *port = strrchr (address, ':');
+    g_autofree char *name = g_strdup_printf ("zk-%d.test", s);
+    if (absent != NULL && s == i % 3)
+      g_string_append_printf (hosts, "%s%s", s > 0 ? "," : "", absent);
+    g_string_append_printf (hosts, "%s%s%s", hosts->len > 0 ? "," : "",
+                            slot->by_name ? name : address, slot->by_name ? port : "");
+    slot->accepted_before[s] = -1;
+    if (scene->hostile != NULL)
+      chaos_hostile_listen (scene->hostile, atoi (port + 1));
+  }
   chaos_faults_tell_hosts (slot);
   slot->names->absent = absent != NULL ? resolver_host (absent) : 0;
   slot->names->wrong = scene->hostile != NULL ? chaos_hostile_host (scene->hostile) : 0;
@@ -522,15 +503,14 @@ open_servers (ChaosScene *scene)
                        : NULL;
   /* All ways are met at once; that of a slot is another one with each ensemble. */
   const guint way = g_rand_int (scene->rand) % CHAOS_WORKERS;
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      ChaosSlot *slot = &scene->slots[i];
-      *slot = (ChaosSlot){ .session_ms = sessions[i % 3] };
-      for (int s = 0; s < 3; s++)
-        slot->proxies[s] =
-            security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
-      name_servers (scene, i, absent_address (scene, (way + (guint) i) % CHAOS_WORKERS));
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    ChaosSlot *slot = &scene->slots[i];
+    *slot = (ChaosSlot){ .session_ms = sessions[i % 3] };
+    for (int s = 0; s < 3; s++)
+      slot->proxies[s] =
+          security_proxy_new (zk_ensemble_server (scene->ensemble, s), security_of (i));
+    name_servers (scene, i, absent_address (scene, (way + (guint) i) % CHAOS_WORKERS));
+  }
   if (scene->hostile != NULL)
     chaos_hostile_start (scene->hostile);
   return TRUE;
@@ -539,12 +519,11 @@ open_servers (ChaosScene *scene)
 static void
 close_servers (ChaosScene *scene)
 {
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      for (int s = 0; s < 3; s++)
-        proxy_free (scene->slots[i].proxies[s]);
-      g_free (scene->slots[i].connect_string);
-    }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    for (int s = 0; s < 3; s++)
+      proxy_free (scene->slots[i].proxies[s]);
+    g_free (scene->slots[i].connect_string);
+  }
   g_clear_pointer (&scene->hostile, chaos_hostile_free);
   g_clear_pointer (&scene->absent, hosts_free);
   zk_ensemble_stop (scene->ensemble);
@@ -631,15 +610,12 @@ run_epoch (ChaosScene *scene, gint64 end_ms)
   scene->directory = scratch_new ("chaos");
   scene->cells = shared_map (scene->directory, CHAOS_CELLS, sizeof (ChaosCells));
   g_assert (scene->cells != NULL);
-  if (open_servers (scene))
-    {
-      judged = play_epoch (scene, MIN (end_ms, wait_now_ms () + (gint64) epoch_seconds * 1000));
-      close_servers (scene);
-    }
-  else
-    {
-      fail (scene, "no_ensemble", 1);
-    }
+  if (open_servers (scene)) {
+    judged = play_epoch (scene, MIN (end_ms, wait_now_ms () + (gint64) epoch_seconds * 1000));
+    close_servers (scene);
+  } else {
+    fail (scene, "no_ensemble", 1);
+  }
   munmap (scene->cells, sizeof *scene->cells);
   if (scene->failures > 0)
     g_printerr ("chaos: the logs are kept in %s\n", scene->directory);
@@ -656,11 +632,10 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_option_context_add_main_entries (context, OPTIONS, NULL);
-  if (!g_option_context_parse (context, &argc, &argv, &error) || argc != 1)
-    {
-      g_printerr ("chaos: %s\n", error != NULL ? error->message : "unknown argument");
-      return 64;
-    }
+  if (!g_option_context_parse (context, &argc, &argv, &error) || argc != 1) {
+    g_printerr ("chaos: %s\n", error != NULL ? error->message : "unknown argument");
+    return 64;
+  }
   if (!chaos_kinds_choose (&scene.kinds, only))
     return 64;
   /* GLib's own allocator does not survive a fork while other threads use it. */
@@ -675,11 +650,10 @@ main (int argc, char **argv)
   scene.security = secured ? security_folder () : NULL;
   scene.replace = replace_worker;
   scene.timeouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  if (chaos_kinds_has (&scene.kinds, CHAOS_KIND_DISK) && !chaos_servers_may_mount ())
-    {
-      g_print ("chaos: without disk: no right to mount one\n");
-      scene.kinds.chosen &= ~(1U << CHAOS_KIND_DISK);
-    }
+  if (chaos_kinds_has (&scene.kinds, CHAOS_KIND_DISK) && !chaos_servers_may_mount ()) {
+    g_print ("chaos: without disk: no right to mount one\n");
+    scene.kinds.chosen &= ~(1U << CHAOS_KIND_DISK);
+  }
   if (scene.figures == NULL)
     g_error ("no file for the figures");
   const gint64 end_ms = wait_now_ms () + (gint64) seconds * 1000;

@@ -164,16 +164,14 @@ hold_and_block (Hold *hold, GRand *rand)
   const int n = g_rand_int_range (rand, 1, MOST_AT_ONCE + 1);
   hold->n_left = n;
   hold->held_ns = wait_now_ns ();
-  for (int i = 0; i < n; i++)
-    {
-      WAYS[g_rand_int_range (rand, 0, G_N_ELEMENTS (WAYS))](hold);
-      look (hold);
-    }
-  while (g_atomic_int_get (&hold->n_left) > 0)
-    {
-      wait_ms (LOOK_MS);
-      look (hold);
-    }
+  for (int i = 0; i < n; i++) {
+    WAYS[g_rand_int_range (rand, 0, G_N_ELEMENTS (WAYS))](hold);
+    look (hold);
+  }
+  while (g_atomic_int_get (&hold->n_left) > 0) {
+    wait_ms (LOOK_MS);
+    look (hold);
+  }
 }
 
 void

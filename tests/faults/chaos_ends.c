@@ -49,11 +49,10 @@ note_close (const Life *life, gint64 began_ms)
   if (process_ms (life) - began_ms > LONGEST_CLOSE_MS)
     wait_ms (2 * TICK_OF_WATCH_MS); /* until a stall that has just ended is counted */
   const gint64 took_ms = process_ms (life) - began_ms;
-  if (took_ms > LONGEST_CLOSE_MS + 2 * TICK_OF_WATCH_MS)
-    {
-      g_printerr ("the end of a client took %d ms, way %d\n", (int) took_ms, (int) life->way);
-      shared_add (&life->process->cells->slow_ends, 1);
-    }
+  if (took_ms > LONGEST_CLOSE_MS + 2 * TICK_OF_WATCH_MS) {
+    g_printerr ("the end of a client took %d ms, way %d\n", (int) took_ms, (int) life->way);
+    shared_add (&life->process->cells->slow_ends, 1);
+  }
 }
 
 static void
@@ -120,11 +119,10 @@ end (Life *life, guint listener)
 {
   if (life->way == BY_LAST_REFERENCE)
     g_cancellable_cancel (life->cancellable);
-  if (life->way == BY_CALLBACK)
-    {
-      g_atomic_int_inc (&life->n_owed);
-      curator_lock_acquire_then (life->lock, SOON_MS, NULL, on_acquired, life);
-    }
+  if (life->way == BY_CALLBACK) {
+    g_atomic_int_inc (&life->n_owed);
+    curator_lock_acquire_then (life->lock, SOON_MS, NULL, on_acquired, life);
+  }
   if (life->way == BY_DESTROY)
     curator_client_remove_state_listener (life->client, listener);
   for (int i = 0; i < N_VICTIMS && life->way == BY_CANCELLED_THREADS; i++)
@@ -159,12 +157,11 @@ chaos_ends_once (const ChaosProcess *process, GRand *rand)
   g_assert_true (curator_client_start (life.client, NULL));
   for (int i = 0; i < N_VICTIMS; i++)
     pthread_create (&life.victims[i], NULL, wait_hold_and_end, &life);
-  if (g_rand_int_range (rand, 0, 4) > 0)
-    {
-      G_GNUC_UNUSED const gboolean connected =
-          curator_client_block_until_connected (life.client, CONNECT_MS, NULL, NULL);
-      wait_ms (g_rand_int_range (rand, 0, HOLD_MS));
-    }
+  if (g_rand_int_range (rand, 0, 4) > 0) {
+    G_GNUC_UNUSED const gboolean connected =
+        curator_client_block_until_connected (life.client, CONNECT_MS, NULL, NULL);
+    wait_ms (g_rand_int_range (rand, 0, HOLD_MS));
+  }
   shared_add (&process->cells->ends_in_calls, g_atomic_int_get (&life.n_waiting) > 0);
   end (&life, listener);
   g_object_unref (life.cancellable);

@@ -186,11 +186,10 @@ end_at_servers (ChaosScene *scene, const Round *round)
 static void
 set_path (ChaosSlot *slot, ProxyMode mode, int delay_ms)
 {
-  for (int i = 0; i < 3; i++)
-    {
-      proxy_set_delay (slot->proxies[i], delay_ms, delay_ms);
-      proxy_set_mode (slot->proxies[i], mode);
-    }
+  for (int i = 0; i < 3; i++) {
+    proxy_set_delay (slot->proxies[i], delay_ms, delay_ms);
+    proxy_set_mode (slot->proxies[i], mode);
+  }
 }
 
 static void
@@ -242,14 +241,12 @@ move_servers (ChaosScene *scene, ChaosSlot *slot)
   const int which = g_rand_int_range (scene->rand, 1, 1 << 3);
   shared_set (&slot->names->mode,
               (guint32) g_rand_int_range (scene->rand, RESOLVER_RIGHT, RESOLVER_WRONG));
-  for (int p = 0; p < 3; p++)
-    {
-      if ((which & (1 << p)) != 0)
-        {
-          proxy_move (slot->proxies[p]);
-          slot->accepted_before[p] = proxy_accepted (slot->proxies[p]);
-        }
+  for (int p = 0; p < 3; p++) {
+    if ((which & (1 << p)) != 0) {
+      proxy_move (slot->proxies[p]);
+      slot->accepted_before[p] = proxy_accepted (slot->proxies[p]);
     }
+  }
   chaos_faults_tell_hosts (slot);
 }
 
@@ -279,21 +276,18 @@ chaos_faults_note_effects (ChaosScene *scene)
 {
   if (scene->hostile != NULL)
     scene->kinds.took_effect[CHAOS_KIND_HOSTILE] += chaos_hostile_served (scene->hostile);
-  for (int i = 0; i < CHAOS_WORKERS; i++)
-    {
-      ChaosSlot *slot = &scene->slots[i];
-      scene->kinds.took_effect[CHAOS_KIND_ABSENT] +=
-          __atomic_exchange_n (&slot->names->dials, 0, __ATOMIC_SEQ_CST);
-      for (int p = 0; p < 3; p++)
-        {
-          if (slot->accepted_before[p] >= 0
-              && proxy_accepted (slot->proxies[p]) > slot->accepted_before[p])
-            {
-              slot->accepted_before[p] = -1;
-              scene->kinds.took_effect[CHAOS_KIND_MOVES]++;
-            }
-        }
+  for (int i = 0; i < CHAOS_WORKERS; i++) {
+    ChaosSlot *slot = &scene->slots[i];
+    scene->kinds.took_effect[CHAOS_KIND_ABSENT] +=
+        __atomic_exchange_n (&slot->names->dials, 0, __ATOMIC_SEQ_CST);
+    for (int p = 0; p < 3; p++) {
+      if (slot->accepted_before[p] >= 0
+          && proxy_accepted (slot->proxies[p]) > slot->accepted_before[p]) {
+        slot->accepted_before[p] = -1;
+        scene->kinds.took_effect[CHAOS_KIND_MOVES]++;
+      }
     }
+  }
 }
 
 /* NULL: there is none of the chosen kinds. */
@@ -334,15 +328,14 @@ static void
 end_at_client (ChaosScene *scene, const Round *round, int i)
 {
   ChaosSlot *slot = &scene->slots[i];
-  if (round->at_client[i]->kind == CHAOS_KIND_SLEEP)
-    {
-      MachineClocks *clocks = &scene->cells->clocks[slot->process];
-      const gint64 slept_ns = wait_now_ns () - round->began_ns[i];
-      /* Half of the machines are guests, whose other clocks stop, too. That on the wall is set
+  if (round->at_client[i]->kind == CHAOS_KIND_SLEEP) {
+    MachineClocks *clocks = &scene->cells->clocks[slot->process];
+    const gint64 slept_ns = wait_now_ns () - round->began_ns[i];
+    /* Half of the machines are guests, whose other clocks stop, too. That on the wall is set
        * right at once. */
-      shared_add (&clocks->stopped_ns, slept_ns % 2 != 0 ? slept_ns : 0);
-      shared_add (&clocks->slept_ns, slept_ns);
-    }
+    shared_add (&clocks->stopped_ns, slept_ns % 2 != 0 ? slept_ns : 0);
+    shared_add (&clocks->slept_ns, slept_ns);
+  }
   kill (slot->pid, SIGCONT);
   shared_set (&slot->names->mode, RESOLVER_RIGHT);
   set_path (slot, PROXY_PASS, 0);
@@ -359,21 +352,19 @@ begin (ChaosScene *scene, Round *round)
   if (g_rand_int_range (scene->rand, 0, 100)
       < (chaos_kinds_has (&scene->kinds, CHAOS_KIND_SERVERS) ? 60 : 100))
     begin_at_servers (scene, round);
-  for (int n = 0; n < n_clients; n++)
-    {
-      const int i = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
-      if (round->at_client[i] == NULL)
-        begin_at_client (scene, round, i);
-    }
+  for (int n = 0; n < n_clients; n++) {
+    const int i = g_rand_int_range (scene->rand, 0, CHAOS_WORKERS);
+    if (round->at_client[i] == NULL)
+      begin_at_client (scene, round, i);
+  }
   if ((round->third_kinds & (1U << CHAOS_KIND_ACL)) != 0)
     note_fault (scene, CHAOS_ACL, 0);
   if ((round->third_kinds & (1U << CHAOS_KIND_QUOTA)) != 0)
     note_fault (scene, CHAOS_QUOTA, 0);
-  if (round->third_kinds != 0)
-    {
-      note_fault (scene, CHAOS_THIRD_PARTY, 0);
-      print_fault (scene, "third parties", (int) round->third_kinds);
-    }
+  if (round->third_kinds != 0) {
+    note_fault (scene, CHAOS_THIRD_PARTY, 0);
+    print_fault (scene, "third parties", (int) round->third_kinds);
+  }
 }
 
 /* Third parties disturb while the other faults last. */
@@ -382,12 +373,11 @@ stay (ChaosScene *scene, const Round *round, int ms)
 {
   const gint64 until = wait_now_ms () + ms;
   g_autoptr (GRand) rand = g_rand_new_with_seed (g_rand_int (scene->rand));
-  while (round->third_kinds != 0 && wait_now_ms () < until)
-    {
-      ChaosKinds of_round = { .chosen = round->third_kinds };
-      chaos_third_disturb (scene->third, chaos_kinds_pick (&of_round, rand, ~0U));
-      wait_ms ((int) CLAMP (until - wait_now_ms (), 0, g_rand_int_range (rand, 10, 400)));
-    }
+  while (round->third_kinds != 0 && wait_now_ms () < until) {
+    ChaosKinds of_round = { .chosen = round->third_kinds };
+    chaos_third_disturb (scene->third, chaos_kinds_pick (&of_round, rand, ~0U));
+    wait_ms ((int) CLAMP (until - wait_now_ms (), 0, g_rand_int_range (rand, 10, 400)));
+  }
   wait_ms ((int) MAX (until - wait_now_ms (), 0));
 }
 

@@ -127,19 +127,17 @@ static int
 wait_for (const ChaosProcess *process, pid_t pid)
 {
   int status = 0;
-  for (int looks = 0; waitpid (pid, &status, WNOHANG) == 0; looks++)
-    {
-      if (looks == HANG_LOOKS)
-        {
-          g_printerr ("child %d of fork hangs:\n", (int) pid);
-          chaos_print_stacks (pid);
-          shared_add (&process->cells->fork_hangs, 1);
-          kill (pid, SIGKILL);
-          waitpid (pid, NULL, 0);
-          return W_EXITCODE (DISTURBED, 0);
-        }
-      wait_ms (LOOK_MS);
+  for (int looks = 0; waitpid (pid, &status, WNOHANG) == 0; looks++) {
+    if (looks == HANG_LOOKS) {
+      g_printerr ("child %d of fork hangs:\n", (int) pid);
+      chaos_print_stacks (pid);
+      shared_add (&process->cells->fork_hangs, 1);
+      kill (pid, SIGKILL);
+      waitpid (pid, NULL, 0);
+      return W_EXITCODE (DISTURBED, 0);
     }
+    wait_ms (LOOK_MS);
+  }
   return status;
 }
 
@@ -164,10 +162,9 @@ chaos_forks_once (const ChaosProcess *process, GRand *rand)
     run_child (&child, parent);
   const int status = pid > 0 ? wait_for (process, pid) : W_EXITCODE (DISTURBED, 0);
   shared_add (&cells->lived, WIFEXITED (status) && WEXITSTATUS (status) == LIVED);
-  if (!WIFEXITED (status) || WEXITSTATUS (status) >= NOT_REFUSED)
-    {
-      g_printerr ("child %d of fork ends with status 0x%x\n", (int) pid, (unsigned) status);
-      shared_add (&cells->fork_failures, 1);
-    }
+  if (!WIFEXITED (status) || WEXITSTATUS (status) >= NOT_REFUSED) {
+    g_printerr ("child %d of fork ends with status 0x%x\n", (int) pid, (unsigned) status);
+    shared_add (&cells->fork_failures, 1);
+  }
   shared_set (&cells->child[process->number], 0);
 }

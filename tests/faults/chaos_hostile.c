@@ -76,11 +76,10 @@ make_answer (ChaosHostile *hostile)
     net_put_int32 (bytes, lengths[what]);
   if (what > G_N_ELEMENTS (lengths))
     return bytes;
-  for (gint32 n = g_rand_int_range (hostile->rand, 1, MOST_NOISE); n > 0; n--)
-    {
-      const guint8 byte = (guint8) g_rand_int (hostile->rand);
-      g_byte_array_append (bytes, &byte, 1);
-    }
+  for (gint32 n = g_rand_int_range (hostile->rand, 1, MOST_NOISE); n > 0; n--) {
+    const guint8 byte = (guint8) g_rand_int (hostile->rand);
+    g_byte_array_append (bytes, &byte, 1);
+  }
   return bytes;
 }
 
@@ -88,21 +87,20 @@ static void
 answer_all (ChaosHostile *hostile, int listening)
 {
   int fd;
-  while ((fd = accept4 (listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
-    {
-      g_autoptr (GByteArray) bytes = make_answer (hostile);
-      if (g_rand_boolean (hostile->rand))
-        wait_ms (1); /* the client may have sent its first bytes */
-      if (send (fd, bytes->data, bytes->len, MSG_NOSIGNAL) >= 0)
-        shared_add (&hostile->served, 1);
-      if (g_rand_boolean (hostile->rand))
-        shutdown (fd, SHUT_RDWR);
-      /* In place of one that was kept for long. */
-      int *kept = &hostile->kept[g_rand_int_range (hostile->rand, 0, KEPT)];
-      if (*kept >= 0)
-        close (*kept);
-      *kept = fd;
-    }
+  while ((fd = accept4 (listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    g_autoptr (GByteArray) bytes = make_answer (hostile);
+    if (g_rand_boolean (hostile->rand))
+      wait_ms (1); /* the client may have sent its first bytes */
+    if (send (fd, bytes->data, bytes->len, MSG_NOSIGNAL) >= 0)
+      shared_add (&hostile->served, 1);
+    if (g_rand_boolean (hostile->rand))
+      shutdown (fd, SHUT_RDWR);
+    /* In place of one that was kept for long. */
+    int *kept = &hostile->kept[g_rand_int_range (hostile->rand, 0, KEPT)];
+    if (*kept >= 0)
+      close (*kept);
+    *kept = fd;
+  }
 }
 
 static void *
@@ -110,13 +108,12 @@ run (void *data)
 {
   ChaosHostile *hostile = data;
   struct pollfd *fds = (struct pollfd *) (gpointer) hostile->fds->data;
-  while (!g_atomic_int_get (&hostile->quit))
-    {
-      poll (fds, hostile->fds->len, POLL_MS);
-      for (guint i = 0; i < hostile->fds->len; i++)
-        if (fds[i].revents != 0)
-          answer_all (hostile, fds[i].fd);
-    }
+  while (!g_atomic_int_get (&hostile->quit)) {
+    poll (fds, hostile->fds->len, POLL_MS);
+    for (guint i = 0; i < hostile->fds->len; i++)
+      if (fds[i].revents != 0)
+        answer_all (hostile, fds[i].fd);
+  }
   return NULL;
 }
 

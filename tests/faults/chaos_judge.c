@@ -91,14 +91,13 @@ session_ms (const View *view, int process)
 static const ChaosFault *
 fault_at (const View *view, guint kinds, int process, gint64 from_ns, gint64 to_ns)
 {
-  for (guint i = 0; i < view->scene->faults->len; i++)
-    {
-      const ChaosFault *fault = &g_array_index (view->scene->faults, ChaosFault, i);
-      if ((kinds & (1U << fault->kind)) != 0
-          && (process == 0 || fault->process == home_of (view, process)) && fault->from_ns <= to_ns
-          && fault->to_ns >= from_ns)
-        return fault;
-    }
+  for (guint i = 0; i < view->scene->faults->len; i++) {
+    const ChaosFault *fault = &g_array_index (view->scene->faults, ChaosFault, i);
+    if ((kinds & (1U << fault->kind)) != 0
+        && (process == 0 || fault->process == home_of (view, process)) && fault->from_ns <= to_ns
+        && fault->to_ns >= from_ns)
+      return fault;
+  }
   return NULL;
 }
 
@@ -114,14 +113,13 @@ static gboolean
 is_disturbed (const View *view, int process, gint64 from_ns, gint64 to_ns)
 {
   const guint others = (1U << CHAOS_AT_SERVERS) | (1U << CHAOS_ACL);
-  for (guint i = 0; i < view->events->len; i++)
-    {
-      const RecordEvent *stall = event_at (view, i);
-      if (stall->op == RECORD_STALL
-          && (stall->process == home_of (view, process) || stall->process == CHAOS_MACHINE)
-          && stalled_since_ns (stall) <= to_ns && stall->time_ns >= from_ns)
-        return TRUE;
-    }
+  for (guint i = 0; i < view->events->len; i++) {
+    const RecordEvent *stall = event_at (view, i);
+    if (stall->op == RECORD_STALL
+        && (stall->process == home_of (view, process) || stall->process == CHAOS_MACHINE)
+        && stalled_since_ns (stall) <= to_ns && stall->time_ns >= from_ns)
+      return TRUE;
+  }
   return fault_at (view, others, 0, from_ns, to_ns) != NULL
          || fault_at (view, ~0U, process, from_ns, to_ns) != NULL;
 }
@@ -160,12 +158,12 @@ static void
 on_taken (View *view, const RecordEvent *event)
 {
   const LockView *lock = &view->locks[event->lock];
-  if (event->result == RECORD_OK && lock->token == event->token && lock->lost_token != event->token)
-    {
-      remember (view->taken, hold_of (event), event);
-      view->scene->kinds
-          .took_effect[event->limit != 0 ? CHAOS_KIND_RECREATION : CHAOS_KIND_DELETION]++;
-    }
+  if (event->result == RECORD_OK && lock->token == event->token
+      && lock->lost_token != event->token) {
+    remember (view->taken, hold_of (event), event);
+    view->scene->kinds
+        .took_effect[event->limit != 0 ? CHAOS_KIND_RECREATION : CHAOS_KIND_DELETION]++;
+  }
 }
 
 /* A write that the resource has refused to a believing holder: only if a third party has let
@@ -175,13 +173,12 @@ on_write (View *view, const RecordEvent *event)
 {
   if (event->result == RECORD_OK)
     return;
-  for (guint i = 0; i < view->events->len; i++)
-    {
-      const RecordEvent *taken = event_at (view, i);
-      if (taken->op == RECORD_NODE_TAKEN && hold_of (taken) == hold_of (event)
-          && taken->time_ns <= event->time_ns)
-        return;
-    }
+  for (guint i = 0; i < view->events->len; i++) {
+    const RecordEvent *taken = event_at (view, i);
+    if (taken->op == RECORD_NODE_TAKEN && hold_of (taken) == hold_of (event)
+        && taken->time_ns <= event->time_ns)
+      return;
+  }
   g_printerr ("lock %u refuses token %" G_GUINT64_FORMAT " of its holder\n", event->lock,
               event->token);
   view->violations++;
@@ -200,27 +197,25 @@ on_error (View *view, const RecordEvent *event)
   const RecordEvent *ask = recall (view->asks, actor_of (event));
   const gint64 from_ns =
       MIN (ask != NULL ? ask->time_ns : event->time_ns, event->time_ns - EXPLAINED_NS);
-  if (fault_at (view, 1U << kind, 0, from_ns, event->time_ns) == NULL)
-    {
-      g_printerr ("lock %u, process %d: error %d without a cause\n", event->lock, event->process,
-                  code);
-      view->violations++;
-    }
+  if (fault_at (view, 1U << kind, 0, from_ns, event->time_ns) == NULL) {
+    g_printerr ("lock %u, process %d: error %d without a cause\n", event->lock, event->process,
+                code);
+    view->violations++;
+  }
 }
 
 /* Another process has trouble at the same time. */
 static gboolean
 is_shared (const View *view, const ChaosLoss *loss)
 {
-  for (guint i = 0; i < view->events->len; i++)
-    {
-      const RecordEvent *event = event_at (view, i);
-      if ((event->op == RECORD_SUSPECT || event->op == RECORD_LOST || event->op == RECORD_DEADLINE)
-          && home_of (view, event->process) != loss->process
-          && event->time_ns > loss->held_ns - EXPLAINED_NS
-          && event->time_ns < loss->lost_ns + EXPLAINED_NS)
-        return TRUE;
-    }
+  for (guint i = 0; i < view->events->len; i++) {
+    const RecordEvent *event = event_at (view, i);
+    if ((event->op == RECORD_SUSPECT || event->op == RECORD_LOST || event->op == RECORD_DEADLINE)
+        && home_of (view, event->process) != loss->process
+        && event->time_ns > loss->held_ns - EXPLAINED_NS
+        && event->time_ns < loss->lost_ns + EXPLAINED_NS)
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -231,17 +226,15 @@ judge_losses (View *view)
   const ChaosCells *cells = view->scene->cells;
   const guint n = MIN (cells->n_losses, CHAOS_LOSSES);
   guint unexplained = 0;
-  for (guint i = 0; i < n; i++)
-    {
-      const ChaosLoss *loss = &cells->losses[i];
-      const gint64 from_ns = loss->held_ns - CHAOS_LONGEST_SESSION_MS * (gint64) MS - SETTLING_NS;
-      if (!is_disturbed (view, loss->process, from_ns, loss->lost_ns) && !is_shared (view, loss))
-        {
-          g_printerr ("process %d loses a hold while user code blocks, and nothing else is wrong\n",
-                      loss->process);
-          unexplained++;
-        }
+  for (guint i = 0; i < n; i++) {
+    const ChaosLoss *loss = &cells->losses[i];
+    const gint64 from_ns = loss->held_ns - CHAOS_LONGEST_SESSION_MS * (gint64) MS - SETTLING_NS;
+    if (!is_disturbed (view, loss->process, from_ns, loss->lost_ns) && !is_shared (view, loss)) {
+      g_printerr ("process %d loses a hold while user code blocks, and nothing else is wrong\n",
+                  loss->process);
+      unexplained++;
     }
+  }
   figures_add (view->scene->figures, "blocked_losses", cells->n_losses);
   figures_add (view->scene->figures, "unexplained_losses", unexplained);
   view->violations += unexplained;
@@ -261,12 +254,11 @@ static gint64
 stalled_ns (const View *view, int process, gint64 from_ns, gint64 to_ns)
 {
   gint64 sum = 0;
-  for (guint i = 0; i < view->events->len; i++)
-    {
-      const RecordEvent *stall = event_at (view, i);
-      if (stall->op == RECORD_STALL && stall->process == home_of (view, process))
-        sum += MAX (MIN (stall->time_ns, to_ns) - MAX (stalled_since_ns (stall), from_ns), 0);
-    }
+  for (guint i = 0; i < view->events->len; i++) {
+    const RecordEvent *stall = event_at (view, i);
+    if (stall->op == RECORD_STALL && stall->process == home_of (view, process))
+      sum += MAX (MIN (stall->time_ns, to_ns) - MAX (stalled_since_ns (stall), from_ns), 0);
+  }
   return sum;
 }
 
@@ -276,12 +268,11 @@ on_time_out (View *view, const RecordEvent *event, const RecordEvent *ask)
 {
   const gint64 due_ns = ask->time_ns + ask->timeout_ms * (gint64) MS;
   if (ask->timeout_ms > 0
-      && fault_at (view, STOPS, event->process, ask->time_ns, event->time_ns) == NULL)
-    {
-      const gint64 stalled = stalled_ns (view, event->process, due_ns, event->time_ns);
-      figures_add (view->scene->figures, "overrun_ms",
-                   (double) (event->time_ns - due_ns - stalled) / MS);
-    }
+      && fault_at (view, STOPS, event->process, ask->time_ns, event->time_ns) == NULL) {
+    const gint64 stalled = stalled_ns (view, event->process, due_ns, event->time_ns);
+    figures_add (view->scene->figures, "overrun_ms",
+                 (double) (event->time_ns - due_ns - stalled) / MS);
+  }
 }
 
 static gboolean
@@ -295,11 +286,10 @@ static void
 measure_grant (View *view, const RecordEvent *event, const RecordEvent *ask, LockView *lock)
 {
   const gint64 now = event->time_ns;
-  if (lock->lost_ns != 0 && (is_exclusive (event) || !lock->lost_reader))
-    {
-      figures_add (view->scene->figures, "margin_ms", (double) (now - lock->lost_ns) / MS);
-      lock->lost_ns = 0;
-    }
+  if (lock->lost_ns != 0 && (is_exclusive (event) || !lock->lost_reader)) {
+    figures_add (view->scene->figures, "margin_ms", (double) (now - lock->lost_ns) / MS);
+    lock->lost_ns = 0;
+  }
   if (lock->released_ns > ask->time_ns && is_exclusive (event)
       && fault_at (view, ~0U, 0, lock->released_ns - SETTLING_NS, now) == NULL)
     figures_add (view->scene->figures, "handover_ms", (double) (now - lock->released_ns) / MS);
@@ -319,11 +309,10 @@ on_grant (View *view, const RecordEvent *event, const RecordEvent *ask)
   view->acquisitions++;
   if (event->kind != RECORD_SEMAPHORE)
     measure_grant (view, event, ask, lock);
-  if (is_exclusive (event))
-    {
-      lock->token = event->token;
-      lock->process = event->process;
-    }
+  if (is_exclusive (event)) {
+    lock->token = event->token;
+    lock->process = event->process;
+  }
 }
 
 static void
@@ -343,12 +332,11 @@ on_loss (View *view, const RecordEvent *event)
 {
   LockView *lock = &view->locks[event->lock];
   const gboolean taken = measure_taken (view, event);
-  if (event->kind != RECORD_SEMAPHORE && lock->lost_token != event->token)
-    {
-      lock->lost_token = event->token;
-      lock->lost_ns = taken ? 0 : event->time_ns; /* the deletion made room for the next grant */
-      lock->lost_reader = event->kind == RECORD_READ;
-    }
+  if (event->kind != RECORD_SEMAPHORE && lock->lost_token != event->token) {
+    lock->lost_token = event->token;
+    lock->lost_ns = taken ? 0 : event->time_ns; /* the deletion made room for the next grant */
+    lock->lost_reader = event->kind == RECORD_READ;
+  }
   if (fault_at (view, 1U << CHAOS_ASLEEP, event->process, event->time_ns - SETTLING_NS,
                 event->time_ns)
       != NULL)
@@ -362,12 +350,11 @@ on_suspect (View *view, const RecordEvent *event)
   const RecordEvent *grant = recall (view->grants, hold_of (event));
   const ChaosFault *fault =
       fault_at (view, 1U << CHAOS_PATH_SILENT, event->process, event->time_ns, event->time_ns);
-  if (fault != NULL && grant != NULL && grant->time_ns < fault->from_ns && !view->scene->unequal)
-    {
-      figures_add (view->scene->figures, "suspect_share",
-                   (double) (event->time_ns - fault->from_ns) / MS
-                       / session_ms (view, event->process));
-    }
+  if (fault != NULL && grant != NULL && grant->time_ns < fault->from_ns && !view->scene->unequal) {
+    figures_add (view->scene->figures, "suspect_share",
+                 (double) (event->time_ns - fault->from_ns) / MS
+                     / session_ms (view, event->process));
+  }
 }
 
 static void
@@ -376,25 +363,22 @@ on_release (View *view, const RecordEvent *event)
   LockView *lock = &view->locks[event->lock];
   on_call (view, event);
   measure_taken (view, event);
-  if (is_exclusive (event) && lock->token == event->token && lock->lost_token != event->token)
-    {
-      lock->released_ns = event->time_ns;
-      lock->token = 0;
-    }
+  if (is_exclusive (event) && lock->token == event->token && lock->lost_token != event->token) {
+    lock->released_ns = event->time_ns;
+    lock->token = 0;
+  }
 }
 
 static void
 on_death (View *view, const RecordEvent *event)
 {
-  for (guint i = 0; i < CHAOS_LOCKS; i++)
-    {
-      LockView *lock = &view->locks[i];
-      if (lock->token != 0 && lock->process == event->process && lock->lost_token != lock->token)
-        {
-          lock->died_ns = event->time_ns;
-          lock->token = 0;
-        }
+  for (guint i = 0; i < CHAOS_LOCKS; i++) {
+    LockView *lock = &view->locks[i];
+    if (lock->token != 0 && lock->process == event->process && lock->lost_token != lock->token) {
+      lock->died_ns = event->time_ns;
+      lock->token = 0;
     }
+  }
 }
 
 static void (*const handlers[RECORD_N_OPS]) (View *view, const RecordEvent *event) = {
@@ -414,13 +398,12 @@ static void (*const handlers[RECORD_N_OPS]) (View *view, const RecordEvent *even
 static void
 view_all (View *view)
 {
-  for (guint i = 0; i < view->events->len; i++)
-    {
-      const RecordEvent *event = event_at (view, i);
-      if (event->op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK
-          && recall (view->grants, hold_of (event)) == NULL)
-        remember (view->grants, hold_of (event), event);
-    }
+  for (guint i = 0; i < view->events->len; i++) {
+    const RecordEvent *event = event_at (view, i);
+    if (event->op == RECORD_ACQUIRE_RETURNED && event->result == RECORD_OK
+        && recall (view->grants, hold_of (event)) == NULL)
+      remember (view->grants, hold_of (event), event);
+  }
   for (guint i = 0; i < view->events->len; i++)
     if (event_at (view, i)->op == RECORD_NODE_TAKEN)
       judge_taken (view, event_at (view, i));
@@ -435,13 +418,12 @@ judge_history (const GArray *events, FILE *figures)
   static const CheckerRules rules = { .residue_ms = 60000 };
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
   guint believed_twice = 0;
-  for (guint i = 0; i < violations->len; i++)
-    {
-      const CheckViolation *violation = g_ptr_array_index (violations, i);
-      believed_twice +=
-          violation->kind == CHECK_TWO_HOLDERS || violation->kind == CHECK_TOO_MANY_PERMITS
-          || violation->kind == CHECK_CONFIDENT_LOSER || violation->kind == CHECK_LATE_LOSS;
-    }
+  for (guint i = 0; i < violations->len; i++) {
+    const CheckViolation *violation = g_ptr_array_index (violations, i);
+    believed_twice +=
+        violation->kind == CHECK_TWO_HOLDERS || violation->kind == CHECK_TOO_MANY_PERMITS
+        || violation->kind == CHECK_CONFIDENT_LOSER || violation->kind == CHECK_LATE_LOSS;
+  }
   figures_add (figures, "double_holders", believed_twice);
   return checker_print (violations);
 }

@@ -32,11 +32,10 @@ chaos_kinds_choose (ChaosKinds *kinds, const char *names)
   guint n_found = 0;
   kinds->chosen = 0;
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    if (names == NULL || g_strv_contains ((const char *const *) words, KINDS[kind].name))
-      {
-        kinds->chosen |= 1U << kind;
-        n_found++;
-      }
+    if (names == NULL || g_strv_contains ((const char *const *) words, KINDS[kind].name)) {
+      kinds->chosen |= 1U << kind;
+      n_found++;
+    }
   if (names == NULL || n_found == g_strv_length (words))
     return TRUE;
   for (int kind = 0; kind < CHAOS_KINDS; kind++)
@@ -78,20 +77,19 @@ guint
 chaos_kinds_report (const ChaosKinds *kinds, FILE *figures)
 {
   guint missing = 0;
-  for (int kind = 0; kind < CHAOS_KINDS; kind++)
-    {
-      const char *effect = KINDS[kind].effect;
-      const guint n = kinds->happened[kind];
-      const guint effects = effect != NULL ? kinds->took_effect[kind] : n;
-      g_autofree char *times_figure = g_strconcat ("kind_", KINDS[kind].name, NULL);
-      g_autofree char *effect_figure = g_strconcat ("effect_", KINDS[kind].name, NULL);
-      if (!chaos_kinds_has (kinds, (ChaosKind) kind))
-        continue;
-      figures_add (figures, times_figure, n);
-      figures_add (figures, effect_figure, effects);
-      g_print ("chaos: %-10s %4u times; %s: %u\n", KINDS[kind].name, n,
-               effect != NULL ? effect : "all of them", effects);
-      missing += effects == 0;
-    }
+  for (int kind = 0; kind < CHAOS_KINDS; kind++) {
+    const char *effect = KINDS[kind].effect;
+    const guint n = kinds->happened[kind];
+    const guint effects = effect != NULL ? kinds->took_effect[kind] : n;
+    g_autofree char *times_figure = g_strconcat ("kind_", KINDS[kind].name, NULL);
+    g_autofree char *effect_figure = g_strconcat ("effect_", KINDS[kind].name, NULL);
+    if (!chaos_kinds_has (kinds, (ChaosKind) kind))
+      continue;
+    figures_add (figures, times_figure, n);
+    figures_add (figures, effect_figure, effects);
+    g_print ("chaos: %-10s %4u times; %s: %u\n", KINDS[kind].name, n,
+             effect != NULL ? effect : "all of them", effects);
+    missing += effects == 0;
+  }
   return missing;
 }

@@ -96,15 +96,14 @@ chaos_servers_roll (ChaosScene *scene)
   ZkEnsembleSetup setup = scene->setup;
   setup.tick_ms = ticks[g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (ticks))];
   setup.sync_limit = sync_ms / setup.tick_ms;
-  for (int n = 0; n < 3; n++)
-    {
-      const int i = (first + n) % 3;
-      limit_sessions (&setup, i, g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (sessions)));
-      whole = whole && zk_ensemble_change_member (scene->ensemble, i, &setup)
-              && zk_server_wait_serving (zk_ensemble_server (scene->ensemble, i), SERVE_MS);
-      scene->kinds.took_effect[CHAOS_KIND_ROLLING] += whole;
-      wait_ms (g_rand_int_range (scene->rand, 0, 500));
-    }
+  for (int n = 0; n < 3; n++) {
+    const int i = (first + n) % 3;
+    limit_sessions (&setup, i, g_rand_int_range (scene->rand, 0, G_N_ELEMENTS (sessions)));
+    whole = whole && zk_ensemble_change_member (scene->ensemble, i, &setup)
+            && zk_server_wait_serving (zk_ensemble_server (scene->ensemble, i), SERVE_MS);
+    scene->kinds.took_effect[CHAOS_KIND_ROLLING] += whole;
+    wait_ms (g_rand_int_range (scene->rand, 0, 500));
+  }
   scene->setup = setup;
   scene->unequal = TRUE;
   return whole;
@@ -130,14 +129,13 @@ note_session (ChaosScene *scene, const char *line)
 void
 chaos_servers_note_sessions (ChaosScene *scene)
 {
-  for (int i = 0; i < 3 && scene->unequal; i++)
-    {
-      g_autofree char *text =
-          four_letter (zk_server_address (zk_ensemble_server (scene->ensemble, i)), "cons", 500);
-      g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
-      for (char **line = lines; line != NULL && *line != NULL; line++)
-        note_session (scene, *line);
-    }
+  for (int i = 0; i < 3 && scene->unequal; i++) {
+    g_autofree char *text =
+        four_letter (zk_server_address (zk_ensemble_server (scene->ensemble, i)), "cons", 500);
+    g_auto (GStrv) lines = text != NULL ? g_strsplit (text, "\n", -1) : NULL;
+    for (char **line = lines; line != NULL && *line != NULL; line++)
+      note_session (scene, *line);
+  }
 }
 
 /* --- another list of servers ------------------------------------------------------------------ */

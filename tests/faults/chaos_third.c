@@ -145,23 +145,19 @@ static void
 collect (ChaosThird *third, guint lock, const char *path, GPtrArray *nodes)
 {
   g_auto (GStrv) names = raw_zk_children (third->raw, path);
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      struct Stat stat;
-      if (raw_zk_stat (third->raw, child, &stat) != ZOK)
-        continue;
-      if (stat.ephemeralOwner == 0)
-        {
-          collect (third, lock, child, nodes);
-        }
-      else if (stat.ephemeralOwner != raw_zk_session (third->raw))
-        {
-          Node *node = node_new (lock, child);
-          node->stat = stat;
-          g_ptr_array_add (nodes, node);
-        }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+    struct Stat stat;
+    if (raw_zk_stat (third->raw, child, &stat) != ZOK)
+      continue;
+    if (stat.ephemeralOwner == 0) {
+      collect (third, lock, child, nodes);
+    } else if (stat.ephemeralOwner != raw_zk_session (third->raw)) {
+      Node *node = node_new (lock, child);
+      node->stat = stat;
+      g_ptr_array_add (nodes, node);
     }
+  }
 }
 
 /* In place of a multi-lock, its first member. */
@@ -187,13 +183,12 @@ nodes_of_some_lock (ChaosThird *third, gboolean fixed)
 {
   GPtrArray *nodes = g_ptr_array_new_with_free_func (node_free);
   const gboolean old = chance (third, 60);
-  for (int tries = 0; tries < 8 && !(old ? has_old_node (nodes) : nodes->len > 0); tries++)
-    {
-      const guint lock = fixed ? CHAOS_LOCKS - 1 - (guint) chance (third, 50) : pick_lock (third);
-      g_autofree char *path = chaos_path (lock);
-      g_ptr_array_set_size (nodes, 0);
-      collect (third, lock, path, nodes);
-    }
+  for (int tries = 0; tries < 8 && !(old ? has_old_node (nodes) : nodes->len > 0); tries++) {
+    const guint lock = fixed ? CHAOS_LOCKS - 1 - (guint) chance (third, 50) : pick_lock (third);
+    g_autofree char *path = chaos_path (lock);
+    g_ptr_array_set_size (nodes, 0);
+    collect (third, lock, path, nodes);
+  }
   return nodes;
 }
 
@@ -247,11 +242,10 @@ delete_some (ChaosThird *third)
   Node *node = pick_node (third, nodes);
   if (node == NULL)
     return;
-  if (!chance (third, 15))
-    {
-      delete_node (third, node);
-      return;
-    }
+  if (!chance (third, 15)) {
+    delete_node (third, node);
+    return;
+  }
   for (guint i = 0; i < nodes->len; i++)
     delete_node (third, g_ptr_array_index (nodes, i));
   g_autofree char *parent = g_path_get_dirname (node->path);
@@ -320,12 +314,11 @@ foreign_is_gone (ChaosThird *third, Node *node)
   const gint64 before_ns = wait_now_ns ();
   const int rc = raw_zk_stat (third->raw, node->path, &stat);
   if (rc == ZOK && stat.ephemeralOwner == node->stat.ephemeralOwner
-      && (node->stat.czxid == 0 || stat.czxid == node->stat.czxid))
-    {
-      node->stat = stat;
-      node->seen_ns = before_ns;
-      return FALSE;
-    }
+      && (node->stat.czxid == 0 || stat.czxid == node->stat.czxid)) {
+    node->stat = stat;
+    node->seen_ns = before_ns;
+    return FALSE;
+  }
   return rc == ZOK || rc == ZNONODE;
 }
 
@@ -335,16 +328,14 @@ foreign_remove (ChaosThird *third, Node *node)
 {
   const gint64 session = node->stat.ephemeralOwner;
   const gboolean same_session = session == 0 || session == raw_zk_session (third->raw);
-  if (foreign_is_gone (third, node))
-    {
-      if (same_session && raw_zk_is_connected (third->raw) && node->stat.czxid != 0
-          && node->seen_ns > node->created_ns + GRACE_NS)
-        {
-          g_printerr ("%s of a third party has been deleted\n", node->path);
-          third->robbed++;
-        }
-      return TRUE;
+  if (foreign_is_gone (third, node)) {
+    if (same_session && raw_zk_is_connected (third->raw) && node->stat.czxid != 0
+        && node->seen_ns > node->created_ns + GRACE_NS) {
+      g_printerr ("%s of a third party has been deleted\n", node->path);
+      third->robbed++;
     }
+    return TRUE;
+  }
   if (!same_session)
     return FALSE; /* until its session has ended */
   Node deleted = { .lock = node->lock };
@@ -360,20 +351,16 @@ foreign_remove (ChaosThird *third, Node *node)
 static gboolean
 remove_foreign (ChaosThird *third, gboolean all)
 {
-  for (guint i = third->foreign->len; i > 0; i--)
-    {
-      Node *node = g_ptr_array_index (third->foreign, i - 1);
-      if (!all && chance (third, 30))
-        {
-          foreign_is_gone (third, node);
-        }
-      else if (foreign_remove (third, node))
-        {
-          if (node->stat.czxid != 0)
-            record_foreign (third, node);
-          g_ptr_array_remove_index_fast (third->foreign, i - 1);
-        }
+  for (guint i = third->foreign->len; i > 0; i--) {
+    Node *node = g_ptr_array_index (third->foreign, i - 1);
+    if (!all && chance (third, 30)) {
+      foreign_is_gone (third, node);
+    } else if (foreign_remove (third, node)) {
+      if (node->stat.czxid != 0)
+        record_foreign (third, node);
+      g_ptr_array_remove_index_fast (third->foreign, i - 1);
     }
+  }
   return !all || third->foreign->len == 0;
 }
 
@@ -389,11 +376,10 @@ close_some (ChaosThird *third)
     return;
   g_autofree char *path =
       chance (third, 50) ? g_path_get_dirname (node->path) : g_strdup (node->path);
-  if (raw_zk_set_world_acl (third->raw, path, some | ZOO_PERM_ADMIN) != ZNONODE)
-    {
-      g_ptr_array_add (third->closed, g_steal_pointer (&path));
-      third->kinds->happened[CHAOS_KIND_ACL]++;
-    }
+  if (raw_zk_set_world_acl (third->raw, path, some | ZOO_PERM_ADMIN) != ZNONODE) {
+    g_ptr_array_add (third->closed, g_steal_pointer (&path));
+    third->kinds->happened[CHAOS_KIND_ACL]++;
+  }
 }
 
 static int
@@ -440,12 +426,11 @@ unlimit_path (ChaosThird *third, const char *path)
 static gboolean
 undo_all (ChaosThird *third, GPtrArray *paths, int (*undo) (ChaosThird *third, const char *path))
 {
-  for (guint i = paths->len; i > 0; i--)
-    {
-      const int rc = undo (third, g_ptr_array_index (paths, i - 1));
-      if (rc == ZOK || rc == ZNONODE)
-        g_ptr_array_remove_index_fast (paths, i - 1);
-    }
+  for (guint i = paths->len; i > 0; i--) {
+    const int rc = undo (third, g_ptr_array_index (paths, i - 1));
+    if (rc == ZOK || rc == ZNONODE)
+      g_ptr_array_remove_index_fast (paths, i - 1);
+  }
   return paths->len == 0;
 }
 

@@ -97,11 +97,10 @@ result_of (Turn *turn, const GError *error)
     if (g_error_matches (error, CURATOR_ERROR, (int) usual[i]))
       return RECORD_FAILED;
   if (g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH)
-      || g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED))
-    {
-      turn->code = error->code;
-      return RECORD_FAILED;
-    }
+      || g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED)) {
+    turn->code = error->code;
+    return RECORD_FAILED;
+  }
   g_printerr ("lock %u: %s (%s %d)\n", turn->events[0].lock, error->message,
               g_quark_to_string (error->domain), error->code);
   shared_add (&own.cells->unexpected, 1);
@@ -120,28 +119,25 @@ choose_lock (Turn *turn)
   turn->events[0] = (RecordEvent){ .lock = lock, .kind = RECORD_MUTEX, .permits = 1, .limit = 1 };
   turn->by_thread = chance (actor, 50)
                     && (turn->kind->recipe == CHAOS_MUTEX || turn->kind->recipe == CHAOS_FIXED);
-  if (turn->kind->recipe == CHAOS_RW_LOCK)
-    {
-      const gboolean writes = chance (actor, 30);
-      turn->lock = writes ? curator_rw_lock_get_write_lock (rw_locks[lock])
-                          : curator_rw_lock_get_read_lock (rw_locks[lock]);
-      turn->events[0].kind = writes ? RECORD_WRITE : RECORD_READ;
-      turn->by_thread = chance (actor, 50);
-    }
-  if (turn->kind->recipe == CHAOS_SEMAPHORE)
-    {
-      turn->events[0].kind = RECORD_SEMAPHORE;
-      turn->events[0].limit = (gint16) turn->kind->limit;
-      turn->events[0].permits = (gint16) g_rand_int_range (actor->rand, 1, 3);
-    }
-  if (turn->kind->recipe == CHAOS_MULTI)
-    {
-      turn->n_members = 2;
-      turn->events[0].lock = turn->kind->first;
-      turn->events[1] = turn->events[0];
-      turn->events[1].lock = CHAOS_SECOND;
-      turn->events[1].kind = RECORD_SEMAPHORE;
-    }
+  if (turn->kind->recipe == CHAOS_RW_LOCK) {
+    const gboolean writes = chance (actor, 30);
+    turn->lock = writes ? curator_rw_lock_get_write_lock (rw_locks[lock])
+                        : curator_rw_lock_get_read_lock (rw_locks[lock]);
+    turn->events[0].kind = writes ? RECORD_WRITE : RECORD_READ;
+    turn->by_thread = chance (actor, 50);
+  }
+  if (turn->kind->recipe == CHAOS_SEMAPHORE) {
+    turn->events[0].kind = RECORD_SEMAPHORE;
+    turn->events[0].limit = (gint16) turn->kind->limit;
+    turn->events[0].permits = (gint16) g_rand_int_range (actor->rand, 1, 3);
+  }
+  if (turn->kind->recipe == CHAOS_MULTI) {
+    turn->n_members = 2;
+    turn->events[0].lock = turn->kind->first;
+    turn->events[1] = turn->events[0];
+    turn->events[1].lock = CHAOS_SECOND;
+    turn->events[1].kind = RECORD_SEMAPHORE;
+  }
 }
 
 /* A try may fail because a semaphore's turn, or the second member of a multi-lock, is taken, which
@@ -174,21 +170,16 @@ acquire (Turn *turn)
   GError *error = NULL;
   GCancellable *cancellable = turn->actor->cancellable;
   const gint64 timeout_ms = turn->events[0].timeout_ms;
-  if (turn->semaphore != NULL)
-    {
-      turn->leases = curator_semaphore_acquire_n (turn->semaphore, turn->events[0].permits,
-                                                  timeout_ms, cancellable, &error);
-      turn->lease =
-          turn->leases != NULL ? curator_lease_ref (g_ptr_array_index (turn->leases, 0)) : NULL;
-    }
-  else if (!turn->by_thread)
-    {
-      turn->lease = curator_lock_acquire_lease (turn->lock, timeout_ms, cancellable, &error);
-    }
-  else if (curator_lock_acquire (turn->lock, timeout_ms, cancellable, &error))
-    {
-      turn->lease = curator_lock_dup_lease (turn->lock);
-    }
+  if (turn->semaphore != NULL) {
+    turn->leases = curator_semaphore_acquire_n (turn->semaphore, turn->events[0].permits,
+                                                timeout_ms, cancellable, &error);
+    turn->lease =
+        turn->leases != NULL ? curator_lease_ref (g_ptr_array_index (turn->leases, 0)) : NULL;
+  } else if (!turn->by_thread) {
+    turn->lease = curator_lock_acquire_lease (turn->lock, timeout_ms, cancellable, &error);
+  } else if (curator_lock_acquire (turn->lock, timeout_ms, cancellable, &error)) {
+    turn->lease = curator_lock_dup_lease (turn->lock);
+  }
   return error;
 }
 
@@ -233,11 +224,10 @@ reenter (Turn *turn)
   event.timeout_ms = -1;
   event.time_ns = 0;
   note (turn, event, RECORD_ACQUIRE_CALLED, RECORD_OK);
-  if (!curator_lock_acquire (turn->lock, CURATOR_WAIT_FOREVER, NULL, &error))
-    {
-      note (turn, event, RECORD_ACQUIRE_RETURNED, result_of (turn, error));
-      return;
-    }
+  if (!curator_lock_acquire (turn->lock, CURATOR_WAIT_FOREVER, NULL, &error)) {
+    note (turn, event, RECORD_ACQUIRE_RETURNED, result_of (turn, error));
+    return;
+  }
   if (left_ms == 0)
     shared_add (&own.cells->dead_reentries, 1);
   const gboolean believed = belief_look (turn->beliefs[0], &event.time_ns);
@@ -269,16 +259,15 @@ hold (Turn *turn)
 static void
 begin_beliefs (Turn *turn)
 {
-  for (int i = 0; i < turn->n_members; i++)
-    {
-      RecordEvent *event = &turn->events[i];
-      if (i == 0 || turn->beliefs[0] != NULL)
-        turn->beliefs[i] = turn->leases != NULL ? belief_begin_all (keeper, turn->leases, event)
-                                                : belief_begin (keeper, turn->lease, event);
-      note (turn, *event, RECORD_ACQUIRE_RETURNED,
-            turn->beliefs[i] != NULL ? RECORD_OK : RECORD_FAILED);
-      event->time_ns = 0;
-    }
+  for (int i = 0; i < turn->n_members; i++) {
+    RecordEvent *event = &turn->events[i];
+    if (i == 0 || turn->beliefs[0] != NULL)
+      turn->beliefs[i] = turn->leases != NULL ? belief_begin_all (keeper, turn->leases, event)
+                                              : belief_begin (keeper, turn->lease, event);
+    note (turn, *event, RECORD_ACQUIRE_RETURNED,
+          turn->beliefs[i] != NULL ? RECORD_OK : RECORD_FAILED);
+    event->time_ns = 0;
+  }
 }
 
 static void
@@ -286,12 +275,11 @@ give_back (Turn *turn)
 {
   gboolean lost = FALSE;
   for (int i = 0; i < turn->n_members; i++)
-    if (turn->beliefs[i] != NULL)
-      {
-        lost |= belief_end (turn->beliefs[i], &turn->events[i].time_ns);
-        note (turn, turn->events[i], RECORD_RELEASE_CALLED, RECORD_OK);
-        turn->events[i].time_ns = 0;
-      }
+    if (turn->beliefs[i] != NULL) {
+      lost |= belief_end (turn->beliefs[i], &turn->events[i].time_ns);
+      note (turn, turn->events[i], RECORD_RELEASE_CALLED, RECORD_OK);
+      turn->events[i].time_ns = 0;
+    }
   const gboolean confirmed = release (turn) && !lost;
   for (int i = 0; i < turn->n_members; i++)
     if (turn->beliefs[i] != NULL)
@@ -307,11 +295,10 @@ take_turn (Actor *actor)
   choose_time (&turn);
   note_all (&turn, RECORD_ACQUIRE_CALLED, RECORD_OK);
   g_autoptr (GError) error = acquire (&turn);
-  if (error != NULL)
-    {
-      note_all (&turn, RECORD_ACQUIRE_RETURNED, result_of (&turn, error));
-      return;
-    }
+  if (error != NULL) {
+    note_all (&turn, RECORD_ACQUIRE_RETURNED, result_of (&turn, error));
+    return;
+  }
   begin_beliefs (&turn);
   if (turn.beliefs[0] != NULL)
     hold (&turn);
@@ -335,11 +322,10 @@ static void
 cancel_in_time (Actor *actor)
 {
   pthread_mutex_lock (&cancelling);
-  if (actor->cancel_at_ns != 0 && actor->cancel_at_ns <= wait_now_ns ())
-    {
-      actor->cancel_at_ns = 0;
-      g_cancellable_cancel (actor->cancellable);
-    }
+  if (actor->cancel_at_ns != 0 && actor->cancel_at_ns <= wait_now_ns ()) {
+    actor->cancel_at_ns = 0;
+    g_cancellable_cancel (actor->cancellable);
+  }
   pthread_mutex_unlock (&cancelling);
 }
 
@@ -349,18 +335,16 @@ watch_clock (void *data)
   Actor *actors = data;
   gboolean told = FALSE;
   Recorder *recorder = recorder_open (own.directory, own.number, CHAOS_THREADS + 1, LOG_EVENTS);
-  while (!is_phase (CHAOS_END))
-    {
-      shared_add (&own.cells->stalled_ms[own.number], chaos_watch (recorder));
-      for (int i = 0; i < CHAOS_THREADS; i++)
-        cancel_in_time (&actors[i]);
-      if (!told && shared_get (&own.cells->tell) != 0)
-        {
-          told = TRUE;
-          chaos_client_tell (own.client, "of the worker");
-          chaos_blocks_tell (own.blocks);
-        }
+  while (!is_phase (CHAOS_END)) {
+    shared_add (&own.cells->stalled_ms[own.number], chaos_watch (recorder));
+    for (int i = 0; i < CHAOS_THREADS; i++)
+      cancel_in_time (&actors[i]);
+    if (!told && shared_get (&own.cells->tell) != 0) {
+      told = TRUE;
+      chaos_client_tell (own.client, "of the worker");
+      chaos_blocks_tell (own.blocks);
     }
+  }
   recorder_close (recorder);
   return NULL;
 }
@@ -387,11 +371,10 @@ act_further (void *data)
   g_autoptr (GRand) rand = g_rand_new_with_seed (own.seed + actor->kind);
   while (is_phase (CHAOS_CONNECT))
     wait_ms (5);
-  while (chaos_is_chosen (&own, actor->kind) && is_phase (CHAOS_RUN))
-    {
-      actor->once (&own, rand);
-      wait_ms (g_rand_int_range (rand, 0, actor->longest_pause_ms));
-    }
+  while (chaos_is_chosen (&own, actor->kind) && is_phase (CHAOS_RUN)) {
+    actor->once (&own, rand);
+    wait_ms (g_rand_int_range (rand, 0, actor->longest_pause_ms));
+  }
   shared_add (&own.cells->idle[own.number], 1);
   return NULL;
 }
@@ -404,28 +387,27 @@ open_lock (guint i, GError **error)
   g_autofree char *path = chaos_path (i);
   g_autofree char *node = g_strconcat (path, "/node", NULL);
   CuratorLock *const members[] = { locks[chaos_locks[i].first], locks[CHAOS_SECOND] };
-  switch (chaos_locks[i].recipe)
-    {
-    case CHAOS_MUTEX:
-      locks[i] = curator_mutex_new (own.client, path, error);
-      break;
-    case CHAOS_SEMAPHORE_MUTEX:
-      locks[i] = curator_semaphore_mutex_new (own.client, path, error);
-      break;
-    case CHAOS_SEMAPHORE:
-      semaphores[i] = curator_semaphore_new (own.client, path, chaos_locks[i].limit, error);
-      break;
-    case CHAOS_FIXED:
-      locks[i] = curator_fixed_node_lock_new (own.client, node, error);
-      break;
-    case CHAOS_RW_LOCK:
-      rw_locks[i] = curator_rw_lock_new (own.client, path, NULL, 0, error);
-      break;
-    case CHAOS_MULTI:
-    default:
-      locks[i] = curator_multi_lock_new (members, G_N_ELEMENTS (members));
-      break;
-    }
+  switch (chaos_locks[i].recipe) {
+  case CHAOS_MUTEX:
+    locks[i] = curator_mutex_new (own.client, path, error);
+    break;
+  case CHAOS_SEMAPHORE_MUTEX:
+    locks[i] = curator_semaphore_mutex_new (own.client, path, error);
+    break;
+  case CHAOS_SEMAPHORE:
+    semaphores[i] = curator_semaphore_new (own.client, path, chaos_locks[i].limit, error);
+    break;
+  case CHAOS_FIXED:
+    locks[i] = curator_fixed_node_lock_new (own.client, node, error);
+    break;
+  case CHAOS_RW_LOCK:
+    rw_locks[i] = curator_rw_lock_new (own.client, path, NULL, 0, error);
+    break;
+  case CHAOS_MULTI:
+  default:
+    locks[i] = curator_multi_lock_new (members, G_N_ELEMENTS (members));
+    break;
+  }
   return locks[i] != NULL || semaphores[i] != NULL || rw_locks[i] != NULL;
 }
 
@@ -446,12 +428,11 @@ close_all (void)
 {
   chaos_blocks_close (own.blocks);
   curator_client_close (own.client);
-  for (guint i = 0; i < CHAOS_LOCKS; i++)
-    {
-      g_clear_pointer (&locks[i], curator_lock_unref);
-      g_clear_pointer (&semaphores[i], curator_semaphore_unref);
-      g_clear_pointer (&rw_locks[i], curator_rw_lock_unref);
-    }
+  for (guint i = 0; i < CHAOS_LOCKS; i++) {
+    g_clear_pointer (&locks[i], curator_lock_unref);
+    g_clear_pointer (&semaphores[i], curator_semaphore_unref);
+    g_clear_pointer (&rw_locks[i], curator_rw_lock_unref);
+  }
   curator_client_unref (own.client);
   belief_keeper_free (keeper);
 }
@@ -462,11 +443,10 @@ run_actors (void)
   pthread_t threads[CHAOS_ACTORS];
   Actor actors[CHAOS_THREADS] = { 0 };
   pthread_t watcher;
-  for (int i = 0; i < CHAOS_THREADS; i++)
-    {
-      actors[i].rand = g_rand_new_with_seed (own.seed + (guint32) i);
-      actors[i].recorder = recorder_open (own.directory, own.number, i + 1, LOG_EVENTS);
-    }
+  for (int i = 0; i < CHAOS_THREADS; i++) {
+    actors[i].rand = g_rand_new_with_seed (own.seed + (guint32) i);
+    actors[i].recorder = recorder_open (own.directory, own.number, i + 1, LOG_EVENTS);
+  }
   pthread_create (&watcher, NULL, watch_clock, actors);
   for (int i = 0; i < CHAOS_THREADS; i++)
     pthread_create (&actors[i].thread, NULL, act, &actors[i]);
@@ -477,12 +457,11 @@ run_actors (void)
   for (int i = 0; i < CHAOS_ACTORS; i++)
     pthread_join (threads[i], NULL);
   pthread_join (watcher, NULL);
-  for (int i = 0; i < CHAOS_THREADS; i++)
-    {
-      g_clear_object (&actors[i].cancellable);
-      g_rand_free (actors[i].rand);
-      recorder_close (actors[i].recorder);
-    }
+  for (int i = 0; i < CHAOS_THREADS; i++) {
+    g_clear_object (&actors[i].cancellable);
+    g_rand_free (actors[i].rand);
+    recorder_close (actors[i].recorder);
+  }
 }
 
 /* Enters a time namespace. The process must not have other threads yet. */
@@ -538,11 +517,10 @@ main (int argc, char **argv)
   machine_sleep_begin (&own.cells->clocks[own.number]);
   resolver_begin (&own.cells->names[start->slot]);
   keeper = belief_keeper_new (own.directory, own.number, LOOK_US, LOG_EVENTS);
-  if (!open_all (&error))
-    {
-      g_printerr ("%s\n", error->message);
-      return 1;
-    }
+  if (!open_all (&error)) {
+    g_printerr ("%s\n", error->message);
+    return 1;
+  }
   own.blocks = chaos_blocks_open (&own);
   shared_set (&own.cells->ready[own.number], 1);
   run_actors ();

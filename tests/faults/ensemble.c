@@ -110,17 +110,16 @@ lab_separate (Lab *lab, ZkEnsemble *ensemble, const Separation *how, guint first
   Duel duels[G_N_ELEMENTS (recipes)];
   Control control = { .lock = first_lock };
   double overlap_ms = 0;
-  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
-    {
-      duels[i] = (Duel){ .name = how->name,
-                         .lock = first_lock + 1 + i,
-                         .recipe = recipes[i],
-                         .holder_at = lab_server (ensemble, how->is_deposed ? leader : follower),
-                         .waiter_at = lab_server (ensemble, how->is_deposed ? follower : leader) };
-      if (i == 0 && how->has_control)
-        start_control (lab, &control, &duels[i]);
-      duel_start (lab, &duels[i]);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++) {
+    duels[i] = (Duel){ .name = how->name,
+                       .lock = first_lock + 1 + i,
+                       .recipe = recipes[i],
+                       .holder_at = lab_server (ensemble, how->is_deposed ? leader : follower),
+                       .waiter_at = lab_server (ensemble, how->is_deposed ? follower : leader) };
+    if (i == 0 && how->has_control)
+      start_control (lab, &control, &duels[i]);
+    duel_start (lab, &duels[i]);
+  }
 
   for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
     duels[i].fault_ns = wait_now_ns ();
@@ -133,23 +132,19 @@ lab_separate (Lab *lab, ZkEnsemble *ensemble, const Separation *how, guint first
   if (how->has_control)
     overlap_ms = end_control (lab, &control);
   zk_links_heal (zk_ensemble_links (ensemble));
-  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
-    {
-      duel_finish (lab, &duels[i]);
-      assert_true (duels[i].lost);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++) {
+    duel_finish (lab, &duels[i]);
+    assert_true (duels[i].lost);
+  }
   const gint64 took_ms = (duels[0].grant_ns - duels[0].fault_ns) / 1000000;
-  if (how->longest_ms > 0 && took_ms > how->longest_ms)
-    {
-      print_message ("no leader in time: granted elsewhere after %d ms\n", (int) took_ms);
-      return FALSE;
-    }
-  if (how->has_control)
-    {
-      print_message ("control, Java Curator        two confident holders for %.0f ms\n",
-                     overlap_ms);
-      figures_add (lab->figures, "control_overlap_ms", overlap_ms);
-      assert_true (overlap_ms > 0);
-    }
+  if (how->longest_ms > 0 && took_ms > how->longest_ms) {
+    print_message ("no leader in time: granted elsewhere after %d ms\n", (int) took_ms);
+    return FALSE;
+  }
+  if (how->has_control) {
+    print_message ("control, Java Curator        two confident holders for %.0f ms\n", overlap_ms);
+    figures_add (lab->figures, "control_overlap_ms", overlap_ms);
+    assert_true (overlap_ms > 0);
+  }
   return TRUE;
 }

@@ -58,13 +58,12 @@ leads (void)
 static gboolean
 give_back (gboolean lost)
 {
-  if (latch != NULL)
-    {
-      /* Its listener runs on another thread, and does not run any more after this close. */
-      for (int ms = 0; lost && !g_atomic_int_get (&was_told) && ms < NOTIFY_MS; ms++)
-        wait_ms (1);
-      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
-    }
+  if (latch != NULL) {
+    /* Its listener runs on another thread, and does not run any more after this close. */
+    for (int ms = 0; lost && !g_atomic_int_get (&was_told) && ms < NOTIFY_MS; ms++)
+      wait_ms (1);
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  }
   return lock != NULL && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }
 
@@ -147,11 +146,10 @@ run_latch (CuratorClient *client, const char *path, GError **error)
   curator_leader_latch_add_listener (latch, on_change, NULL, NULL);
   g_autoptr (CuratorLease) lease = NULL;
   gboolean fine = curator_leader_latch_start (latch, error);
-  while (lease == NULL && fine)
-    {
-      fine = curator_leader_latch_await (latch, CURATOR_WAIT_FOREVER, terminated, error);
-      lease = curator_leader_latch_dup_lease (latch);
-    }
+  while (lease == NULL && fine) {
+    fine = curator_leader_latch_await (latch, CURATOR_WAIT_FOREVER, terminated, error);
+    lease = curator_leader_latch_dup_lease (latch);
+  }
   fine = lease != NULL && hold (lease);
   curator_leader_latch_unref (latch);
   return fine;

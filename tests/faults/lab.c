@@ -132,12 +132,11 @@ lab_find (Lab *lab, int process, RecordOp op, gint64 since_ns, RecordEvent *even
 {
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   recorder_read_process (lab->directory, process, events);
-  for (guint i = 0; i < events->len; i++)
-    {
-      *event = g_array_index (events, RecordEvent, i);
-      if (event->op == op && event->time_ns >= since_ns)
-        return TRUE;
-    }
+  for (guint i = 0; i < events->len; i++) {
+    *event = g_array_index (events, RecordEvent, i);
+    if (event->op == op && event->time_ns >= since_ns)
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -145,11 +144,10 @@ RecordEvent
 lab_wait (Lab *lab, int process, RecordOp op, gint64 since_ns)
 {
   RecordEvent event;
-  if (!holds_within (lab_find (lab, process, op, since_ns, &event), LAB_PATIENCE_MS))
-    {
-      print_output (lab, process);
-      fail_msg ("process %d: no %s", process, record_op_to_string (op));
-    }
+  if (!holds_within (lab_find (lab, process, op, since_ns, &event), LAB_PATIENCE_MS)) {
+    print_output (lab, process);
+    fail_msg ("process %d: no %s", process, record_op_to_string (op));
+  }
   return event;
 }
 
@@ -217,12 +215,11 @@ find_end_of_belief (Lab *lab, Duel *duel)
   static const RecordOp ends[] = { RECORD_RELEASE_CALLED, RECORD_DEADLINE, RECORD_LOST };
   duel->suspect_ns = time_of (lab, duel->a, RECORD_SUSPECT);
   duel->over_ns = G_MAXINT64;
-  for (guint i = 0; i < G_N_ELEMENTS (ends); i++)
-    {
-      const gint64 at_ns = time_of (lab, duel->a, ends[i]);
-      duel->over_ns = at_ns != 0 ? MIN (at_ns, duel->over_ns) : duel->over_ns;
-      duel->lost |= at_ns != 0 && ends[i] != RECORD_RELEASE_CALLED;
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (ends); i++) {
+    const gint64 at_ns = time_of (lab, duel->a, ends[i]);
+    duel->over_ns = at_ns != 0 ? MIN (at_ns, duel->over_ns) : duel->over_ns;
+    duel->lost |= at_ns != 0 && ends[i] != RECORD_RELEASE_CALLED;
+  }
 }
 
 static double

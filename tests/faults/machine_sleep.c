@@ -51,21 +51,20 @@ static gint64
 ahead_ns (clockid_t clock)
 {
   const gint64 ppm = shared_get (&clocks->wall_ppm);
-  switch (clock)
-    {
-    case CLOCK_MONOTONIC:
-    case CLOCK_MONOTONIC_COARSE:
-      return -lag_ns ();
-    case CLOCK_BOOTTIME:
-      return -shared_get (&clocks->stopped_ns);
-    case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE:
-      return shared_get (&clocks->wall_ns)
-             + (ppm != 0 ? (wait_now_ns () - shared_get (&clocks->gains_from_ns)) / 1000000 * ppm
-                         : 0);
-    default:
-      return 0;
-    }
+  switch (clock) {
+  case CLOCK_MONOTONIC:
+  case CLOCK_MONOTONIC_COARSE:
+    return -lag_ns ();
+  case CLOCK_BOOTTIME:
+    return -shared_get (&clocks->stopped_ns);
+  case CLOCK_REALTIME:
+  case CLOCK_REALTIME_COARSE:
+    return shared_get (&clocks->wall_ns)
+           + (ppm != 0 ? (wait_now_ns () - shared_get (&clocks->gains_from_ns)) / 1000000 * ppm
+                       : 0);
+  default:
+    return 0;
+  }
 }
 
 /* The C library's own function. Any thread looks it up; they find the same. */
@@ -73,11 +72,10 @@ static gpointer
 find (gpointer *symbol, const char *name)
 {
   gpointer found = g_atomic_pointer_get (symbol);
-  if (found == NULL)
-    {
-      found = dlsym (RTLD_NEXT, name);
-      g_atomic_pointer_set (symbol, found);
-    }
+  if (found == NULL) {
+    found = dlsym (RTLD_NEXT, name);
+    g_atomic_pointer_set (symbol, found);
+  }
   return found;
 }
 
@@ -107,13 +105,11 @@ clock_gettime (clockid_t clock, struct timespec *time)
   gint64 before;
   gint64 ahead;
   int rc;
-  do
-    {
-      before = lag_ns ();
-      ahead = ahead_ns (clock);
-      rc = (int) system_call () (SYS_clock_gettime, clock, time);
-    }
-  while (lag_ns () != before);
+  do {
+    before = lag_ns ();
+    ahead = ahead_ns (clock);
+    rc = (int) system_call () (SYS_clock_gettime, clock, time);
+  } while (lag_ns () != before);
   if (rc == 0)
     *time = from_ns (to_ns (time) + ahead);
   return rc;
@@ -132,13 +128,11 @@ ppoll (struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigse
 {
   const gint64 until = timeout != NULL ? now_ns () + to_ns (timeout) : 0;
   int ready;
-  do
-    {
-      struct timespec left = from_ns (timeout != NULL ? MAX (until - now_ns (), 0) : 0);
-      ready = (int) system_call () (SYS_ppoll, fds, n, timeout != NULL ? &left : NULL, mask,
-                                    (long) (_NSIG / 8));
-    }
-  while (ready == 0 && timeout != NULL && now_ns () < until);
+  do {
+    struct timespec left = from_ns (timeout != NULL ? MAX (until - now_ns (), 0) : 0);
+    ready = (int) system_call () (SYS_ppoll, fds, n, timeout != NULL ? &left : NULL, mask,
+                                  (long) (_NSIG / 8));
+  } while (ready == 0 && timeout != NULL && now_ns () < until);
   return ready;
 }
 
@@ -158,12 +152,10 @@ pthread_cond_timedwait (pthread_cond_t *cond, pthread_mutex_t *mutex, const stru
       (__typeof__ (&pthread_cond_timedwait)) find (&symbol, "pthread_cond_timedwait");
   int rc;
   const gboolean lags = until->tv_sec < LONGEST_UPTIME_S;
-  do
-    {
-      const struct timespec real = from_ns (to_ns (until) + (lags ? lag_ns () : 0));
-      rc = real_wait (cond, mutex, &real);
-    }
-  while (rc == ETIMEDOUT && lags && now_ns () < to_ns (until));
+  do {
+    const struct timespec real = from_ns (to_ns (until) + (lags ? lag_ns () : 0));
+    rc = real_wait (cond, mutex, &real);
+  } while (rc == ETIMEDOUT && lags && now_ns () < to_ns (until));
   return rc;
 }
 
@@ -174,12 +166,10 @@ wait_for_futex (const long *a)
   memcpy (&timeout, (const void *) a[3], sizeof timeout); /* NOLINT(performance-no-int-to-ptr) */
   const gint64 until = now_ns () + to_ns (&timeout);
   long rc;
-  do
-    {
-      timeout = from_ns (MAX (until - now_ns (), 0));
-      rc = system_call () (SYS_futex, a[0], a[1], a[2], &timeout, a[4], a[5]);
-    }
-  while (rc != 0 && errno == ETIMEDOUT && now_ns () < until);
+  do {
+    timeout = from_ns (MAX (until - now_ns (), 0));
+    rc = system_call () (SYS_futex, a[0], a[1], a[2], &timeout, a[4], a[5]);
+  } while (rc != 0 && errno == ETIMEDOUT && now_ns () < until);
   return rc;
 }
 

@@ -50,13 +50,11 @@ ask (const char *const *hosts, const char *service, const struct addrinfo *hints
   int failed = EAI_NONAME;
 
   *found = NULL;
-  for (; *hosts != NULL; hosts++)
-    {
-      failed = real (*hosts, service, hints, end);
-      for (; failed == 0 && *end != NULL; end = &(*end)->ai_next)
-        {
-        }
+  for (; *hosts != NULL; hosts++) {
+    failed = real (*hosts, service, hints, end);
+    for (; failed == 0 && *end != NULL; end = &(*end)->ai_next) {
     }
+  }
   return *found != NULL ? 0 : failed;
 }
 

@@ -20,13 +20,11 @@ static gboolean
 write_cell (guint64 *cell, guint64 token, gboolean fenced, guint64 *n_stale)
 {
   guint64 before = shared_get (cell);
-  do
-    {
-      if (fenced && token < before)
-        return FALSE;
-    }
-  while (!__atomic_compare_exchange_n (cell, &before, token, FALSE, __ATOMIC_SEQ_CST,
-                                       __ATOMIC_SEQ_CST));
+  do {
+    if (fenced && token < before)
+      return FALSE;
+  } while (!__atomic_compare_exchange_n (cell, &before, token, FALSE, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST));
   if (token < before)
     shared_add (n_stale, 1);
   return TRUE;

@@ -47,11 +47,10 @@ security_folder (void)
 
   if (!g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_DEFAULT, NULL, NULL, &output, NULL,
                      &status, NULL)
-      || status != 0 || !g_file_set_contents (login, jaas, -1, NULL))
-    {
-      g_printerr ("no certificates: %s\n", output != NULL ? output : "cannot run openssl");
-      return NULL;
-    }
+      || status != 0 || !g_file_set_contents (login, jaas, -1, NULL)) {
+    g_printerr ("no certificates: %s\n", output != NULL ? output : "cannot run openssl");
+    return NULL;
+  }
   return folder;
 }
 
@@ -69,15 +68,13 @@ security_connect_string (const char *hosts, Security security)
   if (security == SECURITY_NONE)
     return g_strdup (hosts);
   g_auto (GStrv) servers = g_strsplit (hosts, ",", -1);
-  for (char **server = servers; *server != NULL && security != SECURITY_SASL; server++)
-    {
-      const char *secure = zk_server_find_secure_address (*server);
-      if (secure != NULL)
-        {
-          g_free (*server);
-          *server = g_strdup (secure);
-        }
+  for (char **server = servers; *server != NULL && security != SECURITY_SASL; server++) {
+    const char *secure = zk_server_find_secure_address (*server);
+    if (secure != NULL) {
+      g_free (*server);
+      *server = g_strdup (secure);
     }
+  }
   g_autofree char *joined = g_strjoinv (",", servers);
   return g_strdup_printf ("%s@%s@%s", words[security], security_folder (), joined);
 }

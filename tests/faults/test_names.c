@@ -91,15 +91,14 @@ has_quorum (const Names *names)
   int n = 0;
   gboolean has_leader = FALSE;
 
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      const guint32 host = g_ntohl (shared_get (&resolver.hosts[i]));
-      g_autofree char *address = g_strdup_printf ("%u.%u.%u.%u:%u", host >> 24, host >> 16 & 255,
-                                                  host >> 8 & 255, host & 255, names->ports[i]);
-      g_autofree char *answer = four_letter (address, "srvr", 100);
-      n += answer != NULL && strstr (answer, "Mode:") != NULL;
-      has_leader |= answer != NULL && strstr (answer, "Mode: leader") != NULL;
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    const guint32 host = g_ntohl (shared_get (&resolver.hosts[i]));
+    g_autofree char *address = g_strdup_printf ("%u.%u.%u.%u:%u", host >> 24, host >> 16 & 255,
+                                                host >> 8 & 255, host & 255, names->ports[i]);
+    g_autofree char *answer = four_letter (address, "srvr", 100);
+    n += answer != NULL && strstr (answer, "Mode:") != NULL;
+    has_leader |= answer != NULL && strstr (answer, "Mode: leader") != NULL;
+  }
   return n > N_MEMBERS / 2 && has_leader;
 }
 
@@ -109,18 +108,17 @@ observe (void *data)
   Names *names = data;
   gint64 last_ms = wait_now_ms ();
 
-  while (!g_atomic_int_get (&names->has_ended))
-    {
-      const gboolean serves = has_quorum (names);
-      const gint64 now_ms = wait_now_ms ();
-      pthread_mutex_lock (&mutex);
-      serving_since_ms = !serves ? 0 : serving_since_ms != 0 ? serving_since_ms : now_ms;
-      none_since_ms = serves ? 0 : none_since_ms != 0 ? none_since_ms : last_ms;
-      longest_none_ms = MAX (longest_none_ms, none_since_ms != 0 ? now_ms - none_since_ms : 0);
-      last_ms = now_ms;
-      pthread_mutex_unlock (&mutex);
-      wait_ms (20);
-    }
+  while (!g_atomic_int_get (&names->has_ended)) {
+    const gboolean serves = has_quorum (names);
+    const gint64 now_ms = wait_now_ms ();
+    pthread_mutex_lock (&mutex);
+    serving_since_ms = !serves ? 0 : serving_since_ms != 0 ? serving_since_ms : now_ms;
+    none_since_ms = serves ? 0 : none_since_ms != 0 ? none_since_ms : last_ms;
+    longest_none_ms = MAX (longest_none_ms, none_since_ms != 0 ? now_ms - none_since_ms : 0);
+    last_ms = now_ms;
+    pthread_mutex_unlock (&mutex);
+    wait_ms (20);
+  }
   return NULL;
 }
 
@@ -173,17 +171,14 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
   const gint64 now_ms = wait_now_ms ();
 
   pthread_mutex_lock (&mutex);
-  if (state == CURATOR_CONNECTION_STATE_SUSPENDED)
-    {
-      holder->down_since_ms = now_ms;
-    }
-  else if (state == CURATOR_CONNECTION_STATE_RECONNECTED && holder->down_since_ms != 0)
-    {
-      const gint64 since_ms = MAX (serving_since_ms, holder->down_since_ms);
-      const gint64 waited_ms = serving_since_ms != 0 ? now_ms - since_ms : 0;
-      g_array_append_val (holder->waits_ms, waited_ms);
-      holder->down_since_ms = 0;
-    }
+  if (state == CURATOR_CONNECTION_STATE_SUSPENDED) {
+    holder->down_since_ms = now_ms;
+  } else if (state == CURATOR_CONNECTION_STATE_RECONNECTED && holder->down_since_ms != 0) {
+    const gint64 since_ms = MAX (serving_since_ms, holder->down_since_ms);
+    const gint64 waited_ms = serving_since_ms != 0 ? now_ms - since_ms : 0;
+    g_array_append_val (holder->waits_ms, waited_ms);
+    holder->down_since_ms = 0;
+  }
   pthread_mutex_unlock (&mutex);
 }
 
@@ -204,12 +199,11 @@ connect_string (Names *names, gboolean secure)
 
   if (secure)
     g_string_append_printf (list, "%s@", security_folder ());
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      const char *address = secure ? zk_server_secure_address (member (names, i))
-                                   : zk_server_address (member (names, i));
-      g_string_append_printf (list, "%szk-%d.test%s", i > 0 ? "," : "", i, strchr (address, ':'));
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    const char *address = secure ? zk_server_secure_address (member (names, i))
+                                 : zk_server_address (member (names, i));
+    g_string_append_printf (list, "%szk-%d.test%s", i > 0 ? "," : "", i, strchr (address, ':'));
+  }
   return g_string_free (list, FALSE);
 }
 
@@ -220,19 +214,16 @@ start_holder (Names *names, Holder *holder, Way way, const char *name)
   CuratorClient *client = NULL;
 
   *holder = (Holder){ .waits_ms = g_array_new (FALSE, FALSE, sizeof (gint64)) };
-  if (way == ADOPTED)
-    {
-      holder->zh = zookeeper_init (list, on_zk_event, names->session_ms, NULL, holder, 0);
-      assert_non_null (holder->zh);
-      client = curator_client_new_for_zhandle (holder->zh, NULL);
-      pthread_mutex_lock (&mutex);
-      holder->adopter = client;
-      pthread_mutex_unlock (&mutex);
-    }
-  else
-    {
-      client = security_client_new (list, NULL);
-    }
+  if (way == ADOPTED) {
+    holder->zh = zookeeper_init (list, on_zk_event, names->session_ms, NULL, holder, 0);
+    assert_non_null (holder->zh);
+    client = curator_client_new_for_zhandle (holder->zh, NULL);
+    pthread_mutex_lock (&mutex);
+    holder->adopter = client;
+    pthread_mutex_unlock (&mutex);
+  } else {
+    client = security_client_new (list, NULL);
+  }
   curator_client_add_state_listener (client, on_state, holder, NULL);
   kept_begin (&holder->kept, name, client, names->session_ms);
 }
@@ -260,11 +251,10 @@ check_holder (Holder *holder, const char *when)
 
   kept_check (&holder->kept);
   pthread_mutex_lock (&mutex);
-  for (; holder->n_told < holder->waits_ms->len; holder->n_told++)
-    {
-      g_string_append_printf (waits, " %d",
-                              (int) g_array_index (holder->waits_ms, gint64, holder->n_told));
-    }
+  for (; holder->n_told < holder->waits_ms->len; holder->n_told++) {
+    g_string_append_printf (waits, " %d",
+                            (int) g_array_index (holder->waits_ms, gint64, holder->n_told));
+  }
   pthread_mutex_unlock (&mutex);
   print_message ("%s, %s: waited for a connection, in ms:%s\n", when, holder->kept.name,
                  waits->str);
@@ -310,18 +300,16 @@ roll (Names *names, const Kind *kind)
     restart_member (names, i, kind);
   const int none_ms = take_longest_none_ms ();
   print_message ("%s: for %d ms at the longest there was no quorum\n", kind->name, none_ms);
-  for (int i = 0; i < kind->n_checked; i++)
-    {
-      Holder *holder = &names->holders[i];
-      if (none_ms > names->session_ms / NONE_SHARE && kept_is_lost (&holder->kept))
-        {
-          print_message ("%s: too long to judge, it holds anew\n", holder->kept.name);
-          end_holder (holder);
-          shared_set (&resolver.mode, RESOLVER_RIGHT);
-          start_usual_holder (names, (Way) i);
-        }
-      check_holder (holder, kind->name);
+  for (int i = 0; i < kind->n_checked; i++) {
+    Holder *holder = &names->holders[i];
+    if (none_ms > names->session_ms / NONE_SHARE && kept_is_lost (&holder->kept)) {
+      print_message ("%s: too long to judge, it holds anew\n", holder->kept.name);
+      end_holder (holder);
+      shared_set (&resolver.mode, RESOLVER_RIGHT);
+      start_usual_holder (names, (Way) i);
     }
+    check_holder (holder, kind->name);
+  }
   shared_set (&resolver.mode, RESOLVER_RIGHT);
 }
 
@@ -389,13 +377,12 @@ TEST (test_new_client_and_hanging_resolver)
 
   start_holder (names, &holder, SECURED, "new");
   shared_set (&resolver.mode, RESOLVER_HANGS);
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      zk_server_kill (member (names, i));
-      kept_acquire_other (&holder.kept, "a member is down");
-      zk_server_relaunch (member (names, i));
-      assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    zk_server_kill (member (names, i));
+    kept_acquire_other (&holder.kept, "a member is down");
+    zk_server_relaunch (member (names, i));
+    assert_true (zk_ensemble_wait_whole (names->ensemble, PATIENCE));
+  }
   check_holder (&holder, "the resolver hangs");
   shared_set (&resolver.mode, RESOLVER_RIGHT);
   end_holder (&holder);
@@ -436,12 +423,11 @@ start (void **state)
   names->ensemble = zk_ensemble_start_as (&names->setup);
   if (names->ensemble == NULL)
     return -1;
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      const char *address = zk_server_address (member (names, i));
-      names->ports[i] = (guint16) atoi (strchr (address, ':') + 1);
-      set_host (names, i);
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    const char *address = zk_server_address (member (names, i));
+    names->ports[i] = (guint16) atoi (strchr (address, ':') + 1);
+    set_host (names, i);
+  }
   pthread_create (&names->observer, NULL, observe, names);
   for (int i = 0; i < N_HOLDERS; i++)
     start_usual_holder (names, (Way) i);

@@ -43,34 +43,30 @@ TEST (test_p19_paused_client)
 {
   Lab *lab = lab_new ("test_p19_paused_client");
   Duel duels[N_PAUSES];
-  for (guint i = 0; i < N_PAUSES; i++)
-    {
-      duels[i] = (Duel){ .name = PAUSES[i].name,
-                         .lock = i + 1,
-                         .recipe = PAUSES[i].recipe,
-                         .is_stopped = TRUE,
-                         .holder_at = zk_server_address (server),
-                         .waiter_at = zk_server_address (server) };
-      duel_start (lab, &duels[i]);
+  for (guint i = 0; i < N_PAUSES; i++) {
+    duels[i] = (Duel){ .name = PAUSES[i].name,
+                       .lock = i + 1,
+                       .recipe = PAUSES[i].recipe,
+                       .is_stopped = TRUE,
+                       .holder_at = zk_server_address (server),
+                       .waiter_at = zk_server_address (server) };
+    duel_start (lab, &duels[i]);
+  }
+  for (guint i = 0; i < N_PAUSES; i++) {
+    duels[i].fault_ns = wait_now_ns ();
+    lab_stop_holder (lab, duels[i].a);
+  }
+  for (guint i = 0; i < N_PAUSES; i++) {
+    const gint64 until = duels[i].fault_ns + (gint64) (PAUSES[i].pause * LAB_SESSION_MS * 1e6);
+    wait_ms ((int) MAX ((until - wait_now_ns ()) / 1000000, 0));
+    if (i == N_PAUSES - 1) {
+      /* The later holder has been granted the lock and has written. */
+      const guint64 token = lab_wait (lab, duels[i].b, RECORD_ACQUIRE_RETURNED, 0).token;
+      assert_true (holds_within (shared_get (&lab->resource->fenced[duels[i].lock]) == token,
+                                 LAB_PATIENCE_MS));
     }
-  for (guint i = 0; i < N_PAUSES; i++)
-    {
-      duels[i].fault_ns = wait_now_ns ();
-      lab_stop_holder (lab, duels[i].a);
-    }
-  for (guint i = 0; i < N_PAUSES; i++)
-    {
-      const gint64 until = duels[i].fault_ns + (gint64) (PAUSES[i].pause * LAB_SESSION_MS * 1e6);
-      wait_ms ((int) MAX ((until - wait_now_ns ()) / 1000000, 0));
-      if (i == N_PAUSES - 1)
-        {
-          /* The later holder has been granted the lock and has written. */
-          const guint64 token = lab_wait (lab, duels[i].b, RECORD_ACQUIRE_RETURNED, 0).token;
-          assert_true (holds_within (shared_get (&lab->resource->fenced[duels[i].lock]) == token,
-                                     LAB_PATIENCE_MS));
-        }
-      go_on (lab, &duels[i]);
-    }
+    go_on (lab, &duels[i]);
+  }
   for (guint i = 0; i < N_PAUSES; i++)
     duel_finish (lab, &duels[i]);
   assert_true (duels[N_PAUSES - 1].lost);

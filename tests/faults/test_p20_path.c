@@ -41,41 +41,37 @@ TEST (test_p20_path)
   Lab *lab = lab_new ("test_p20_path");
   Proxy *proxies[N_PATHS];
   Duel duels[N_PATHS];
-  for (guint i = 0; i < N_PATHS; i++)
-    {
-      const Security security = PATHS[i].security;
-      proxies[i] =
-          security_proxy_new (server, security != SECURITY_NONE ? security : security_usual ());
-      duels[i] = (Duel){ .name = PATHS[i].name,
-                         .lock = i + 1,
-                         .security = security,
-                         .holder_at = proxy_address (proxies[i]),
-                         .waiter_at = zk_server_address (server) };
-      duel_start (lab, &duels[i]);
-    }
-  for (guint i = 0; i < N_PATHS; i++)
-    {
-      duels[i].fault_ns = wait_now_ns ();
-      proxy_set_delay (proxies[i], PATHS[i].delay_ms, PATHS[i].delay_ms);
-      proxy_set_mode (proxies[i], PATHS[i].mode);
-      if (PATHS[i].is_stopped)
-        lab_stop_holder (lab, duels[i].a);
-    }
+  for (guint i = 0; i < N_PATHS; i++) {
+    const Security security = PATHS[i].security;
+    proxies[i] =
+        security_proxy_new (server, security != SECURITY_NONE ? security : security_usual ());
+    duels[i] = (Duel){ .name = PATHS[i].name,
+                       .lock = i + 1,
+                       .security = security,
+                       .holder_at = proxy_address (proxies[i]),
+                       .waiter_at = zk_server_address (server) };
+    duel_start (lab, &duels[i]);
+  }
+  for (guint i = 0; i < N_PATHS; i++) {
+    duels[i].fault_ns = wait_now_ns ();
+    proxy_set_delay (proxies[i], PATHS[i].delay_ms, PATHS[i].delay_ms);
+    proxy_set_mode (proxies[i], PATHS[i].mode);
+    if (PATHS[i].is_stopped)
+      lab_stop_holder (lab, duels[i].a);
+  }
   for (guint i = 0; i < N_PATHS; i++)
     if (PATHS[i].ends_hold && PATHS[i].mode != PROXY_HOLE_TO_CLIENT)
       lab_wait_granted (lab, duels[i].b);
   /* Long enough for any loss to be reported. */
   wait_ms (LAB_SESSION_MS / 2);
-  for (guint i = 0; i < N_PATHS; i++)
-    {
-      proxy_set_delay (proxies[i], 0, 0);
-      proxy_set_mode (proxies[i], PROXY_PASS);
-    }
-  for (guint i = 0; i < N_PATHS; i++)
-    {
-      duel_finish (lab, &duels[i]);
-      assert_true (duels[i].lost || !PATHS[i].ends_hold);
-    }
+  for (guint i = 0; i < N_PATHS; i++) {
+    proxy_set_delay (proxies[i], 0, 0);
+    proxy_set_mode (proxies[i], PROXY_PASS);
+  }
+  for (guint i = 0; i < N_PATHS; i++) {
+    duel_finish (lab, &duels[i]);
+    assert_true (duels[i].lost || !PATHS[i].ends_hold);
+  }
   lab_finish (lab);
   for (guint i = 0; i < N_PATHS; i++)
     proxy_free (proxies[i]);

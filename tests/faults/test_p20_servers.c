@@ -56,14 +56,13 @@ play (Lab *lab, ZkEnsemble *ensemble, const Fault *fault, guint lock)
 {
   const int leader = lab_wait_leader (ensemble);
   Duel duels[N_PLACES];
-  for (int i = 0; i < N_PLACES; i++)
-    {
-      duels[i] = (Duel){ .name = fault->names[i],
-                         .lock = lock + (guint) i,
-                         .holder_at = lab_server (ensemble, (leader + i) % 3),
-                         .waiter_at = lab_server (ensemble, (leader + 2) % 3) };
-      duel_start (lab, &duels[i]);
-    }
+  for (int i = 0; i < N_PLACES; i++) {
+    duels[i] = (Duel){ .name = fault->names[i],
+                       .lock = lock + (guint) i,
+                       .holder_at = lab_server (ensemble, (leader + i) % 3),
+                       .waiter_at = lab_server (ensemble, (leader + 2) % 3) };
+    duel_start (lab, &duels[i]);
+  }
   for (int i = 0; i < N_PLACES; i++)
     duels[i].fault_ns = wait_now_ns ();
   fault->begin (ensemble, leader);
@@ -75,11 +74,10 @@ play (Lab *lab, ZkEnsemble *ensemble, const Fault *fault, guint lock)
     zk_server_thaw (zk_ensemble_server (ensemble, i));
   zk_links_heal (zk_ensemble_links (ensemble));
   lab_wait_leader (ensemble);
-  for (int i = 0; i < N_PLACES; i++)
-    {
-      duel_finish (lab, &duels[i]);
-      assert_true (duels[i].lost || !fault->lost[i]);
-    }
+  for (int i = 0; i < N_PLACES; i++) {
+    duel_finish (lab, &duels[i]);
+    assert_true (duels[i].lost || !fault->lost[i]);
+  }
 }
 
 TEST (test_p20_servers)
@@ -101,11 +99,10 @@ TEST (test_p20_rolling_restart)
                 .waiter_at = zk_ensemble_connect_string (ensemble) };
   duel_start (lab, &duel);
   duel.fault_ns = wait_now_ns ();
-  for (int i = 0; i < 3; i++)
-    {
-      assert_true (zk_server_restart (zk_ensemble_server (ensemble, i)));
-      lab_wait_leader (ensemble);
-    }
+  for (int i = 0; i < 3; i++) {
+    assert_true (zk_server_restart (zk_ensemble_server (ensemble, i)));
+    lab_wait_leader (ensemble);
+  }
   duel_finish (lab, &duel);
   lab_finish (lab);
 }

@@ -55,13 +55,12 @@ join_addresses (Ensemble *ensemble, gboolean secure)
 {
   g_autoptr (GString) list = g_string_new (NULL);
 
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      ZkServer *server = ensemble->members[i].server;
-      g_string_append_printf (list, "%s%s", i > 0 ? "," : "",
-                              secure ? zk_server_secure_address (server)
-                                     : zk_server_address (server));
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    ZkServer *server = ensemble->members[i].server;
+    g_string_append_printf (list, "%s%s", i > 0 ? "," : "",
+                            secure ? zk_server_secure_address (server)
+                                   : zk_server_address (server));
+  }
   return g_strdup (list->str);
 }
 
@@ -127,15 +126,14 @@ is_connected_to (const char *address)
 static gboolean
 is_served_by_member (const Ensemble *ensemble, Way way)
 {
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      ZkServer *server = ensemble->members[i].server;
-      if (way == IS_TOLD_SECURED
-              ? is_connected_to (zk_server_secure_address (server))
-              : four_letter_packets (zk_server_address (server), ensemble->holders[way].session,
-                                     &(FourLetterPackets){ 0 }))
-        return TRUE;
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    ZkServer *server = ensemble->members[i].server;
+    if (way == IS_TOLD_SECURED
+            ? is_connected_to (zk_server_secure_address (server))
+            : four_letter_packets (zk_server_address (server), ensemble->holders[way].session,
+                                   &(FourLetterPackets){ 0 }))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -144,44 +142,41 @@ is_served_by_member (const Ensemble *ensemble, Way way)
 static void
 let_holders_move (Ensemble *ensemble)
 {
-  for (Way way = FOLLOWS; way < N_HOLDERS; way++)
-    {
-      const Kept *holder = &ensemble->holders[way];
-      g_autoptr (GError) error = NULL;
-      g_autofree char *list = join_addresses (ensemble, way == IS_TOLD_SECURED);
-      if (way != FOLLOWS && !curator_client_update_servers (holder->client, list, &error))
-        fail_msg ("%s", error->message);
-      if (!holds_within (is_served_by_member (ensemble, way), PATIENCE))
-        fail_msg ("holder %s is at no member of %s", holder->name, list);
-    }
+  for (Way way = FOLLOWS; way < N_HOLDERS; way++) {
+    const Kept *holder = &ensemble->holders[way];
+    g_autoptr (GError) error = NULL;
+    g_autofree char *list = join_addresses (ensemble, way == IS_TOLD_SECURED);
+    if (way != FOLLOWS && !curator_client_update_servers (holder->client, list, &error))
+      fail_msg ("%s", error->message);
+    if (!holds_within (is_served_by_member (ensemble, way), PATIENCE))
+      fail_msg ("holder %s is at no member of %s", holder->name, list);
+  }
 }
 
 static void
 check_holders (const Ensemble *ensemble, const char *when)
 {
-  for (int i = 0; i < N_HOLDERS; i++)
-    {
-      kept_acquire_other (&ensemble->holders[i], when);
-      kept_check (&ensemble->holders[i]);
-    }
+  for (int i = 0; i < N_HOLDERS; i++) {
+    kept_acquire_other (&ensemble->holders[i], when);
+    kept_check (&ensemble->holders[i]);
+  }
 }
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
 TEST (test_one_by_one)
 {
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      Member old = ensemble->members[i];
-      g_autofree char *leaving = g_strdup_printf ("%d", old.id);
-      Member joiner = start_joiner (ensemble);
-      reconfigure (ensemble, joiner.line, NULL);
-      ensemble->members[i] = joiner;
-      reconfigure (ensemble, NULL, leaving);
-      let_holders_move (ensemble);
-      end_member (&old);
-      check_holders (ensemble, "one by one");
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    Member old = ensemble->members[i];
+    g_autofree char *leaving = g_strdup_printf ("%d", old.id);
+    Member joiner = start_joiner (ensemble);
+    reconfigure (ensemble, joiner.line, NULL);
+    ensemble->members[i] = joiner;
+    reconfigure (ensemble, NULL, leaving);
+    let_holders_move (ensemble);
+    end_member (&old);
+    check_holders (ensemble, "one by one");
+  }
 }
 
 TEST (test_all_at_once)
@@ -189,11 +184,10 @@ TEST (test_all_at_once)
   Member joiners[N_MEMBERS];
   Member old[N_MEMBERS];
 
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      old[i] = ensemble->members[i];
-      joiners[i] = start_joiner (ensemble);
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    old[i] = ensemble->members[i];
+    joiners[i] = start_joiner (ensemble);
+  }
   g_autofree char *joining =
       g_strjoin (",", joiners[0].line, joiners[1].line, joiners[2].line, NULL);
   g_autofree char *leaving = g_strdup_printf ("%d,%d,%d", old[0].id, old[1].id, old[2].id);
@@ -221,12 +215,11 @@ start (void **state)
   if (ensemble->ensemble == NULL)
     return -1;
   ensemble->last_id = N_MEMBERS;
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      ensemble->members[i] = (Member){ .server = zk_ensemble_server (ensemble->ensemble, i),
-                                       .id = i + 1,
-                                       .line = zk_ensemble_member_line (ensemble->ensemble, i) };
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    ensemble->members[i] = (Member){ .server = zk_ensemble_server (ensemble->ensemble, i),
+                                     .id = i + 1,
+                                     .line = zk_ensemble_member_line (ensemble->ensemble, i) };
+  }
   for (int i = 0; i < N_HOLDERS; i++)
     start_holder (ensemble, (Way) i);
   *state = ensemble;

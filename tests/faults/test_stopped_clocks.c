@@ -131,15 +131,14 @@ hold (Board *board, guint lock_number)
   if (lease == NULL)
     return 1;
   curator_lease_add_listener (lease, on_change, board, NULL);
-  while (!shared_get (&board->ends))
-    {
-      const gint64 now_ns = wait_now_ns ();
-      const gint64 left_ms = curator_lease_get_remaining_ms (lease);
-      shared_set (&board->left_ms, left_ms);
-      if (left_ms > 0)
-        shared_set (&board->believed_ns, now_ns);
-      wait_ms (1);
-    }
+  while (!shared_get (&board->ends)) {
+    const gint64 now_ns = wait_now_ns ();
+    const gint64 left_ms = curator_lease_get_remaining_ms (lease);
+    shared_set (&board->left_ms, left_ms);
+    if (left_ms > 0)
+      shared_set (&board->believed_ns, now_ns);
+    wait_ms (1);
+  }
   curator_client_close (client);
   return 0;
 }
@@ -181,12 +180,11 @@ pause_guest (Case *c)
   kill (c->pid, SIGCONT);
   if (c->pause_ms < SESSION_MS)
     proxy_set_mode (c->proxy, PROXY_PASS);
-  if (c->late_ms > 0)
-    {
-      wait_ms (c->late_ms);
-      shared_add (&c->board->clocks.wall_ns, NS_PER_MS * slept_ms);
-      c->right_ns = wait_now_ns ();
-    }
+  if (c->late_ms > 0) {
+    wait_ms (c->late_ms);
+    shared_add (&c->board->clocks.wall_ns, NS_PER_MS * slept_ms);
+    c->right_ns = wait_now_ns ();
+  }
 }
 
 /* A clock that is slewed goes on so when it is played again. */
@@ -194,20 +192,15 @@ static void
 disturb (Case *c)
 {
   MachineClocks *clocks = &c->board->clocks;
-  if (c->pause_ms != 0)
-    {
-      pause_guest (c);
-    }
-  else if (c->step_ms != 0)
-    {
-      shared_add (&clocks->wall_ns, NS_PER_MS * c->step_ms);
-      c->resumed_ns = c->right_ns = wait_now_ns ();
-    }
-  else if (shared_get (&clocks->wall_ppm) == 0)
-    {
-      shared_set (&clocks->gains_from_ns, wait_now_ns ());
-      shared_set (&clocks->wall_ppm, c->ppm);
-    }
+  if (c->pause_ms != 0) {
+    pause_guest (c);
+  } else if (c->step_ms != 0) {
+    shared_add (&clocks->wall_ns, NS_PER_MS * c->step_ms);
+    c->resumed_ns = c->right_ns = wait_now_ns ();
+  } else if (shared_get (&clocks->wall_ppm) == 0) {
+    shared_set (&clocks->gains_from_ns, wait_now_ns ());
+    shared_set (&clocks->wall_ppm, c->ppm);
+  }
 }
 
 static gboolean
@@ -235,14 +228,13 @@ observe_server (gpointer data)
   g_autoptr (RawZk) raw = raw_zk_open (zk_server_address (observer.server));
   g_assert_nonnull (raw);
   raw_zk_create (raw, "/observer", "", ZOO_EPHEMERAL, NULL);
-  while (!shared_get (&observer.ends))
-    {
-      const gint64 asked_ns = wait_now_ns ();
-      raw_zk_set (raw, "/observer", "");
-      if (wait_now_ns () - asked_ns >= LATE_MS * NS_PER_MS)
-        shared_set (&observer.late_us, wait_now_ns () / 1000);
-      wait_ms (50);
-    }
+  while (!shared_get (&observer.ends)) {
+    const gint64 asked_ns = wait_now_ns ();
+    raw_zk_set (raw, "/observer", "");
+    if (wait_now_ns () - asked_ns >= LATE_MS * NS_PER_MS)
+      shared_set (&observer.late_us, wait_now_ns () / 1000);
+    wait_ms (50);
+  }
   return NULL;
 }
 
@@ -251,17 +243,16 @@ play (gpointer data)
 {
   Case *c = data;
   gboolean again = TRUE;
-  for (int i = 0; i < N_PLAYS && again; i++)
-    {
-      const gint64 began_us = wait_now_ns () / 1000;
-      c->doubted = shared_get (&c->board->n_suspects);
-      disturb (c);
-      wait_ms (SESSION_MS * 2);
-      const gboolean was_late = shared_get (&observer.late_us) >= began_us
-                                || metronome_stalled_us (began_us) >= (gint64) LATE_MS * 1000;
-      const gboolean is_doubtful = c->sight == SEES_NOTHING || c->sight == SEES_DOUBT;
-      again = was_late && is_doubtful && !is_lost (c) && n_doubts (c) != (c->sight == SEES_DOUBT);
-    }
+  for (int i = 0; i < N_PLAYS && again; i++) {
+    const gint64 began_us = wait_now_ns () / 1000;
+    c->doubted = shared_get (&c->board->n_suspects);
+    disturb (c);
+    wait_ms (SESSION_MS * 2);
+    const gboolean was_late = shared_get (&observer.late_us) >= began_us
+                              || metronome_stalled_us (began_us) >= (gint64) LATE_MS * 1000;
+    const gboolean is_doubtful = c->sight == SEES_NOTHING || c->sight == SEES_DOUBT;
+    again = was_late && is_doubtful && !is_lost (c) && n_doubts (c) != (c->sight == SEES_DOUBT);
+  }
   return NULL;
 }
 
@@ -294,18 +285,15 @@ static void
 judge (Case *c)
 {
   const Board *board = c->board;
-  if (c->sight == SEES_END)
-    {
-      assert_true (is_lost (c));
-      assert_true (shared_get (&board->believed_ns) <= c->right_ns);
-      assert_true (holds_within (shared_get (&board->n_losses) > 0, PATIENCE_MS));
-    }
-  else if (c->sight != CANNOT_SEE)
-    {
-      assert_false (is_lost (c));
-      assert_int_equal (shared_get (&board->n_losses), 0);
-      assert_int_equal (n_doubts (c), c->sight == SEES_DOUBT);
-    }
+  if (c->sight == SEES_END) {
+    assert_true (is_lost (c));
+    assert_true (shared_get (&board->believed_ns) <= c->right_ns);
+    assert_true (holds_within (shared_get (&board->n_losses) > 0, PATIENCE_MS));
+  } else if (c->sight != CANNOT_SEE) {
+    assert_false (is_lost (c));
+    assert_int_equal (shared_get (&board->n_losses), 0);
+    assert_int_equal (n_doubts (c), c->sight == SEES_DOUBT);
+  }
 }
 
 static void
@@ -327,24 +315,22 @@ TEST (test_p38_stopped_clocks)
 
   for (guint i = 0; i < N_CASES; i++)
     assert_true (holds_within (shared_get (&cases[i].board->believed_ns) != 0, PATIENCE_MS));
-  for (guint i = 0; i < N_CASES; i++)
-    {
-      g_autoptr (CuratorLock) lock = lock_new (next, i);
-      curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_granted, &cases[i]);
-      players[i] = g_thread_new ("player", play, &cases[i]);
-    }
+  for (guint i = 0; i < N_CASES; i++) {
+    g_autoptr (CuratorLock) lock = lock_new (next, i);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_granted, &cases[i]);
+    players[i] = g_thread_new ("player", play, &cases[i]);
+  }
   for (guint i = 0; i < N_CASES; i++)
     g_thread_join (players[i]);
   shared_set (&observer.ends, TRUE);
   g_thread_join (observing);
   for (guint i = 0; i < N_CASES; i++)
     print_case (&cases[i]);
-  for (guint i = 0; i < N_CASES; i++)
-    {
-      judge (&cases[i]);
-      end_case (&cases[i]);
-      assert_true (holds_within (shared_get (&cases[i].granted_ns) > 0, PATIENCE_MS));
-    }
+  for (guint i = 0; i < N_CASES; i++) {
+    judge (&cases[i]);
+    end_case (&cases[i]);
+    assert_true (holds_within (shared_get (&cases[i].granted_ns) > 0, PATIENCE_MS));
+  }
   curator_client_close (next);
   curator_client_unref (next);
 }
@@ -353,21 +339,19 @@ TEST (test_p38_stopped_clocks)
 static int
 start (void **state)
 {
-  for (guint i = 0; i < N_CASES; i++)
-    {
-      cases[i].number = i;
-      start_holder (&cases[i]);
-    }
+  for (guint i = 0; i < N_CASES; i++) {
+    cases[i].number = i;
+    start_holder (&cases[i]);
+  }
   metronome_start ();
   ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
   *state = server;
-  for (guint i = 0; server != NULL && i < N_CASES; i++)
-    {
-      Board *board = cases[i].board;
-      cases[i].proxy = proxy_new (zk_server_address (server));
-      g_strlcpy (board->address, proxy_address (cases[i].proxy), sizeof board->address);
-      shared_set (&board->has_address, TRUE);
-    }
+  for (guint i = 0; server != NULL && i < N_CASES; i++) {
+    Board *board = cases[i].board;
+    cases[i].proxy = proxy_new (zk_server_address (server));
+    g_strlcpy (board->address, proxy_address (cases[i].proxy), sizeof board->address);
+    shared_set (&board->has_address, TRUE);
+  }
   return server != NULL ? 0 : -1;
 }
 

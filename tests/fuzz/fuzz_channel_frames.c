@@ -31,20 +31,17 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
     return 0;
   /* A block of exactly that size, so that an overrun is detected. */
   guint8 *frame = g_memdup2 (data, (gsize) whole);
-  if (curator_frame_read_request (frame, (gsize) whole, &connect))
-    {
-      curator_frame_clear_password (frame);
-      g_assert_true (curator_frame_read_request (frame, (gsize) whole, &connect));
-      g_assert_true (curator_passwords_equal (connect.password, (const guint8[16]){ 0 }));
-    }
+  if (curator_frame_read_request (frame, (gsize) whole, &connect)) {
+    curator_frame_clear_password (frame);
+    g_assert_true (curator_frame_read_request (frame, (gsize) whole, &connect));
+    g_assert_true (curator_passwords_equal (connect.password, (const guint8[16]){ 0 }));
+  }
   curator_frame_read_response (frame, (gsize) whole, &connect);
-  if (curator_frame_read_sasl_reply (frame, (gsize) whole, &reply) && reply.length > 0)
-    {
-      g_assert_true (reply.token + reply.length <= frame + whole);
-      g_autoptr (GByteArray) answer = curator_frame_write_sasl (1, reply.token, reply.length);
-      g_assert_cmpint (curator_frame_size (answer->data, answer->len, answer->len), ==,
-                       answer->len);
-    }
+  if (curator_frame_read_sasl_reply (frame, (gsize) whole, &reply) && reply.length > 0) {
+    g_assert_true (reply.token + reply.length <= frame + whole);
+    g_autoptr (GByteArray) answer = curator_frame_write_sasl (1, reply.token, reply.length);
+    g_assert_cmpint (curator_frame_size (answer->data, answer->len, answer->len), ==, answer->len);
+  }
   g_free (frame);
   return 0;
 }

@@ -70,65 +70,64 @@ act (Input *input)
   const uint8_t *at;
   uint8_t n;
 
-  switch (next (input) % N_ACTIONS)
-    {
-    case 0:
-      lab_run ();
-      break;
-    case 1:
-      lab_send_challenge (next (input) % (LAB_STEPS + 3));
-      break;
-    case 2:
-      respond (input);
-      break;
-    case 3:
-      n = next (input) % 2;
-      lab_send_sasl (n == 0 ? -115 : 0, NULL, (gint32) (next (input) % 2) - 1);
-      break;
-    case 4:
-      at = next_bytes (input, &n);
-      lab_send (at, n);
-      break;
-    case 5:
-      lab_send (zeros, (gsize) next (input) * 258);
-      break;
-    case 6:
-      at = next_bytes (input, &n);
-      lab_send_sasl (0, at, n);
-      break;
-    case 7:
-      lab.holds_jobs = lab_jobs.are_held = TRUE;
-      break;
-    case 8:
-      lab_jobs_finish ();
-      break;
-    case 9:
-      lab_jobs.next_fails = TRUE;
-      break;
-    case 10:
-      lab_let_deadline_pass ();
-      break;
-    case 11:
-      lab.chunk = next (input);
-      break;
-    case 12:
-      n = next (input);
-      lab.window = n < 255 ? n : G_MAXSSIZE;
-      break;
-    case 13:
-      lab.ends = TRUE;
-      break;
-    case 14:
-      write_client (input);
-      break;
-    case 15:
-      if (lab.client_fd >= 0)
-        shutdown (lab.client_fd, SHUT_WR);
-      break;
-    default:
-      lab_connect (next (input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
-      break;
-    }
+  switch (next (input) % N_ACTIONS) {
+  case 0:
+    lab_run ();
+    break;
+  case 1:
+    lab_send_challenge (next (input) % (LAB_STEPS + 3));
+    break;
+  case 2:
+    respond (input);
+    break;
+  case 3:
+    n = next (input) % 2;
+    lab_send_sasl (n == 0 ? -115 : 0, NULL, (gint32) (next (input) % 2) - 1);
+    break;
+  case 4:
+    at = next_bytes (input, &n);
+    lab_send (at, n);
+    break;
+  case 5:
+    lab_send (zeros, (gsize) next (input) * 258);
+    break;
+  case 6:
+    at = next_bytes (input, &n);
+    lab_send_sasl (0, at, n);
+    break;
+  case 7:
+    lab.holds_jobs = lab_jobs.are_held = TRUE;
+    break;
+  case 8:
+    lab_jobs_finish ();
+    break;
+  case 9:
+    lab_jobs.next_fails = TRUE;
+    break;
+  case 10:
+    lab_let_deadline_pass ();
+    break;
+  case 11:
+    lab.chunk = next (input);
+    break;
+  case 12:
+    n = next (input);
+    lab.window = n < 255 ? n : G_MAXSSIZE;
+    break;
+  case 13:
+    lab.ends = TRUE;
+    break;
+  case 14:
+    write_client (input);
+    break;
+  case 15:
+    if (lab.client_fd >= 0)
+      shutdown (lab.client_fd, SHUT_WR);
+    break;
+  default:
+    lab_connect (next (input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
+    break;
+  }
 }
 
 /* --- properties --- */
@@ -150,18 +149,16 @@ check_that_the_true_server_is_reached (void)
     lab_let_deadline_pass ();
   lab_run ();
   lab_send_response (SESSION, TIMEOUT_MS);
-  for (guint step = 1; lab.login != LAB_NO_LOGIN && step <= LAB_STEPS; step++)
-    {
-      lab_run ();
-      lab_send_challenge (step);
-    }
+  for (guint step = 1; lab.login != LAB_NO_LOGIN && step <= LAB_STEPS; step++) {
+    lab_run ();
+    lab_send_challenge (step);
+  }
   lab_run ();
-  if (lab.login == LAB_CLIENT_SPEAKS_LAST)
-    {
-      g_assert_cmpuint (lab.delivered->len, ==, 0);
-      lab_send_challenge (LAB_STEPS + 1);
-      lab_run ();
-    }
+  if (lab.login == LAB_CLIENT_SPEAKS_LAST) {
+    g_assert_cmpuint (lab.delivered->len, ==, 0);
+    lab_send_challenge (LAB_STEPS + 1);
+    lab_run ();
+  }
   g_assert_true (lab.link != NULL && lab.link->state == CURATOR_LINK_OPEN);
   g_assert_cmpuint (lab.delivered->len, ==, lab.link->response_size);
 }
@@ -173,11 +170,10 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 
   lab_open (next (&input) % 3);
   lab_connect (next (&input) % 2 == 0 ? 0 : SESSION, TIMEOUT_MS);
-  while (input.left > 0)
-    {
-      act (&input);
-      check_what_the_server_gets ();
-    }
+  while (input.left > 0) {
+    act (&input);
+    check_what_the_server_gets ();
+  }
   lab_run ();
   check_what_the_server_gets ();
   check_that_the_true_server_is_reached ();

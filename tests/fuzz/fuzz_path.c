@@ -13,16 +13,15 @@ java_accepts (const char *path)
 
   if (units == NULL || n == 0 || units[0] != '/' || (n > 1 && units[n - 1] == '/'))
     return FALSE;
-  for (glong i = 1; i < n; last = units[i], i++)
-    {
-      const gunichar2 c = units[i];
-      const gboolean part_ends = i + 1 == n || units[i + 1] == '/';
-      if ((c == '/' && last == '/')
-          || (c == '.' && part_ends && (last == '/' || (last == '.' && units[i - 2] == '/')))
-          || (c > 0x00 && c <= 0x1f) || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
-          || (c >= 0xfff0))
-        return FALSE;
-    }
+  for (glong i = 1; i < n; last = units[i], i++) {
+    const gunichar2 c = units[i];
+    const gboolean part_ends = i + 1 == n || units[i + 1] == '/';
+    if ((c == '/' && last == '/')
+        || (c == '.' && part_ends && (last == '/' || (last == '.' && units[i - 2] == '/')))
+        || (c > 0x00 && c <= 0x1f) || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
+        || (c >= 0xfff0))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -48,18 +47,16 @@ static char *
 unescape (const char *shown)
 {
   GString *text = g_string_new (NULL);
-  while (*shown != '\0')
-    {
-      if (*shown != '\\')
-        {
-          g_string_append_c (text, *shown++);
-          continue;
-        }
-      g_assert_true (shown[1] == 'x' && g_ascii_isxdigit (shown[2]) && g_ascii_isxdigit (shown[3]));
-      g_string_append_c (
-          text, (char) (g_ascii_xdigit_value (shown[2]) * 16 + g_ascii_xdigit_value (shown[3])));
-      shown += 4;
+  while (*shown != '\0') {
+    if (*shown != '\\') {
+      g_string_append_c (text, *shown++);
+      continue;
     }
+    g_assert_true (shown[1] == 'x' && g_ascii_isxdigit (shown[2]) && g_ascii_isxdigit (shown[3]));
+    g_string_append_c (
+        text, (char) (g_ascii_xdigit_value (shown[2]) * 16 + g_ascii_xdigit_value (shown[3])));
+    shown += 4;
+  }
   return g_string_free (text, FALSE);
 }
 
@@ -91,17 +88,14 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   g_assert_true (is_namespace == (*path != '\0' && we_may_accept (below_root)));
   g_assert_true (is_namespace == (namespace_error == NULL));
   g_assert_true (error == NULL || g_utf8_validate (error->message, -1, NULL));
-  if (accepted)
-    {
-      check_parts (path);
-    }
-  else
-    {
-      g_autofree char *joined = curator_path_join (path, path);
-      g_autofree char *parent = curator_path_parent (path);
-      g_assert_true (*joined == '/');
-      g_assert_cmpuint (strlen (parent), <=, MAX (strlen (path), 1));
-      g_assert_nonnull (strstr (path, curator_path_leaf (path)));
-    }
+  if (accepted) {
+    check_parts (path);
+  } else {
+    g_autofree char *joined = curator_path_join (path, path);
+    g_autofree char *parent = curator_path_parent (path);
+    g_assert_true (*joined == '/');
+    g_assert_cmpuint (strlen (parent), <=, MAX (strlen (path), 1));
+    g_assert_nonnull (strstr (path, curator_path_leaf (path)));
+  }
   return 0;
 }

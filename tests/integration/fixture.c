@@ -185,24 +185,22 @@ multi_lock_new (CuratorClient *client, const char *path)
 void
 check_error (GError **error, GQuark domain, int code, const char *name, const char *file, int line)
 {
-  if (*error == NULL || !g_error_matches (*error, domain, code))
-    {
-      print_error ("wanted %s, got %s %d: %s\n", name,
-                   *error != NULL ? g_quark_to_string ((*error)->domain) : "no error",
-                   *error != NULL ? (*error)->code : 0, *error != NULL ? (*error)->message : "");
-      _fail (file, line);
-    }
+  if (*error == NULL || !g_error_matches (*error, domain, code)) {
+    print_error ("wanted %s, got %s %d: %s\n", name,
+                 *error != NULL ? g_quark_to_string ((*error)->domain) : "no error",
+                 *error != NULL ? (*error)->code : 0, *error != NULL ? (*error)->message : "");
+    _fail (file, line);
+  }
   g_clear_error (error);
 }
 
 void
 check_ok (gboolean result, GError **error, const char *call, const char *file, int line)
 {
-  if (!result || *error != NULL)
-    {
-      print_error ("%s: %s\n", call, *error != NULL ? (*error)->message : "no error set");
-      _fail (file, line);
-    }
+  if (!result || *error != NULL) {
+    print_error ("%s: %s\n", call, *error != NULL ? (*error)->message : "no error set");
+    _fail (file, line);
+  }
 }
 
 void
@@ -278,11 +276,10 @@ contend (void *data)
   g_atomic_int_set (&contender->returned, TRUE);
   while (contender->acquired && !g_atomic_int_get (&contender->told))
     wait_ms (1);
-  if (contender->acquired)
-    {
-      contender->released = curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL,
-                                                  &contender->release_error);
-    }
+  if (contender->acquired) {
+    contender->released = curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL,
+                                                &contender->release_error);
+  }
   return NULL;
 }
 
@@ -333,12 +330,11 @@ contender_tell_release (Contender *contender)
 void
 contender_join (Contender *contender)
 {
-  if (contender->thread != 0)
-    {
-      contender_tell_release (contender);
-      pthread_join (contender->thread, NULL);
-      contender->thread = 0;
-    }
+  if (contender->thread != 0) {
+    contender_tell_release (contender);
+    pthread_join (contender->thread, NULL);
+    contender->thread = 0;
+  }
 }
 
 void
@@ -398,11 +394,10 @@ char *
 state_log_to_string (StateLog *log)
 {
   GString *text = g_string_new (NULL);
-  for (int i = 0; i < g_atomic_int_get (&log->n); i++)
-    {
-      g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
-                              curator_connection_state_to_string (log->states[i]));
-    }
+  for (int i = 0; i < g_atomic_int_get (&log->n); i++) {
+    g_string_append_printf (text, "%s%s", i > 0 ? " " : "",
+                            curator_connection_state_to_string (log->states[i]));
+  }
   return g_string_free (text, FALSE);
 }
 
@@ -412,15 +407,13 @@ static gint n_counted; /* atomic */
 static GLogWriterOutput
 count_warning (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  for (gsize i = 0; i < n_fields; i++)
-    {
-      if ((level & G_LOG_LEVEL_WARNING) != 0 && g_str_equal (fields[i].key, "MESSAGE")
-          && strstr (fields[i].value, counted) != NULL)
-        {
-          g_atomic_int_inc (&n_counted);
-          return G_LOG_WRITER_HANDLED;
-        }
+  for (gsize i = 0; i < n_fields; i++) {
+    if ((level & G_LOG_LEVEL_WARNING) != 0 && g_str_equal (fields[i].key, "MESSAGE")
+        && strstr (fields[i].value, counted) != NULL) {
+      g_atomic_int_inc (&n_counted);
+      return G_LOG_WRITER_HANDLED;
     }
+  }
   return g_log_writer_default (level, fields, n_fields, data);
 }
 
@@ -440,12 +433,11 @@ warnings_taken (void)
 void
 assert_children (Fixture *fixture, const char *path, int n, int timeout_ms)
 {
-  if (!raw_zk_wait_children (fixture->raw, path, n, timeout_ms))
-    {
-      g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
-      g_autofree char *all = names != NULL ? g_strjoinv ("\n  ", names) : g_strdup ("(no node)");
-      fail_msg ("%s should have %d children after %d ms but has:\n  %s", path, n, timeout_ms, all);
-    }
+  if (!raw_zk_wait_children (fixture->raw, path, n, timeout_ms)) {
+    g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
+    g_autofree char *all = names != NULL ? g_strjoinv ("\n  ", names) : g_strdup ("(no node)");
+    fail_msg ("%s should have %d children after %d ms but has:\n  %s", path, n, timeout_ms, all);
+  }
 }
 
 void
@@ -453,10 +445,9 @@ assert_no_residue (Fixture *fixture, const char *path, int timeout_ms)
 {
   if (!holds_within (raw_zk_count_children (fixture->raw, path) <= 0
                          && four_letter_watches_below (fixture_server (fixture), path) == 0,
-                     timeout_ms))
-    {
-      fail_msg ("%s still has %d children and %d watches after %d ms", path,
-                raw_zk_count_children (fixture->raw, path),
-                four_letter_watches_below (fixture_server (fixture), path), timeout_ms);
-    }
+                     timeout_ms)) {
+    fail_msg ("%s still has %d children and %d watches after %d ms", path,
+              raw_zk_count_children (fixture->raw, path),
+              four_letter_watches_below (fixture_server (fixture), path), timeout_ms);
+  }
 }

@@ -17,11 +17,10 @@ program_watcher (zhandle_t *zh, int type, int state, const char *path, void *con
   for (int i = 0; client != NULL && i < program->n_forwards; i++)
     curator_client_forward_event (client, zh, type, state, path);
   /* Elsewhere libzookeeper might free the handle under zookeeper_close (): zookeeper.h. */
-  if (is_expired)
-    {
-      zookeeper_close (g_steal_pointer (&program->zh));
-      g_atomic_int_set (&program->expired, TRUE);
-    }
+  if (is_expired) {
+    zookeeper_close (g_steal_pointer (&program->zh));
+    g_atomic_int_set (&program->expired, TRUE);
+  }
   if (!is_session)
     g_ptr_array_add (program->fired, g_strdup (path));
   pthread_mutex_unlock (&program->mutex);
@@ -63,11 +62,10 @@ set_client (Program *program, CuratorClient *client)
   CuratorClient *before = program->client;
   program->client = client;
   pthread_mutex_unlock (&program->mutex);
-  if (before != NULL)
-    {
-      curator_client_close (before);
-      curator_client_unref (before);
-    }
+  if (before != NULL) {
+    curator_client_close (before);
+    curator_client_unref (before);
+  }
 }
 
 void

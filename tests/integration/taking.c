@@ -40,12 +40,11 @@ taking_new (void)
 static void
 taking_unref (Taking *taking)
 {
-  if (g_atomic_int_dec_and_test (&taking->refs))
-    {
-      g_clear_pointer (&taking->leases, g_ptr_array_unref);
-      g_clear_error (&taking->error);
-      g_free (taking);
-    }
+  if (g_atomic_int_dec_and_test (&taking->refs)) {
+    g_clear_pointer (&taking->leases, g_ptr_array_unref);
+    g_clear_error (&taking->error);
+    g_free (taking);
+  }
 }
 
 static void
@@ -69,11 +68,10 @@ static void
 on_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
 {
   GPtrArray *leases = NULL;
-  if (lease != NULL)
-    {
-      leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
-      g_ptr_array_add (leases, lease);
-    }
+  if (lease != NULL) {
+    leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+    g_ptr_array_add (leases, lease);
+  }
   note (user_data, leases, error);
 }
 
@@ -174,11 +172,10 @@ taking_give_back (Taking *taking)
 void
 taking_free (Taking *taking)
 {
-  if (taking != NULL)
-    {
-      taking_wait (taking, 2 * LONG_MS);
-      taking_unref (taking);
-    }
+  if (taking != NULL) {
+    taking_wait (taking, 2 * LONG_MS);
+    taking_unref (taking);
+  }
 }
 
 void
@@ -221,12 +218,11 @@ ask_back (CuratorClient *client, const char *node)
 void
 assert_lease_state (CuratorLease *lease, CuratorLeaseState state, int timeout_ms)
 {
-  if (!holds_within (curator_lease_get_state (lease) == state, timeout_ms))
-    {
-      fail_msg ("the lease is %s, not %s, after %d ms",
-                curator_lease_state_to_string (curator_lease_get_state (lease)),
-                curator_lease_state_to_string (state), timeout_ms);
-    }
+  if (!holds_within (curator_lease_get_state (lease) == state, timeout_ms)) {
+    fail_msg ("the lease is %s, not %s, after %d ms",
+              curator_lease_state_to_string (curator_lease_get_state (lease)),
+              curator_lease_state_to_string (state), timeout_ms);
+  }
 }
 
 void

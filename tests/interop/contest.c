@@ -75,12 +75,11 @@ start (Run *run, int number)
   contest_add (argv, "%d", plan->acquisitions);
   contest_add (argv, "%d", plan->hold_ms);
   contest_add (argv, "%s", is_java ? java_recipe (plan) : plan->c_recipe);
-  if (!is_java)
-    {
-      contest_add (argv, "%d", plan->limit);
-      contest_add (argv, "%d", number);
-      contest_add (argv, "%s", run->directory);
-    }
+  if (!is_java) {
+    contest_add (argv, "%d", plan->limit);
+    contest_add (argv, "%d", number);
+    contest_add (argv, "%s", run->directory);
+  }
   g_ptr_array_add (argv, NULL);
   run->pids[number] = process_spawn ((char *const *) argv->pdata, output);
 }
@@ -134,11 +133,10 @@ import_java (const Run *run, GArray *events)
   for (char **line = lines; *line != NULL; line++)
     if (!recorder_import_line (*line, &model, events) && **line != '\0')
       done = strcmp (*line, "DONE") == 0;
-  for (guint i = 0; strcmp (recipe, "rw") == 0 && i < events->len; i++)
-    {
-      RecordEvent *event = &g_array_index (events, RecordEvent, i);
-      event->kind = event->thread % 2 == 1 ? RECORD_READ : RECORD_WRITE;
-    }
+  for (guint i = 0; strcmp (recipe, "rw") == 0 && i < events->len; i++) {
+    RecordEvent *event = &g_array_index (events, RecordEvent, i);
+    event->kind = event->thread % 2 == 1 ? RECORD_READ : RECORD_WRITE;
+  }
   return done;
 }
 
@@ -147,14 +145,13 @@ print_outputs (const Run *run)
 {
   g_autoptr (GDir) dir = g_dir_open (run->directory, 0, NULL);
   const char *name;
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (run->directory, name, NULL);
-      g_autofree char *text = NULL;
-      gsize length = 0;
-      if (g_str_has_suffix (name, ".out") && g_file_get_contents (path, &text, &length, NULL))
-        g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
-    }
+  while ((name = g_dir_read_name (dir)) != NULL) {
+    g_autofree char *path = g_build_filename (run->directory, name, NULL);
+    g_autofree char *text = NULL;
+    gsize length = 0;
+    if (g_str_has_suffix (name, ".out") && g_file_get_contents (path, &text, &length, NULL))
+      g_printerr ("%s ends with:\n%s\n", name, length > 2000 ? text + length - 2000 : text);
+  }
 }
 
 /* The read node of a writer that downgrades is created after the nodes of the waiting writers, so
@@ -172,21 +169,19 @@ judge (const ContestPlan *plan, const GArray *events)
   const CheckerRules rules = { .residue_ms = 1000 };
   const gboolean downgrades = strcmp (plan->c_recipe, "downgrade") == 0;
   g_autoptr (GPtrArray) violations = checker_run (events, &rules);
-  for (guint i = 0; i < violations->len; i++)
-    {
-      const CheckViolation *violation = g_ptr_array_index (violations, i);
-      if (!downgrades || !is_token_of_a_reader (events, violation))
-        return g_strdup (violation->text);
-    }
-  for (int process = 1; process <= plan->n_c + 1; process++)
-    {
-      /* Who downgrades is granted two locks. */
-      const int downgraders = downgrades && process <= plan->n_c ? (plan->threads + 1) / 2 : 0;
-      const int wanted = (plan->threads + downgraders) * plan->acquisitions;
-      const int grants = contest_grants (events, process, 0, G_MAXINT64);
-      if (grants != wanted)
-        return g_strdup_printf ("%d grants of %d to process %d", grants, wanted, process);
-    }
+  for (guint i = 0; i < violations->len; i++) {
+    const CheckViolation *violation = g_ptr_array_index (violations, i);
+    if (!downgrades || !is_token_of_a_reader (events, violation))
+      return g_strdup (violation->text);
+  }
+  for (int process = 1; process <= plan->n_c + 1; process++) {
+    /* Who downgrades is granted two locks. */
+    const int downgraders = downgrades && process <= plan->n_c ? (plan->threads + 1) / 2 : 0;
+    const int wanted = (plan->threads + downgraders) * plan->acquisitions;
+    const int grants = contest_grants (events, process, 0, G_MAXINT64);
+    if (grants != wanted)
+      return g_strdup_printf ("%d grants of %d to process %d", grants, wanted, process);
+  }
   return NULL;
 }
 
@@ -233,31 +228,28 @@ contest_common_time (const GArray *events, int first, int last, gint64 *from_ns,
 {
   *from_ns = 0;
   *to_ns = G_MAXINT64;
-  for (int process = first; process <= last; process++)
-    {
-      gint64 begun_ns = G_MAXINT64;
-      gint64 ended_ns = 0;
-      for (guint i = 0; i < events->len; i++)
-        {
-          const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-          begun_ns = event->process == process ? MIN (begun_ns, event->time_ns) : begun_ns;
-          ended_ns = event->process == process ? MAX (ended_ns, event->time_ns) : ended_ns;
-        }
-      *from_ns = MAX (*from_ns, begun_ns);
-      *to_ns = MIN (*to_ns, ended_ns);
+  for (int process = first; process <= last; process++) {
+    gint64 begun_ns = G_MAXINT64;
+    gint64 ended_ns = 0;
+    for (guint i = 0; i < events->len; i++) {
+      const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+      begun_ns = event->process == process ? MIN (begun_ns, event->time_ns) : begun_ns;
+      ended_ns = event->process == process ? MAX (ended_ns, event->time_ns) : ended_ns;
     }
+    *from_ns = MAX (*from_ns, begun_ns);
+    *to_ns = MIN (*to_ns, ended_ns);
+  }
 }
 
 int
 contest_grants (const GArray *events, int process, gint64 from_ns, gint64 to_ns)
 {
   int grants = 0;
-  for (guint i = 0; i < events->len; i++)
-    {
-      const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-      grants += is_grant (event) && (process == 0 || event->process == process)
-                && event->time_ns >= from_ns && event->time_ns <= to_ns;
-    }
+  for (guint i = 0; i < events->len; i++) {
+    const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+    grants += is_grant (event) && (process == 0 || event->process == process)
+              && event->time_ns >= from_ns && event->time_ns <= to_ns;
+  }
   return grants;
 }
 
@@ -266,16 +258,14 @@ contest_peak (const GArray *events, RecordKind kind, gint64 from_ns, gint64 to_n
 {
   int held = 0;
   int peak = 0;
-  for (guint i = 0; i < events->len; i++)
-    {
-      const RecordEvent *event = &g_array_index (events, RecordEvent, i);
-      if (event->kind == kind)
-        {
-          held += is_grant (event) ? event->permits : 0;
-          held -= event->op == RECORD_RELEASE_CALLED ? event->permits : 0;
-        }
-      if (event->time_ns >= from_ns && event->time_ns <= to_ns)
-        peak = MAX (peak, held);
+  for (guint i = 0; i < events->len; i++) {
+    const RecordEvent *event = &g_array_index (events, RecordEvent, i);
+    if (event->kind == kind) {
+      held += is_grant (event) ? event->permits : 0;
+      held -= event->op == RECORD_RELEASE_CALLED ? event->permits : 0;
     }
+    if (event->time_ns >= from_ns && event->time_ns <= to_ns)
+      peak = MAX (peak, held);
+  }
   return peak;
 }

@@ -5,11 +5,10 @@ count_sequential (RawZk *raw, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);
   int n = 0;
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      n += g_regex_match_simple ("[0-9]{10}$", *name, 0, 0) + count_sequential (raw, child);
-    }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+    n += g_regex_match_simple ("[0-9]{10}$", *name, 0, 0) + count_sequential (raw, child);
+  }
   return n;
 }
 

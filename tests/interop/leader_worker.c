@@ -51,11 +51,10 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   Candidate *candidate = user_data;
   GPollFD wait;
   tell_event ("LEADS", candidate->id);
-  if (g_cancellable_make_pollfd (cancellable, &wait))
-    {
-      g_poll (&wait, 1, -1);
-      g_cancellable_release_fd (cancellable);
-    }
+  if (g_cancellable_make_pollfd (cancellable, &wait)) {
+    g_poll (&wait, 1, -1);
+    g_cancellable_release_fd (cancellable);
+  }
   tell_event ("ENDS", candidate->id);
 }
 
@@ -64,11 +63,10 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
 {
   Candidate *candidate = user_data;
   pthread_mutex_lock (&candidate->mutex);
-  if (!candidate->closed)
-    {
-      candidate->leads = is_leader;
-      tell_event (is_leader ? "LEADS" : "ENDS", candidate->id);
-    }
+  if (!candidate->closed) {
+    candidate->leads = is_leader;
+    tell_event (is_leader ? "LEADS" : "ENDS", candidate->id);
+  }
   pthread_mutex_unlock (&candidate->mutex);
 }
 
@@ -87,12 +85,11 @@ candidate_new (CuratorClient *client, const char *path, gboolean is_latch, const
   Candidate *candidate = g_new0 (Candidate, 1);
   pthread_mutex_init (&candidate->mutex, NULL);
   candidate->id = g_strdup (id);
-  if (is_latch)
-    {
-      candidate->latch = curator_leader_latch_new (client, path, id, NULL);
-      curator_leader_latch_add_listener (candidate->latch, on_change, candidate, candidate_free);
-      return candidate;
-    }
+  if (is_latch) {
+    candidate->latch = curator_leader_latch_new (client, path, id, NULL);
+    curator_leader_latch_add_listener (candidate->latch, on_change, candidate, candidate_free);
+    return candidate;
+  }
   candidate->selector =
       curator_leader_selector_new (client, path, lead, candidate, candidate_free, NULL);
   curator_leader_selector_set_id (candidate->selector, id);
@@ -104,11 +101,10 @@ candidate_new (CuratorClient *client, const char *path, gboolean is_latch, const
 static void
 candidate_stop (Candidate *candidate)
 {
-  if (candidate->latch == NULL)
-    {
-      curator_leader_selector_unref (candidate->selector);
-      return;
-    }
+  if (candidate->latch == NULL) {
+    curator_leader_selector_unref (candidate->selector);
+    return;
+  }
   pthread_mutex_lock (&candidate->mutex);
   candidate->closed = TRUE;
   if (candidate->leads)
@@ -133,11 +129,10 @@ list (Candidate *reader)
           ? curator_leader_latch_get_leader (reader->latch, CURATOR_WAIT_DEFAULT, NULL, &error)
           : curator_leader_selector_get_leader (reader->selector, CURATOR_WAIT_DEFAULT, NULL,
                                                 &error);
-  if (error != NULL)
-    {
-      tell ("ERROR %s", error->message);
-      return;
-    }
+  if (error != NULL) {
+    tell ("ERROR %s", error->message);
+    return;
+  }
   g_autoptr (GString) ids = g_string_new (NULL);
   for (guint i = 0; i < participants->len; i++)
     g_string_append_printf (
@@ -154,30 +149,24 @@ obey (CuratorClient *client, const char *path, gboolean is_latch)
   g_autoptr (GHashTable) candidates = g_hash_table_new (g_str_hash, g_str_equal);
   Candidate *reader = candidate_new (client, path, is_latch, "reader");
   char line[100];
-  while (fgets (line, sizeof line, stdin) != NULL)
-    {
-      g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", 2);
-      if (g_str_equal (words[0], "start"))
-        {
-          Candidate *candidate = candidate_new (client, path, is_latch, words[1]);
-          g_hash_table_insert (candidates, candidate->id, candidate);
-          G_GNUC_UNUSED const gboolean started =
-              is_latch ? curator_leader_latch_start (candidate->latch, NULL)
-                       : curator_leader_selector_start (candidate->selector, NULL);
-          tell ("STARTED %s", words[1]);
-        }
-      else if (g_str_equal (words[0], "stop"))
-        {
-          Candidate *candidate = g_hash_table_lookup (candidates, words[1]);
-          g_hash_table_remove (candidates, words[1]);
-          candidate_stop (candidate);
-          tell ("CLOSED %s", words[1]);
-        }
-      else
-        {
-          list (reader);
-        }
+  while (fgets (line, sizeof line, stdin) != NULL) {
+    g_auto (GStrv) words = g_strsplit (g_strchomp (line), " ", 2);
+    if (g_str_equal (words[0], "start")) {
+      Candidate *candidate = candidate_new (client, path, is_latch, words[1]);
+      g_hash_table_insert (candidates, candidate->id, candidate);
+      G_GNUC_UNUSED const gboolean started =
+          is_latch ? curator_leader_latch_start (candidate->latch, NULL)
+                   : curator_leader_selector_start (candidate->selector, NULL);
+      tell ("STARTED %s", words[1]);
+    } else if (g_str_equal (words[0], "stop")) {
+      Candidate *candidate = g_hash_table_lookup (candidates, words[1]);
+      g_hash_table_remove (candidates, words[1]);
+      candidate_stop (candidate);
+      tell ("CLOSED %s", words[1]);
+    } else {
+      list (reader);
     }
+  }
   candidate_stop (reader);
 }
 
@@ -192,11 +181,10 @@ main (int argc, char **argv)
   curator_client_set_session_timeout (client, atoi (argv[4]));
   curator_client_set_connection_timeout (client, atoi (argv[4]));
   if (!curator_client_start (client, &error)
-      || !curator_client_block_until_connected (client, 30000, NULL, &error))
-    {
-      tell ("ERROR %s", error->message);
-      return 1;
-    }
+      || !curator_client_block_until_connected (client, 30000, NULL, &error)) {
+    tell ("ERROR %s", error->message);
+    return 1;
+  }
   tell ("READY");
   obey (client, argv[2], strcmp (argv[3], "latch") == 0);
   curator_client_close (client);

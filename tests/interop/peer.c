@@ -26,14 +26,13 @@ read_lines (void *data)
   g_autoptr (GDataInputStream) stream =
       g_data_input_stream_new (g_subprocess_get_stdout_pipe (peer->process));
   char *line;
-  while ((line = g_data_input_stream_read_line_utf8 (stream, NULL, NULL, NULL)) != NULL)
-    {
-      if (peer->on_line != NULL)
-        peer->on_line (line, peer->data);
-      pthread_mutex_lock (&peer->mutex);
-      g_ptr_array_add (peer->lines, line);
-      pthread_mutex_unlock (&peer->mutex);
-    }
+  while ((line = g_data_input_stream_read_line_utf8 (stream, NULL, NULL, NULL)) != NULL) {
+    if (peer->on_line != NULL)
+      peer->on_line (line, peer->data);
+    pthread_mutex_lock (&peer->mutex);
+    g_ptr_array_add (peer->lines, line);
+    pthread_mutex_unlock (&peer->mutex);
+  }
   return NULL;
 }
 
@@ -47,12 +46,11 @@ peer_start (GPtrArray *argv, void (*on_line) (const char *line, gpointer data), 
   peer->process =
       g_subprocess_newv ((const char *const *) argv->pdata,
                          G_SUBPROCESS_FLAGS_STDIN_PIPE | G_SUBPROCESS_FLAGS_STDOUT_PIPE, &error);
-  if (peer->process == NULL)
-    {
-      g_printerr ("%s\n", error->message);
-      g_free (peer);
-      return NULL;
-    }
+  if (peer->process == NULL) {
+    g_printerr ("%s\n", error->message);
+    g_free (peer);
+    return NULL;
+  }
   peer->on_line = on_line;
   peer->data = data;
   peer->lines = g_ptr_array_new_with_free_func (g_free);
@@ -69,12 +67,11 @@ peer_start_java (const char *connect_string, int session_ms, gboolean compressio
   contest_add (argv, "%s", connect_string);
   contest_add (argv, "%d", session_ms);
   Peer *peer = peer_start (argv, NULL, NULL);
-  if (peer != NULL && !peer_expect (peer, START_MS, "READY"))
-    {
-      g_autofree char *output = peer_output (peer);
-      g_printerr ("the peer does not start: %s\n", output);
-      g_clear_pointer (&peer, peer_free);
-    }
+  if (peer != NULL && !peer_expect (peer, START_MS, "READY")) {
+    g_autofree char *output = peer_output (peer);
+    g_printerr ("the peer does not start: %s\n", output);
+    g_clear_pointer (&peer, peer_free);
+  }
   return peer;
 }
 
@@ -93,13 +90,12 @@ peer_tell (Peer *peer, const char *format, ...)
 static char **
 find (Peer *peer, const char *text)
 {
-  for (guint i = 0; i < peer->lines->len; i++)
-    {
-      char **line = (char **) &g_ptr_array_index (peer->lines, i);
-      if (g_str_has_prefix (*line, text)
-          && ((*line)[strlen (text)] == '\0' || (*line)[strlen (text)] == ' '))
-        return line;
-    }
+  for (guint i = 0; i < peer->lines->len; i++) {
+    char **line = (char **) &g_ptr_array_index (peer->lines, i);
+    if (g_str_has_prefix (*line, text)
+        && ((*line)[strlen (text)] == '\0' || (*line)[strlen (text)] == ' '))
+      return line;
+  }
   return NULL;
 }
 
@@ -118,11 +114,10 @@ take (Peer *peer, const char *text)
   char *taken = NULL;
   pthread_mutex_lock (&peer->mutex);
   char **line = find (peer, text);
-  if (line != NULL)
-    {
-      taken = *line;
-      *line = g_strconcat ("\t", taken, NULL);
-    }
+  if (line != NULL) {
+    taken = *line;
+    *line = g_strconcat ("\t", taken, NULL);
+  }
   pthread_mutex_unlock (&peer->mutex);
   return taken;
 }
@@ -152,11 +147,10 @@ peer_output (Peer *peer)
 {
   GString *output = g_string_new (NULL);
   pthread_mutex_lock (&peer->mutex);
-  for (guint i = 0; i < peer->lines->len; i++)
-    {
-      g_string_append_printf (output, "%s%s", i > 0 ? "; " : "",
-                              g_strstrip ((char *) g_ptr_array_index (peer->lines, i)));
-    }
+  for (guint i = 0; i < peer->lines->len; i++) {
+    g_string_append_printf (output, "%s%s", i > 0 ? "; " : "",
+                            g_strstrip ((char *) g_ptr_array_index (peer->lines, i)));
+  }
   pthread_mutex_unlock (&peer->mutex);
   return g_string_free (output, FALSE);
 }

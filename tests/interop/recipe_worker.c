@@ -43,11 +43,10 @@ note (Turns *turns, RecordOp op, RecordKind kind, CuratorLease *lease)
                         .timeout_ms = -1,
                         .permits = (gint16) turns->work->permits,
                         .limit = (gint16) turns->work->limit };
-  if (lease != NULL)
-    {
-      event.token = curator_lease_get_fencing_token (lease);
-      event.session = curator_lease_get_session_id (lease);
-    }
+  if (lease != NULL) {
+    event.token = curator_lease_get_fencing_token (lease);
+    event.session = curator_lease_get_session_id (lease);
+  }
   recorder_add (turns->recorder, event);
 }
 
@@ -81,14 +80,13 @@ acquire_leases (const Work *work, GError **error)
                                         error);
   g_autoptr (GPtrArray) leases =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
-  for (guint i = 0; i < work->locks->len; i++)
-    {
-      CuratorLease *lease = curator_lock_acquire_lease (g_ptr_array_index (work->locks, i),
-                                                        CURATOR_WAIT_FOREVER, NULL, error);
-      if (lease == NULL)
-        return NULL;
-      g_ptr_array_add (leases, lease);
-    }
+  for (guint i = 0; i < work->locks->len; i++) {
+    CuratorLease *lease = curator_lock_acquire_lease (g_ptr_array_index (work->locks, i),
+                                                      CURATOR_WAIT_FOREVER, NULL, error);
+    if (lease == NULL)
+      return NULL;
+    g_ptr_array_add (leases, lease);
+  }
   return g_steal_pointer (&leases);
 }
 
@@ -116,24 +114,22 @@ take_turn (Turns *turns, int i)
 {
   const Work *work = turns->work;
   /* A hold of the thread and a lease in turn. */
-  if (strcmp (work->recipe, "mutex") == 0 && i % 2 == 0)
-    {
-      CuratorLock *lock = g_ptr_array_index (work->locks, 0);
-      return enter (turns, lock, RECORD_MUTEX) && leave (turns, lock, RECORD_MUTEX);
-    }
+  if (strcmp (work->recipe, "mutex") == 0 && i % 2 == 0) {
+    CuratorLock *lock = g_ptr_array_index (work->locks, 0);
+    return enter (turns, lock, RECORD_MUTEX) && leave (turns, lock, RECORD_MUTEX);
+  }
   if (work->rw_lock == NULL)
     return take_leases (turns, work->semaphore != NULL ? RECORD_SEMAPHORE : RECORD_MUTEX);
   CuratorLock *read = curator_rw_lock_get_read_lock (work->rw_lock);
   CuratorLock *write = curator_rw_lock_get_write_lock (work->rw_lock);
   const gboolean downgrades = strcmp (work->recipe, "downgrade") == 0;
-  if (downgrades && turns->number % 2 == 0)
-    {
-      if (!enter (turns, write, RECORD_WRITE) || !enter (turns, read, RECORD_READ)
-          || !leave (turns, write, RECORD_WRITE))
-        return FALSE;
-      wait_ms (work->hold_ms);
-      return leave (turns, read, RECORD_READ);
-    }
+  if (downgrades && turns->number % 2 == 0) {
+    if (!enter (turns, write, RECORD_WRITE) || !enter (turns, read, RECORD_READ)
+        || !leave (turns, write, RECORD_WRITE))
+      return FALSE;
+    wait_ms (work->hold_ms);
+    return leave (turns, read, RECORD_READ);
+  }
   const gboolean writes = downgrades || strcmp (work->recipe, "write") == 0
                           || (strcmp (work->recipe, "rw") == 0 && (i + turns->number) % 5 == 0);
   return enter (turns, writes ? write : read, writes ? RECORD_WRITE : RECORD_READ)
@@ -144,14 +140,12 @@ static void *
 take_turns (void *data)
 {
   Turns *turns = data;
-  for (int i = 0; i < turns->work->acquisitions; i++)
-    {
-      if (!take_turn (turns, i))
-        {
-          g_printerr ("turn %d: %s\n", i, turns->error->message);
-          return turns;
-        }
+  for (int i = 0; i < turns->work->acquisitions; i++) {
+    if (!take_turn (turns, i)) {
+      g_printerr ("turn %d: %s\n", i, turns->error->message);
+      return turns;
     }
+  }
   return NULL;
 }
 
@@ -218,23 +212,17 @@ open_recipe (Work *work, CuratorClient *client, const char *path, GError **error
     return add (work, curator_semaphore_mutex_new (client, path, error));
   if (strcmp (words[0], "multi") == 0)
     return add (work, multi_new (client, path, error));
-  if (strcmp (words[0], "semaphore") == 0)
-    {
-      work->semaphore = curator_semaphore_new (client, path, atoi (words[1]), error);
-      work->permits = words[2] != NULL ? atoi (words[2]) : 1;
-    }
-  else if (strcmp (words[0], "counted") == 0)
-    {
-      work->count = curator_shared_count_new (client, words[1], 1, error);
-      if (work->count != NULL
-          && curator_shared_count_start (work->count, CURATOR_WAIT_DEFAULT, NULL, error))
-        work->semaphore =
-            curator_semaphore_new_with_shared_count (client, path, work->count, error);
-    }
-  else
-    {
-      work->rw_lock = curator_rw_lock_new (client, path, NULL, 0, error);
-    }
+  if (strcmp (words[0], "semaphore") == 0) {
+    work->semaphore = curator_semaphore_new (client, path, atoi (words[1]), error);
+    work->permits = words[2] != NULL ? atoi (words[2]) : 1;
+  } else if (strcmp (words[0], "counted") == 0) {
+    work->count = curator_shared_count_new (client, words[1], 1, error);
+    if (work->count != NULL
+        && curator_shared_count_start (work->count, CURATOR_WAIT_DEFAULT, NULL, error))
+      work->semaphore = curator_semaphore_new_with_shared_count (client, path, work->count, error);
+  } else {
+    work->rw_lock = curator_rw_lock_new (client, path, NULL, 0, error);
+  }
   return work->semaphore != NULL || work->rw_lock != NULL;
 }
 
@@ -253,22 +241,20 @@ run_threads (const Work *work, int n, const char *directory)
   gboolean fine = TRUE;
   g_autofree Turns *turns = g_new0 (Turns, n);
   g_autofree pthread_t *threads = g_new0 (pthread_t, n);
-  for (int i = 0; i < n; i++)
-    {
-      turns[i].work = work;
-      turns[i].number = i;
-      turns[i].recorder =
-          recorder_open (directory, work->process, i + 1, (gsize) work->acquisitions * 8);
-      pthread_create (&threads[i], NULL, take_turns, &turns[i]);
-    }
-  for (int i = 0; i < n; i++)
-    {
-      void *failed = NULL;
-      pthread_join (threads[i], &failed);
-      fine = fine && failed == NULL;
-      recorder_close (turns[i].recorder);
-      g_clear_error (&turns[i].error);
-    }
+  for (int i = 0; i < n; i++) {
+    turns[i].work = work;
+    turns[i].number = i;
+    turns[i].recorder =
+        recorder_open (directory, work->process, i + 1, (gsize) work->acquisitions * 8);
+    pthread_create (&threads[i], NULL, take_turns, &turns[i]);
+  }
+  for (int i = 0; i < n; i++) {
+    void *failed = NULL;
+    pthread_join (threads[i], &failed);
+    fine = fine && failed == NULL;
+    recorder_close (turns[i].recorder);
+    g_clear_error (&turns[i].error);
+  }
   return fine;
 }
 

@@ -69,11 +69,10 @@ record_locked (Election *election, const char *id, gint64 time_ns, gboolean lead
     return;
   const Event event = { time_ns, g_intern_string (id), leads };
   g_array_append_val (election->events, event);
-  if (!leads)
-    {
-      g_hash_table_remove (election->leaders, id);
-      return;
-    }
+  if (!leads) {
+    g_hash_table_remove (election->leaders, id);
+    return;
+  }
   g_hash_table_add (election->leaders, (char *) event.id);
   g_atomic_int_add (&election->changes, election->last != event.id);
   election->last = event.id;
@@ -99,11 +98,10 @@ static char *
 await_line (Party *party, const char *beginning)
 {
   char *line = peer_await (party->peer, beginning, LONG_MS);
-  if (line == NULL)
-    {
-      g_autofree char *output = peer_output (party->peer);
-      fail_msg ("%s did not say %s, but: %s", party->is_java ? "Java" : "C", beginning, output);
-    }
+  if (line == NULL) {
+    g_autofree char *output = peer_output (party->peer);
+    fail_msg ("%s did not say %s, but: %s", party->is_java ? "Java" : "C", beginning, output);
+  }
   return line;
 }
 
@@ -171,17 +169,15 @@ list_queue (Election *election)
 {
   GPtrArray *queue = g_ptr_array_new_with_free_func (g_free);
   g_auto (GStrv) nodes = raw_zk_children (election->fixture->raw, election->path);
-  for (char **node = nodes; node != NULL && *node != NULL; node++)
-    {
-      g_autofree char *path = g_strconcat (election->path, "/", *node, NULL);
-      g_autoptr (GBytes) id = NULL;
-      if (raw_zk_get (election->fixture->raw, path, &id, NULL) == ZOK)
-        {
-          g_ptr_array_add (queue, g_strdup_printf ("%.*s %s", (int) g_bytes_get_size (id),
-                                                   (const char *) g_bytes_get_data (id, NULL),
-                                                   *node + strlen (*node) - 10));
-        }
+  for (char **node = nodes; node != NULL && *node != NULL; node++) {
+    g_autofree char *path = g_strconcat (election->path, "/", *node, NULL);
+    g_autoptr (GBytes) id = NULL;
+    if (raw_zk_get (election->fixture->raw, path, &id, NULL) == ZOK) {
+      g_ptr_array_add (queue, g_strdup_printf ("%.*s %s", (int) g_bytes_get_size (id),
+                                               (const char *) g_bytes_get_data (id, NULL),
+                                               *node + strlen (*node) - 10));
     }
+  }
   return queue;
 }
 
@@ -206,12 +202,11 @@ first_leads (Election *election, GPtrArray *queue)
 static gboolean
 are_alive (Election *election, GPtrArray *queue)
 {
-  for (guint i = 0; i < queue->len; i++)
-    {
-      g_autofree char *id = id_at (queue, i);
-      if (!g_hash_table_contains (election->homes, id))
-        return FALSE;
-    }
+  for (guint i = 0; i < queue->len; i++) {
+    g_autofree char *id = id_at (queue, i);
+    if (!g_hash_table_contains (election->homes, id))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -228,13 +223,12 @@ static GPtrArray *
 settle (Election *election, guint length)
 {
   GPtrArray *queue = NULL;
-  if (!holds_within (is_settled (election, length, &queue), LONG_MS))
-    {
-      g_ptr_array_add (queue, NULL);
-      g_autofree char *entries = g_strjoinv (", ", (char **) queue->pdata);
-      fail_msg ("%s: the queue (%s) has not %u candidates, or its first does not lead",
-                election->path, entries, length);
-    }
+  if (!holds_within (is_settled (election, length, &queue), LONG_MS)) {
+    g_ptr_array_add (queue, NULL);
+    g_autofree char *entries = g_strjoinv (", ", (char **) queue->pdata);
+    fail_msg ("%s: the queue (%s) has not %u candidates, or its first does not lead",
+              election->path, entries, length);
+  }
   return queue;
 }
 
@@ -242,15 +236,13 @@ settle (Election *election, guint length)
 static void
 assert_order_kept (GPtrArray *before, GPtrArray *after)
 {
-  for (guint i = 0; i < before->len; i++)
-    {
-      const char *entry = g_ptr_array_index (before, i);
-      if (g_ptr_array_find_with_equal_func (after, entry, g_str_equal, NULL))
-        {
-          assert_string_equal (g_ptr_array_index (after, 0), entry);
-          return;
-        }
+  for (guint i = 0; i < before->len; i++) {
+    const char *entry = g_ptr_array_index (before, i);
+    if (g_ptr_array_find_with_equal_func (after, entry, g_str_equal, NULL)) {
+      assert_string_equal (g_ptr_array_index (after, 0), entry);
+      return;
     }
+  }
 }
 
 /* --- what happens ----------------------------------------------------------------------------- */
@@ -299,24 +291,18 @@ step (Election *election)
                       ? g_hash_table_lookup (election->homes, leader)
                       : &election->parties[g_rand_int_range (election->random, 0, PARTIES)];
   const int dice = g_rand_int_range (election->random, 0, 100);
-  if (dice >= 15)
-    {
-      leave (election, queue, dice < 20 ? IN_QUEUE / 2 : 0);
-      return;
-    }
-  if (dice < 4)
-    {
-      kill_and_restart (victim);
-    }
-  else if (dice < 8)
-    {
-      cut_off (victim);
-    }
-  else
-    {
-      election->cuts++;
-      proxy_cut (victim->proxy);
-    }
+  if (dice >= 15) {
+    leave (election, queue, dice < 20 ? IN_QUEUE / 2 : 0);
+    return;
+  }
+  if (dice < 4) {
+    kill_and_restart (victim);
+  } else if (dice < 8) {
+    cut_off (victim);
+  } else {
+    election->cuts++;
+    proxy_cut (victim->proxy);
+  }
   g_autoptr (GPtrArray) after = settle (election, IN_QUEUE);
   assert_order_kept (queue, after);
 }
@@ -340,25 +326,22 @@ static void
 judge_event (Verdict *verdict, const Event *event)
 {
   gint64 *overlapped = g_hash_table_lookup (verdict->believers, event->id);
-  if (!event->leads)
-    {
-      if (overlapped != NULL && *overlapped > 0)
-        {
-          verdict->windows++;
-          verdict->longest_ns = MAX (verdict->longest_ns, event->time_ns - *overlapped);
-        }
-      g_hash_table_remove (verdict->believers, event->id);
-      return;
+  if (!event->leads) {
+    if (overlapped != NULL && *overlapped > 0) {
+      verdict->windows++;
+      verdict->longest_ns = MAX (verdict->longest_ns, event->time_ns - *overlapped);
     }
+    g_hash_table_remove (verdict->believers, event->id);
+    return;
+  }
   GHashTableIter iter;
   gpointer other;
   g_hash_table_iter_init (&iter, verdict->believers);
-  while (g_hash_table_iter_next (&iter, &other, (gpointer *) &overlapped))
-    {
-      if (*(const char *) other == 'c')
-        fail_msg ("%s leads while %s does", event->id, (const char *) other);
-      *overlapped = *overlapped == 0 ? event->time_ns : *overlapped;
-    }
+  while (g_hash_table_iter_next (&iter, &other, (gpointer *) &overlapped)) {
+    if (*(const char *) other == 'c')
+      fail_msg ("%s leads while %s does", event->id, (const char *) other);
+    *overlapped = *overlapped == 0 ? event->time_ns : *overlapped;
+  }
   g_hash_table_insert (verdict->believers, (char *) event->id, g_new0 (gint64, 1));
 }
 
@@ -387,19 +370,17 @@ see_each_other (Election *election)
   g_autoptr (GString) expected = g_string_new ("PARTICIPANTS ");
   g_autofree char *leader = id_at (queue, 0);
   g_autofree char *expected_leader = g_strconcat ("LEADER ", leader, NULL);
-  for (guint i = 0; i < queue->len; i++)
-    {
-      g_autofree char *id = id_at (queue, i);
-      g_string_append_printf (expected, "%s%s", i > 0 ? "," : "", id);
-    }
-  for (int i = 0; i < 2; i++)
-    {
-      peer_tell (election->parties[i].peer, "list");
-      g_autofree char *participants = await_line (&election->parties[i], "PARTICIPANTS");
-      g_autofree char *named = await_line (&election->parties[i], "LEADER");
-      assert_string_equal (participants, expected->str);
-      assert_string_equal (named, expected_leader);
-    }
+  for (guint i = 0; i < queue->len; i++) {
+    g_autofree char *id = id_at (queue, i);
+    g_string_append_printf (expected, "%s%s", i > 0 ? "," : "", id);
+  }
+  for (int i = 0; i < 2; i++) {
+    peer_tell (election->parties[i].peer, "list");
+    g_autofree char *participants = await_line (&election->parties[i], "PARTICIPANTS");
+    g_autofree char *named = await_line (&election->parties[i], "LEADER");
+    assert_string_equal (participants, expected->str);
+    assert_string_equal (named, expected_leader);
+  }
 }
 
 /* --- elections -------------------------------------------------------------------------------- */
@@ -425,15 +406,14 @@ election_new (Fixture *fixture, const char *path, gboolean is_latch)
   election->events = g_array_new (FALSE, FALSE, sizeof (Event));
   election->leaders = g_hash_table_new (g_str_hash, g_str_equal);
   election->homes = g_hash_table_new (g_str_hash, g_str_equal);
-  for (int i = 0; i < PARTIES; i++)
-    {
-      Party *party = &election->parties[i];
-      party->election = election;
-      party->is_java = i % 2 == 1;
-      party->proxy = proxy_new (fixture_server (fixture));
-      assert_non_null (party->proxy);
-      party_spawn (party);
-    }
+  for (int i = 0; i < PARTIES; i++) {
+    Party *party = &election->parties[i];
+    party->election = election;
+    party->is_java = i % 2 == 1;
+    party->proxy = proxy_new (fixture_server (fixture));
+    assert_non_null (party->proxy);
+    party_spawn (party);
+  }
   return election;
 }
 
@@ -442,11 +422,10 @@ election_begin (Election *election)
 {
   for (int i = 0; i < PARTIES; i++)
     g_free (await_line (&election->parties[i], "READY"));
-  for (int i = 0; i < IN_QUEUE; i++)
-    {
-      start_next (&election->parties[i % PARTIES]);
-      g_ptr_array_unref (settle (election, (guint) i + 1));
-    }
+  for (int i = 0; i < IN_QUEUE; i++) {
+    start_next (&election->parties[i % PARTIES]);
+    g_ptr_array_unref (settle (election, (guint) i + 1));
+  }
   see_each_other (election);
 }
 
@@ -454,32 +433,29 @@ election_begin (Election *election)
 static Party *
 leader_of (Election *election, gboolean is_java)
 {
-  for (;;)
-    {
-      g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
-      g_autofree char *leader = id_at (queue, 0);
-      if (*leader == (is_java ? 'j' : 'c'))
-        return g_hash_table_lookup (election->homes, leader);
-      leave (election, queue, 0);
-    }
+  for (;;) {
+    g_autoptr (GPtrArray) queue = settle (election, IN_QUEUE);
+    g_autofree char *leader = id_at (queue, 0);
+    if (*leader == (is_java ? 'j' : 'c'))
+      return g_hash_table_lookup (election->homes, leader);
+    leave (election, queue, 0);
+  }
 }
 
 /* Everybody leaves, the leader first. Frees it. */
 static void
 election_end (Election *election)
 {
-  for (guint left = g_hash_table_size (election->homes); left > 0; left--)
-    {
-      g_autoptr (GPtrArray) queue = settle (election, left);
-      g_autofree char *id = id_at (queue, 0);
-      stop (election, id);
-    }
+  for (guint left = g_hash_table_size (election->homes); left > 0; left--) {
+    g_autoptr (GPtrArray) queue = settle (election, left);
+    g_autofree char *id = id_at (queue, 0);
+    stop (election, id);
+  }
   assert_true (raw_zk_wait_children (election->fixture->raw, election->path, 0, LONG_MS));
-  for (int i = 0; i < PARTIES; i++)
-    {
-      party_kill (&election->parties[i]);
-      proxy_free (election->parties[i].proxy);
-    }
+  for (int i = 0; i < PARTIES; i++) {
+    party_kill (&election->parties[i]);
+    proxy_free (election->parties[i].proxy);
+  }
   judge (election);
   g_array_unref (election->events);
   g_hash_table_unref (election->leaders);
@@ -495,28 +471,24 @@ TEST (test_elections)
   const int wanted = (int) number_from ("CURATOR_LEADER_CHANGES", 0);
   Election *elections[] = { election_new (fixture, "/interop/selector", FALSE),
                             election_new (fixture, "/interop/latch", TRUE) };
-  for (int i = 0; i < 2; i++)
-    {
-      election_begin (elections[i]);
-      while (g_atomic_int_get (&elections[i]->changes) < SHORT_CHANGES)
-        {
-          g_autoptr (GPtrArray) queue = settle (elections[i], IN_QUEUE);
-          leave (elections[i], queue, 0);
-        }
-      while (g_atomic_int_get (&elections[i]->changes) < wanted)
-        step (elections[i]);
+  for (int i = 0; i < 2; i++) {
+    election_begin (elections[i]);
+    while (g_atomic_int_get (&elections[i]->changes) < SHORT_CHANGES) {
+      g_autoptr (GPtrArray) queue = settle (elections[i], IN_QUEUE);
+      leave (elections[i], queue, 0);
     }
-  for (int i = 0; i < 2; i++)
-    {
-      Party *leader = leader_of (elections[i], i == 0);
-      Party *first = &elections[i]->parties[0];
-      Party *killed[] = { leader, leader == first ? first + 1 : first };
-      for (int k = 0; k < 2; k++)
-        {
-          elections[i]->kills[killed[k]->is_java]++;
-          party_kill (killed[k]);
-        }
+    while (g_atomic_int_get (&elections[i]->changes) < wanted)
+      step (elections[i]);
+  }
+  for (int i = 0; i < 2; i++) {
+    Party *leader = leader_of (elections[i], i == 0);
+    Party *first = &elections[i]->parties[0];
+    Party *killed[] = { leader, leader == first ? first + 1 : first };
+    for (int k = 0; k < 2; k++) {
+      elections[i]->kills[killed[k]->is_java]++;
+      party_kill (killed[k]);
     }
+  }
   for (int i = 0; i < 2; i++)
     election_end (elections[i]);
 }

@@ -59,17 +59,15 @@ contend (Fixture *fixture, const Shape *shape, int total, gboolean compare)
   Rate apart = { 0 };
   const int n_processes = shape->n_c_processes + 1;
 
-  for (int left = total; left > 0; left -= ROUND)
-    {
-      const int each = (MIN (left, ROUND) + n_processes - 1) / n_processes;
-      g_autofree char *path = g_strdup_printf ("/interop/multi/%d", ++serial);
-      hold_contest (fixture, path, shape->c_recipe, shape->n_c_processes, each, &together);
-      if (compare)
-        {
-          g_autofree char *other = g_strconcat (path, "-apart", NULL);
-          hold_contest (fixture, other, PATHS ":apart", shape->n_c_processes, each, &apart);
-        }
+  for (int left = total; left > 0; left -= ROUND) {
+    const int each = (MIN (left, ROUND) + n_processes - 1) / n_processes;
+    g_autofree char *path = g_strdup_printf ("/interop/multi/%d", ++serial);
+    hold_contest (fixture, path, shape->c_recipe, shape->n_c_processes, each, &together);
+    if (compare) {
+      g_autofree char *other = g_strconcat (path, "-apart", NULL);
+      hold_contest (fixture, other, PATHS ":apart", shape->n_c_processes, each, &apart);
     }
+  }
   print_message ("%s, %d processes in C: %.1f acquisitions a second while all competed",
                  shape->c_recipe, shape->n_c_processes, per_second (&together));
   if (compare)

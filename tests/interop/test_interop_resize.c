@@ -20,15 +20,14 @@ static void
 resize (gpointer data)
 {
   Resizes *resizes = data;
-  for (int i = 0; i < N_SIZES; i++)
-    {
-      resizes->failures += !curator_shared_count_set (resizes->count, resizes->sizes[i],
-                                                      CURATOR_WAIT_DEFAULT, NULL, NULL);
-      wait_ms (SETTLE_MS);
-      resizes->from_ns[i] = wait_now_ns ();
-      wait_ms (500);
-      resizes->to_ns[i] = wait_now_ns ();
-    }
+  for (int i = 0; i < N_SIZES; i++) {
+    resizes->failures += !curator_shared_count_set (resizes->count, resizes->sizes[i],
+                                                    CURATOR_WAIT_DEFAULT, NULL, NULL);
+    wait_ms (SETTLE_MS);
+    resizes->from_ns[i] = wait_now_ns ();
+    wait_ms (500);
+    resizes->to_ns[i] = wait_now_ns ();
+  }
 }
 
 TEST (test_resize_while_running)
@@ -50,13 +49,11 @@ TEST (test_resize_while_running)
                              .data = &resizes };
   g_autoptr (GArray) events = assert_contest (fixture->raw, &plan);
   assert_int_equal (resizes.failures, 0);
-  for (int i = 0; i < N_SIZES; i++)
-    {
-      const int peak =
-          contest_peak (events, RECORD_SEMAPHORE, resizes.from_ns[i], resizes.to_ns[i]);
-      print_message ("%d leases: at most %d at a time\n", resizes.sizes[i], peak);
-      assert_true (peak <= resizes.sizes[i]);
-    }
+  for (int i = 0; i < N_SIZES; i++) {
+    const int peak = contest_peak (events, RECORD_SEMAPHORE, resizes.from_ns[i], resizes.to_ns[i]);
+    print_message ("%d leases: at most %d at a time\n", resizes.sizes[i], peak);
+    assert_true (peak <= resizes.sizes[i]);
+  }
   curator_shared_count_unref (resizes.count);
 }
 

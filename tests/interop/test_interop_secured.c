@@ -50,23 +50,21 @@ static GPtrArray *
 java_options (Secured *secured, const char *means)
 {
   GPtrArray *options = g_ptr_array_new_with_free_func (g_free);
-  if (strstr (means, "tls") != NULL)
-    {
-      contest_add (options, "-Dzookeeper.client.secure=true");
-      contest_add (options,
-                   "-Dzookeeper.clientCnxnSocket=org.apache.zookeeper.ClientCnxnSocketNetty");
-      contest_add (options, "-Dzookeeper.ssl.trustStore.location=%s",
-                   secured_file (secured, "ca.pem"));
-      contest_add (options, "-Dzookeeper.ssl.trustStore.type=PEM");
-      contest_add (options, "-Dzookeeper.ssl.keyStore.location=%s",
-                   secured_file (secured, "client-java.pem"));
-      contest_add (options, "-Dzookeeper.ssl.keyStore.type=PEM");
-    }
-  if (strstr (means, "sasl") != NULL)
-    {
-      contest_add (options, "-Djava.security.auth.login.config=%s",
-                   secured_file (secured, "client-jaas.conf"));
-    }
+  if (strstr (means, "tls") != NULL) {
+    contest_add (options, "-Dzookeeper.client.secure=true");
+    contest_add (options,
+                 "-Dzookeeper.clientCnxnSocket=org.apache.zookeeper.ClientCnxnSocketNetty");
+    contest_add (options, "-Dzookeeper.ssl.trustStore.location=%s",
+                 secured_file (secured, "ca.pem"));
+    contest_add (options, "-Dzookeeper.ssl.trustStore.type=PEM");
+    contest_add (options, "-Dzookeeper.ssl.keyStore.location=%s",
+                 secured_file (secured, "client-java.pem"));
+    contest_add (options, "-Dzookeeper.ssl.keyStore.type=PEM");
+  }
+  if (strstr (means, "sasl") != NULL) {
+    contest_add (options, "-Djava.security.auth.login.config=%s",
+                 secured_file (secured, "client-jaas.conf"));
+  }
   g_ptr_array_add (options, NULL);
   return options;
 }
@@ -117,12 +115,11 @@ TEST (test_every_recipe)
   assert_true (total > 0);
   write_java_files (secured);
   g_setenv (CONTEST_CLASSPATH_VARIABLE, classpath, TRUE);
-  for (gsize i = 0; i < G_N_ELEMENTS (contested); i++)
-    {
-      for (gsize j = 0; j < G_N_ELEMENTS (all); j++)
-        if (given != NULL || j == i % G_N_ELEMENTS (all))
-          contend (secured, &contested[i], all[j], total);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (contested); i++) {
+    for (gsize j = 0; j < G_N_ELEMENTS (all); j++)
+      if (given != NULL || j == i % G_N_ELEMENTS (all))
+        contend (secured, &contested[i], all[j], total);
+  }
 }
 
 SUITE ("interop: secured ensemble", secured_start, secured_stop)

@@ -105,7 +105,7 @@ curator_plant(
 curator_plant(
   exists_watch PUBLISHED RECIPE mutex FILE session/watches.c EXPECT "hang|residue"
   CHANGE "else if (entry->by_exists)" "else if (TRUE)"
-         "if (rc == ZOK)\n    {\n      entry_armed" "if (rc == ZOK || rc == ZNONODE)\n    {\n      entry_armed")
+         "if (rc == ZOK) {\n    entry_armed" "if (rc == ZOK || rc == ZNONODE) {\n    entry_armed")
 curator_plant(
   keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/front.c EXPECT "watches"
   CHANGE "set_state (front, CURATOR_FRONT_NOTHING)@\n  g_clear_pointer (&front->first, curator_watch_release)"
@@ -117,8 +117,7 @@ curator_plant(
          "&& curator_stake_is_checked (&node->stake, now)" ""
   AND_FILE lock/attempt_end.c
   AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
-         "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL)
-    {
+         "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL) {
       curator_retry_loop_stop (&attempt->tries)@
       g_clear_pointer (&attempt->own.in_flight, curator_request_forget)@
       curator_listing_leave (&attempt->listing)@
@@ -142,8 +141,7 @@ curator_plant(
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
   CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
          "if (last != NULL)\n    curator_lease_end (last->lease, op)@\n  else\n"
-         "if (last != NULL)
-    {
+         "if (last != NULL) {
       curator_lease_end (last->lease, op)@
       if (curator_client_is_connected (lock->client)) g_hash_table_steal (mutex_of (lock)->lock_data, &owner)@ else last = NULL@
     }
@@ -155,7 +153,7 @@ curator_plant(
          "if (error != NULL && chain->failure == NULL)" "if (error != NULL && chain->failure == NULL && chain->n_held == 0)")
 curator_plant(
   semaphore_counts_foreign PUBLISHED SCENE test_foreign_children FILE lock/queue.c EXPECT "leases != NULL"
-  CHANGE "queue->n_foreign++@\n          continue@"
+  CHANGE "queue->n_foreign++@\n      continue@"
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE core/dispatch.c EXPECT "must not block"
@@ -304,7 +302,7 @@ curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
   CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
          "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
-         "      g_ptr_array_add (acquire->leases, lease)@\n      take_lease (acquire)"
+         "    g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
          "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
   shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
@@ -327,8 +325,7 @@ curator_plant(
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
   CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
-         "for (guint i = chain->n_held@ i-- > 1@)
-            {
+         "for (guint i = chain->n_held@ i-- > 1@) {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
               g_ptr_array_add (one, member_at (chain->multi, i))@
               curator_batch_release (one, 1, chain->owner, NULL)@
@@ -359,16 +356,15 @@ curator_plant(
   CHANGE "chain->once || chain->n_taken" "chain->n_taken"
          "take_over (chain, batch, n_held)@"
          "take_over (chain, batch, n_held)@
-  if (error != NULL && chain->once && chain->n_taken == 1)
-    {
-      roll_back (chain)@
-      chain->n_taken = MAX_BATCHES@
-      error = NULL@
-    }")
+  if (error != NULL && chain->once && chain->n_taken == 1) {
+    roll_back (chain)@
+    chain->n_taken = MAX_BATCHES@
+    error = NULL@
+  }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
   FILE nodes/batch_delete.c EXPECT "expectation failed"
-  CHANGE "member->alone (member)@\n      else" "member->answered (member, ZOK)@\n      else")
+  CHANGE "member->alone (member)@\n    else" "member->answered (member, ZOK)@\n      else")
 
 # --- leaders ---
 curator_plant(
@@ -419,7 +415,7 @@ curator_plant(
   CHANGE "(state == CURATOR_LEASE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_SUSPECT")
 curator_plant(
   latch_does_not_queue_again RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "step_down (latch)@\n      curator_candidate_queue_again (&latch->candidate, 0)@" "step_down (latch)@")
+  CHANGE "step_down (latch)@\n    curator_candidate_queue_again (&latch->candidate, 0)@" "step_down (latch)@")
 curator_plant(
   latch_is_told_late RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}|told the same"
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
@@ -473,11 +469,11 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
-  CHANGE "  attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own))\n    {\n      finish_granted (attempt)@"
+  CHANGE "  attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own)) {\n    finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
   gint64 curator_client_boottime_us (CuratorClient *)@
   attempt->own.session->clock.evidence.proof_us = attempt->own.session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
-  atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (TRUE)\n    {\n      finish_granted (attempt)@")
+  atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (TRUE) {\n    finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"

@@ -31,28 +31,26 @@ thread_main (void *data)
 {
   SimThread *thread = data;
 
-  for (;;)
-    {
-      gate_pass (&thread->gate);
-      SimActor *actor = thread->actor;
-      if (actor->run != NULL)
-        actor->run (actor->data);
-      else
-        actor->func (actor->data);
-      actor->state = actor->lane >= 0 ? SIM_ACTOR_IDLE : SIM_ACTOR_DONE;
-      sem_post (&driver_gate);
-    }
+  for (;;) {
+    gate_pass (&thread->gate);
+    SimActor *actor = thread->actor;
+    if (actor->run != NULL)
+      actor->run (actor->data);
+    else
+      actor->func (actor->data);
+    actor->state = actor->lane >= 0 ? SIM_ACTOR_IDLE : SIM_ACTOR_DONE;
+    sem_post (&driver_gate);
+  }
   return NULL;
 }
 
 static SimThread *
 thread_get (void)
 {
-  if (pool == NULL)
-    {
-      pool = g_ptr_array_new ();
-      sem_init (&driver_gate, 0, 0);
-    }
+  if (pool == NULL) {
+    pool = g_ptr_array_new ();
+    sem_init (&driver_gate, 0, 0);
+  }
   if (pool->len > 0)
     return g_ptr_array_steal_index_fast (pool, pool->len - 1);
   SimThread *thread = g_new0 (SimThread, 1);
@@ -102,11 +100,10 @@ sim_actor_switch_to (SimActor *actor)
   SimWorld *world = actor->world;
 
   g_assert (world->running == NULL);
-  if (actor->thread == NULL)
-    {
-      actor->thread = thread_get ();
-      actor->thread->actor = actor;
-    }
+  if (actor->thread == NULL) {
+    actor->thread = thread_get ();
+    actor->thread->actor = actor;
+  }
   if (actor->lane < 0)
     sim_trace (world, "%s runs", actor->name);
   actor->state = SIM_ACTOR_RUNNING;
@@ -152,16 +149,14 @@ sim_cond_wait (SimWorld *world, gpointer cond, gint64 until)
 void
 sim_cond_wake (SimWorld *world, gpointer cond)
 {
-  for (guint i = 0; i < world->actors->len; i++)
-    {
-      SimActor *actor = world->actors->pdata[i];
+  for (guint i = 0; i < world->actors->len; i++) {
+    SimActor *actor = world->actors->pdata[i];
 
-      if (actor->state == SIM_ACTOR_WAITING && actor->cond == cond)
-        {
-          actor->state = SIM_ACTOR_RUNNABLE;
-          actor->wakes_at = world->now + sim_rand_us (world, 50);
-        }
+    if (actor->state == SIM_ACTOR_WAITING && actor->cond == cond) {
+      actor->state = SIM_ACTOR_RUNNABLE;
+      actor->wakes_at = world->now + sim_rand_us (world, 50);
     }
+  }
 }
 
 void
@@ -169,12 +164,11 @@ sim_ops_wait (CuratorZkOps *ops, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
   SimWorld *world = ((SimProcess *) ops)->world;
 
-  if (world->running == NULL)
-    {
-      sim_world_fail (world, "blocked on a thread that must not block (delivery or timer thread)");
-      sim_trace_print (world);
-      g_error ("cannot go on");
-    }
+  if (world->running == NULL) {
+    sim_world_fail (world, "blocked on a thread that must not block (delivery or timer thread)");
+    sim_trace_print (world);
+    g_error ("cannot go on");
+  }
   pthread_mutex_unlock (mutex);
   sim_cond_wait (world, cond, SIM_NEVER);
   pthread_mutex_lock (mutex);
@@ -210,18 +204,15 @@ void
 sim_lane_step (SimProcess *process, int lane)
 {
   sim_trace (process->world, "%s: lane %d", process->name, lane);
-  if (lane == CURATOR_LANE_TIMERS)
-    {
-      curator_dispatch_step (process->client, CURATOR_LANE_TIMERS);
-      return;
-    }
-  if (process->lane_actors[lane] == NULL)
-    {
-      g_autofree char *name = g_strdup_printf ("%s/lane %d", process->name, lane);
+  if (lane == CURATOR_LANE_TIMERS) {
+    curator_dispatch_step (process->client, CURATOR_LANE_TIMERS);
+    return;
+  }
+  if (process->lane_actors[lane] == NULL) {
+    g_autofree char *name = g_strdup_printf ("%s/lane %d", process->name, lane);
 
-      process->lane_actors[lane] =
-          actor_new (process->world, process, name, run_lane, process, lane);
-    }
+    process->lane_actors[lane] = actor_new (process->world, process, name, run_lane, process, lane);
+  }
   sim_actor_switch_to (process->lane_actors[lane]);
 }
 
@@ -231,14 +222,13 @@ sim_actors_collect (SimWorld *world)
   gboolean spurious = world->config.p_spurious_wake > 0 && !world->healing
                       && sim_chance (world, world->config.p_spurious_wake);
 
-  for (guint i = 0; i < world->actors->len; i++)
-    {
-      SimActor *actor = world->actors->pdata[i];
+  for (guint i = 0; i < world->actors->len; i++) {
+    SimActor *actor = world->actors->pdata[i];
 
-      if (actor->state > SIM_ACTOR_SLEEPING || !sim_process_runs (actor->process))
-        continue;
-      const gboolean wakes_up =
-          actor->state == SIM_ACTOR_WAITING && spurious && actor->wakes_at == SIM_NEVER;
-      sim_ready (world, wakes_up ? world->now : actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
-    }
+    if (actor->state > SIM_ACTOR_SLEEPING || !sim_process_runs (actor->process))
+      continue;
+    const gboolean wakes_up =
+        actor->state == SIM_ACTOR_WAITING && spurious && actor->wakes_at == SIM_NEVER;
+    sim_ready (world, wakes_up ? world->now : actor->wakes_at, SIM_STEP_ACTOR, actor, actor->id);
+  }
 }

@@ -83,11 +83,10 @@ add_to_history (SimCheck *check, const SimBelief *belief, const char *op, gint64
 static void
 end_in_history (SimCheck *check, SimBelief *belief)
 {
-  if (belief->in_history)
-    {
-      add_to_history (check, belief, "release", check->world->now, HISTORY_OPEN);
-      belief->in_history = FALSE;
-    }
+  if (belief->in_history) {
+    add_to_history (check, belief, "release", check->world->now, HISTORY_OPEN);
+    belief->in_history = FALSE;
+  }
 }
 
 static gboolean
@@ -107,28 +106,25 @@ sim_check_node_deleted (SimCheck *check, guint64 token, gint64 patience_us)
   check->quiet_from = now + patience_us;
   g_hash_table_replace (check->deleted, g_memdup2 (&token, sizeof token),
                         g_memdup2 (&now, sizeof now));
-  for (guint i = 0; i < check->beliefs->len; i++)
-    {
-      SimBelief *belief = check->beliefs->pdata[i];
+  for (guint i = 0; i < check->beliefs->len; i++) {
+    SimBelief *belief = check->beliefs->pdata[i];
 
-      if (belief->grant.token == token)
-        end_in_history (check, belief);
-    }
+    if (belief->grant.token == token)
+      end_in_history (check, belief);
+  }
 }
 
 void
 sim_check_expect_known (SimCheck *check, guint64 token)
 {
-  for (guint i = 0; i < check->beliefs->len; i++)
-    {
-      SimBelief *belief = check->beliefs->pdata[i];
+  for (guint i = 0; i < check->beliefs->len; i++) {
+    SimBelief *belief = check->beliefs->pdata[i];
 
-      if (belief->grant.token == token && is_believed (check, belief))
-        {
-          sim_world_fail (check->world, "%s: %s believes to hold a node that is long gone",
-                          check->name, belief->grant.who);
-        }
+    if (belief->grant.token == token && is_believed (check, belief)) {
+      sim_world_fail (check->world, "%s: %s believes to hold a node that is long gone", check->name,
+                      belief->grant.who);
     }
+  }
 }
 
 /* The node is gone, and its holder may not know yet. Where names are not unique, the node that took
@@ -146,17 +142,16 @@ is_excused (SimCheck *check, guint64 token)
 static gboolean
 may_meet (const SimGrant *grant, const SimBelief *other)
 {
-  switch (grant->kind)
-    {
-    case SIM_HOLD_READ:
-      return other->grant.kind == SIM_HOLD_READ || other->grant.kind == SIM_HOLD_DOWNGRADE;
-    case SIM_HOLD_DOWNGRADE:
-      return other->grant.kind != SIM_HOLD_ALONE || strcmp (grant->who, other->grant.who) == 0;
-    case SIM_HOLD_PERMIT:
-      return other->grant.kind == SIM_HOLD_PERMIT;
-    case SIM_HOLD_ALONE:
-      break;
-    }
+  switch (grant->kind) {
+  case SIM_HOLD_READ:
+    return other->grant.kind == SIM_HOLD_READ || other->grant.kind == SIM_HOLD_DOWNGRADE;
+  case SIM_HOLD_DOWNGRADE:
+    return other->grant.kind != SIM_HOLD_ALONE || strcmp (grant->who, other->grant.who) == 0;
+  case SIM_HOLD_PERMIT:
+    return other->grant.kind == SIM_HOLD_PERMIT;
+  case SIM_HOLD_ALONE:
+    break;
+  }
   return FALSE;
 }
 
@@ -168,27 +163,23 @@ judge_company (SimCheck *check, const SimGrant *grant)
   guint n_permits = 1;
   guint limit = grant->limit;
 
-  for (guint i = 0; i < check->beliefs->len; i++)
-    {
-      SimBelief *other = check->beliefs->pdata[i];
+  for (guint i = 0; i < check->beliefs->len; i++) {
+    SimBelief *other = check->beliefs->pdata[i];
 
-      if (!is_believed (check, other) || is_excused (check, other->grant.token))
-        continue;
-      n_permits += other->grant.kind == SIM_HOLD_PERMIT ? 1 : 0;
-      limit = MAX (limit, other->grant.limit);
-      if (!may_meet (grant, other))
-        {
-          sim_world_fail (check->world,
-                          "%s: %s was granted while %s believes to hold (for %.3f ms)", check->name,
-                          grant->who, other->grant.who,
-                          (double) (check->world->now - other->since) / 1000.0);
-        }
+    if (!is_believed (check, other) || is_excused (check, other->grant.token))
+      continue;
+    n_permits += other->grant.kind == SIM_HOLD_PERMIT ? 1 : 0;
+    limit = MAX (limit, other->grant.limit);
+    if (!may_meet (grant, other)) {
+      sim_world_fail (check->world, "%s: %s was granted while %s believes to hold (for %.3f ms)",
+                      check->name, grant->who, other->grant.who,
+                      (double) (check->world->now - other->since) / 1000.0);
     }
-  if (grant->kind == SIM_HOLD_PERMIT && n_permits > limit)
-    {
-      sim_world_fail (check->world, "%s: %s was granted permit %u of %u", check->name, grant->who,
-                      n_permits, limit);
-    }
+  }
+  if (grant->kind == SIM_HOLD_PERMIT && n_permits > limit) {
+    sim_world_fail (check->world, "%s: %s was granted permit %u of %u", check->name, grant->who,
+                    n_permits, limit);
+  }
 }
 
 /* The node of a downgraded reader may have been created after that of a writer that waits behind
@@ -198,31 +189,24 @@ judge_token (SimCheck *check, const SimGrant *grant)
 {
   guint64 above = check->alone_token;
 
-  if (grant->kind == SIM_HOLD_PERMIT)
-    {
-      if (!g_hash_table_add (check->permit_tokens, g_memdup2 (&grant->token, sizeof (guint64))))
-        {
-          sim_world_fail (check->world, "%s: token %" G_GINT64_MODIFIER "x of %s was used before",
-                          check->name, grant->token, grant->who);
-        }
-      return;
+  if (grant->kind == SIM_HOLD_PERMIT) {
+    if (!g_hash_table_add (check->permit_tokens, g_memdup2 (&grant->token, sizeof (guint64)))) {
+      sim_world_fail (check->world, "%s: token %" G_GINT64_MODIFIER "x of %s was used before",
+                      check->name, grant->token, grant->who);
     }
-  if (grant->kind == SIM_HOLD_ALONE)
-    {
-      above = MAX (above, check->read_token);
-      check->alone_token = MAX (check->alone_token, grant->token);
-    }
-  else if (grant->kind == SIM_HOLD_READ)
-    {
-      check->read_token = MAX (check->read_token, grant->token);
-    }
-  if (grant->token <= above)
-    {
-      sim_world_fail (check->world,
-                      "%s: token %" G_GINT64_MODIFIER "x of %s is not above %" G_GINT64_MODIFIER
-                      "x",
-                      check->name, grant->token, grant->who, above);
-    }
+    return;
+  }
+  if (grant->kind == SIM_HOLD_ALONE) {
+    above = MAX (above, check->read_token);
+    check->alone_token = MAX (check->alone_token, grant->token);
+  } else if (grant->kind == SIM_HOLD_READ) {
+    check->read_token = MAX (check->read_token, grant->token);
+  }
+  if (grant->token <= above) {
+    sim_world_fail (check->world,
+                    "%s: token %" G_GINT64_MODIFIER "x of %s is not above %" G_GINT64_MODIFIER "x",
+                    check->name, grant->token, grant->who, above);
+  }
 }
 
 static void
@@ -234,11 +218,10 @@ record_grant (SimCheck *check, SimBelief *belief)
   for (guint i = 0; i < check->beliefs->len; i++)
     if (!is_believed (check, check->beliefs->pdata[i]))
       end_in_history (check, check->beliefs->pdata[i]);
-  if (!belief->in_vain && !is_excused (check, belief->grant.token))
-    {
-      add_to_history (check, belief, "acquire", called_at != 0 ? called_at : now, now);
-      belief->in_history = TRUE;
-    }
+  if (!belief->in_vain && !is_excused (check, belief->grant.token)) {
+    add_to_history (check, belief, "acquire", called_at != 0 ? called_at : now, now);
+    belief->in_history = TRUE;
+  }
 }
 
 SimBelief *
@@ -251,17 +234,14 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
              kinds[grant->kind], grant->who, grant->token);
   gboolean holds = !sim_process_is_dead (grant->process) && grant->process->killed == NULL
                    && check->still_held (grant->lease);
-  if (holds && !is_excused (check, grant->token))
-    {
-      judge_company (check, grant);
-      if (grant->token != 0)
-        judge_token (check, grant);
-    }
-  else if (!holds)
-    {
-      sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
-                 grant->who);
-    }
+  if (holds && !is_excused (check, grant->token)) {
+    judge_company (check, grant);
+    if (grant->token != 0)
+      judge_token (check, grant);
+  } else if (!holds) {
+    sim_trace (check->world, "%s: but %s can tell that it is over, or never could", check->name,
+               grant->who);
+  }
   belief->grant = *grant;
   belief->id = ++check->n_grants;
   belief->n_kills = grant->process->n_kills;
@@ -276,11 +256,10 @@ sim_check_granted (SimCheck *check, const SimGrant *grant)
 void
 sim_check_released (SimCheck *check, SimBelief *belief)
 {
-  if (!g_ptr_array_find (check->beliefs, belief, NULL))
-    {
-      sim_world_fail (check->world, "%s: released twice", check->name);
-      return;
-    }
+  if (!g_ptr_array_find (check->beliefs, belief, NULL)) {
+    sim_world_fail (check->world, "%s: released twice", check->name);
+    return;
+  }
   sim_trace (check->world, "%s: released by %s", check->name, belief->grant.who);
   end_in_history (check, belief);
   g_ptr_array_remove (check->beliefs, belief);

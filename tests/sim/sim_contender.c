@@ -40,28 +40,26 @@ may_happen (SimContender *contender, const GError *error)
     return contender->cancellable != NULL && g_cancellable_is_cancelled (contender->cancellable);
   if (error->domain != CURATOR_ERROR)
     return rules->any_error;
-  switch (error->code)
-    {
-    case CURATOR_ERROR_TIMED_OUT:
-      /* Of a contender of the same client it may have known before. */
-      return contender->timeout_ms >= 0
-             && (rules->n_contenders > 1 || contender->timeout_ms == 0
-                 || contender->process->n_answers != contender->n_answers);
-    case CURATOR_ERROR_CLOSED:
-      return contender->member->closed;
-    case CURATOR_ERROR_CONNECTION_LOST:
-    case CURATOR_ERROR_RESOURCES:
-    case CURATOR_ERROR_NO_ANSWER:
-    case CURATOR_ERROR_SESSION_EXPIRED:
-      /* Without faults only a deadline that is shorter than the server takes ends so. */
-      return !rules->calm
-             || (contender->timeout_ms > 0 && contender->timeout_ms <= SHORT_TIMEOUT_MS);
-    case CURATOR_ERROR_LOCK_LOST:
-      return rules->any_error || contender->may_be_lost
-             || (contender->contest->recipe->shared_hold && !rules->calm);
-    default:
-      return rules->any_error;
-    }
+  switch (error->code) {
+  case CURATOR_ERROR_TIMED_OUT:
+    /* Of a contender of the same client it may have known before. */
+    return contender->timeout_ms >= 0
+           && (rules->n_contenders > 1 || contender->timeout_ms == 0
+               || contender->process->n_answers != contender->n_answers);
+  case CURATOR_ERROR_CLOSED:
+    return contender->member->closed;
+  case CURATOR_ERROR_CONNECTION_LOST:
+  case CURATOR_ERROR_RESOURCES:
+  case CURATOR_ERROR_NO_ANSWER:
+  case CURATOR_ERROR_SESSION_EXPIRED:
+    /* Without faults only a deadline that is shorter than the server takes ends so. */
+    return !rules->calm || (contender->timeout_ms > 0 && contender->timeout_ms <= SHORT_TIMEOUT_MS);
+  case CURATOR_ERROR_LOCK_LOST:
+    return rules->any_error || contender->may_be_lost
+           || (contender->contest->recipe->shared_hold && !rules->calm);
+  default:
+    return rules->any_error;
+  }
 }
 
 static void
@@ -74,11 +72,10 @@ judge_time (SimContender *contender, const GError *error)
     return;
   /* Trying once takes as long as the server takes. */
   if ((g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT) && took < allowed)
-      || (contender->timeout_ms > 0 && took > allowed + 100 * 1000))
-    {
-      sim_contender_fail (contender, "returned after %.3f of %.3f ms", (double) took / 1000.0,
-                          (double) allowed / 1000.0);
-    }
+      || (contender->timeout_ms > 0 && took > allowed + 100 * 1000)) {
+    sim_contender_fail (contender, "returned after %.3f of %.3f ms", (double) took / 1000.0,
+                        (double) allowed / 1000.0);
+  }
 }
 
 void
@@ -89,11 +86,10 @@ sim_contender_judge (SimContender *contender, const GError *error)
   if (sim_process_is_dead (contender->process))
     return;
   contender->contest->n_granted += error == NULL ? 1 : 0;
-  if (!may_happen (contender, error))
-    {
-      sim_contender_fail (contender, "unexpected outcome of acquire: %s, %d, %s",
-                          g_quark_to_string (error->domain), error->code, error->message);
-    }
+  if (!may_happen (contender, error)) {
+    sim_contender_fail (contender, "unexpected outcome of acquire: %s, %d, %s",
+                        g_quark_to_string (error->domain), error->code, error->message);
+  }
   judge_time (contender, error);
 }
 
@@ -136,17 +132,16 @@ sim_contender_release_lease (SimContender *contender, CuratorLease *lease)
 static gint64
 some_timeout_ms (SimContender *contender)
 {
-  switch (sim_contender_below (contender, 6))
-    {
-    case 0:
-      return 0;
-    case 1:
-      return 1 + sim_contender_below (contender, SHORT_TIMEOUT_MS);
-    case 2:
-      return 500 + sim_contender_below (contender, 10000);
-    default:
-      return CURATOR_WAIT_FOREVER;
-    }
+  switch (sim_contender_below (contender, 6)) {
+  case 0:
+    return 0;
+  case 1:
+    return 1 + sim_contender_below (contender, SHORT_TIMEOUT_MS);
+  case 2:
+    return 500 + sim_contender_below (contender, 10000);
+  default:
+    return CURATOR_WAIT_FOREVER;
+  }
 }
 
 static void
@@ -182,15 +177,14 @@ void
 sim_contender_begin_call (SimContender *contender)
 {
   begin_call (contender, some_timeout_ms (contender));
-  if (sim_contender_below (contender, 8) == 0)
-    {
-      g_autofree char *name = g_strconcat (contender->name, "/cancel", NULL);
-      Cancel *what = g_new (Cancel, 1);
+  if (sim_contender_below (contender, 8) == 0) {
+    g_autofree char *name = g_strconcat (contender->name, "/cancel", NULL);
+    Cancel *what = g_new (Cancel, 1);
 
-      contender->cancellable = g_cancellable_new ();
-      *what = (Cancel){ contender, g_object_ref (contender->cancellable) };
-      sim_actor_new (contender->world, contender->process, name, cancel, what);
-    }
+    contender->cancellable = g_cancellable_new ();
+    *what = (Cancel){ contender, g_object_ref (contender->cancellable) };
+    sim_actor_new (contender->world, contender->process, name, cancel, what);
+  }
   sim_trace (contender->world, "%s: acquire, %d ms", contender->name, (int) contender->timeout_ms);
 }
 
@@ -240,14 +234,11 @@ believe (SimContender *contender, CuratorLease *lease)
 void
 sim_contender_stop_believing (SimContender *contender)
 {
-  for (int i = 0; i < SIM_MAX_CHECKS; i++)
-    {
-      if (contender->beliefs[i] != NULL)
-        {
-          sim_check_released (contender->contest->checks[i],
-                              g_steal_pointer (&contender->beliefs[i]));
-        }
+  for (int i = 0; i < SIM_MAX_CHECKS; i++) {
+    if (contender->beliefs[i] != NULL) {
+      sim_check_released (contender->contest->checks[i], g_steal_pointer (&contender->beliefs[i]));
     }
+  }
 }
 
 CuratorLease *
@@ -264,16 +255,14 @@ sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLe
   g_autoptr (GError) error = NULL;
   const gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
 
-  if (curator_lock_acquire (lock, 0, NULL, &error))
-    {
-      if (sim_held_lease (lock) != lease)
-        sim_contender_fail (contender, "re-entry returned another lease");
-      if (lost)
-        sim_contender_fail (contender, "a lost hold was entered again");
-      sim_contender_release (contender, lock);
-    }
-  else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
-           && !contender->member->closed)
+  if (curator_lock_acquire (lock, 0, NULL, &error)) {
+    if (sim_held_lease (lock) != lease)
+      sim_contender_fail (contender, "re-entry returned another lease");
+    if (lost)
+      sim_contender_fail (contender, "a lost hold was entered again");
+    sim_contender_release (contender, lock);
+  } else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)
+             && !contender->member->closed)
     sim_contender_fail (contender, "re-entry failed: %s", error->message);
 }
 
@@ -284,12 +273,11 @@ sim_contender_enter_in_vain (SimContender *contender, CuratorLease *lease)
 
   begin_call (contender, 0);
   contender->may_be_lost = TRUE;
-  if (curator_lock_acquire (contender->lock, 0, NULL, &error))
-    {
-      if (lease != NULL && curator_lease_get_remaining_ms (lease) > 0)
-        sim_contender_fail (contender, "entered twice");
-      curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  if (curator_lock_acquire (contender->lock, 0, NULL, &error)) {
+    if (lease != NULL && curator_lease_get_remaining_ms (lease) > 0)
+      sim_contender_fail (contender, "entered twice");
+    curator_lock_release (contender->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
   sim_contender_judge (contender, error);
   contender->may_be_lost = FALSE;
 }
@@ -324,12 +312,11 @@ hold_by_thread (SimContender *contender)
   if (done != (error == NULL))
     sim_contender_fail (contender, "acquire and its error differ");
   sim_contender_judge (contender, error);
-  if (!done)
-    {
-      if (recipe->refused != NULL)
-        recipe->refused (contender);
-      return;
-    }
+  if (!done) {
+    if (recipe->refused != NULL)
+      recipe->refused (contender);
+    return;
+  }
   if (sim_held_lease (lock) != NULL)
     lease = curator_lease_ref (sim_held_lease (lock));
   believe (contender, lease);
@@ -438,13 +425,12 @@ sim_contend (gpointer data)
   SimContender *contender = data;
   const SimRecipe *recipe = contender->contest->recipe;
 
-  for (int i = 0; i < contender->contest->rules.n_rounds; i++)
-    {
-      if (sim_process_is_dead (contender->process) || contender->member->closed)
-        break;
-      if (sim_contender_below (contender, 3) == 0)
-        sim_sleep_us (contender->world, sim_contender_below (contender, 30000));
-      (recipe->round != NULL ? recipe->round : some_round) (contender);
-    }
+  for (int i = 0; i < contender->contest->rules.n_rounds; i++) {
+    if (sim_process_is_dead (contender->process) || contender->member->closed)
+      break;
+    if (sim_contender_below (contender, 3) == 0)
+      sim_sleep_us (contender->world, sim_contender_below (contender, 30000));
+    (recipe->round != NULL ? recipe->round : some_round) (contender);
+  }
   contender->done = TRUE;
 }

@@ -71,13 +71,12 @@ sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe 
   contest->world = world;
   contest->recipe = recipe;
   contest->rules = *rules;
-  for (int i = 0; i < recipe->n_checks; i++)
-    {
-      g_autofree char *name = g_strdup_printf ("%s#%d", recipe->path, i);
+  for (int i = 0; i < recipe->n_checks; i++) {
+    g_autofree char *name = g_strdup_printf ("%s#%d", recipe->path, i);
 
-      contest->checks[i] =
-          sim_check_new (world, name, recipe->still_held != NULL ? recipe->still_held : still_held);
-    }
+    contest->checks[i] =
+        sim_check_new (world, name, recipe->still_held != NULL ? recipe->still_held : still_held);
+  }
   contest->members = g_ptr_array_new_with_free_func (g_free);
   contest->contenders = g_ptr_array_new_with_free_func (contender_free);
   if (recipe->set_up != NULL)
@@ -90,13 +89,12 @@ sim_contest_new (SimWorld *world, const SimContestRules *rules, const SimRecipe 
 gboolean
 sim_contest_goes_on (SimContest *contest)
 {
-  for (guint i = 0; i < contest->contenders->len; i++)
-    {
-      SimContender *contender = contest->contenders->pdata[i];
+  for (guint i = 0; i < contest->contenders->len; i++) {
+    SimContender *contender = contest->contenders->pdata[i];
 
-      if (!contender->done && !sim_process_is_dead (contender->process))
-        return TRUE;
-    }
+    if (!contender->done && !sim_process_is_dead (contender->process))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -140,12 +138,11 @@ perhaps_cut_off (SimContest *contest)
   const SimMember *member =
       contest->members->pdata[g_rand_int_range (rand, 0, (gint32) contest->members->len)];
 
-  if (g_rand_boolean (rand) && !sim_process_is_dead (member->process))
-    {
-      sim_world_strike (contest->world, SIM_FAULT_OUTAGE, member->process,
-                        g_rand_int_range (rand, 1, 3000) * 1000);
-      sim_sleep_ms (contest->world, g_rand_int_range (rand, 0, 500));
-    }
+  if (g_rand_boolean (rand) && !sim_process_is_dead (member->process)) {
+    sim_world_strike (contest->world, SIM_FAULT_OUTAGE, member->process,
+                      g_rand_int_range (rand, 1, 3000) * 1000);
+    sim_sleep_ms (contest->world, g_rand_int_range (rand, 0, 500));
+  }
 }
 
 /* A node of the third party has the deleted one's name for a while. Where names are not unique the
@@ -176,35 +173,32 @@ delete_nodes (gpointer data)
   GRand *rand = world->rand;
   const gint64 session_ms = contest->rules.session_timeout_ms;
 
-  while (sim_contest_goes_on (contest) && world->now < world->config.faults_until_us)
-    {
-      sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms / 4));
-      perhaps_cut_off (contest);
-      const char *found = sim_world_find_ephemeral (world);
-      if (found != NULL)
-        {
-          g_autofree char *path = g_strdup (found);
-          const guint64 token = (guint64) sim_world_czxid (world, path);
+  while (sim_contest_goes_on (contest) && world->now < world->config.faults_until_us) {
+    sim_sleep_ms (world, g_rand_int_range (rand, 1, (gint32) session_ms / 4));
+    perhaps_cut_off (contest);
+    const char *found = sim_world_find_ephemeral (world);
+    if (found != NULL) {
+      g_autofree char *path = g_strdup (found);
+      const guint64 token = (guint64) sim_world_czxid (world, path);
 
-          sim_check_node_deleted (contest->checks[0], token, session_ms * 1000);
-          sim_world_delete (world, path);
-          const gint64 taken_ms = perhaps_take_place (contest, path);
-          sim_sleep_ms (world, session_ms - taken_ms);
-          sim_check_expect_known (contest->checks[0], token);
-        }
+      sim_check_node_deleted (contest->checks[0], token, session_ms * 1000);
+      sim_world_delete (world, path);
+      const gint64 taken_ms = perhaps_take_place (contest, path);
+      sim_sleep_ms (world, session_ms - taken_ms);
+      sim_check_expect_known (contest->checks[0], token);
     }
+  }
 }
 
 static void
 close_all (SimContest *contest, gboolean zombies_only)
 {
-  for (guint i = 0; i < contest->members->len; i++)
-    {
-      SimMember *member = contest->members->pdata[i];
+  for (guint i = 0; i < contest->members->len; i++) {
+    SimMember *member = contest->members->pdata[i];
 
-      if (!zombies_only || sim_process_is_dead (member->process))
-        sim_actor_new (contest->world, member->process, "closer", close_member, member);
-    }
+    if (!zombies_only || sim_process_is_dead (member->process))
+      sim_actor_new (contest->world, member->process, "closer", close_member, member);
+  }
   sim_world_run (contest->world);
 }
 
@@ -225,24 +219,21 @@ look_for_residue (SimContest *contest)
 
   if (node != NULL && !contest->rules.may_leave)
     sim_world_fail (contest->world, "residue: nodes are left, such as %s", node);
-  for (guint i = 0; i < contest->members->len; i++)
-    {
-      SimMember *member = contest->members->pdata[i];
+  for (guint i = 0; i < contest->members->len; i++) {
+    SimMember *member = contest->members->pdata[i];
 
-      if (sim_process_is_dead (member->process))
-        continue;
-      wait_for_quiet (member);
-      const guint server = sim_process_server_watches (member->process);
-      const guint client = sim_process_client_watches (member->process);
-      const guint pending = sim_process_pending (member->process);
-      if (server + client + pending > 0)
-        {
-          sim_world_fail (
-              contest->world,
-              "residue: %s left %u watches at the server, %u in the library, %u requests",
-              member->process->name, server, client, pending);
-        }
+    if (sim_process_is_dead (member->process))
+      continue;
+    wait_for_quiet (member);
+    const guint server = sim_process_server_watches (member->process);
+    const guint client = sim_process_client_watches (member->process);
+    const guint pending = sim_process_pending (member->process);
+    if (server + client + pending > 0) {
+      sim_world_fail (contest->world,
+                      "residue: %s left %u watches at the server, %u in the library, %u requests",
+                      member->process->name, server, client, pending);
     }
+  }
   for (int i = 0; i < contest->recipe->n_checks; i++)
     if (sim_check_n_holders (contest->checks[i]) > 0)
       sim_world_fail (contest->world, "residue: a contender still believes that it is the holder");
@@ -251,18 +242,17 @@ look_for_residue (SimContest *contest)
 static void
 take_apart (SimContest *contest)
 {
-  for (guint i = 0; i < contest->members->len; i++)
-    {
-      SimMember *member = contest->members->pdata[i];
+  for (guint i = 0; i < contest->members->len; i++) {
+    SimMember *member = contest->members->pdata[i];
 
-      if (sim_process_open_handles (member->process) > 0)
-        sim_world_fail (contest->world, "residue: %s left handles open", member->process->name);
-      member->process->client = NULL;
-      if (contest->recipe->close != NULL)
-        contest->recipe->close (member);
-      g_clear_pointer (&member->lock, curator_lock_unref);
-      curator_client_unref (member->client);
-    }
+    if (sim_process_open_handles (member->process) > 0)
+      sim_world_fail (contest->world, "residue: %s left handles open", member->process->name);
+    member->process->client = NULL;
+    if (contest->recipe->close != NULL)
+      contest->recipe->close (member);
+    g_clear_pointer (&member->lock, curator_lock_unref);
+    curator_client_unref (member->client);
+  }
 }
 
 gboolean
@@ -270,20 +260,18 @@ sim_contest_run (SimContest *contest)
 {
   gint64 settle_ms = 2 * contest->rules.session_timeout_ms + 10 * 1000;
 
-  if (contest->rules.closing)
-    {
-      SimMember *first = contest->members->pdata[0];
+  if (contest->rules.closing) {
+    SimMember *first = contest->members->pdata[0];
 
-      sim_actor_new (contest->world, first->process, "closer", close_in_the_middle, first);
-    }
+    sim_actor_new (contest->world, first->process, "closer", close_in_the_middle, first);
+  }
   if (contest->rules.deletions)
     sim_actor_new (contest->world, NULL, "third party", delete_nodes, contest);
-  if (contest->rules.any_error)
-    {
-      /* A request that always fails may keep a caller waiting, but no longer than this. */
-      sim_world_run_for (contest->world, 200 * 1000);
-      sim_world_heal (contest->world);
-    }
+  if (contest->rules.any_error) {
+    /* A request that always fails may keep a caller waiting, but no longer than this. */
+    sim_world_run_for (contest->world, 200 * 1000);
+    sim_world_heal (contest->world);
+  }
   sim_world_run (contest->world);
   sim_world_heal (contest->world);
   close_all (contest, TRUE);

@@ -23,17 +23,16 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
 {
   SimScript *match = NULL;
 
-  for (guint i = 0; !world->healing && i < world->scripts->len; i++)
-    {
-      SimScript *script = world->scripts->pdata[i];
+  for (guint i = 0; !world->healing && i < world->scripts->len; i++) {
+    SimScript *script = world->scripts->pdata[i];
 
-      if (script->op != op || (script->when == SIM_AT_SUBMIT) != at_submit
-          || (script->process != NULL && script->process != process))
-        continue;
-      script->seen++;
-      if (match == NULL && (script->nth == 0 || script->nth == script->seen))
-        match = script;
-    }
+    if (script->op != op || (script->when == SIM_AT_SUBMIT) != at_submit
+        || (script->process != NULL && script->process != process))
+      continue;
+    script->seen++;
+    if (match == NULL && (script->nth == 0 || script->nth == script->seen))
+      match = script;
+  }
   return match;
 }
 
@@ -65,11 +64,10 @@ sim_faults_schedule_next (SimWorld *world)
   gint64 mean = world->config.fault_every_us;
 
   world->next_fault_at = SIM_NEVER;
-  if (mean > 0 && !world->healing)
-    {
-      world->next_fault_at =
-          world->now + 1 + (gint64) (g_rand_double (world->rand) * 2 * (double) mean);
-    }
+  if (mean > 0 && !world->healing) {
+    world->next_fault_at =
+        world->now + 1 + (gint64) (g_rand_double (world->rand) * 2 * (double) mean);
+  }
 }
 
 static SimProcess *
@@ -101,14 +99,13 @@ sim_fault_strike_at_random (SimWorld *world)
   while (ticket >= config->weights[fault])
     ticket -= config->weights[fault++];
   SimProcess *process = pick_process (world, (SimFault) fault);
-  if (process != NULL)
-    {
-      const gint64 duration_us = some_time (world);
-      /* Half of the machines that sleep are guests. */
-      if (fault == SIM_FAULT_SUSPEND && duration_us % 2 != 0)
-        fault = SIM_FAULT_STOP;
-      sim_world_strike (world, (SimFault) fault, process, duration_us);
-    }
+  if (process != NULL) {
+    const gint64 duration_us = some_time (world);
+    /* Half of the machines that sleep are guests. */
+    if (fault == SIM_FAULT_SUSPEND && duration_us % 2 != 0)
+      fault = SIM_FAULT_STOP;
+    sim_world_strike (world, (SimFault) fault, process, duration_us);
+  }
   sim_faults_schedule_next (world);
 }
 
@@ -117,13 +114,12 @@ sim_fault_strike_at_random (SimWorld *world)
 static CuratorZkHandle *
 handle_of (SimProcess *process)
 {
-  for (guint i = 0; i < process->world->handles->len; i++)
-    {
-      CuratorZkHandle *handle = process->world->handles->pdata[i];
+  for (guint i = 0; i < process->world->handles->len; i++) {
+    CuratorZkHandle *handle = process->world->handles->pdata[i];
 
-      if (handle->process == process && handle->conn != NULL)
-        return handle;
-    }
+    if (handle->process == process && handle->conn != NULL)
+      return handle;
+  }
   return NULL;
 }
 
@@ -182,12 +178,11 @@ sim_world_thaw (SimWorld *world)
   sim_trace (world, "the leader resumes");
   world->frozen_until = 0;
   world->thaw_serial = world->next_serial;
-  for (guint i = 0; i < world->sessions->len; i++)
-    {
-      SimSession *session = world->sessions->pdata[i];
+  for (guint i = 0; i < world->sessions->len; i++) {
+    SimSession *session = world->sessions->pdata[i];
 
-      session->doomed = session->expires_at <= world->now;
-    }
+    session->doomed = session->expires_at <= world->now;
+  }
   update_sessions (world);
 }
 
@@ -245,59 +240,58 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
              process == NULL ? "all" : process->name, duration_us / 1000);
   if ((1u << fault & on_connections) != 0 && (handle == NULL || handle->closing))
     return;
-  switch (fault)
-    {
-    case SIM_FAULT_DROP:
-      sim_net_drop (world, handle, rc, TRUE);
-      break;
-    case SIM_FAULT_DROP_QUIET:
-      sim_net_drop (world, handle, sim_chance (world, 0.5) ? ZRUNTIMEINCONSISTENCY : rc, FALSE);
-      break;
-    case SIM_FAULT_DUPLICATE:
-      sim_handle_put_session (handle, ZOO_CONNECTED_STATE, 0);
-      break;
-    case SIM_FAULT_SILENT:
-    case SIM_FAULT_DEAF:
-      sim_conn_silence (world, handle->conn, duration_us, fault == SIM_FAULT_DEAF);
-      break;
-    case SIM_FAULT_EXPIRE:
-      process->n_kills++;
-      process->killed = handle->session;
-      sim_session_end (world, handle->session, "by the server");
-      break;
-    case SIM_FAULT_STALL:
-      handle->stalled_until = until;
-      break;
-    case SIM_FAULT_OUTAGE:
-      process->outage_until = until;
-      if (handle != NULL)
-        sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
-      break;
-    case SIM_FAULT_PAUSE:
-    case SIM_FAULT_SUSPEND:
-    case SIM_FAULT_STOP:
-      pause_process (process, duration_us, fault);
-      break;
-    case SIM_FAULT_CUT:
-    case SIM_FAULT_LIAR:
-      cut_server (world, process, duration_us, fault == SIM_FAULT_LIAR);
-      break;
-    case SIM_FAULT_LAG:
-      if (handle != NULL)
-        handle->conn->server->lag_until = until;
-      break;
-    case SIM_FAULT_FREEZE:
-      world->frozen_until = world->frozen_until != 0 ? world->frozen_until : until;
-      break;
-    case SIM_FAULT_REAP:
-      sim_leader_reap (world);
-      break;
-    case SIM_FAULT_CRASH:
-      sim_process_crash (process);
-      break;
-    case SIM_N_FAULTS:
-      break;
-    }
+  switch (fault) {
+  case SIM_FAULT_DROP:
+    sim_net_drop (world, handle, rc, TRUE);
+    break;
+  case SIM_FAULT_DROP_QUIET:
+    sim_net_drop (world, handle, sim_chance (world, 0.5) ? ZRUNTIMEINCONSISTENCY : rc, FALSE);
+    break;
+  case SIM_FAULT_DUPLICATE:
+    sim_handle_put_session (handle, ZOO_CONNECTED_STATE, 0);
+    break;
+  case SIM_FAULT_SILENT:
+  case SIM_FAULT_DEAF:
+    sim_conn_silence (world, handle->conn, duration_us, fault == SIM_FAULT_DEAF);
+    break;
+  case SIM_FAULT_EXPIRE:
+    process->n_kills++;
+    process->killed = handle->session;
+    sim_session_end (world, handle->session, "by the server");
+    break;
+  case SIM_FAULT_STALL:
+    handle->stalled_until = until;
+    break;
+  case SIM_FAULT_OUTAGE:
+    process->outage_until = until;
+    if (handle != NULL)
+      sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
+    break;
+  case SIM_FAULT_PAUSE:
+  case SIM_FAULT_SUSPEND:
+  case SIM_FAULT_STOP:
+    pause_process (process, duration_us, fault);
+    break;
+  case SIM_FAULT_CUT:
+  case SIM_FAULT_LIAR:
+    cut_server (world, process, duration_us, fault == SIM_FAULT_LIAR);
+    break;
+  case SIM_FAULT_LAG:
+    if (handle != NULL)
+      handle->conn->server->lag_until = until;
+    break;
+  case SIM_FAULT_FREEZE:
+    world->frozen_until = world->frozen_until != 0 ? world->frozen_until : until;
+    break;
+  case SIM_FAULT_REAP:
+    sim_leader_reap (world);
+    break;
+  case SIM_FAULT_CRASH:
+    sim_process_crash (process);
+    break;
+  case SIM_N_FAULTS:
+    break;
+  }
   update_sessions (world);
 }
 
@@ -306,21 +300,19 @@ sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 d
 static void
 raise_the_dead (SimWorld *world)
 {
-  for (guint i = 0; i < world->processes->len; i++)
-    {
-      SimProcess *process = world->processes->pdata[i];
+  for (guint i = 0; i < world->processes->len; i++) {
+    SimProcess *process = world->processes->pdata[i];
 
-      process->outage_until = 0;
-      if (process->paused_until != 0)
-        {
-          const gint64 spared_us = process->paused_until - world->now;
-          process->suspended_us -= process->pause != SIM_FAULT_PAUSE ? spared_us : 0;
-          process->stopped_us -= process->pause == SIM_FAULT_STOP ? spared_us : 0;
-          process->paused_until = 0;
-        }
-      process->zombie = process->zombie || process->dead;
-      process->dead = FALSE;
+    process->outage_until = 0;
+    if (process->paused_until != 0) {
+      const gint64 spared_us = process->paused_until - world->now;
+      process->suspended_us -= process->pause != SIM_FAULT_PAUSE ? spared_us : 0;
+      process->stopped_us -= process->pause == SIM_FAULT_STOP ? spared_us : 0;
+      process->paused_until = 0;
     }
+    process->zombie = process->zombie || process->dead;
+    process->dead = FALSE;
+  }
 }
 
 void
@@ -329,25 +321,23 @@ sim_world_heal (SimWorld *world)
   sim_trace (world, "--- all faults end");
   world->healing = TRUE;
   world->next_fault_at = SIM_NEVER;
-  for (guint i = 0; i < world->handles->len; i++)
-    {
-      CuratorZkHandle *handle = world->handles->pdata[i];
+  for (guint i = 0; i < world->handles->len; i++) {
+    CuratorZkHandle *handle = world->handles->pdata[i];
 
-      handle->stalled_until = 0;
-      if (handle->process->dead)
-        sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
-    }
+    handle->stalled_until = 0;
+    if (handle->process->dead)
+      sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
+  }
   raise_the_dead (world);
   if (world->frozen_until != 0)
     sim_world_thaw (world);
-  for (int i = 0; i < world->config.n_servers; i++)
-    {
-      world->servers[i]->lag_until = 0;
-      if (world->servers[i]->cut_until != 0)
-        sim_server_uncut (world, world->servers[i]);
-      else if (world->servers[i]->next_apply_at != SIM_NEVER)
-        world->servers[i]->next_apply_at = world->now;
-    }
+  for (int i = 0; i < world->config.n_servers; i++) {
+    world->servers[i]->lag_until = 0;
+    if (world->servers[i]->cut_until != 0)
+      sim_server_uncut (world, world->servers[i]);
+    else if (world->servers[i]->next_apply_at != SIM_NEVER)
+      world->servers[i]->next_apply_at = world->now;
+  }
   for (guint i = 0; i < world->conns->len; i++)
     sim_conn_unsilence (world, world->conns->pdata[i]);
   update_sessions (world);

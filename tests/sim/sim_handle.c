@@ -104,13 +104,12 @@ sim_handle_free (CuratorZkHandle *handle)
 SimWatch *
 sim_handle_watch (CuratorZkHandle *handle, const char *path)
 {
-  for (guint i = 0; i < handle->watches->len; i++)
-    {
-      SimWatch *watch = handle->watches->pdata[i];
+  for (guint i = 0; i < handle->watches->len; i++) {
+    SimWatch *watch = handle->watches->pdata[i];
 
-      if (strcmp (watch->path, path) == 0)
-        return watch;
-    }
+    if (strcmp (watch->path, path) == 0)
+      return watch;
+  }
   return NULL;
 }
 
@@ -119,12 +118,11 @@ add_watch (CuratorZkHandle *handle, char *path, guint kind)
 {
   SimWatch *watch = sim_handle_watch (handle, path);
 
-  if (watch == NULL)
-    {
-      watch = g_new0 (SimWatch, 1);
-      watch->path = g_ref_string_acquire (path);
-      g_ptr_array_add (handle->watches, watch);
-    }
+  if (watch == NULL) {
+    watch = g_new0 (SimWatch, 1);
+    watch->path = g_ref_string_acquire (path);
+    g_ptr_array_add (handle->watches, watch);
+  }
   watch->kinds |= kind;
 }
 
@@ -134,12 +132,11 @@ sim_handle_take_watch (CuratorZkHandle *handle, const char *path, guint kinds)
   SimWatch *watch = sim_handle_watch (handle, path);
   guint found = watch == NULL ? 0 : watch->kinds & kinds;
 
-  if (found != 0)
-    {
-      watch->kinds &= ~found;
-      if (watch->kinds == 0)
-        g_ptr_array_remove (handle->watches, watch);
-    }
+  if (found != 0) {
+    watch->kinds &= ~found;
+    if (watch->kinds == 0)
+      g_ptr_array_remove (handle->watches, watch);
+  }
   return found;
 }
 
@@ -156,21 +153,16 @@ kinds_of_event (int type)
 static void
 note_watch (CuratorZkHandle *handle, SimRequest *request, int rc)
 {
-  if (request->op == SIM_OP_UNWATCH && rc == ZOK)
-    {
-      sim_handle_take_watch (
-          handle, request->path,
-          request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA | SIM_WATCH_EXIST);
-    }
-  else if (request->watch && rc == ZOK)
-    {
-      add_watch (handle, request->path,
-                 request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA);
-    }
-  else if (request->watch && rc == ZNONODE && request->op == SIM_OP_EXISTS)
-    {
-      add_watch (handle, request->path, SIM_WATCH_EXIST);
-    }
+  if (request->op == SIM_OP_UNWATCH && rc == ZOK) {
+    sim_handle_take_watch (handle, request->path,
+                           request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD
+                                                               : SIM_WATCH_DATA | SIM_WATCH_EXIST);
+  } else if (request->watch && rc == ZOK) {
+    add_watch (handle, request->path,
+               request->op == SIM_OP_CHILDREN ? SIM_WATCH_CHILD : SIM_WATCH_DATA);
+  } else if (request->watch && rc == ZNONODE && request->op == SIM_OP_EXISTS) {
+    add_watch (handle, request->path, SIM_WATCH_EXIST);
+  }
 }
 
 static void
@@ -191,15 +183,13 @@ arrive (CuratorZkHandle *handle, SimItem *item)
 void
 sim_handle_put (CuratorZkHandle *handle, SimItem *item)
 {
-  if (item->kind == SIM_ITEM_REPLY)
-    {
-      if (item->request->stage >= SIM_STAGE_ANSWERED)
-        {
-          sim_item_free (item);
-          return;
-        }
-      item->request->stage = SIM_STAGE_ANSWERED;
+  if (item->kind == SIM_ITEM_REPLY) {
+    if (item->request->stage >= SIM_STAGE_ANSWERED) {
+      sim_item_free (item);
+      return;
     }
+    item->request->stage = SIM_STAGE_ANSWERED;
+  }
   item->arrives_at = MAX (item->arrives_at, handle->inbox_last);
   handle->inbox_last = item->arrives_at;
   g_queue_push_tail (&handle->inbox, item);
@@ -222,22 +212,20 @@ sim_handle_lose_unarrived (CuratorZkHandle *handle)
 {
   GList *next;
 
-  for (GList *l = handle->inbox.head; l != NULL; l = next)
-    {
-      SimItem *item = l->data;
+  for (GList *l = handle->inbox.head; l != NULL; l = next) {
+    SimItem *item = l->data;
 
-      next = l->next;
-      if (item->arrives_at <= handle->world->now || item->kind == SIM_ITEM_SESSION)
-        {
-          item->arrives_at = MIN (item->arrives_at, handle->world->now);
-          arrive (handle, item);
-          continue;
-        }
-      if (item->request != NULL)
-        item->request->stage = SIM_STAGE_SENT;
-      sim_item_free (item);
-      g_queue_delete_link (&handle->inbox, l);
+    next = l->next;
+    if (item->arrives_at <= handle->world->now || item->kind == SIM_ITEM_SESSION) {
+      item->arrives_at = MIN (item->arrives_at, handle->world->now);
+      arrive (handle, item);
+      continue;
     }
+    if (item->request != NULL)
+      item->request->stage = SIM_STAGE_SENT;
+    sim_item_free (item);
+    g_queue_delete_link (&handle->inbox, l);
+  }
   handle->inbox_last = handle->world->now;
 }
 
@@ -249,28 +237,26 @@ sim_handle_fail_pending (CuratorZkHandle *handle, int rc, gboolean queued_only, 
 
   for (GList *l = handle->pending.head; l != NULL; l = l->next)
     n += ((SimRequest *) l->data)->stage < SIM_STAGE_ANSWERED ? 1 : 0;
-  for (GList *l = handle->pending.head; l != NULL; l = next)
-    {
-      SimRequest *request = l->data;
+  for (GList *l = handle->pending.head; l != NULL; l = next) {
+    SimRequest *request = l->data;
 
-      next = l->next;
-      if (request->stage >= SIM_STAGE_ANSWERED || (queued_only && request->stage == SIM_STAGE_SENT))
-        continue;
-      if (n-- <= lose)
-        {
-          sim_trace (handle->world, "%s/%d: #%u is lost", handle->process->name, handle->id,
-                     request->serial);
-          request->stage = SIM_STAGE_DONE;
-          g_queue_delete_link (&handle->pending, l);
-          sim_request_unref (request);
-          continue;
-        }
-      SimItem *item = sim_item_new (SIM_ITEM_REPLY);
-      item->request = sim_request_ref (request);
-      item->rc = rc;
-      item->arrives_at = handle->world->now;
-      sim_handle_put (handle, item);
+    next = l->next;
+    if (request->stage >= SIM_STAGE_ANSWERED || (queued_only && request->stage == SIM_STAGE_SENT))
+      continue;
+    if (n-- <= lose) {
+      sim_trace (handle->world, "%s/%d: #%u is lost", handle->process->name, handle->id,
+                 request->serial);
+      request->stage = SIM_STAGE_DONE;
+      g_queue_delete_link (&handle->pending, l);
+      sim_request_unref (request);
+      continue;
     }
+    SimItem *item = sim_item_new (SIM_ITEM_REPLY);
+    item->request = sim_request_ref (request);
+    item->rc = rc;
+    item->arrives_at = handle->world->now;
+    sim_handle_put (handle, item);
+  }
 }
 
 void
@@ -295,29 +281,24 @@ complete (SimProcess *process, CuratorZkTicket *ticket, SimRequest *request, int
   CuratorZkReply reply = { .data_length = -1, .failed_index = -1 };
   struct String_vector children = { 0, NULL };
 
-  if (rc == ZOK)
-    {
-      reply.path = request->reply_path;
-      reply.stat = request->has_stat ? &request->stat : NULL;
-      if (request->reply_data != NULL)
-        {
-          gsize length;
+  if (rc == ZOK) {
+    reply.path = request->reply_path;
+    reply.stat = request->has_stat ? &request->stat : NULL;
+    if (request->reply_data != NULL) {
+      gsize length;
 
-          reply.data = g_bytes_get_data (request->reply_data, &length);
-          reply.data = reply.data == NULL ? "" : reply.data;
-          reply.data_length = (int) length;
-        }
-      if (request->children != NULL)
-        {
-          children.count = (gint32) request->children->len;
-          children.data = (char **) request->children->pdata;
-          reply.children = &children;
-        }
+      reply.data = g_bytes_get_data (request->reply_data, &length);
+      reply.data = reply.data == NULL ? "" : reply.data;
+      reply.data_length = (int) length;
     }
-  else
-    {
-      reply.failed_index = request->failed_index;
+    if (request->children != NULL) {
+      children.count = (gint32) request->children->len;
+      children.data = (char **) request->children->pdata;
+      reply.children = &children;
     }
+  } else {
+    reply.failed_index = request->failed_index;
+  }
   process->n_answers += rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS ? 1 : 0;
   ticket->completion (rc, &reply, ticket);
 }
@@ -331,44 +312,37 @@ deliver_reply (CuratorZkHandle *handle, SimItem *item)
   request->stage = SIM_STAGE_DONE;
   if (g_queue_remove (&handle->pending, request))
     sim_request_unref (request);
-  if (request->op == SIM_OP_CLOSE)
-    {
-      handle->close_done = TRUE;
-      sim_cond_wake (handle->world, handle);
-    }
-  if (ticket != NULL && !handle->mute)
-    {
-      sim_trace (handle->world, "%s/%d: #%u %s returns %d", handle->process->name, handle->id,
-                 request->serial, sim_op_name (request->op), item->rc);
-      complete (handle->process, ticket, request, item->rc);
-    }
+  if (request->op == SIM_OP_CLOSE) {
+    handle->close_done = TRUE;
+    sim_cond_wake (handle->world, handle);
+  }
+  if (ticket != NULL && !handle->mute) {
+    sim_trace (handle->world, "%s/%d: #%u %s returns %d", handle->process->name, handle->id,
+               request->serial, sim_op_name (request->op), item->rc);
+    complete (handle->process, ticket, request, item->rc);
+  }
 }
 
 static void
 deliver_event (CuratorZkHandle *handle, SimItem *item)
 {
-  if (item->kind == SIM_ITEM_SESSION)
-    {
-      sim_trace (handle->world, "%s/%d: event state %d", handle->process->name, handle->id,
-                 item->state);
-      if (item->state == ZOO_CONNECTED_STATE)
-        {
-          /* Another server may still count by the shortest that was granted. */
-          handle->session->timeout_us = MIN (handle->session->timeout_us, handle->timeout_us);
-        }
-      /* Events of the time before may still come. */
-      handle->dead_told =
-          handle->dead_told
-          || (handle->state == SIM_HANDLE_DEAD && item->state != ZOO_CONNECTING_STATE
-              && item->state != ZOO_CONNECTED_STATE);
-      if (handle->dead_told && handle->process->killed == handle->session)
-        handle->process->killed = NULL;
+  if (item->kind == SIM_ITEM_SESSION) {
+    sim_trace (handle->world, "%s/%d: event state %d", handle->process->name, handle->id,
+               item->state);
+    if (item->state == ZOO_CONNECTED_STATE) {
+      /* Another server may still count by the shortest that was granted. */
+      handle->session->timeout_us = MIN (handle->session->timeout_us, handle->timeout_us);
     }
-  else
-    {
-      sim_trace (handle->world, "%s/%d: event %s %s%s", handle->process->name, handle->id,
-                 sim_type_name (item->type), item->path, item->unwanted ? ", unwanted" : "");
-    }
+    /* Events of the time before may still come. */
+    handle->dead_told = handle->dead_told
+                        || (handle->state == SIM_HANDLE_DEAD && item->state != ZOO_CONNECTING_STATE
+                            && item->state != ZOO_CONNECTED_STATE);
+    if (handle->dead_told && handle->process->killed == handle->session)
+      handle->process->killed = NULL;
+  } else {
+    sim_trace (handle->world, "%s/%d: event %s %s%s", handle->process->name, handle->id,
+               sim_type_name (item->type), item->path, item->unwanted ? ", unwanted" : "");
+  }
   if (item->kind == SIM_ITEM_WATCH
       && sim_process_loses_event (handle->process, SIM_LOST_IN_LIBRARY))
     return;

@@ -19,22 +19,21 @@ sim_txn_free (SimTxn *txn)
 void
 sim_txn_apply (SimTree *tree, const SimTxn *txn)
 {
-  switch (txn->type)
-    {
-    case SIM_TXN_CREATE:
-      sim_tree_create (tree, txn->path, txn->data, txn->session, txn->container, txn->zxid);
-      break;
-    case SIM_TXN_DELETE:
-      sim_tree_delete (tree, txn->path, txn->zxid);
-      break;
-    case SIM_TXN_SET:
-      sim_tree_set (tree, txn->path, txn->data, txn->zxid);
-      break;
-    case SIM_TXN_END_SESSION:
-      for (guint i = 0; i < txn->paths->len; i++)
-        sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
-      break;
-    }
+  switch (txn->type) {
+  case SIM_TXN_CREATE:
+    sim_tree_create (tree, txn->path, txn->data, txn->session, txn->container, txn->zxid);
+    break;
+  case SIM_TXN_DELETE:
+    sim_tree_delete (tree, txn->path, txn->zxid);
+    break;
+  case SIM_TXN_SET:
+    sim_tree_set (tree, txn->path, txn->data, txn->zxid);
+    break;
+  case SIM_TXN_END_SESSION:
+    for (guint i = 0; i < txn->paths->len; i++)
+      sim_tree_delete (tree, txn->paths->pdata[i], txn->zxid);
+    break;
+  }
 }
 
 static SimTxn *
@@ -126,22 +125,18 @@ sim_session_update (SimWorld *world, SimSession *session)
 {
   if (session == NULL || session->end != 0 || session->doomed)
     return;
-  if (is_heard (world, session))
-    {
-      if (session->expires_at != SIM_NEVER)
-        sim_conn_touch (world, session->conn, world->now);
-      session->expires_at = SIM_NEVER;
-    }
-  else if (session->expires_at == SIM_NEVER)
-    {
-      gint64 heard =
-          session->conn == NULL ? world->now : sim_conn_last_touch (world, session->conn);
+  if (is_heard (world, session)) {
+    if (session->expires_at != SIM_NEVER)
+      sim_conn_touch (world, session->conn, world->now);
+    session->expires_at = SIM_NEVER;
+  } else if (session->expires_at == SIM_NEVER) {
+    gint64 heard = session->conn == NULL ? world->now : sim_conn_last_touch (world, session->conn);
 
-      session->expires_at = heard + session->timeout_us + 1;
-      if (!world->config.eager)
-        session->expires_at += sim_rand_us (world, world->config.tick_ms * 1000);
-      session->expires_at = MAX (session->expires_at, world->now + 1);
-    }
+    session->expires_at = heard + session->timeout_us + 1;
+    if (!world->config.eager)
+      session->expires_at += sim_rand_us (world, world->config.tick_ms * 1000);
+    session->expires_at = MAX (session->expires_at, world->now + 1);
+  }
 }
 
 /* --- requests ----------------------------------------------------------------------------- */
@@ -195,10 +190,9 @@ leader_create (SimWorld *world, SimSession *session, SimRequest *request)
   txn->data = g_bytes_ref (request->data);
   txn->container = request->number == ZOO_CONTAINER;
   request->reply_path = g_ref_string_acquire (txn->path);
-  if (is_ephemeral (request->number) && session != NULL)
-    {
-      txn->session = session->id;
-    }
+  if (is_ephemeral (request->number) && session != NULL) {
+    txn->session = session->id;
+  }
   commit (world, txn);
   return ZOK;
 }
@@ -255,16 +249,14 @@ leader_multi (SimWorld *world, SimSession *session, SimRequest *request)
 {
   const gboolean removes = request->op == SIM_OP_REMOVE_ALL;
 
-  for (int i = 0; request->paths[i] != NULL; i++)
-    {
-      const char *path = request->paths[i];
-      const int rc = removes ? may_remove (world, path, -1) : may_check (world, path);
-      if (rc != ZOK)
-        {
-          request->failed_index = i;
-          return rc;
-        }
+  for (int i = 0; request->paths[i] != NULL; i++) {
+    const char *path = request->paths[i];
+    const int rc = removes ? may_remove (world, path, -1) : may_check (world, path);
+    if (rc != ZOK) {
+      request->failed_index = i;
+      return rc;
     }
+  }
   for (int i = 0; removes && request->paths[i] != NULL; i++)
     remove_node (world, session, request->paths[i]);
   return ZOK;
@@ -326,11 +318,10 @@ sim_leader_reap (SimWorld *world)
 
   sim_tree_foreach (world->tree, find_empty_container, paths);
   g_ptr_array_sort (paths, compare_paths);
-  for (guint i = 0; i < paths->len; i++)
-    {
-      sim_trace (world, "quorum: reaper deletes %s", (char *) paths->pdata[i]);
-      commit (world, txn_new (SIM_TXN_DELETE, paths->pdata[i]));
-    }
+  for (guint i = 0; i < paths->len; i++) {
+    sim_trace (world, "quorum: reaper deletes %s", (char *) paths->pdata[i]);
+    commit (world, txn_new (SIM_TXN_DELETE, paths->pdata[i]));
+  }
   return paths->len > 0;
 }
 
@@ -427,20 +418,18 @@ sim_world_numbers (SimWorld *world, const char *path)
 {
   GArray *numbers = g_array_new (FALSE, FALSE, sizeof (gint32));
 
-  for (guint i = 0; i < world->log->len; i++)
-    {
-      const SimTxn *txn = world->log->pdata[i];
-      gint32 wire = 0;
+  for (guint i = 0; i < world->log->len; i++) {
+    const SimTxn *txn = world->log->pdata[i];
+    gint32 wire = 0;
 
-      if ((txn->type == SIM_TXN_CREATE || txn->type == SIM_TXN_SET)
-          && strcmp (txn->path, path) == 0)
-        {
-          if (g_bytes_get_size (txn->data) == sizeof wire)
-            memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
-          wire = GINT32_FROM_BE (wire);
-          g_array_append_val (numbers, wire);
-        }
+    if ((txn->type == SIM_TXN_CREATE || txn->type == SIM_TXN_SET)
+        && strcmp (txn->path, path) == 0) {
+      if (g_bytes_get_size (txn->data) == sizeof wire)
+        memcpy (&wire, g_bytes_get_data (txn->data, NULL), sizeof wire);
+      wire = GINT32_FROM_BE (wire);
+      g_array_append_val (numbers, wire);
     }
+  }
   return numbers;
 }
 

@@ -13,11 +13,10 @@ good_world_free (SimWorld **world)
 CuratorClient *
 sim_client_new (SimProcess *process, CuratorRetryPolicy *policy, gint64 session_ms)
 {
-  if (policy == NULL)
-    {
-      policy = curator_retry_policy_new_exponential_backoff (200, 3);
-      curator_retry_policy_seed (policy, g_rand_int (process->world->rand));
-    }
+  if (policy == NULL) {
+    policy = curator_retry_policy_new_exponential_backoff (200, 3);
+    curator_retry_policy_seed (policy, g_rand_int (process->world->rand));
+  }
   process->client = curator_client_new_with_ops ("127.0.0.1:2181", policy, &process->ops);
   curator_retry_policy_unref (policy);
   curator_client_set_session_timeout (process->client, session_ms);

@@ -100,11 +100,10 @@ sim_conn_touch (SimWorld *world, SimConn *conn, gint64 when)
   if (when - newest > world->config.tick_ms * 1000 / SIM_N_TOUCHES)
     conn->touches[conn->n_touches++ % SIM_N_TOUCHES] = when;
   if (conn->session->expires_at != SIM_NEVER && !conn->session->doomed
-      && !sim_server_is_cut (world, conn->server))
-    {
-      conn->session->expires_at =
-          MAX (conn->session->expires_at, when + conn->session->timeout_us + 1);
-    }
+      && !sim_server_is_cut (world, conn->server)) {
+    conn->session->expires_at =
+        MAX (conn->session->expires_at, when + conn->session->timeout_us + 1);
+  }
 }
 
 /* The latest arrival not after `told`, or the earliest known arrival if there is none. */
@@ -114,17 +113,15 @@ newest_arrival (SimConn *conn, gint64 told)
   gint64 oldest = SIM_NEVER;
   gint64 best = -1;
 
-  for (guint i = 0; i < MIN (conn->n_touches, SIM_N_TOUCHES); i++)
-    {
-      oldest = MIN (oldest, conn->touches[i]);
-      best = conn->touches[i] <= told ? MAX (best, conn->touches[i]) : best;
-    }
-  for (GList *l = conn->requests.head; l != NULL && conn->silent_until == 0; l = l->next)
-    {
-      gint64 heard = ((SimRequest *) l->data)->arrives_at;
+  for (guint i = 0; i < MIN (conn->n_touches, SIM_N_TOUCHES); i++) {
+    oldest = MIN (oldest, conn->touches[i]);
+    best = conn->touches[i] <= told ? MAX (best, conn->touches[i]) : best;
+  }
+  for (GList *l = conn->requests.head; l != NULL && conn->silent_until == 0; l = l->next) {
+    gint64 heard = ((SimRequest *) l->data)->arrives_at;
 
-      best = heard <= told ? MAX (best, heard) : best;
-    }
+    best = heard <= told ? MAX (best, heard) : best;
+  }
   return best < 0 ? oldest : best;
 }
 
@@ -137,11 +134,10 @@ sim_conn_last_touch (SimWorld *world, SimConn *conn)
   gint64 period = conn->session->timeout_us / 3;
   gint64 told = world->now;
 
-  if (conn->server->id > 0 && sim_server_is_cut (world, conn->server))
-    {
-      told -= world->config.eager ? world->config.tick_ms * 1000 / 2
-                                  : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
-    }
+  if (conn->server->id > 0 && sim_server_is_cut (world, conn->server)) {
+    told -= world->config.eager ? world->config.tick_ms * 1000 / 2
+                                : sim_rand_us (world, world->config.tick_ms * 1000 / 2);
+  }
   gint64 best = newest_arrival (conn, told);
   if (conn->handle != NULL && told <= conn->handle->process->paused_to)
     told = MIN (told, conn->handle->process->paused_from);
@@ -153,16 +149,14 @@ misfortune (SimWorld *world, SimConn *conn, int rc)
 {
   if (conn->handle == NULL)
     return;
-  if (rc == ZSESSIONEXPIRED)
-    {
-      sim_session_end (world, conn->session, "scripted");
-      rc = ZCONNECTIONLOSS;
-    }
-  if (rc == ZAUTHFAILED)
-    {
-      sim_handle_die (conn->handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
-      return;
-    }
+  if (rc == ZSESSIONEXPIRED) {
+    sim_session_end (world, conn->session, "scripted");
+    rc = ZCONNECTIONLOSS;
+  }
+  if (rc == ZAUTHFAILED) {
+    sim_handle_die (conn->handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
+    return;
+  }
   sim_net_drop (world, conn->handle, rc, TRUE);
 }
 
@@ -192,12 +186,11 @@ strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
     return FALSE;
   sim_trace (world, "fault: #%u %s does not happen, %d", request->serial, sim_op_name (request->op),
              rc);
-  if (breaks_connection (rc))
-    {
-      misfortune (world, conn, rc);
-      sim_request_unref (request);
-      return TRUE;
-    }
+  if (breaks_connection (rc)) {
+    misfortune (world, conn, rc);
+    sim_request_unref (request);
+    return TRUE;
+  }
   request->rc = rc;
   sim_server_answer (world, conn, request);
   return TRUE;
@@ -228,25 +221,21 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
     sim_conn_touch (world, conn, request->arrives_at);
   if (strikes_before (world, conn, request))
     return;
-  if (request->script != NULL && request->script->when == SIM_AFTER_EFFECT)
-    {
-      cut = request->script->rc;
-      request->override = !breaks_connection (cut);
-      request->forced_rc = cut;
-    }
-  else if (conn->handle != NULL && !world->healing && request->op != SIM_OP_CLOSE
-           && sim_chance (world, world->config.p_cut_after))
-    {
-      cut = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
-    }
-  if (breaks_connection (cut) && conn->handle != NULL)
-    {
-      sim_trace (world, "fault: #%u %s happens, but %d", request->serial, sim_op_name (request->op),
-                 cut);
-      /* Withholds the answer until the connection closes. */
-      conn->silent_until = SIM_NEVER;
-      conn->deaf = TRUE;
-    }
+  if (request->script != NULL && request->script->when == SIM_AFTER_EFFECT) {
+    cut = request->script->rc;
+    request->override = !breaks_connection (cut);
+    request->forced_rc = cut;
+  } else if (conn->handle != NULL && !world->healing && request->op != SIM_OP_CLOSE
+             && sim_chance (world, world->config.p_cut_after)) {
+    cut = sim_chance (world, 0.7) ? ZCONNECTIONLOSS : ZOPERATIONTIMEOUT;
+  }
+  if (breaks_connection (cut) && conn->handle != NULL) {
+    sim_trace (world, "fault: #%u %s happens, but %d", request->serial, sim_op_name (request->op),
+               cut);
+    /* Withholds the answer until the connection closes. */
+    conn->silent_until = SIM_NEVER;
+    conn->deaf = TRUE;
+  }
   execute (world, conn, request);
   if (breaks_connection (cut) && conn->handle != NULL)
     misfortune (world, conn, cut);
@@ -259,19 +248,14 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
 void
 sim_conn_push (SimWorld *world, SimConn *conn, SimItem *item)
 {
-  if (conn->handle == NULL)
-    {
-      sim_item_free (item);
-    }
-  else if (conn->silent_until != 0)
-    {
-      g_queue_push_tail (&conn->held, item);
-    }
-  else
-    {
-      item->arrives_at = world->now + hop (world);
-      sim_handle_put (conn->handle, item);
-    }
+  if (conn->handle == NULL) {
+    sim_item_free (item);
+  } else if (conn->silent_until != 0) {
+    g_queue_push_tail (&conn->held, item);
+  } else {
+    item->arrives_at = world->now + hop (world);
+    sim_handle_put (conn->handle, item);
+  }
 }
 
 void
@@ -286,12 +270,11 @@ sim_conn_silence (SimWorld *world, SimConn *conn, gint64 duration_us, gboolean d
   conn->silent_until = world->now + duration_us;
   conn->deaf = deaf;
   while ((item = g_queue_peek_tail (&handle->inbox)) != NULL && item->arrives_at > world->now
-         && item->kind != SIM_ITEM_SESSION)
-    {
-      if (item->request != NULL)
-        item->request->stage = SIM_STAGE_SENT;
-      g_queue_push_head (&conn->held, g_queue_pop_tail (&handle->inbox));
-    }
+         && item->kind != SIM_ITEM_SESSION) {
+    if (item->request != NULL)
+      item->request->stage = SIM_STAGE_SENT;
+    g_queue_push_head (&conn->held, g_queue_pop_tail (&handle->inbox));
+  }
   handle->inbox_last = world->now;
   handle->gives_up_at = world->now + third + sim_rand_us (world, third);
   sim_session_update (world, conn->session);
@@ -383,16 +366,15 @@ find_server (SimWorld *world, CuratorZkHandle *handle)
   SimServer *candidates[SIM_MAX_SERVERS];
   guint n = 0;
 
-  for (int i = 0; i < world->config.n_servers; i++)
-    {
-      SimServer *server = world->servers[i];
+  for (int i = 0; i < world->config.n_servers; i++) {
+    SimServer *server = world->servers[i];
 
-      if (!takes_in (world, server, handle))
-        continue;
-      if (i == handle->process->prefer_server)
-        return server;
-      candidates[n++] = server;
-    }
+    if (!takes_in (world, server, handle))
+      continue;
+    if (i == handle->process->prefer_server)
+      return server;
+    candidates[n++] = server;
+  }
   return n == 0 ? NULL : candidates[sim_rand_below (world, n)];
 }
 
@@ -411,13 +393,12 @@ attempt_failed (SimWorld *world, CuratorZkHandle *handle)
 static void
 discard_orphans (SimWorld *world, SimSession *session)
 {
-  for (guint i = world->conns->len; i > 0; i--)
-    {
-      SimConn *conn = world->conns->pdata[i - 1];
+  for (guint i = world->conns->len; i > 0; i--) {
+    SimConn *conn = world->conns->pdata[i - 1];
 
-      if (conn->session == session)
-        sim_conn_discard (world, conn);
-    }
+    if (conn->session == session)
+      sim_conn_discard (world, conn);
+  }
 }
 
 static void
@@ -435,13 +416,12 @@ greet (SimWorld *world, CuratorZkHandle *handle, SimServer *server)
              handle->process->name, handle->id, server->id, session->id);
   sim_handle_put_session (handle, ZOO_CONNECTED_STATE, hop (world));
   sim_server_restore_watches (world, conn, handle->last_zxid);
-  for (GList *l = handle->pending.head; l != NULL; l = l->next)
-    {
-      SimRequest *request = l->data;
+  for (GList *l = handle->pending.head; l != NULL; l = l->next) {
+    SimRequest *request = l->data;
 
-      if (request->stage == SIM_STAGE_QUEUED)
-        sim_conn_send (world, conn, request);
-    }
+    if (request->stage == SIM_STAGE_QUEUED)
+      sim_conn_send (world, conn, request);
+  }
 }
 
 /* A server with other bounds. The leader counts by the new timeout once the client knows of it, see
@@ -451,15 +431,14 @@ renegotiate (SimWorld *world, CuratorZkHandle *handle)
 {
   const gint64 tick = world->config.tick_ms * 1000;
 
-  if (!world->healing && sim_chance (world, world->config.p_other_timeout))
-    {
-      const double share = g_rand_double_range (world->rand, 0.25, 1);
+  if (!world->healing && sim_chance (world, world->config.p_other_timeout)) {
+    const double share = g_rand_double_range (world->rand, 0.25, 1);
 
-      handle->timeout_us =
-          MAX ((gint64) ((double) handle->first_timeout_us * share) / 1000 * 1000, 2 * tick);
-      sim_trace (world, "%s/%d: is granted a timeout of %" G_GINT64_FORMAT " ms",
-                 handle->process->name, handle->id, handle->timeout_us / 1000);
-    }
+    handle->timeout_us =
+        MAX ((gint64) ((double) handle->first_timeout_us * share) / 1000 * 1000, 2 * tick);
+    sim_trace (world, "%s/%d: is granted a timeout of %" G_GINT64_FORMAT " ms",
+               handle->process->name, handle->id, handle->timeout_us / 1000);
+  }
 }
 
 void
@@ -471,29 +450,22 @@ sim_net_connect (SimWorld *world, CuratorZkHandle *handle)
   if (!process->zombie && process->outage_until <= world->now
       && (world->healing || !sim_chance (world, world->config.p_connect_fails)))
     server = find_server (world, handle);
-  if (server == NULL)
-    {
-      attempt_failed (world, handle);
-      return;
-    }
-  if (handle->bad_auth)
-    {
-      sim_handle_die (handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
-      return;
-    }
-  if (handle->session == NULL)
-    {
-      handle->session = sim_session_new (world, handle->timeout_us);
-      handle->timeout_us = handle->first_timeout_us = handle->session->timeout_us;
-    }
-  else if (handle->session->end != 0 && !sim_server_is_cut (world, server))
-    {
-      sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
-      return;
-    }
-  else
-    {
-      renegotiate (world, handle);
-    }
+  if (server == NULL) {
+    attempt_failed (world, handle);
+    return;
+  }
+  if (handle->bad_auth) {
+    sim_handle_die (handle, ZOO_AUTH_FAILED_STATE, ZAUTHFAILED);
+    return;
+  }
+  if (handle->session == NULL) {
+    handle->session = sim_session_new (world, handle->timeout_us);
+    handle->timeout_us = handle->first_timeout_us = handle->session->timeout_us;
+  } else if (handle->session->end != 0 && !sim_server_is_cut (world, server)) {
+    sim_handle_die (handle, ZOO_EXPIRED_SESSION_STATE, ZSESSIONEXPIRED);
+    return;
+  } else {
+    renegotiate (world, handle);
+  }
   greet (world, handle, server);
 }

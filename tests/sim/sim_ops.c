@@ -24,17 +24,15 @@ op_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms, CuratorZk
   SimWorld *world = process->world;
   CuratorZkHandle *handle;
 
-  if (hosts == NULL || hosts[0] == '\0')
-    {
-      errno = EINVAL;
-      return NULL;
-    }
-  if (!world->healing && sim_chance (world, world->config.p_open_fails))
-    {
-      sim_trace (world, "%s: no handle can be opened", process->name);
-      errno = ENOMEM;
-      return NULL;
-    }
+  if (hosts == NULL || hosts[0] == '\0') {
+    errno = EINVAL;
+    return NULL;
+  }
+  if (!world->healing && sim_chance (world, world->config.p_open_fails)) {
+    sim_trace (world, "%s: no handle can be opened", process->name);
+    errno = ENOMEM;
+    return NULL;
+  }
   handle = sim_handle_new (process, (gint64) session_timeout_ms * 1000, watcher, context);
   sim_trace (world, "%s/%d: opened", process->name, handle->id);
   return handle;
@@ -142,13 +140,12 @@ why_not (CuratorZkHandle *handle, SimRequest *request, gboolean *lost)
     return script->rc;
   if (handle->closing)
     return ZMARSHALLINGERROR;
-  if (handle->state == SIM_HANDLE_DEAD)
-    {
-      /* A request submitted while the library is noticing the end of the session is accepted and
+  if (handle->state == SIM_HANDLE_DEAD) {
+    /* A request submitted while the library is noticing the end of the session is accepted and
        * never completed. */
-      *lost = !handle->dead_told && sim_chance (world, 0.5);
-      return *lost ? ZOK : ZINVALIDSTATE;
-    }
+    *lost = !handle->dead_told && sim_chance (world, 0.5);
+    return *lost ? ZOK : ZINVALIDSTATE;
+  }
   if (!is_valid_path (request->path))
     return ZBADARGUMENTS;
   if (request->op == SIM_OP_UNWATCH && !is_watching (handle, request))
@@ -172,11 +169,10 @@ submit (CuratorZkHandle *handle, SimRequest *request, CuratorZkTicket *ticket)
   sim_trace (world, "%s/%d: #%u %s %s%s -> %d%s", handle->process->name, handle->id,
              request->serial, sim_op_name (request->op), request->path,
              request->watch ? " watch" : "", rc, lost ? ", lost" : "");
-  if (rc != ZOK || lost)
-    {
-      sim_request_unref (request);
-      return rc;
-    }
+  if (rc != ZOK || lost) {
+    sim_request_unref (request);
+    return rc;
+  }
   request->ticket = ticket;
   request->script = sim_script_match (world, handle->process, request->op, FALSE);
   g_queue_push_tail (&handle->pending, request);
@@ -257,11 +253,10 @@ submit_multi (CuratorZkHandle *handle, SimOp op, const char *const *paths, int n
   for (int i = 0; i < n_paths; i++)
     request->paths[i] = g_strdup (paths[i]);
   int rc = submit (handle, request, ticket);
-  if (rc == ZOK)
-    {
-      ticket->ops_data = g_malloc0 ((gsize) n_paths);
-      ticket->ops_free = g_free;
-    }
+  if (rc == ZOK) {
+    ticket->ops_data = g_malloc0 ((gsize) n_paths);
+    ticket->ops_free = g_free;
+  }
   return rc;
 }
 

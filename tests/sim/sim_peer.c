@@ -6,17 +6,16 @@ on_event (int type, int state, const char *path, gpointer context)
   Peer *peer = context;
   int timeout_ms;
 
-  if (type == ZOO_SESSION_EVENT)
-    {
-      assert_string_equal (path, "");
-      if (state == ZOO_CONNECTED_STATE)
-        peer->session = peer->ops->session_id (peer->ops, peer->handle, &timeout_ms);
-      g_string_append (peer->log, state == ZOO_CONNECTED_STATE         ? "UP "
-                                  : state == ZOO_CONNECTING_STATE      ? "DOWN "
-                                  : state == ZOO_EXPIRED_SESSION_STATE ? "EXPIRED "
-                                                                       : "AUTH ");
-      return;
-    }
+  if (type == ZOO_SESSION_EVENT) {
+    assert_string_equal (path, "");
+    if (state == ZOO_CONNECTED_STATE)
+      peer->session = peer->ops->session_id (peer->ops, peer->handle, &timeout_ms);
+    g_string_append (peer->log, state == ZOO_CONNECTED_STATE         ? "UP "
+                                : state == ZOO_CONNECTING_STATE      ? "DOWN "
+                                : state == ZOO_EXPIRED_SESSION_STATE ? "EXPIRED "
+                                                                     : "AUTH ");
+    return;
+  }
   g_string_append_printf (peer->log, "%s%s ", sim_type_name (type), path);
 }
 
@@ -34,12 +33,11 @@ on_done (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
     call->stat = *reply->stat;
   if (reply->data_length >= 0)
     call->data = g_strndup (reply->data, (gsize) reply->data_length);
-  if (reply->children != NULL)
-    {
-      call->children = g_new0 (char *, reply->children->count + 1);
-      for (int i = 0; i < reply->children->count; i++)
-        call->children[i] = g_strdup (reply->children->data[i]);
-    }
+  if (reply->children != NULL) {
+    call->children = g_new0 (char *, reply->children->count + 1);
+    for (int i = 0; i < reply->children->count; i++)
+      call->children[i] = g_strdup (reply->children->data[i]);
+  }
   if (ticket->ops_free != NULL)
     ticket->ops_free (ticket->ops_data);
   g_string_append_printf (call->peer->log, "%c:%d ", call->name, rc);

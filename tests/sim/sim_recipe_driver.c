@@ -88,11 +88,10 @@ decide (CuratorLockDriver *driver, const char *const *children, gsize n_children
   call_back (member);
   while (index < n_children && strcmp (children[index], own) != 0)
     index++;
-  if (index == n_children)
-    {
-      sim_world_fail (member->world, "the driver does not see its own node");
-      return;
-    }
+  if (index == n_children) {
+    sim_world_fail (member->world, "the driver does not see its own node");
+    return;
+  }
   results->gets_the_lock = index == 0;
   results->path_to_watch = index == 0 ? NULL : children[index - 1];
 }
@@ -120,11 +119,10 @@ allow_some (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer dat
 
   call_back (member);
   *sleep_ms = sleeps[g_rand_int_range (rand, 0, G_N_ELEMENTS (sleeps))];
-  if (member->contest->rules.closing && g_rand_int_range (rand, 0, 10) == 0)
-    {
-      member->closed = TRUE;
-      curator_client_close (member->client);
-    }
+  if (member->contest->rules.closing && g_rand_int_range (rand, 0, 10) == 0) {
+    member->closed = TRUE;
+    curator_client_close (member->client);
+  }
   return retry_count < 3;
 }
 

@@ -199,12 +199,11 @@ judge_leadership (Candidate *candidate)
 
   if (leads && curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     fail (candidate, "leads with a lease that is over");
-  if (has_to_stop (candidate, lease) && !g_cancellable_is_cancelled (candidate->cancellable))
-    {
-      sim_sleep_us (candidate->world, 1);
-      if (!g_cancellable_is_cancelled (candidate->cancellable) && !was_paused (candidate))
-        fail (candidate, "was not cancelled");
-    }
+  if (has_to_stop (candidate, lease) && !g_cancellable_is_cancelled (candidate->cancellable)) {
+    sim_sleep_us (candidate->world, 1);
+    if (!g_cancellable_is_cancelled (candidate->cancellable) && !was_paused (candidate))
+      fail (candidate, "was not cancelled");
+  }
   if (candidate->rules->calm && g_cancellable_is_cancelled (candidate->cancellable)
       && !candidate->is_interrupted && !candidate->is_closed)
     fail (candidate, "was cancelled for no reason");
@@ -229,11 +228,10 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   candidate->n_pauses = candidate->contender->process->n_pauses;
   believe (candidate, lease);
   while (candidate->world->now < until_us && !g_cancellable_is_cancelled (cancellable)
-         && !sim_process_is_dead (candidate->contender->process))
-    {
-      pass_time (candidate, until_us - candidate->world->now);
-      judge_leadership (candidate);
-    }
+         && !sim_process_is_dead (candidate->contender->process)) {
+    pass_time (candidate, until_us - candidate->world->now);
+    judge_leadership (candidate);
+  }
   if (below (candidate, 8) == 0)
     sim_sleep_us (candidate->world, below (candidate, 200000));
   sim_contender_stop_believing (candidate->contender);
@@ -268,14 +266,13 @@ selector_believes (gpointer data)
 static void
 requeue (Candidate *candidate)
 {
-  if (curator_leader_selector_requeue (candidate->selector))
-    {
-      if (candidate->lease != NULL)
-        fail (candidate, "queues while it leads");
-      if (candidate->auto_requeue)
-        fail (candidate, "was out of the queue");
-      sim_trace (candidate->world, "%s: queues again", candidate->contender->name);
-    }
+  if (curator_leader_selector_requeue (candidate->selector)) {
+    if (candidate->lease != NULL)
+      fail (candidate, "queues while it leads");
+    if (candidate->auto_requeue)
+      fail (candidate, "was out of the queue");
+    sim_trace (candidate->world, "%s: queues again", candidate->contender->name);
+  }
 }
 
 /* Until it has led often enough. */
@@ -287,18 +284,16 @@ stand_for_election (Candidate *candidate)
   const gint64 until_us =
       candidate->world->now + (is_patient ? G_MAXINT64 / 2 : below (candidate, 3000000));
 
-  while (candidate->n_led < often && !is_stopped (candidate) && candidate->world->now < until_us)
-    {
-      sim_sleep_us (candidate->world, 1 + below (candidate, 300000));
-      requeue (candidate);
-      if (below (candidate, 30) == 0)
-        {
-          candidate->is_interrupted = TRUE;
-          curator_leader_selector_interrupt_leadership (candidate->selector);
-        }
-      if (below (candidate, 30) == 0)
-        ask_for_leader (candidate);
+  while (candidate->n_led < often && !is_stopped (candidate) && candidate->world->now < until_us) {
+    sim_sleep_us (candidate->world, 1 + below (candidate, 300000));
+    requeue (candidate);
+    if (below (candidate, 30) == 0) {
+      candidate->is_interrupted = TRUE;
+      curator_leader_selector_interrupt_leadership (candidate->selector);
     }
+    if (below (candidate, 30) == 0)
+      ask_for_leader (candidate);
+  }
 }
 
 static void
@@ -319,12 +314,11 @@ round_of_selector (SimContender *contender)
   stand_for_election (candidate);
   sim_trace (candidate->world, "%s: closes", contender->name);
   candidate->is_closed = TRUE;
-  if (below (candidate, 2) == 0)
-    {
-      curator_leader_selector_close (candidate->selector);
-      if (curator_leader_selector_requeue (candidate->selector))
-        fail (candidate, "queues although it is closed");
-    }
+  if (below (candidate, 2) == 0) {
+    curator_leader_selector_close (candidate->selector);
+    if (curator_leader_selector_requeue (candidate->selector))
+      fail (candidate, "queues although it is closed");
+  }
   curator_leader_selector_unref (candidate->selector);
   if (candidate->lease != NULL && !g_cancellable_is_cancelled (candidate->cancellable))
     fail (candidate, "was not cancelled by its close");
@@ -344,11 +338,10 @@ look (Candidate *candidate)
     return;
   if (has_to_stop (candidate, lease))
     fail (candidate, "leads with a lease that is over");
-  if (*candidate->belief == NULL || candidate->token != curator_lease_get_fencing_token (lease))
-    {
-      sim_contender_stop_believing (candidate->contender);
-      believe (candidate, lease);
-    }
+  if (*candidate->belief == NULL || candidate->token != curator_lease_get_fencing_token (lease)) {
+    sim_contender_stop_believing (candidate->contender);
+    believe (candidate, lease);
+  }
 }
 
 static gboolean
@@ -373,14 +366,13 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
   if (candidate->closed_lease != NULL && !was_paused (candidate)
       && curator_lease_get_state (candidate->closed_lease) == CURATOR_LEASE_RELEASED)
     fail (candidate, "left the queue before its listeners were told");
-  if (ear == &candidate->ears[0])
-    {
-      sim_trace (candidate->world, "%s: %s", candidate->contender->name,
-                 is_leader ? "leads" : "leads no more");
-      candidate->is_told = is_leader && !candidate->is_closed;
-      candidate->n_pauses = candidate->contender->process->n_pauses;
-      look (candidate);
-    }
+  if (ear == &candidate->ears[0]) {
+    sim_trace (candidate->world, "%s: %s", candidate->contender->name,
+               is_leader ? "leads" : "leads no more");
+    candidate->is_told = is_leader && !candidate->is_closed;
+    candidate->n_pauses = candidate->contender->process->n_pauses;
+    look (candidate);
+  }
 }
 
 static void
@@ -400,23 +392,20 @@ await_leadership (Candidate *candidate)
   const gboolean leads = curator_leader_latch_await (candidate->latch, contender->timeout_ms,
                                                      contender->cancellable, &error);
   const gint64 took_us = candidate->world->now - contender->called_at;
-  if (leads)
-    {
-      look (candidate);
-      return;
-    }
+  if (leads) {
+    look (candidate);
+    return;
+  }
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
-      || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES))
-    {
-      if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
-        fail (candidate, "timed out too early");
-    }
-  else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED) && !contender->member->closed)
-    {
-      fail (candidate, error->message);
-    }
+      || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES)) {
+    if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
+      fail (candidate, "timed out too early");
+  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
+             && !contender->member->closed) {
+    fail (candidate, error->message);
+  }
 }
 
 static void
@@ -424,12 +413,11 @@ release_leadership (Candidate *candidate)
 {
   g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (candidate->latch);
 
-  if (lease != NULL)
-    {
-      candidate->is_told = FALSE;
-      sim_contender_stop_believing (candidate->contender);
-      sim_contender_release_lease (candidate->contender, lease);
-    }
+  if (lease != NULL) {
+    candidate->is_told = FALSE;
+    sim_contender_stop_believing (candidate->contender);
+    sim_contender_release_lease (candidate->contender, lease);
+  }
 }
 
 /* By the clock. What it is told may come a moment later, but before time moves. */
@@ -440,13 +428,12 @@ judge_latch (Candidate *candidate)
 
   if ((lease != NULL) != curator_leader_latch_has_leadership (candidate->latch))
     fail (candidate, "has_leadership and dup_lease differ");
-  if (lease == NULL && candidate->is_told)
-    {
-      sim_sleep_us (candidate->world, 1);
-      if (candidate->is_told && !was_paused (candidate)
-          && !curator_leader_latch_has_leadership (candidate->latch))
-        fail (candidate, "was not told that it leads no more");
-    }
+  if (lease == NULL && candidate->is_told) {
+    sim_sleep_us (candidate->world, 1);
+    if (candidate->is_told && !was_paused (candidate)
+        && !curator_leader_latch_has_leadership (candidate->latch))
+      fail (candidate, "was not told that it leads no more");
+  }
   look (candidate);
 }
 
@@ -456,24 +443,21 @@ stand_as_latch (Candidate *candidate)
   const gboolean is_patient = below (candidate, 4) != 0;
 
   for (int i = 0;
-       i < (is_patient ? 1000 : 2) && *candidate->belief == NULL && !is_stopped (candidate); i++)
-    {
-      await_leadership (candidate);
-      sim_sleep_us (candidate->world, below (candidate, 3000));
-    }
+       i < (is_patient ? 1000 : 2) && *candidate->belief == NULL && !is_stopped (candidate); i++) {
+    await_leadership (candidate);
+    sim_sleep_us (candidate->world, below (candidate, 3000));
+  }
   const gint64 until_us = candidate->world->now + some_hold_us (candidate);
-  while (candidate->world->now < until_us && !is_stopped (candidate))
-    {
-      pass_time (candidate, until_us - candidate->world->now);
-      judge_latch (candidate);
-      if (below (candidate, 30) == 0)
-        ask_for_leader (candidate);
-      if (below (candidate, 30) == 0)
-        {
-          release_leadership (candidate);
-          await_leadership (candidate);
-        }
+  while (candidate->world->now < until_us && !is_stopped (candidate)) {
+    pass_time (candidate, until_us - candidate->world->now);
+    judge_latch (candidate);
+    if (below (candidate, 30) == 0)
+      ask_for_leader (candidate);
+    if (below (candidate, 30) == 0) {
+      release_leadership (candidate);
+      await_leadership (candidate);
     }
+  }
 }
 
 static void
@@ -487,14 +471,13 @@ close_latch (Candidate *candidate)
   candidate->is_closed = TRUE;
   candidate->is_told = FALSE;
   candidate->is_silent = mode == CURATOR_LEADER_LATCH_SILENT;
-  if (!candidate->is_silent || below (candidate, 2) == 0)
-    {
-      if (!candidate->is_silent)
-        candidate->closed_lease = curator_leader_latch_dup_lease (candidate->latch);
-      curator_leader_latch_close (candidate->latch, mode);
-      if (curator_leader_latch_has_leadership (candidate->latch))
-        fail (candidate, "leads although it is closed");
-    }
+  if (!candidate->is_silent || below (candidate, 2) == 0) {
+    if (!candidate->is_silent)
+      candidate->closed_lease = curator_leader_latch_dup_lease (candidate->latch);
+    curator_leader_latch_close (candidate->latch, mode);
+    if (curator_leader_latch_has_leadership (candidate->latch))
+      fail (candidate, "leads although it is closed");
+  }
   curator_leader_latch_unref (candidate->latch);
 }
 
@@ -507,11 +490,10 @@ round_of_latch (SimContender *contender)
   candidate->latch = curator_leader_latch_new (
       contender->member->client, contender->contest->recipe->path, contender->name, NULL);
   curator_leader_latch_set_until_lost (candidate->latch, candidate->until_lost);
-  for (int i = 0; i < N_LISTENERS; i++)
-    {
-      curator_leader_latch_add_listener (candidate->latch, on_change, &candidate->ears[i],
-                                         on_ear_destroyed);
-    }
+  for (int i = 0; i < N_LISTENERS; i++) {
+    curator_leader_latch_add_listener (candidate->latch, on_change, &candidate->ears[i],
+                                       on_ear_destroyed);
+  }
   sim_trace (candidate->world, "%s: starts", contender->name);
   if (!curator_leader_latch_start (candidate->latch, &error) && !contender->member->closed)
     fail (candidate, error->message);

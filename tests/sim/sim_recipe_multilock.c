@@ -101,24 +101,22 @@ believe_parts (SimContender *contender, CuratorLease *lease)
 
   if (by_thread)
     expect_parts (contender, TRUE);
-  for (int i = 0; i < N_PARTS; i++)
-    {
-      CuratorLease *of_part = lease;
-      guint64 token = 0;
+  for (int i = 0; i < N_PARTS; i++) {
+    CuratorLease *of_part = lease;
+    guint64 token = 0;
 
-      if (!wants_part (contender, i))
-        continue;
-      if (by_thread)
-        of_part = i < PART_FIRST_OF_INNER ? sim_held_lease (parts->parts[i]) : NULL;
-      if (of_part != NULL && (by_thread || parts->parts[i] == contender->lock || i == PART_MUTEX))
-        token = curator_lease_get_fencing_token (of_part);
-      if (of_part == NULL)
-        of_part = sim_held_lease (parts->parts[PART_MUTEX]);
-      if (of_part == NULL)
-        continue; /* the inner one by thread: there is no way to ask whether it is held */
-      contender->beliefs[i] =
-          sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
-    }
+    if (!wants_part (contender, i))
+      continue;
+    if (by_thread)
+      of_part = i < PART_FIRST_OF_INNER ? sim_held_lease (parts->parts[i]) : NULL;
+    if (of_part != NULL && (by_thread || parts->parts[i] == contender->lock || i == PART_MUTEX))
+      token = curator_lease_get_fencing_token (of_part);
+    if (of_part == NULL)
+      of_part = sim_held_lease (parts->parts[PART_MUTEX]);
+    if (of_part == NULL)
+      continue; /* the inner one by thread: there is no way to ask whether it is held */
+    contender->beliefs[i] = sim_contender_believe (contender, i, of_part, SIM_HOLD_ALONE, token, 0);
+  }
 }
 
 static void
@@ -134,13 +132,12 @@ inside_parts (SimContender *contender, CuratorLease *lease)
 {
   const Parts *parts = contender->member->data;
 
-  if (wants_the_whole (contender) || contender->lock == parts->parts[PART_SEMAPHORE_MUTEX])
-    {
-      sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
-      if (wants_the_whole (contender))
-        expect_parts (contender, TRUE);
-      return FALSE;
-    }
+  if (wants_the_whole (contender) || contender->lock == parts->parts[PART_SEMAPHORE_MUTEX]) {
+    sim_contender_enter_in_vain (contender, wants_the_whole (contender) ? NULL : lease);
+    if (wants_the_whole (contender))
+      expect_parts (contender, TRUE);
+    return FALSE;
+  }
   if (lease != NULL)
     sim_contender_enter_again (contender, contender->lock, lease);
   return FALSE;

@@ -45,13 +45,11 @@ try_to_upgrade (SimContender *contender)
   const guint n_pauses = contender->process->n_pauses;
   g_autoptr (GError) error = NULL;
 
-  if (curator_lock_acquire (write, CURATOR_WAIT_FOREVER, NULL, &error))
-    {
-      sim_contender_fail (contender, "a reader became a writer");
-      curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
-  else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
-           && !contender->member->closed)
+  if (curator_lock_acquire (write, CURATOR_WAIT_FOREVER, NULL, &error)) {
+    sim_contender_fail (contender, "a reader became a writer");
+    curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  } else if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED)
+             && !contender->member->closed)
     sim_contender_fail (contender, "an upgrade failed: %s", error->message);
   if (contender->world->now > before && n_pauses == contender->process->n_pauses)
     sim_contender_fail (contender, "an upgrade was refused late");
@@ -73,19 +71,18 @@ read_while_writing (SimContender *contender)
   contender->may_be_lost = FALSE;
   if (!done)
     return FALSE;
-  if (stays)
-    {
-      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (read);
-      SimBelief *belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,
-                                                 curator_lease_get_fencing_token (lease), 0);
+  if (stays) {
+    g_autoptr (CuratorLease) lease = curator_lock_dup_lease (read);
+    SimBelief *belief = sim_contender_believe (contender, 0, lease, SIM_HOLD_DOWNGRADE,
+                                               curator_lease_get_fencing_token (lease), 0);
 
-      sim_contender_hold (contender, lease);
-      sim_contender_stop_believing (contender);
-      contender->beliefs[0] = belief;
-      sim_contender_release (contender, contender->lock);
-      sim_contender_hold (contender, lease);
-      sim_contender_stop_believing (contender);
-    }
+    sim_contender_hold (contender, lease);
+    sim_contender_stop_believing (contender);
+    contender->beliefs[0] = belief;
+    sim_contender_release (contender, contender->lock);
+    sim_contender_hold (contender, lease);
+    sim_contender_stop_believing (contender);
+  }
   sim_contender_release (contender, read);
   return stays;
 }

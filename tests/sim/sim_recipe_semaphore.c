@@ -34,11 +34,10 @@ enlarge (gpointer data)
 {
   SimContest *contest = data;
 
-  for (int i = 0; i < 30 && sim_contest_goes_on (contest); i++)
-    {
-      sim_sleep_ms (contest->world, 20 * 1000);
-      sim_world_set_number (contest->world, COUNT_PATH, MAX_SIZE);
-    }
+  for (int i = 0; i < 30 && sim_contest_goes_on (contest); i++) {
+    sim_sleep_ms (contest->world, 20 * 1000);
+    sim_world_set_number (contest->world, COUNT_PATH, MAX_SIZE);
+  }
 }
 
 static void
@@ -70,21 +69,17 @@ open_semaphore (SimMember *member)
   Sizes *sizes = member->contest->data;
   Permits *permits = g_new0 (Permits, 1);
 
-  if (sizes->changes)
-    {
-      permits->count = curator_shared_count_new (member->client, COUNT_PATH, sizes->size, NULL);
-      permits->semaphore =
-          curator_semaphore_new_with_shared_count (member->client, path, permits->count, NULL);
-    }
-  else
-    {
-      permits->semaphore = curator_semaphore_new (member->client, path, sizes->size, NULL);
-    }
-  if (g_rand_int_range (member->world->rand, 0, 4) == 0)
-    {
-      G_GNUC_UNUSED const gboolean revocable =
-          curator_semaphore_make_revocable (permits->semaphore, on_revocation, member, NULL, NULL);
-    }
+  if (sizes->changes) {
+    permits->count = curator_shared_count_new (member->client, COUNT_PATH, sizes->size, NULL);
+    permits->semaphore =
+        curator_semaphore_new_with_shared_count (member->client, path, permits->count, NULL);
+  } else {
+    permits->semaphore = curator_semaphore_new (member->client, path, sizes->size, NULL);
+  }
+  if (g_rand_int_range (member->world->rand, 0, 4) == 0) {
+    G_GNUC_UNUSED const gboolean revocable =
+        curator_semaphore_make_revocable (permits->semaphore, on_revocation, member, NULL, NULL);
+  }
   member->data = permits;
 }
 
@@ -120,11 +115,10 @@ start_count (SimContender *contender)
 
   if (permits->count == NULL || permits->started)
     return TRUE;
-  if (permits->starting)
-    {
-      sim_sleep_ms (contender->world, 100);
-      return permits->started;
-    }
+  if (permits->starting) {
+    sim_sleep_ms (contender->world, 100);
+    return permits->started;
+  }
   permits->starting = TRUE;
   permits->started =
       curator_shared_count_start (permits->count, CURATOR_WAIT_DEFAULT, NULL, &error);
@@ -224,30 +218,25 @@ acquire (SimContender *contender, int n)
   GPtrArray *leases = NULL;
 
   sim_contender_begin_call (contender);
-  if (sim_contender_below (contender, 3) == 0)
-    {
-      contender->told = FALSE;
-      curator_semaphore_acquire_then (semaphore, n, contender->timeout_ms, contender->cancellable,
-                                      on_acquired, &call);
-      sim_contender_wait (contender);
-      return contender->result;
-    }
-  if (n == 1)
-    {
-      CuratorLease *lease = curator_semaphore_acquire (semaphore, contender->timeout_ms,
-                                                       contender->cancellable, &error);
+  if (sim_contender_below (contender, 3) == 0) {
+    contender->told = FALSE;
+    curator_semaphore_acquire_then (semaphore, n, contender->timeout_ms, contender->cancellable,
+                                    on_acquired, &call);
+    sim_contender_wait (contender);
+    return contender->result;
+  }
+  if (n == 1) {
+    CuratorLease *lease = curator_semaphore_acquire (semaphore, contender->timeout_ms,
+                                                     contender->cancellable, &error);
 
-      if (lease != NULL)
-        {
-          leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
-          g_ptr_array_add (leases, lease);
-        }
+    if (lease != NULL) {
+      leases = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
+      g_ptr_array_add (leases, lease);
     }
-  else
-    {
-      leases = curator_semaphore_acquire_n (semaphore, n, contender->timeout_ms,
-                                            contender->cancellable, &error);
-    }
+  } else {
+    leases = curator_semaphore_acquire_n (semaphore, n, contender->timeout_ms,
+                                          contender->cancellable, &error);
+  }
   judge (&call, leases, error);
   return leases;
 }
@@ -257,12 +246,11 @@ give_back (SimContender *contender, GPtrArray *leases)
 {
   const guint how = sim_contender_below (contender, 3);
 
-  for (guint i = 0; i < leases->len; i++)
-    {
-      sim_check_released (contender->contest->checks[0], contender->beliefs[i]);
-      if (how == 0)
-        sim_contender_release_lease (contender, leases->pdata[i]);
-    }
+  for (guint i = 0; i < leases->len; i++) {
+    sim_check_released (contender->contest->checks[0], contender->beliefs[i]);
+    if (how == 0)
+      sim_contender_release_lease (contender, leases->pdata[i]);
+  }
   if (how == 1)
     curator_semaphore_return_all (permits_of (contender)->semaphore, leases, CURATOR_WAIT_DEFAULT,
                                   NULL, NULL);
@@ -276,11 +264,10 @@ ask_for_one_back (SimContender *contender)
     return;
   g_auto (GStrv) nodes = curator_semaphore_get_participant_nodes (permits_of (contender)->semaphore,
                                                                   CURATOR_WAIT_DEFAULT, NULL, NULL);
-  if (nodes != NULL && nodes[0] != NULL)
-    {
-      G_GNUC_UNUSED const gboolean asked = curator_client_attempt_revoke (
-          contender->member->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  if (nodes != NULL && nodes[0] != NULL) {
+    G_GNUC_UNUSED const gboolean asked = curator_client_attempt_revoke (
+        contender->member->client, nodes[0], CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
 }
 
 static void
@@ -294,11 +281,10 @@ use_permits (SimContender *contender)
   resize (contender);
   ask_for_one_back (contender);
   GPtrArray *leases = acquire (contender, 1 + (int) sim_contender_below (contender, (guint) most));
-  if (leases != NULL)
-    {
-      sim_contender_hold (contender, leases->pdata[0]);
-      give_back (contender, leases);
-    }
+  if (leases != NULL) {
+    sim_contender_hold (contender, leases->pdata[0]);
+    give_back (contender, leases);
+  }
 }
 
 const SimRecipe sim_recipe_semaphore = { .path = "/sim/semaphore",

@@ -91,61 +91,54 @@ set_up (SimConfig *config, SimContestRules *rules, const SimRecipe *recipe, Prof
   config->faults_until_us = 60 * G_USEC_PER_SEC;
   config->outage_max_us = 2 * rules->session_timeout_ms * 1000;
   config->p_spurious_wake = g_rand_int_range (rand, 0, 2) * 0.01;
-  if (profile == PROFILE_CUTS || profile == PROFILE_ALL || profile == PROFILE_CLOSING)
-    {
-      config->p_cut_before = much;
-      config->p_cut_after = much;
-      config->p_refuse = much / 2;
-      config->p_connect_fails = 0.1;
-    }
-  if (profile == PROFILE_SERVERS)
-    {
-      config->p_cut_before = config->p_cut_after = much / 2;
-      config->n_servers = MAX (config->n_servers, 2);
-    }
-  if (profile == PROFILE_LEASES || profile == PROFILE_CHANGES)
-    {
-      rules->long_holds = TRUE;
-      rules->n_members = profile == PROFILE_LEASES ? 2 : 3;
-      rules->n_contenders = 1;
-      rules->n_rounds = N_ACQUIRES / 2;
-      config->eager = TRUE;
-      config->tick_ms = 2000;
-      config->time_limit_us *= 4;
-    }
-  if (profile == PROFILE_LEASES)
-    {
-      config->latency_max_us = g_rand_int_range (rand, 0, 20) * rules->session_timeout_ms * 2;
-      config->fault_every_us = rules->session_timeout_ms * 1000;
-      config->faults_until_us = 20 * rules->session_timeout_ms * 1000;
-    }
-  if (profile == PROFILE_CHANGES)
-    {
-      rules->deletions = recipe->plain_nodes || recipe->deletions;
-      rules->session_timeout_ms = 30000;
-      config->latency_max_us = g_rand_int_range (rand, 0, 3) * 3000;
-      config->p_other_timeout = 0.5;
-      config->fault_every_us = 15 * G_USEC_PER_SEC;
-      config->faults_until_us = 600 * G_USEC_PER_SEC;
-      config->outage_max_us = 30 * G_USEC_PER_SEC;
-    }
-  if (profile == PROFILE_ALL)
-    {
-      config->p_not_taken = 0.002;
-      config->p_open_fails = 0.05;
-    }
+  if (profile == PROFILE_CUTS || profile == PROFILE_ALL || profile == PROFILE_CLOSING) {
+    config->p_cut_before = much;
+    config->p_cut_after = much;
+    config->p_refuse = much / 2;
+    config->p_connect_fails = 0.1;
+  }
+  if (profile == PROFILE_SERVERS) {
+    config->p_cut_before = config->p_cut_after = much / 2;
+    config->n_servers = MAX (config->n_servers, 2);
+  }
+  if (profile == PROFILE_LEASES || profile == PROFILE_CHANGES) {
+    rules->long_holds = TRUE;
+    rules->n_members = profile == PROFILE_LEASES ? 2 : 3;
+    rules->n_contenders = 1;
+    rules->n_rounds = N_ACQUIRES / 2;
+    config->eager = TRUE;
+    config->tick_ms = 2000;
+    config->time_limit_us *= 4;
+  }
+  if (profile == PROFILE_LEASES) {
+    config->latency_max_us = g_rand_int_range (rand, 0, 20) * rules->session_timeout_ms * 2;
+    config->fault_every_us = rules->session_timeout_ms * 1000;
+    config->faults_until_us = 20 * rules->session_timeout_ms * 1000;
+  }
+  if (profile == PROFILE_CHANGES) {
+    rules->deletions = recipe->plain_nodes || recipe->deletions;
+    rules->session_timeout_ms = 30000;
+    config->latency_max_us = g_rand_int_range (rand, 0, 3) * 3000;
+    config->p_other_timeout = 0.5;
+    config->fault_every_us = 15 * G_USEC_PER_SEC;
+    config->faults_until_us = 600 * G_USEC_PER_SEC;
+    config->outage_max_us = 30 * G_USEC_PER_SEC;
+  }
+  if (profile == PROFILE_ALL) {
+    config->p_not_taken = 0.002;
+    config->p_open_fails = 0.05;
+  }
 }
 
 /* Many sessions of one contender each. */
 static void
 make_a_crowd (SimContestRules *rules)
 {
-  if (!rules->long_holds && !rules->closing)
-    {
-      rules->n_members = 6;
-      rules->n_contenders = 1;
-      rules->n_rounds = CROWD_ROUNDS;
-    }
+  if (!rules->long_holds && !rules->closing) {
+    rules->n_members = 6;
+    rules->n_contenders = 1;
+    rules->n_rounds = CROWD_ROUNDS;
+  }
 }
 
 gboolean
@@ -181,13 +174,12 @@ run_profile (void **state)
   const guint n = (env_number ("SIM_SCHEDULES", usual) + N_PROFILES - 1) / N_PROFILES;
   guint n_bad = 0;
 
-  if (g_getenv ("SIM_SEED") != NULL)
-    {
-      const guint32 seed = env_number ("SIM_SEED", 0);
+  if (g_getenv ("SIM_SEED") != NULL) {
+    const guint32 seed = env_number ("SIM_SEED", 0);
 
-      assert_true (seed % N_PROFILES != profile || sim_run_schedule (the_recipe, seed));
-      return;
-    }
+    assert_true (seed % N_PROFILES != profile || sim_run_schedule (the_recipe, seed));
+    return;
+  }
   n_granted = 0;
   for (guint i = 0; i < n && n_bad < 5; i++)
     n_bad += sim_run_schedule (the_recipe, i * N_PROFILES + profile) ? 0 : 1;
@@ -199,13 +191,12 @@ run_profile (void **state)
 /* A failure must be replayable by its seed. */
 TEST (test_same_seed_same_schedule)
 {
-  for (guint32 seed = 0; seed < 5 * N_PROFILES; seed++)
-    {
-      sim_run_schedule (the_recipe, seed);
-      const guint64 hash = last_hash;
-      sim_run_schedule (the_recipe, seed);
-      assert_true (hash == last_hash);
-    }
+  for (guint32 seed = 0; seed < 5 * N_PROFILES; seed++) {
+    sim_run_schedule (the_recipe, seed);
+    const guint64 hash = last_hash;
+    sim_run_schedule (the_recipe, seed);
+    assert_true (hash == last_hash);
+  }
 }
 
 int
@@ -215,11 +206,10 @@ sim_runner_main (const SimRecipe *recipe, const char *program)
 
   the_recipe = recipe;
   sim_prepare (program);
-  for (guint i = 0; i < N_PROFILES; i++)
-    {
-      profiles[i] = i;
-      suite_tests[n_suite_tests].initial_state = &profiles[i];
-      suite_add (names[i], run_profile, NULL, NULL);
-    }
+  for (guint i = 0; i < N_PROFILES; i++) {
+    profiles[i] = i;
+    suite_tests[n_suite_tests].initial_state = &profiles[i];
+    suite_add (names[i], run_profile, NULL, NULL);
+  }
   return suite_run (program, NULL, NULL);
 }

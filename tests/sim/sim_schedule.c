@@ -18,16 +18,13 @@ sim_ready (SimWorld *world, gint64 due, SimStepKind kind, gpointer object, int i
     return;
   if (kind != SIM_STEP_FAULT)
     world->anything = TRUE;
-  if (due > world->now)
-    {
-      world->next_due = MIN (world->next_due, due);
-    }
-  else
-    {
-      SimStep step = { kind, object, index };
+  if (due > world->now) {
+    world->next_due = MIN (world->next_due, due);
+  } else {
+    SimStep step = { kind, object, index };
 
-      g_array_append_val (world->ready, step);
-    }
+    g_array_append_val (world->ready, step);
+  }
 }
 
 static void
@@ -35,26 +32,23 @@ collect_process (SimWorld *world, SimProcess *process)
 {
   if (process->dead)
     return;
-  if (process->paused_until != 0)
-    {
-      sim_ready (world, process->paused_until, SIM_STEP_RESUME, process, process->id);
-      return;
-    }
-  for (int lane = 0; process->client != NULL && lane < CURATOR_N_LANES; lane++)
-    {
-      SimActor *actor = process->lane_actors[lane];
+  if (process->paused_until != 0) {
+    sim_ready (world, process->paused_until, SIM_STEP_RESUME, process, process->id);
+    return;
+  }
+  for (int lane = 0; process->client != NULL && lane < CURATOR_N_LANES; lane++) {
+    SimActor *actor = process->lane_actors[lane];
 
-      if (actor != NULL && actor->state != SIM_ACTOR_IDLE)
-        continue;
-      world->is_asking = TRUE;
-      gint64 due = curator_dispatch_ready_at (process->client, (CuratorLane) lane);
-      world->is_asking = FALSE;
-      if (due != SIM_NEVER)
-        {
-          sim_ready (world, due + process->suspended_us, SIM_STEP_LANE, process,
-                     process->id * CURATOR_N_LANES + lane);
-        }
+    if (actor != NULL && actor->state != SIM_ACTOR_IDLE)
+      continue;
+    world->is_asking = TRUE;
+    gint64 due = curator_dispatch_ready_at (process->client, (CuratorLane) lane);
+    world->is_asking = FALSE;
+    if (due != SIM_NEVER) {
+      sim_ready (world, due + process->suspended_us, SIM_STEP_LANE, process,
+                 process->id * CURATOR_N_LANES + lane);
     }
+  }
 }
 
 /* While a request is in flight the library sends no pings, so it takes a slow server for a dead
@@ -62,17 +56,15 @@ collect_process (SimWorld *world, SimProcess *process)
 static gint64
 gives_up_at (CuratorZkHandle *handle)
 {
-  for (GList *l = handle->conn != NULL ? handle->pending.head : NULL; l != NULL; l = l->next)
-    {
-      SimRequest *request = l->data;
+  for (GList *l = handle->conn != NULL ? handle->pending.head : NULL; l != NULL; l = l->next) {
+    SimRequest *request = l->data;
 
-      if (request->stage == SIM_STAGE_SENT)
-        {
-          gint64 last = handle->inbox_last + handle->timeout_us * 2 / 3;
+    if (request->stage == SIM_STAGE_SENT) {
+      gint64 last = handle->inbox_last + handle->timeout_us * 2 / 3;
 
-          return MIN (handle->gives_up_at, MAX (request->patience_ends, last));
-        }
+      return MIN (handle->gives_up_at, MAX (request->patience_ends, last));
     }
+  }
   return handle->gives_up_at;
 }
 
@@ -83,11 +75,10 @@ collect_handle (SimWorld *world, CuratorZkHandle *handle)
 
   if (!sim_process_runs (handle->process))
     return;
-  if (item != NULL)
-    {
-      sim_ready (world, MAX (item->arrives_at, handle->stalled_until), SIM_STEP_DELIVER, handle,
-                 handle->id);
-    }
+  if (item != NULL) {
+    sim_ready (world, MAX (item->arrives_at, handle->stalled_until), SIM_STEP_DELIVER, handle,
+               handle->id);
+  }
   if (handle->state == SIM_HANDLE_CONNECTING)
     sim_ready (world, handle->attempt_at, SIM_STEP_CONNECT, handle, handle->id);
   sim_ready (world, gives_up_at (handle), SIM_STEP_GIVE_UP, handle, handle->id);
@@ -96,15 +87,12 @@ collect_handle (SimWorld *world, CuratorZkHandle *handle)
 static void
 collect_server (SimWorld *world, SimServer *server)
 {
-  if (server->cut_until != 0)
-    {
-      sim_ready (world, server->cut_until, SIM_STEP_UNCUT, server, server->id);
-      sim_ready (world, server->hangs_up_at, SIM_STEP_HANG_UP, server, server->id);
-    }
-  else
-    {
-      sim_ready (world, server->next_apply_at, SIM_STEP_APPLY, server, server->id);
-    }
+  if (server->cut_until != 0) {
+    sim_ready (world, server->cut_until, SIM_STEP_UNCUT, server, server->id);
+    sim_ready (world, server->hangs_up_at, SIM_STEP_HANG_UP, server, server->id);
+  } else {
+    sim_ready (world, server->next_apply_at, SIM_STEP_APPLY, server, server->id);
+  }
 }
 
 static void
@@ -118,25 +106,23 @@ collect (SimWorld *world)
     collect_process (world, world->processes->pdata[i]);
   for (guint i = 0; i < world->handles->len; i++)
     collect_handle (world, world->handles->pdata[i]);
-  for (guint i = 0; i < world->conns->len; i++)
-    {
-      SimConn *conn = world->conns->pdata[i];
-      gint64 due;
+  for (guint i = 0; i < world->conns->len; i++) {
+    SimConn *conn = world->conns->pdata[i];
+    gint64 due;
 
-      if (sim_conn_can_execute (world, conn, &due))
-        sim_ready (world, due, SIM_STEP_EXECUTE, conn, conn->id);
-      if (conn->silent_until != 0)
-        sim_ready (world, conn->silent_until, SIM_STEP_UNSILENCE, conn, conn->id);
-    }
+    if (sim_conn_can_execute (world, conn, &due))
+      sim_ready (world, due, SIM_STEP_EXECUTE, conn, conn->id);
+    if (conn->silent_until != 0)
+      sim_ready (world, conn->silent_until, SIM_STEP_UNSILENCE, conn, conn->id);
+  }
   for (int i = 0; i < world->config.n_servers; i++)
     collect_server (world, world->servers[i]);
-  for (guint i = 0; i < world->sessions->len; i++)
-    {
-      SimSession *session = world->sessions->pdata[i];
+  for (guint i = 0; i < world->sessions->len; i++) {
+    SimSession *session = world->sessions->pdata[i];
 
-      if (world->frozen_until == 0)
-        sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
-    }
+    if (world->frozen_until == 0)
+      sim_ready (world, session->expires_at, SIM_STEP_EXPIRE, session, (int) session->id);
+  }
   if (world->frozen_until != 0)
     sim_ready (world, world->frozen_until, SIM_STEP_THAW, NULL, 0);
   sim_ready (world, world->next_fault_at, SIM_STEP_FAULT, NULL, 0);
@@ -149,17 +135,15 @@ sim_server_hang_up (SimWorld *world, SimServer *server)
 {
   sim_trace (world, "server %d: hangs up", server->id);
   server->hangs_up_at = SIM_NEVER;
-  for (guint i = 0; i < world->handles->len; i++)
-    {
-      CuratorZkHandle *handle = world->handles->pdata[i];
+  for (guint i = 0; i < world->handles->len; i++) {
+    CuratorZkHandle *handle = world->handles->pdata[i];
 
-      if (handle->conn != NULL && handle->conn->server == server)
-        {
-          /* Requests that have not reached a quorum by now never will. */
-          g_queue_clear_full (&handle->conn->requests, (GDestroyNotify) sim_request_unref);
-          sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
-        }
+    if (handle->conn != NULL && handle->conn->server == server) {
+      /* Requests that have not reached a quorum by now never will. */
+      g_queue_clear_full (&handle->conn->requests, (GDestroyNotify) sim_request_unref);
+      sim_net_drop (world, handle, ZCONNECTIONLOSS, TRUE);
     }
+  }
 }
 
 static void
@@ -167,51 +151,50 @@ perform (SimWorld *world, const SimStep *step)
 {
   gpointer object = step->object;
 
-  switch (step->kind)
-    {
-    case SIM_STEP_ACTOR:
-      sim_actor_switch_to (object);
-      break;
-    case SIM_STEP_LANE:
-      sim_lane_step (object, step->index % CURATOR_N_LANES);
-      break;
-    case SIM_STEP_DELIVER:
-      sim_handle_deliver (object);
-      break;
-    case SIM_STEP_CONNECT:
-      sim_net_connect (world, object);
-      break;
-    case SIM_STEP_EXECUTE:
-      sim_conn_execute (world, object);
-      break;
-    case SIM_STEP_APPLY:
-      sim_server_apply (world, object, FALSE);
-      break;
-    case SIM_STEP_EXPIRE:
-      sim_session_end (world, object, "expired");
-      break;
-    case SIM_STEP_UNSILENCE:
-      sim_conn_unsilence (world, object);
-      break;
-    case SIM_STEP_GIVE_UP:
-      sim_net_drop (world, object, ZOPERATIONTIMEOUT, TRUE);
-      break;
-    case SIM_STEP_HANG_UP:
-      sim_server_hang_up (world, object);
-      break;
-    case SIM_STEP_UNCUT:
-      sim_server_uncut (world, object);
-      break;
-    case SIM_STEP_RESUME:
-      sim_process_resume (object);
-      break;
-    case SIM_STEP_THAW:
-      sim_world_thaw (world);
-      break;
-    case SIM_STEP_FAULT:
-      sim_fault_strike_at_random (world);
-      break;
-    }
+  switch (step->kind) {
+  case SIM_STEP_ACTOR:
+    sim_actor_switch_to (object);
+    break;
+  case SIM_STEP_LANE:
+    sim_lane_step (object, step->index % CURATOR_N_LANES);
+    break;
+  case SIM_STEP_DELIVER:
+    sim_handle_deliver (object);
+    break;
+  case SIM_STEP_CONNECT:
+    sim_net_connect (world, object);
+    break;
+  case SIM_STEP_EXECUTE:
+    sim_conn_execute (world, object);
+    break;
+  case SIM_STEP_APPLY:
+    sim_server_apply (world, object, FALSE);
+    break;
+  case SIM_STEP_EXPIRE:
+    sim_session_end (world, object, "expired");
+    break;
+  case SIM_STEP_UNSILENCE:
+    sim_conn_unsilence (world, object);
+    break;
+  case SIM_STEP_GIVE_UP:
+    sim_net_drop (world, object, ZOPERATIONTIMEOUT, TRUE);
+    break;
+  case SIM_STEP_HANG_UP:
+    sim_server_hang_up (world, object);
+    break;
+  case SIM_STEP_UNCUT:
+    sim_server_uncut (world, object);
+    break;
+  case SIM_STEP_RESUME:
+    sim_process_resume (object);
+    break;
+  case SIM_STEP_THAW:
+    sim_world_thaw (world);
+    break;
+  case SIM_STEP_FAULT:
+    sim_fault_strike_at_random (world);
+    break;
+  }
 }
 
 static guint32
@@ -245,13 +228,12 @@ static void
 report_hang (SimWorld *world, const char *what)
 {
   sim_world_fail (world, "%s", what);
-  for (guint i = 0; i < world->actors->len; i++)
-    {
-      SimActor *actor = world->actors->pdata[i];
+  for (guint i = 0; i < world->actors->len; i++) {
+    SimActor *actor = world->actors->pdata[i];
 
-      if (actor->state < SIM_ACTOR_IDLE)
-        fprintf (stderr, "--- %s is in state %d\n", actor->name, actor->state);
-    }
+    if (actor->state < SIM_ACTOR_IDLE)
+      fprintf (stderr, "--- %s is in state %d\n", actor->name, actor->state);
+  }
   fprintf (stderr, "--- threads are stuck inside the library: giving up\n");
   exit (1);
 }
@@ -270,12 +252,11 @@ static gboolean
 step_once (SimWorld *world, gint64 until)
 {
   collect (world);
-  while (world->ready->len == 0)
-    {
-      if (!advance (world, until))
-        return FALSE;
-      collect (world);
-    }
+  while (world->ready->len == 0) {
+    if (!advance (world, until))
+      return FALSE;
+    collect (world);
+  }
   SimStep step = pick (world);
   world->steps++;
   perform (world, &step);
@@ -285,14 +266,13 @@ step_once (SimWorld *world, gint64 until)
 static gboolean
 all_done (SimWorld *world)
 {
-  for (guint i = 0; i < world->actors->len; i++)
-    {
-      SimActor *actor = world->actors->pdata[i];
+  for (guint i = 0; i < world->actors->len; i++) {
+    SimActor *actor = world->actors->pdata[i];
 
-      if (actor->state < SIM_ACTOR_IDLE && actor->lane < 0
-          && (actor->process == NULL || !actor->process->dead))
-        return FALSE;
-    }
+    if (actor->state < SIM_ACTOR_IDLE && actor->lane < 0
+        && (actor->process == NULL || !actor->process->dead))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -301,16 +281,14 @@ sim_world_run (SimWorld *world)
 {
   gint64 limit = world->now + world->config.time_limit_us;
 
-  while (!all_done (world))
-    {
-      if (!step_once (world, limit))
-        {
-          report_hang (world, world->anything ? "hang: too much virtual time has passed"
-                                              : "hang: no step is possible any more");
-        }
-      if (world->steps > world->config.step_limit)
-        report_hang (world, "hang: too many steps");
+  while (!all_done (world)) {
+    if (!step_once (world, limit)) {
+      report_hang (world, world->anything ? "hang: too much virtual time has passed"
+                                          : "hang: no step is possible any more");
     }
+    if (world->steps > world->config.step_limit)
+      report_hang (world, "hang: too many steps");
+  }
   return world->failure == NULL;
 }
 

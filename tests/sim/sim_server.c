@@ -54,16 +54,14 @@ sim_server_is_cut (SimWorld *world, SimServer *server)
 static gboolean
 remove_watch (SimServer *server, const char *path, guint kind, SimConn *conn)
 {
-  for (guint i = 0; i < server->watches->len; i++)
-    {
-      const SimWatcher *watcher = server->watches->pdata[i];
+  for (guint i = 0; i < server->watches->len; i++) {
+    const SimWatcher *watcher = server->watches->pdata[i];
 
-      if (watcher->conn == conn && watcher->kind == kind && strcmp (watcher->path, path) == 0)
-        {
-          g_ptr_array_remove_index (server->watches, i);
-          return TRUE;
-        }
+    if (watcher->conn == conn && watcher->kind == kind && strcmp (watcher->path, path) == 0) {
+      g_ptr_array_remove_index (server->watches, i);
+      return TRUE;
     }
+  }
   return FALSE;
 }
 
@@ -96,19 +94,17 @@ fire (SimWorld *world, SimServer *server, char *path, guint kinds, int type)
 {
   g_autoptr (GPtrArray) conns = g_ptr_array_new ();
 
-  for (guint i = 0; i < server->watches->len;)
-    {
-      const SimWatcher *watcher = server->watches->pdata[i];
+  for (guint i = 0; i < server->watches->len;) {
+    const SimWatcher *watcher = server->watches->pdata[i];
 
-      if ((watcher->kind & kinds) == 0 || strcmp (watcher->path, path) != 0)
-        {
-          i++;
-          continue;
-        }
-      if (!g_ptr_array_find (conns, watcher->conn, NULL))
-        g_ptr_array_add (conns, watcher->conn);
-      g_ptr_array_remove_index (server->watches, i);
+    if ((watcher->kind & kinds) == 0 || strcmp (watcher->path, path) != 0) {
+      i++;
+      continue;
     }
+    if (!g_ptr_array_find (conns, watcher->conn, NULL))
+      g_ptr_array_add (conns, watcher->conn);
+    g_ptr_array_remove_index (server->watches, i);
+  }
   for (guint i = 0; i < conns->len; i++)
     notify (world, conns->pdata[i], type, path);
 }
@@ -169,16 +165,14 @@ sim_server_restore_watches (SimWorld *world, SimConn *conn, gint64 since)
 {
   static const guint kinds[] = { SIM_WATCH_DATA, SIM_WATCH_EXIST, SIM_WATCH_CHILD };
 
-  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
-    {
-      for (guint i = 0; i < conn->handle->watches->len; i++)
-        {
-          SimWatch *watch = conn->handle->watches->pdata[i];
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+    for (guint i = 0; i < conn->handle->watches->len; i++) {
+      SimWatch *watch = conn->handle->watches->pdata[i];
 
-          if ((watch->kinds & kinds[k]) != 0)
-            restore_one (world, conn, watch, kinds[k], since);
-        }
+      if ((watch->kinds & kinds[k]) != 0)
+        restore_one (world, conn, watch, kinds[k], since);
     }
+  }
 }
 
 /* --- transactions arrive ---------------------------------------------------------------------- */
@@ -186,68 +180,62 @@ sim_server_restore_watches (SimWorld *world, SimConn *conn, gint64 since)
 void
 sim_server_notice (SimWorld *world)
 {
-  for (int i = 0; i < world->config.n_servers; i++)
-    {
-      SimServer *server = world->servers[i];
+  for (int i = 0; i < world->config.n_servers; i++) {
+    SimServer *server = world->servers[i];
 
-      if (server->next_apply_at == SIM_NEVER && server->applied < world->log->len)
-        {
-          server->next_apply_at = world->now + sim_rand_us (world, world->config.lag_max_us);
-          server->next_apply_at = MAX (server->next_apply_at, server->lag_until);
-        }
+    if (server->next_apply_at == SIM_NEVER && server->applied < world->log->len) {
+      server->next_apply_at = world->now + sim_rand_us (world, world->config.lag_max_us);
+      server->next_apply_at = MAX (server->next_apply_at, server->lag_until);
     }
+  }
 }
 
 static void
 fire_for (SimWorld *world, SimServer *server, const SimTxn *txn)
 {
-  switch (txn->type)
-    {
-    case SIM_TXN_CREATE:
-      fire (world, server, txn->path, SIM_WATCH_DATA, ZOO_CREATED_EVENT);
-      fire_parent (world, server, txn->path);
-      break;
-    case SIM_TXN_DELETE:
-      fire_deleted (world, server, txn->path);
-      break;
-    case SIM_TXN_SET:
-      fire (world, server, txn->path, SIM_WATCH_DATA, ZOO_CHANGED_EVENT);
-      break;
-    case SIM_TXN_END_SESSION:
-      for (guint i = 0; i < txn->paths->len; i++)
-        fire_deleted (world, server, txn->paths->pdata[i]);
-      break;
-    }
+  switch (txn->type) {
+  case SIM_TXN_CREATE:
+    fire (world, server, txn->path, SIM_WATCH_DATA, ZOO_CREATED_EVENT);
+    fire_parent (world, server, txn->path);
+    break;
+  case SIM_TXN_DELETE:
+    fire_deleted (world, server, txn->path);
+    break;
+  case SIM_TXN_SET:
+    fire (world, server, txn->path, SIM_WATCH_DATA, ZOO_CHANGED_EVENT);
+    break;
+  case SIM_TXN_END_SESSION:
+    for (guint i = 0; i < txn->paths->len; i++)
+      fire_deleted (world, server, txn->paths->pdata[i]);
+    break;
+  }
 }
 
 static void
 answer_those_who_waited (SimWorld *world, SimServer *server)
 {
-  for (guint i = 0; i < world->conns->len; i++)
-    {
-      SimConn *conn = world->conns->pdata[i];
+  for (guint i = 0; i < world->conns->len; i++) {
+    SimConn *conn = world->conns->pdata[i];
 
-      if (conn->server == server && conn->waiting != NULL
-          && conn->waiting->decided <= server->applied)
-        sim_server_answer (world, conn, g_steal_pointer (&conn->waiting));
-    }
+    if (conn->server == server && conn->waiting != NULL
+        && conn->waiting->decided <= server->applied)
+      sim_server_answer (world, conn, g_steal_pointer (&conn->waiting));
+  }
 }
 
 /* The server learns that a session has expired and closes its connection. */
 static void
 hang_up (SimWorld *world, SimServer *server, gint64 session)
 {
-  for (guint i = 0; i < world->conns->len; i++)
-    {
-      const SimConn *conn = world->conns->pdata[i];
+  for (guint i = 0; i < world->conns->len; i++) {
+    const SimConn *conn = world->conns->pdata[i];
 
-      if (conn->server == server && conn->session->id == session && conn->handle != NULL
-          && !conn->handle->closing)
-        {
-          sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
-          return;
-        }
+    if (conn->server == server && conn->session->id == session && conn->handle != NULL
+        && !conn->handle->closing) {
+      sim_net_drop (world, conn->handle, ZCONNECTIONLOSS, TRUE);
+      return;
     }
+  }
 }
 
 static void
@@ -285,14 +273,13 @@ list_children (SimWorld *world, SimNode *node, SimRequest *request)
     g_ptr_array_add (request->children, g_strdup (sim_node_name (node->children->pdata[i])));
   /* Servers promise no order of children; this one shuffles them, so that no client can rely on
    * one. */
-  for (guint i = n; i > 1; i--)
-    {
-      guint k = sim_rand_below (world, i);
-      gpointer other = request->children->pdata[k];
+  for (guint i = n; i > 1; i--) {
+    guint k = sim_rand_below (world, i);
+    gpointer other = request->children->pdata[k];
 
-      request->children->pdata[k] = request->children->pdata[i - 1];
-      request->children->pdata[i - 1] = other;
-    }
+    request->children->pdata[k] = request->children->pdata[i - 1];
+    request->children->pdata[i - 1] = other;
+  }
 }
 
 static int
@@ -323,13 +310,11 @@ read_node (SimWorld *world, SimConn *conn, SimRequest *request)
 void
 sim_server_read (SimWorld *world, SimConn *conn, SimRequest *request)
 {
-  if (request->op == SIM_OP_UNWATCH)
-    {
-      const guint kind = request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
+  if (request->op == SIM_OP_UNWATCH) {
+    const guint kind = request->number == ZWATCHTYPE_CHILD ? SIM_WATCH_CHILD : SIM_WATCH_DATA;
 
-      request->rc = remove_watch (conn->server, request->path, kind, conn) ? ZOK : ZNOWATCHER;
-    }
-  else if (request->op != SIM_OP_SYNC)
+    request->rc = remove_watch (conn->server, request->path, kind, conn) ? ZOK : ZNOWATCHER;
+  } else if (request->op != SIM_OP_SYNC)
     request->rc = read_node (world, conn, request);
 }
 
@@ -337,17 +322,15 @@ sim_server_read (SimWorld *world, SimConn *conn, SimRequest *request)
 void
 sim_server_answer (SimWorld *world, SimConn *conn, SimRequest *request)
 {
-  if (request->rc == ZOK && (request->op == SIM_OP_CREATE || request->op == SIM_OP_SET))
-    {
-      SimNode *node = sim_tree_lookup (
-          conn->server->tree, request->op == SIM_OP_CREATE ? request->reply_path : request->path);
+  if (request->rc == ZOK && (request->op == SIM_OP_CREATE || request->op == SIM_OP_SET)) {
+    SimNode *node = sim_tree_lookup (
+        conn->server->tree, request->op == SIM_OP_CREATE ? request->reply_path : request->path);
 
-      if (node != NULL)
-        {
-          sim_node_stat (node, &request->stat);
-          request->has_stat = TRUE;
-        }
+    if (node != NULL) {
+      sim_node_stat (node, &request->stat);
+      request->has_stat = TRUE;
     }
+  }
   SimItem *item = sim_item_new (SIM_ITEM_REPLY);
   item->request = request;
   item->rc = request->override ? request->forced_rc : request->rc;

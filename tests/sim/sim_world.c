@@ -106,16 +106,14 @@ sim_world_new_calm (guint32 seed, int n_servers)
 static void
 complain_about_leftovers (SimWorld *world)
 {
-  for (guint i = 0; i < world->actors->len; i++)
-    {
-      SimActor *actor = world->actors->pdata[i];
+  for (guint i = 0; i < world->actors->len; i++) {
+    SimActor *actor = world->actors->pdata[i];
 
-      if (actor->state < SIM_ACTOR_IDLE)
-        {
-          sim_trace_print (world);
-          g_error ("seed %u: %s still runs at the end of the world", world->seed, actor->name);
-        }
+    if (actor->state < SIM_ACTOR_IDLE) {
+      sim_trace_print (world);
+      g_error ("seed %u: %s still runs at the end of the world", world->seed, actor->name);
     }
+  }
 }
 
 void
@@ -188,13 +186,12 @@ sim_prepare (const char *program)
 
   g_set_prgname (program);
   g_log_set_writer_func (swallow, NULL, NULL);
-  if (cpu >= 0)
-    {
-      CPU_ZERO (&set);
-      CPU_SET (cpu, &set);
-      (void) sched_setaffinity (0, sizeof set, &set);
-      (void) setpriority (PRIO_PROCESS, 0, POLITE);
-    }
+  if (cpu >= 0) {
+    CPU_ZERO (&set);
+    CPU_SET (cpu, &set);
+    (void) sched_setaffinity (0, sizeof set, &set);
+    (void) setpriority (PRIO_PROCESS, 0, POLITE);
+  }
   signal (SIGABRT, on_crash);
   signal (SIGSEGV, on_crash);
   signal (SIGTRAP, on_crash);
@@ -236,11 +233,10 @@ sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op)
 {
   guint n = 0;
 
-  for (guint i = 0; i < world->processes->len; i++)
-    {
-      SimProcess *candidate = world->processes->pdata[i];
+  for (guint i = 0; i < world->processes->len; i++) {
+    SimProcess *candidate = world->processes->pdata[i];
 
-      n += process == NULL || process == candidate ? candidate->n_requests[op] : 0;
-    }
+    n += process == NULL || process == candidate ? candidate->n_requests[op] : 0;
+  }
   return n;
 }

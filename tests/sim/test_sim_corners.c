@@ -15,12 +15,11 @@ on_answer (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer
 {
   Scene *scene = data;
 
-  if (lease != NULL)
-    {
-      scene->n_holders++;
-      curator_lease_unref (lease);
-      return;
-    }
+  if (lease != NULL) {
+    scene->n_holders++;
+    curator_lease_unref (lease);
+    return;
+  }
   EXPECT (scene, g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED));
   scene->n_refused++;
 }
@@ -40,12 +39,11 @@ hold_long_paths (Scene *scene, Machine *me)
   g_autoptr (GPtrArray) leases =
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
 
-  for (int i = 0; i < N_LONG_PATHS; i++)
-    {
-      g_autoptr (CuratorLock) lock = long_lock (scene, 0, i);
-      CuratorLease *lease = scene_hold (scene, lock);
-      g_ptr_array_add (leases, lease);
-    }
+  for (int i = 0; i < N_LONG_PATHS; i++) {
+    g_autoptr (CuratorLock) lock = long_lock (scene, 0, i);
+    CuratorLease *lease = scene_hold (scene, lock);
+    g_ptr_array_add (leases, lease);
+  }
   sim_sleep_ms (scene->world, 1000);
   for (guint i = 0; i < leases->len; i++)
     EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_HELD);
@@ -57,11 +55,10 @@ static void
 wait_for_long_paths (Scene *scene, Machine *me)
 {
   AWAIT (scene, scene->held);
-  for (int i = 0; i < N_LONG_PATHS; i++)
-    {
-      g_autoptr (CuratorLock) lock = long_lock (scene, 1, i);
-      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
-    }
+  for (int i = 0; i < N_LONG_PATHS; i++) {
+    g_autoptr (CuratorLock) lock = long_lock (scene, 1, i);
+    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+  }
   AWAIT (scene, scene->n_refused > 0);
   sim_sleep_ms (scene->world, 1000);
   scene->waited = TRUE;
@@ -78,12 +75,11 @@ SCENE_TEST (test_watch_limit, .roles = { hold_long_paths, wait_for_long_paths },
 static void
 acquire_very_many (Scene *scene, Machine *me)
 {
-  for (int i = 0; i < VERY_MANY; i++)
-    {
-      g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
-      g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, path, NULL);
-      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
-    }
+  for (int i = 0; i < VERY_MANY; i++) {
+    g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
+    g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, path, NULL);
+    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+  }
   if (scene->world->seed == 1)
     sim_world_strike (scene->world, SIM_FAULT_EXPIRE, me->process, 0);
   AWAIT (scene, scene->n_holders == VERY_MANY);
@@ -177,11 +173,10 @@ hear_of_every_change (Scene *scene, Machine *me)
       machine_lock_with (scene->machines[1], SCENE_PATH, &any_change, FALSE);
 
   AWAIT (scene, scene->held);
-  for (int i = 0; i < 5; i++)
-    {
-      curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
-      sim_sleep_ms (scene->world, 20);
-    }
+  for (int i = 0; i < 5; i++) {
+    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    sim_sleep_ms (scene->world, 20);
+  }
   scene->over = TRUE;
   AWAIT (scene, scene->n_holders == 5);
 }

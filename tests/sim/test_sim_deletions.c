@@ -129,14 +129,13 @@ take_turns (Scene *scene, Machine *me)
 {
   if (me == scene->machines[0])
     sim_world_script (scene->world, NULL, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
-  for (int round = 0; round < 10; round++)
-    {
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
+  for (int round = 0; round < 10; round++) {
+    g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
 
-      EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
-      scene->n_holders--;
-      EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-    }
+    EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
+    scene->n_holders--;
+    EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  }
 }
 
 SCENE_TEST (test_watched_by_exists, .roles = { take_turns, take_turns },
@@ -149,12 +148,11 @@ hold_about_as_long (Scene *scene, Machine *me)
   GRand *rand = scene->world->rand;
 
   scene->world->config.latency_max_us = 100 * 1000;
-  for (int round = 0; round < 50; round++)
-    {
-      G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->lock);
-      sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
-      sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1]->process, G_USEC_PER_SEC);
-    }
+  for (int round = 0; round < 50; round++) {
+    G_GNUC_UNUSED g_autoptr (CuratorLease) lease = scene_hold (scene, me->lock);
+    sim_sleep_ms (scene->world, g_rand_int_range (rand, 1500, 3500));
+    sim_world_strike (scene->world, SIM_FAULT_STALL, scene->machines[1]->process, G_USEC_PER_SEC);
+  }
   scene->over = TRUE;
 }
 
@@ -164,12 +162,11 @@ give_up_about_then (Scene *scene, Machine *me)
   GRand *rand = scene->world->rand;
 
   sim_world_script (scene->world, me->process, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
-  while (!scene->over)
-    {
-      g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
-          curator_lock_acquire_lease (me->lock, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
-      sim_sleep_ms (scene->world, 10);
-    }
+  while (!scene->over) {
+    g_autoptr (CuratorLease) lease G_GNUC_UNUSED =
+        curator_lock_acquire_lease (me->lock, g_rand_int_range (rand, 1900, 3500), NULL, NULL);
+    sim_sleep_ms (scene->world, 10);
+  }
 }
 
 SCENE_TEST (test_given_up_while_read_again, .roles = { hold_about_as_long, give_up_about_then },

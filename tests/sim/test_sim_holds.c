@@ -110,19 +110,17 @@ extend_often (Scene *scene, CuratorLease *lease)
   GRand *random = scene->world->rand;
   const int n = g_rand_int_range (random, 0, 6);
 
-  for (int i = 0; i < n; i++)
-    {
-      const int ms = g_rand_int_range (random, 0, 2 * MAX_HOLD_MS);
-      sim_sleep_ms (scene->world, g_rand_int_range (random, 0, MAX_HOLD_MS));
-      const gint64 ends_us = scene->world->now + ms * 1000;
-      if (!curator_lease_extend (lease, ms, NULL))
-        {
-          EXPECT (scene, scene->world->now > scene->ends_us - 1000);
-          return;
-        }
-      scene->ends_us = MAX (scene->ends_us, ends_us);
-      EXPECT (scene, curator_lease_get_remaining_ms (lease) >= ms - 1);
+  for (int i = 0; i < n; i++) {
+    const int ms = g_rand_int_range (random, 0, 2 * MAX_HOLD_MS);
+    sim_sleep_ms (scene->world, g_rand_int_range (random, 0, MAX_HOLD_MS));
+    const gint64 ends_us = scene->world->now + ms * 1000;
+    if (!curator_lease_extend (lease, ms, NULL)) {
+      EXPECT (scene, scene->world->now > scene->ends_us - 1000);
+      return;
     }
+    scene->ends_us = MAX (scene->ends_us, ends_us);
+    EXPECT (scene, curator_lease_get_remaining_ms (lease) >= ms - 1);
+  }
 }
 
 /* Holds another lock, too, which goes on. */
@@ -173,28 +171,25 @@ hold_unreadable (Scene *scene, Machine *a)
   g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
   const char *path = curator_lease_get_node_path (lease);
 
-  for (int i = 0; i < n_others; i++)
-    {
-      g_autofree char *other = g_strdup_printf ("/sim/other%d", i);
-      g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
-      others[i] = scene_hold (scene, lock);
-    }
+  for (int i = 0; i < n_others; i++) {
+    g_autofree char *other = g_strdup_printf ("/sim/other%d", i);
+    g_autoptr (CuratorLock) lock = curator_mutex_new (a->client, other, NULL);
+    others[i] = scene_hold (scene, lock);
+  }
   sim_world_set_unreadable (scene->world, path, g_rand_boolean (scene->world->rand));
-  for (int ms = 0; ms < 3 * SESSION_MS; ms += 100)
-    {
-      sim_sleep_ms (scene->world, 100);
-      EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-      for (int i = 0; i < n_others; i++)
-        EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
-    }
+  for (int ms = 0; ms < 3 * SESSION_MS; ms += 100) {
+    sim_sleep_ms (scene->world, 100);
+    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+    for (int i = 0; i < n_others; i++)
+      EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+  }
   EXPECT (scene, sim_world_delete (scene->world, path));
   sim_sleep_ms (scene->world, SESSION_MS / 6 + 1000);
   EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
-  for (int i = 0; i < n_others; i++)
-    {
-      EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
-      curator_lease_unref (others[i]);
-    }
+  for (int i = 0; i < n_others; i++) {
+    EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+    curator_lease_unref (others[i]);
+  }
   sim_world_set_unreadable (scene->world, NULL, FALSE);
 }
 
@@ -236,12 +231,11 @@ read_busily (gpointer data)
   Scene *scene = data;
   Machine *a = scene->machines[0];
   AWAIT (scene, scene->held);
-  while (!scene->over)
-    {
-      G_GNUC_UNUSED g_auto (GStrv) nodes =
-          curator_lock_get_participant_nodes (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      sim_sleep_us (scene->world, g_rand_int_range (scene->world->rand, 1, 100000));
-    }
+  while (!scene->over) {
+    G_GNUC_UNUSED g_auto (GStrv) nodes =
+        curator_lock_get_participant_nodes (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    sim_sleep_us (scene->world, g_rand_int_range (scene->world->rand, 1, 100000));
+  }
 }
 
 static void
@@ -252,11 +246,10 @@ hold_busily (Scene *scene, Machine *a)
   for (int i = 0; i < 4; i++)
     sim_actor_new (scene->world, a->process, "reader", read_busily, scene);
   scene->held = TRUE;
-  for (int ms = 0; ms < 2 * SESSION_MS; ms += 50)
-    {
-      sim_sleep_ms (scene->world, 50);
-      EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
-    }
+  for (int ms = 0; ms < 2 * SESSION_MS; ms += 50) {
+    sim_sleep_ms (scene->world, 50);
+    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  }
   scene->over = TRUE;
 }
 
@@ -265,18 +258,16 @@ TEST (test_short_heartbeats)
   static const gint64 intervals_ms[] = { 100, 130, 250, 1000 };
   static const gint64 ticks_ms[] = { 250, 1000, 2000 };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (intervals_ms); i++)
-    {
-      for (gsize k = 0; k < G_N_ELEMENTS (ticks_ms); k++)
-        {
-          const ScenePlay play = { .roles = { hold_busily },
-                                   .session_ms = SESSION_MS,
-                                   .heartbeat_ms = intervals_ms[i],
-                                   .server_tick_ms = ticks_ms[k],
-                                   .n_seeds = 1 };
-          scene_play (&play);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (intervals_ms); i++) {
+    for (gsize k = 0; k < G_N_ELEMENTS (ticks_ms); k++) {
+      const ScenePlay play = { .roles = { hold_busily },
+                               .session_ms = SESSION_MS,
+                               .heartbeat_ms = intervals_ms[i],
+                               .server_tick_ms = ticks_ms[k],
+                               .n_seeds = 1 };
+      scene_play (&play);
     }
+  }
 }
 
 SIM_SUITE ("test_sim_holds")

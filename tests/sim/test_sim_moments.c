@@ -49,12 +49,11 @@ TEST (test_p11_lost_event)
                                      curator_semaphore_mutex_new };
   static const SimLoss places[] = { SIM_LOST_AT_SERVER, SIM_LOST_IN_LIBRARY };
 
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
-        for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
-          expect_grant_without_event (seed, recipes[i], places[k]);
-    }
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
+      for (gsize k = 0; k < G_N_ELEMENTS (places); k++)
+        expect_grant_without_event (seed, recipes[i], places[k]);
+  }
 }
 
 /* --- P20: heartbeats that never reached the leader -------------------------------------------- */
@@ -81,11 +80,10 @@ take_after_a_pause (guint32 seed, gint64 paused_ms)
   machine_begin_acquire (b);
   sim_world_run_for (world, seed % 10);
   sim_world_strike (world, SIM_FAULT_CUT, a->process, 60 * G_USEC_PER_SEC);
-  for (int ms = 0; ms < 2 * TIMEOUT_MS && b->lease == NULL; ms += 10)
-    {
-      sim_world_run_for (world, 10);
-      assert_false (b->lease != NULL && curator_lease_get_remaining_ms (a->lease) > 0);
-    }
+  for (int ms = 0; ms < 2 * TIMEOUT_MS && b->lease == NULL; ms += 10) {
+    sim_world_run_for (world, 10);
+    assert_false (b->lease != NULL && curator_lease_get_remaining_ms (a->lease) > 0);
+  }
   const gboolean lost = curator_lease_get_remaining_ms (a->lease) == 0;
   sim_world_heal (world);
   return lost;
@@ -175,11 +173,10 @@ lose_session_under_sleeper (guint32 seed, SimFault fault)
 
 TEST (test_p14_callback_sleeps)
 {
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      lose_session_under_sleeper (seed, SIM_FAULT_OUTAGE);
-      lose_session_under_sleeper (seed, SIM_FAULT_EXPIRE);
-    }
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    lose_session_under_sleeper (seed, SIM_FAULT_OUTAGE);
+    lose_session_under_sleeper (seed, SIM_FAULT_EXPIRE);
+  }
 }
 
 /* --- P22: a grant needs a proof newer than the wake-up ---------------------------------------- */
@@ -209,13 +206,12 @@ wake_up_late (guint32 seed, gint64 asleep_ms, gboolean cut)
     sim_world_strike (world, SIM_FAULT_CUT, waiter->process, 60 * G_USEC_PER_SEC);
   RUN_UNTIL (world, waiter->answered, asleep_ms + 2 * TIMEOUT_MS);
   const gboolean granted = waiter->answered;
-  if (granted)
-    {
-      assert_non_null (waiter->lease);
-      assert_true (waiter->good_for_ms > 0);
-      assert_true (sim_world_exists (world, curator_lease_get_node_path (waiter->lease)));
-      assert_true (sim_world_n_transactions (world, waiter->process) > n_before);
-    }
+  if (granted) {
+    assert_non_null (waiter->lease);
+    assert_true (waiter->good_for_ms > 0);
+    assert_true (sim_world_exists (world, curator_lease_get_node_path (waiter->lease)));
+    assert_true (sim_world_n_transactions (world, waiter->process) > n_before);
+  }
   sim_world_heal (world);
   return granted;
 }
@@ -225,14 +221,12 @@ TEST (test_p22_stale_clock)
   static const gint64 tenths[] = { 5, 7, 9, 12, 20 };
   guint n_granted = 0;
 
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      for (gsize i = 0; i < G_N_ELEMENTS (tenths); i++)
-        {
-          assert_true (wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], FALSE));
-          n_granted += wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], TRUE) ? 1 : 0;
-        }
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    for (gsize i = 0; i < G_N_ELEMENTS (tenths); i++) {
+      assert_true (wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], FALSE));
+      n_granted += wake_up_late (seed, TIMEOUT_MS / 10 * tenths[i], TRUE) ? 1 : 0;
     }
+  }
   assert_true (n_granted > 0);
 }
 
@@ -265,17 +259,16 @@ expect_setting (const Setting *setting)
   RUN_UNTIL (world, machine->lease != NULL, 1000);
   assert_int_equal (sim_n_warnings, setting->n_warnings);
   assert_int_equal (machine->lease != NULL, setting->usable_ms > 0);
-  if (machine->lease != NULL)
-    {
-      assert_in_range (curator_lease_get_remaining_ms (machine->lease), setting->usable_ms - 20,
-                       setting->usable_ms);
-      sim_world_run_for (world, 10 * 1000);
-      const guint n_before = sim_world_n_requests (world, machine->process, SIM_OP_CHECK);
-      sim_world_run_for (world, 10 * 1000);
-      assert_in_range (sim_world_n_requests (world, machine->process, SIM_OP_CHECK) - n_before,
-                       setting->n_beats - 1, setting->n_beats + 1);
-      assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_HELD);
-    }
+  if (machine->lease != NULL) {
+    assert_in_range (curator_lease_get_remaining_ms (machine->lease), setting->usable_ms - 20,
+                     setting->usable_ms);
+    sim_world_run_for (world, 10 * 1000);
+    const guint n_before = sim_world_n_requests (world, machine->process, SIM_OP_CHECK);
+    sim_world_run_for (world, 10 * 1000);
+    assert_in_range (sim_world_n_requests (world, machine->process, SIM_OP_CHECK) - n_before,
+                     setting->n_beats - 1, setting->n_beats + 1);
+    assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_HELD);
+  }
 }
 
 TEST (test_tick_and_heartbeat)

@@ -20,14 +20,12 @@ main (int argc, char **argv)
   sim_prepare (program);
   if (seed != NULL)
     return sim_run_schedule (&SIM_RECIPE, (guint32) strtoul (seed, NULL, 10)) ? 0 : 1;
-  for (guint32 i = 0; i < MOST_SCHEDULES; i++)
-    {
-      if (!sim_run_schedule (&SIM_RECIPE, i))
-        {
-          fprintf (stderr, "found after %u schedules\n", i + 1);
-          return 1;
-        }
+  for (guint32 i = 0; i < MOST_SCHEDULES; i++) {
+    if (!sim_run_schedule (&SIM_RECIPE, i)) {
+      fprintf (stderr, "found after %u schedules\n", i + 1);
+      return 1;
     }
+  }
   fprintf (stderr, "nothing was found in %d schedules\n", MOST_SCHEDULES);
   return 0;
 }

@@ -99,30 +99,27 @@ SCENE_TEST (test_waiters_keep_their_place, .roles = { hold_until_both_wait, take
 static void
 reach_the_end (Scene *scene, Machine *me)
 {
-  if (me == scene->machines[0])
-    {
-      EXPECT (scene, curator_lock_acquire (me->lock, -1, NULL, NULL));
-      EXPECT (scene, curator_lock_release (me->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
-      sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
-      scene->held = TRUE;
-    }
+  if (me == scene->machines[0]) {
+    EXPECT (scene, curator_lock_acquire (me->lock, -1, NULL, NULL));
+    EXPECT (scene, curator_lock_release (me->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
+    sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
+    scene->held = TRUE;
+  }
   AWAIT (scene, scene->held);
-  for (int round = 0; round < 10; round++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, &error);
+  for (int round = 0; round < 10; round++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, &error);
 
-      if (lease == NULL)
-        {
-          EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_SEQUENCE_EXHAUSTED));
-          scene->n_refused++;
-          continue;
-        }
-      scene->n_holders++;
-      EXPECT (scene, scene->n_holders == 1);
-      sim_sleep_ms (scene->world, 5);
-      scene->n_holders--;
+    if (lease == NULL) {
+      EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_SEQUENCE_EXHAUSTED));
+      scene->n_refused++;
+      continue;
     }
+    scene->n_holders++;
+    EXPECT (scene, scene->n_holders == 1);
+    sim_sleep_ms (scene->world, 5);
+    scene->n_holders--;
+  }
 }
 
 static void
@@ -141,11 +138,10 @@ put_foreign_children (Scene *scene, const char *path)
 {
   static const char *const names[] = { "notes", "lock-", "lease-12", "lease-00000000x1", "%n" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", names[i], NULL);
-      EXPECT (scene, sim_world_put (scene->world, child, "", 0));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autofree char *child = g_strconcat (path, "/", names[i], NULL);
+    EXPECT (scene, sim_world_put (scene->world, child, "", 0));
+  }
 }
 
 static void
@@ -154,20 +150,18 @@ acquire_among_foreign (Scene *scene, Machine *a)
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new (a->client, SCENE_PATH "/s", 2, NULL);
 
-  for (int round = 0; round < 2; round++)
-    {
-      g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 2, 5000, NULL, NULL);
+  for (int round = 0; round < 2; round++) {
+    g_autoptr (GPtrArray) leases = curator_semaphore_acquire_n (semaphore, 2, 5000, NULL, NULL);
 
-      EXPECT (scene, leases != NULL);
-      EXPECT (scene, curator_lock_acquire (a->lock, 5000, NULL, NULL));
-      curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      if (round == 0)
-        {
-          put_foreign_children (scene, SCENE_PATH "/s/locks");
-          put_foreign_children (scene, SCENE_PATH "/s/leases");
-          put_foreign_children (scene, SCENE_PATH);
-        }
+    EXPECT (scene, leases != NULL);
+    EXPECT (scene, curator_lock_acquire (a->lock, 5000, NULL, NULL));
+    curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    if (round == 0) {
+      put_foreign_children (scene, SCENE_PATH "/s/locks");
+      put_foreign_children (scene, SCENE_PATH "/s/leases");
+      put_foreign_children (scene, SCENE_PATH);
     }
+  }
 }
 
 SCENE_TEST (test_foreign_children, .roles = { acquire_among_foreign })
@@ -341,15 +335,14 @@ acquire_both (Scene *scene, Machine *me)
   g_autoptr (CuratorLock) both = curator_multi_lock_new (&inner, 1);
 
   AWAIT (scene, scene->held);
-  if (g_rand_boolean (scene->world->rand))
-    {
-      EXPECT (scene, curator_lock_acquire (both, 60000, NULL, NULL));
-      EXPECT (scene, curator_lock_is_owned_by_current_thread (both));
-      g_autoptr (CuratorLease) held = curator_lock_dup_lease (both);
-      EXPECT (scene, held != NULL && curator_lease_get_remaining_ms (held) > 0);
-      EXPECT (scene, curator_lock_release (both, CURATOR_WAIT_DEFAULT, NULL, NULL));
-      return;
-    }
+  if (g_rand_boolean (scene->world->rand)) {
+    EXPECT (scene, curator_lock_acquire (both, 60000, NULL, NULL));
+    EXPECT (scene, curator_lock_is_owned_by_current_thread (both));
+    g_autoptr (CuratorLease) held = curator_lock_dup_lease (both);
+    EXPECT (scene, held != NULL && curator_lease_get_remaining_ms (held) > 0);
+    EXPECT (scene, curator_lock_release (both, CURATOR_WAIT_DEFAULT, NULL, NULL));
+    return;
+  }
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
   EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));

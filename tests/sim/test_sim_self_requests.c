@@ -3,22 +3,21 @@
 
 TEST (test_create_and_list_in_one_go)
 {
-  for (guint32 seed = 0; seed < 300; seed++)
-    {
-      g_autoptr (Peer) a = peer_new_alone (seed, 3);
+  for (guint32 seed = 0; seed < 300; seed++) {
+    g_autoptr (Peer) a = peer_new_alone (seed, 3);
 
-      sim_world_put (a->world, "/l", "", ZOO_CONTAINER);
-      assert_int_equal (finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE)), ZOK);
-      g_string_truncate (a->log, 0);
-      g_autoptr (Call) create = start_create (a, 'c', "/l/n-", ZOO_EPHEMERAL_SEQUENTIAL);
-      g_autoptr (Call) list = start_read (a, 'l', SIM_OP_CHILDREN, "/l", FALSE);
-      settle (a);
-      expect_log (a, "c:0 l:0 ");
-      assert_string_equal (create->path, "/l/n-0000000000");
-      assert_true (create->stat.ephemeralOwner == a->session);
-      assert_string_equal (list->children[0], "n-0000000000");
-      assert_null (list->children[1]);
-    }
+    sim_world_put (a->world, "/l", "", ZOO_CONTAINER);
+    assert_int_equal (finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE)), ZOK);
+    g_string_truncate (a->log, 0);
+    g_autoptr (Call) create = start_create (a, 'c', "/l/n-", ZOO_EPHEMERAL_SEQUENTIAL);
+    g_autoptr (Call) list = start_read (a, 'l', SIM_OP_CHILDREN, "/l", FALSE);
+    settle (a);
+    expect_log (a, "c:0 l:0 ");
+    assert_string_equal (create->path, "/l/n-0000000000");
+    assert_true (create->stat.ephemeralOwner == a->session);
+    assert_string_equal (list->children[0], "n-0000000000");
+    assert_null (list->children[1]);
+  }
 }
 
 TEST (test_modes_and_errors)

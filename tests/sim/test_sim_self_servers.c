@@ -48,23 +48,22 @@ expect_two_believers (SimFault fault, int sync_rc)
   g_string_truncate (a->log, 0);
   sim_world_strike (a->world, fault, a->process, 30 * G_USEC_PER_SEC);
   sim_world_run_for (a->world, 9000);
-  if (sim_process_server (a->process) >= 0)
-    {
-      assert_false (sim_world_exists (a->world, "/e"));
-      expect_log (a, "");
-      assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/e", FALSE)), ZOK);
-      sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
-      settle (a);
-      assert_int_equal (sync->done, sync_rc == ZOK);
-      check = start_check (a, 'k', "/e", NULL);
-      sim_world_run_for (a->world, 1000);
-      assert_false (check->done);
-      sim_world_run_for (a->world, 40000);
-      assert_true (check->done && check->rc != ZOK);
-      call_free (check);
-      call_free (sync);
-      assert_non_null (strstr (a->log->str, "EXPIRED"));
-    }
+  if (sim_process_server (a->process) >= 0) {
+    assert_false (sim_world_exists (a->world, "/e"));
+    expect_log (a, "");
+    assert_int_equal (finish (start_read (a, 'e', SIM_OP_EXISTS, "/e", FALSE)), ZOK);
+    sync = start_read (a, 's', SIM_OP_SYNC, "/", FALSE);
+    settle (a);
+    assert_int_equal (sync->done, sync_rc == ZOK);
+    check = start_check (a, 'k', "/e", NULL);
+    sim_world_run_for (a->world, 1000);
+    assert_false (check->done);
+    sim_world_run_for (a->world, 40000);
+    assert_true (check->done && check->rc != ZOK);
+    call_free (check);
+    call_free (sync);
+    assert_non_null (strstr (a->log->str, "EXPIRED"));
+  }
 }
 
 /* A server without a quorum still shows a node whose session has expired; only a check fails. */

@@ -36,25 +36,24 @@ TEST (test_expiry_fails_queued_requests)
 {
   guint n_lost = 0;
 
-  for (guint32 seed = 0; seed < 60; seed++)
-    {
-      g_autoptr (Call) queued = NULL;
-      g_autoptr (Peer) a = peer_new_alone (seed, 3);
+  for (guint32 seed = 0; seed < 60; seed++) {
+    g_autoptr (Call) queued = NULL;
+    g_autoptr (Peer) a = peer_new_alone (seed, 3);
 
-      sim_world_strike (a->world, SIM_FAULT_EXPIRE, a->process, 0);
-      for (int ms = 0; !strstr (a->log->str, "DOWN"); ms = 1)
-        sim_world_run_for (a->world, ms);
-      queued = strstr (a->log->str, "EXPIRED") ? NULL : start_remove (a, 'q', "/nothing");
-      settle (a);
-      assert_non_null (strstr (a->log->str, "DOWN EXPIRED "));
-      if (queued != NULL && !queued->done)
-        n_lost++;
-      if (queued != NULL && queued->done)
-        assert_int_equal (queued->rc, ZSESSIONEXPIRED);
-      g_autoptr (Call) late = call_new (a, 'x');
-      int rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
-      assert_int_equal (rc, ZINVALIDSTATE);
-    }
+    sim_world_strike (a->world, SIM_FAULT_EXPIRE, a->process, 0);
+    for (int ms = 0; !strstr (a->log->str, "DOWN"); ms = 1)
+      sim_world_run_for (a->world, ms);
+    queued = strstr (a->log->str, "EXPIRED") ? NULL : start_remove (a, 'q', "/nothing");
+    settle (a);
+    assert_non_null (strstr (a->log->str, "DOWN EXPIRED "));
+    if (queued != NULL && !queued->done)
+      n_lost++;
+    if (queued != NULL && queued->done)
+      assert_int_equal (queued->rc, ZSESSIONEXPIRED);
+    g_autoptr (Call) late = call_new (a, 'x');
+    int rc = a->ops->remove (a->ops, a->handle, "/nothing", -1, &late->ticket);
+    assert_int_equal (rc, ZINVALIDSTATE);
+  }
   /* Some completions never arrive. */
   assert_true (n_lost > 0 && n_lost < 60);
 }
@@ -84,20 +83,18 @@ TEST (test_close_loses_completions)
   guint n_done = 0;
   guint n_executed = 0;
 
-  for (guint32 seed = 0; seed < 200; seed++)
-    {
-      g_autoptr (Peer) a = peer_new_alone (seed, 3);
-      g_autoptr (Call) call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
+  for (guint32 seed = 0; seed < 200; seed++) {
+    g_autoptr (Peer) a = peer_new_alone (seed, 3);
+    g_autoptr (Call) call = start_create (a, 'c', "/c", ZOO_PERSISTENT);
 
-      peer_close (a);
-      if (call->done)
-        {
-          assert_int_equal (call->rc, ZCLOSING);
-          n_done++;
-        }
-      sim_world_run_for (a->world, 1000);
-      n_executed += sim_world_exists (a->world, "/c") ? 1 : 0;
+    peer_close (a);
+    if (call->done) {
+      assert_int_equal (call->rc, ZCLOSING);
+      n_done++;
     }
+    sim_world_run_for (a->world, 1000);
+    n_executed += sim_world_exists (a->world, "/c") ? 1 : 0;
+  }
   assert_true (n_done > 20 && n_done < 180);
   assert_true (n_executed > 20);
 }

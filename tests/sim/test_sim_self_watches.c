@@ -5,28 +5,26 @@
 
 TEST (test_watch_event_precedes_the_new_state)
 {
-  for (guint32 seed = 0; seed < 300; seed++)
-    {
-      g_autoptr (Peer) a = peer_new_alone (seed, 3);
-      g_autoptr (Peer) b = peer_new (a->world, "B");
+  for (guint32 seed = 0; seed < 300; seed++) {
+    g_autoptr (Peer) a = peer_new_alone (seed, 3);
+    g_autoptr (Peer) b = peer_new (a->world, "B");
 
-      finish (start_create (a, 'c', "/n", ZOO_PERSISTENT));
-      finish (start_read (b, 's', SIM_OP_SYNC, "/", FALSE));
-      assert_int_equal (finish (start_read (b, 'g', SIM_OP_GET, "/n", TRUE)), ZOK);
-      g_string_truncate (b->log, 0);
-      sim_world_delete (a->world, "/n");
-      for (int i = 0; i < 4; i++)
-        {
-          int rc = finish (start_read (b, 'e', SIM_OP_EXISTS, "/n", FALSE));
+    finish (start_create (a, 'c', "/n", ZOO_PERSISTENT));
+    finish (start_read (b, 's', SIM_OP_SYNC, "/", FALSE));
+    assert_int_equal (finish (start_read (b, 'g', SIM_OP_GET, "/n", TRUE)), ZOK);
+    g_string_truncate (b->log, 0);
+    sim_world_delete (a->world, "/n");
+    for (int i = 0; i < 4; i++) {
+      int rc = finish (start_read (b, 'e', SIM_OP_EXISTS, "/n", FALSE));
 
-          assert_true (rc == ZOK || rc == ZNONODE);
-        }
-      char *deleted = strstr (b->log->str, "deleted/n ");
-      char *list = strstr (b->log->str, "e:-101 ");
-      assert_non_null (deleted);
-      assert_non_null (list);
-      assert_true (deleted < list);
+      assert_true (rc == ZOK || rc == ZNONODE);
     }
+    char *deleted = strstr (b->log->str, "deleted/n ");
+    char *list = strstr (b->log->str, "e:-101 ");
+    assert_non_null (deleted);
+    assert_non_null (list);
+    assert_true (deleted < list);
+  }
 }
 
 typedef struct
@@ -64,29 +62,28 @@ TEST (test_watches_over_a_reconnect)
     { "nothing", SIM_OP_GET, TRUE, "UP " },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (table) * 20; i++)
-    {
-      const Away *row = &table[i % G_N_ELEMENTS (table)];
-      g_autoptr (Peer) a = peer_new_alone (i, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (table) * 20; i++) {
+    const Away *row = &table[i % G_N_ELEMENTS (table)];
+    g_autoptr (Peer) a = peer_new_alone (i, 3);
 
-      sim_world_put (a->world, "/w", "", ZOO_PERSISTENT);
-      if (row->there_before)
-        sim_world_put (a->world, "/w/n", "", ZOO_PERSISTENT);
-      finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
-      finish (start_read (a, 'w', row->op, row->op == SIM_OP_CHILDREN ? "/w" : "/w/n", TRUE));
-      assert_int_equal (sim_process_server_watches (a->process), 1);
-      sim_world_strike (a->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
-      a->process->prefer_server = (int) (i / 3) % 3;
-      sim_world_run_for (a->world, 10);
-      assert_int_equal (sim_process_server_watches (a->process), 0);
-      g_string_truncate (a->log, 0);
-      while_away (a->world, row->what);
-      sim_world_run_for (a->world, 6000);
-      guint expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
-      expect_log (a, row->expected);
-      assert_int_equal (sim_process_server_watches (a->process), expected_watches);
-      assert_int_equal (sim_process_client_watches (a->process), expected_watches);
-    }
+    sim_world_put (a->world, "/w", "", ZOO_PERSISTENT);
+    if (row->there_before)
+      sim_world_put (a->world, "/w/n", "", ZOO_PERSISTENT);
+    finish (start_read (a, 's', SIM_OP_SYNC, "/", FALSE));
+    finish (start_read (a, 'w', row->op, row->op == SIM_OP_CHILDREN ? "/w" : "/w/n", TRUE));
+    assert_int_equal (sim_process_server_watches (a->process), 1);
+    sim_world_strike (a->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
+    a->process->prefer_server = (int) (i / 3) % 3;
+    sim_world_run_for (a->world, 10);
+    assert_int_equal (sim_process_server_watches (a->process), 0);
+    g_string_truncate (a->log, 0);
+    while_away (a->world, row->what);
+    sim_world_run_for (a->world, 6000);
+    guint expected_watches = strcmp (row->expected, "UP ") == 0 ? 1 : 0;
+    expect_log (a, row->expected);
+    assert_int_equal (sim_process_server_watches (a->process), expected_watches);
+    assert_int_equal (sim_process_client_watches (a->process), expected_watches);
+  }
 }
 
 TEST (test_watch_in_flight_is_not_set)
@@ -110,11 +107,10 @@ unwatch (Peer *peer, const char *path, ZooWatcherType type)
   Call *call = call_new (peer, 'u');
   int rc = peer->ops->remove_all_watches (peer->ops, peer->handle, path, type, &call->ticket);
 
-  if (rc != ZOK)
-    {
-      call_free (call);
-      return rc;
-    }
+  if (rc != ZOK) {
+    call_free (call);
+    return rc;
+  }
   return finish (call);
 }
 

@@ -61,18 +61,16 @@ TEST (test_client_connects_again)
     { 400, 100 }, { 1000, 500 }, { 2000, 4000 }, { 30000, 15000 }
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (timeouts); i++)
-    {
-      for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-        {
-          GOOD_WORLD world = sim_world_new_calm (seed, 3);
-          g_autoptr (Machine) machine = machine_new_brief (world, timeouts[i][0], timeouts[i][1]);
-          assert_true (curator_client_start (machine->client, NULL));
-          for (guint32 n = 0; n <= seed; n++)
-            end_session (machine);
-          assert_true (connects (machine, LONG_MS));
-        }
+  for (guint i = 0; i < G_N_ELEMENTS (timeouts); i++) {
+    for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+      GOOD_WORLD world = sim_world_new_calm (seed, 3);
+      g_autoptr (Machine) machine = machine_new_brief (world, timeouts[i][0], timeouts[i][1]);
+      assert_true (curator_client_start (machine->client, NULL));
+      for (guint32 n = 0; n <= seed; n++)
+        end_session (machine);
+      assert_true (connects (machine, LONG_MS));
     }
+  }
 }
 
 /* What tells the client of other servers during a pause, or just before one. */
@@ -94,21 +92,18 @@ check_pause (guint32 seed, Teller teller)
   assert_true (curator_client_start (machine->client, NULL));
   for (int n = 0; n < MANY; n++)
     end_session (machine);
-  if (teller == BY_PROGRAM)
-    {
-      assert_true (curator_client_update_servers (machine->client, ELSEWHERE, NULL));
-    }
-  else if (teller == BY_CONFIGURATION)
-    {
-      assert_true (connects (machine, LONG_MS));
-      assert_true (sim_world_put (world, "/zookeeper", "", 0));
-      assert_true (sim_world_put (world, "/zookeeper/config", CONFIG, 0));
-      end_session (machine);
-      /* It is read by the next session. */
-      assert_true (connects (machine, LONG_MS));
-      sim_world_run_for (world, SOON_MS / 2);
-      end_session (machine);
-    }
+  if (teller == BY_PROGRAM) {
+    assert_true (curator_client_update_servers (machine->client, ELSEWHERE, NULL));
+  } else if (teller == BY_CONFIGURATION) {
+    assert_true (connects (machine, LONG_MS));
+    assert_true (sim_world_put (world, "/zookeeper", "", 0));
+    assert_true (sim_world_put (world, "/zookeeper/config", CONFIG, 0));
+    end_session (machine);
+    /* It is read by the next session. */
+    assert_true (connects (machine, LONG_MS));
+    sim_world_run_for (world, SOON_MS / 2);
+    end_session (machine);
+  }
   assert_int_equal (connects (machine, SOON_MS), teller != BY_NOBODY);
   assert_true (connects (machine, LONG_MS));
 }

@@ -67,16 +67,15 @@ queue_new (SimWorld *world, guint n)
 {
   GPtrArray *machines = g_ptr_array_new_with_free_func ((GDestroyNotify) machine_free);
 
-  for (guint i = 0; i < n; i++)
-    {
-      g_autofree char *name = g_strdup_printf ("M%u", i);
-      Machine *machine = machine_new_at (world, name, PATH);
-      g_ptr_array_add (machines, machine);
-      sim_world_run_for (world, 30);
-      machine_begin_acquire (machine);
-      sim_world_run_for (world, 30);
-      assert_int_equal (n_children (world, PATH), i + 1);
-    }
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *name = g_strdup_printf ("M%u", i);
+    Machine *machine = machine_new_at (world, name, PATH);
+    g_ptr_array_add (machines, machine);
+    sim_world_run_for (world, 30);
+    machine_begin_acquire (machine);
+    sim_world_run_for (world, 30);
+    assert_int_equal (n_children (world, PATH), i + 1);
+  }
   return machines;
 }
 
@@ -90,46 +89,41 @@ TEST (test_rates)
   guint reads[N_SESSIONS];
 
   sim_world_run_for (world, 2 * TIMEOUT_MS);
-  for (guint i = 0; i < N_SESSIONS; i++)
-    {
-      Machine *machine = machines->pdata[i];
-      checks[i] = n_checks (machine);
-      reads[i] = sim_world_n_requests (world, machine->process, SIM_OP_EXISTS);
-    }
+  for (guint i = 0; i < N_SESSIONS; i++) {
+    Machine *machine = machines->pdata[i];
+    checks[i] = n_checks (machine);
+    reads[i] = sim_world_n_requests (world, machine->process, SIM_OP_EXISTS);
+  }
   sim_world_run_for (world, 3 * TIMEOUT_MS);
-  for (guint i = 0; i < N_SESSIONS; i++)
-    {
-      Machine *machine = machines->pdata[i];
-      const guint n = n_checks (machine) - checks[i];
-      /* The holder, the next, and the others. */
-      assert_in_range (n, i == 0 ? 17 : i == 1 ? 11 : 2, i == 0 ? 19 : i == 1 ? 12 : 3);
-      if (i > 1)
-        {
-          /* Each transaction takes the place of a read. */
-          const guint n_reads =
-              sim_world_n_requests (world, machine->process, SIM_OP_EXISTS) - reads[i];
-          assert_in_range (n_reads + n, 9, 13);
-        }
+  for (guint i = 0; i < N_SESSIONS; i++) {
+    Machine *machine = machines->pdata[i];
+    const guint n = n_checks (machine) - checks[i];
+    /* The holder, the next, and the others. */
+    assert_in_range (n, i == 0 ? 17 : i == 1 ? 11 : 2, i == 0 ? 19 : i == 1 ? 12 : 3);
+    if (i > 1) {
+      /* Each transaction takes the place of a read. */
+      const guint n_reads =
+          sim_world_n_requests (world, machine->process, SIM_OP_EXISTS) - reads[i];
+      assert_in_range (n_reads + n, 9, 13);
     }
+  }
 
   /* The next one was told when the one before it became the head: it needs no confirmation. */
-  for (guint i = 0; i < 5; i++)
-    {
-      Machine *machine = machines->pdata[i];
-      Machine *next = machines->pdata[i + 1];
-      g_clear_pointer (&machine->lease, curator_lease_unref);
-      sim_world_run_for (world, 20);
-      assert_non_null (next->lease);
-      /* Its proof is soon renewed, however old it was. */
-      for (int ms = 0; ms < TIMEOUT_MS; ms += 10)
-        {
-          assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_HELD);
-          sim_world_run_for (world, 10);
-        }
-      assert_true (next->existed);
-      assert_true (next->good_for_ms > TIMEOUT_MS / 5);
-      assert_int_equal (n_confirmations (next), 0);
+  for (guint i = 0; i < 5; i++) {
+    Machine *machine = machines->pdata[i];
+    Machine *next = machines->pdata[i + 1];
+    g_clear_pointer (&machine->lease, curator_lease_unref);
+    sim_world_run_for (world, 20);
+    assert_non_null (next->lease);
+    /* Its proof is soon renewed, however old it was. */
+    for (int ms = 0; ms < TIMEOUT_MS; ms += 10) {
+      assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_HELD);
+      sim_world_run_for (world, 10);
     }
+    assert_true (next->existed);
+    assert_true (next->good_for_ms > TIMEOUT_MS / 5);
+    assert_int_equal (n_confirmations (next), 0);
+  }
 }
 
 /* --- an election ------------------------------------------------------------------------------ */
@@ -150,27 +144,24 @@ TEST (test_election)
   g_autoptr (GPtrArray) machines = queue_new (world, n_sessions);
 
   sim_world_run_for (world, 2 * TIMEOUT_MS);
-  for (guint i = 0; i < machines->len; i++)
-    {
-      Machine *machine = machines->pdata[i];
-      sim_world_strike (world, SIM_FAULT_OUTAGE, machine->process, TIMEOUT_MS / 4 * 1000);
-    }
+  for (guint i = 0; i < machines->len; i++) {
+    Machine *machine = machines->pdata[i];
+    sim_world_strike (world, SIM_FAULT_OUTAGE, machine->process, TIMEOUT_MS / 4 * 1000);
+  }
   sim_world_run_for (world, TIMEOUT_MS / 4);
   guint most = 0;
   const guint n_before = sim_world_n_transactions (world, NULL);
   guint n = n_before;
-  for (int i = 0; i < 10; i++)
-    {
-      sim_world_run_for (world, TIMEOUT_MS / 10);
-      most = MAX (most, sim_world_n_transactions (world, NULL) - n);
-      n = sim_world_n_transactions (world, NULL);
-    }
-  for (guint i = 0; i < machines->len; i++)
-    {
-      assert_int_equal (
-          curator_client_get_connection_state (((Machine *) machines->pdata[i])->client),
-          CURATOR_CONNECTION_STATE_RECONNECTED);
-    }
+  for (int i = 0; i < 10; i++) {
+    sim_world_run_for (world, TIMEOUT_MS / 10);
+    most = MAX (most, sim_world_n_transactions (world, NULL) - n);
+    n = sim_world_n_transactions (world, NULL);
+  }
+  for (guint i = 0; i < machines->len; i++) {
+    assert_int_equal (
+        curator_client_get_connection_state (((Machine *) machines->pdata[i])->client),
+        CURATOR_CONNECTION_STATE_RECONNECTED);
+  }
   print_message (
       "%d sessions: %u transactions in the session timeout after the election, at most %u in a "
       "tenth of it\n",
@@ -217,11 +208,9 @@ delete_one_behind (SimWorld *world, char **front)
 {
   g_auto (GStrv) children = sim_world_children (world, PATH);
   int i;
-  do
-    {
-      i = g_rand_int_range (world->rand, 0, N_NODES + 2);
-    }
-  while (g_strv_contains ((const char *const *) front, children[i]));
+  do {
+    i = g_rand_int_range (world->rand, 0, N_NODES + 2);
+  } while (g_strv_contains ((const char *const *) front, children[i]));
   assert_true (sim_world_delete (world, children[i]));
 }
 
@@ -241,23 +230,21 @@ find_deleted_nodes (CuratorLock *(*new_held) (CuratorClient *client),
   machine_begin_acquire (next);
   sim_world_run_for (world, 1000);
   g_auto (GStrv) front = sim_world_children (world, PATH);
-  for (int i = 0; i < N_NODES; i++)
-    {
-      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
-      sim_world_run_for (world, g_rand_int_range (world->rand, 0, 20));
-    }
+  for (int i = 0; i < N_NODES; i++) {
+    curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
+    sim_world_run_for (world, g_rand_int_range (world->rand, 0, 20));
+  }
   sim_world_run_for (world, TIMEOUT_MS);
   const guint n_before = n_checks (waiter);
   sim_world_run_for (world, 3 * TIMEOUT_MS);
   assert_in_range (n_checks (waiter) - n_before, 4, 8);
-  for (int i = 0; i < 10; i++)
-    {
-      delete_one_behind (world, front);
-      for (int ms = 0; ms < 2 * TIMEOUT_MS && n_children (world, PATH) == N_NODES + 1; ms += 50)
-        sim_world_run_for (world, 50);
-      assert_int_equal (n_children (world, PATH), N_NODES + 2);
-      sim_world_run_for (world, g_rand_int_range (world->rand, 0, TIMEOUT_MS));
-    }
+  for (int i = 0; i < 10; i++) {
+    delete_one_behind (world, front);
+    for (int ms = 0; ms < 2 * TIMEOUT_MS && n_children (world, PATH) == N_NODES + 1; ms += 50)
+      sim_world_run_for (world, 50);
+    assert_int_equal (n_children (world, PATH), N_NODES + 2);
+    sim_world_run_for (world, g_rand_int_range (world->rand, 0, TIMEOUT_MS));
+  }
 }
 
 TEST (test_deleted_nodes_are_found)
@@ -269,30 +256,28 @@ TEST (test_deleted_nodes_are_found)
 /* A heartbeat fails because of one node, whose attempt has ended when the others are checked. */
 TEST (test_heartbeats_go_on)
 {
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      GOOD_WORLD world = world_new (seed);
-      G_GNUC_UNUSED g_autoptr (GPtrArray) front = queue_new (world, 2);
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      g_autoptr (Machine) waiter = machine_new_at (world, "W", PATH);
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    GOOD_WORLD world = world_new (seed);
+    G_GNUC_UNUSED g_autoptr (GPtrArray) front = queue_new (world, 2);
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (Machine) waiter = machine_new_at (world, "W", PATH);
 
-      sim_world_run_for (world, 100);
-      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired,
-                                 NULL);
-      sim_world_run_for (world, TIMEOUT_MS / 3);
-      curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
-      sim_world_run_for (world, 100);
-      delete_node (world, 2);
-      const guint n = n_checks (waiter);
-      RUN_UNTIL (world, n_checks (waiter) != n, TIMEOUT_MS);
-      sim_world_run_for (world, 10);
-      g_cancellable_cancel (cancellable);
-      sim_world_run_for (world, 200);
-      assert_int_equal (n_children (world, PATH), 3);
-      delete_node (world, 3);
-      sim_world_run_for (world, 2 * TIMEOUT_MS);
-      assert_int_equal (n_children (world, PATH), 3);
-    }
+    sim_world_run_for (world, 100);
+    curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, cancellable, on_acquired, NULL);
+    sim_world_run_for (world, TIMEOUT_MS / 3);
+    curator_lock_acquire_then (waiter->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired, NULL);
+    sim_world_run_for (world, 100);
+    delete_node (world, 2);
+    const guint n = n_checks (waiter);
+    RUN_UNTIL (world, n_checks (waiter) != n, TIMEOUT_MS);
+    sim_world_run_for (world, 10);
+    g_cancellable_cancel (cancellable);
+    sim_world_run_for (world, 200);
+    assert_int_equal (n_children (world, PATH), 3);
+    delete_node (world, 3);
+    sim_world_run_for (world, 2 * TIMEOUT_MS);
+    assert_int_equal (n_children (world, PATH), 3);
+  }
 }
 
 /* --- a turn without warning ------------------------------------------------------------------- */
@@ -374,20 +359,18 @@ surprise (guint32 seed, const Surprise *how)
   g_autoptr (CuratorLease) held = NULL;
   g_autoptr (Machine) fourth = machine_new (three.world, "D");
 
-  if (how->holds_another)
-    {
-      CuratorLock *waited = third->lock;
-      third->lock = other;
-      machine_acquire (third);
-      held = g_steal_pointer (&third->lease);
-      third->lock = waited;
-    }
-  if (how->replaced)
-    {
-      fourth->lock = machine_lock_with (fourth, PATH, &as_third, TRUE);
-      g_clear_pointer (&third->lock, curator_lock_unref);
-      third->lock = machine_lock_with (third, PATH, &plain, TRUE);
-    }
+  if (how->holds_another) {
+    CuratorLock *waited = third->lock;
+    third->lock = other;
+    machine_acquire (third);
+    held = g_steal_pointer (&third->lease);
+    third->lock = waited;
+  }
+  if (how->replaced) {
+    fourth->lock = machine_lock_with (fourth, PATH, &as_third, TRUE);
+    g_clear_pointer (&third->lock, curator_lock_unref);
+    third->lock = machine_lock_with (third, PATH, &plain, TRUE);
+  }
   machine_begin_acquire (third);
   sim_world_run_for (three.world, how->waits_ms);
   sim_world_strike (three.world, SIM_FAULT_PAUSE, third->process, how->asleep_ms * 1000);
@@ -411,12 +394,11 @@ surprise (guint32 seed, const Surprise *how)
                               : 2 * TIMEOUT_MS);
   assert_int_equal (fourth->lease != NULL, how->replaced);
   /* A hold that was told is one that the servers know, and by its clock. */
-  if (third->answered)
-    {
-      assert_non_null (third->lease);
-      assert_true (third->existed);
-      assert_true (third->good_for_ms > 0);
-    }
+  if (third->answered) {
+    assert_non_null (third->lease);
+    assert_true (third->existed);
+    assert_true (third->good_for_ms > 0);
+  }
   assert_true (third->answered || how->cut || how->node_goes || how->expires);
 }
 
@@ -442,12 +424,11 @@ be_confirmed_once (guint32 seed)
 
 TEST (test_old_proof)
 {
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      for (int i = 2; i < 30; i++)
-        surprise (seed, &(Surprise){ i / 2 * TENTH_MS, .asleep_ms = 100, .cut = i % 2 == 0 });
-      be_confirmed_once (seed);
-    }
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    for (int i = 2; i < 30; i++)
+      surprise (seed, &(Surprise){ i / 2 * TENTH_MS, .asleep_ms = 100, .cut = i % 2 == 0 });
+    be_confirmed_once (seed);
+  }
 }
 
 TEST (test_dead_session)
@@ -491,28 +472,27 @@ TEST (test_node_replaced)
  * policy allows no second try. */
 TEST (test_slow_confirmation)
 {
-  for (guint32 seed = 0; seed < N_SCHEDULES; seed++)
-    {
-      g_auto (Three) three = three_new (seed);
-      g_autoptr (Machine) waiter =
-          machine_new_latent (three.world, "D", curator_retry_policy_new_n_times (0, 0));
+  for (guint32 seed = 0; seed < N_SCHEDULES; seed++) {
+    g_auto (Three) three = three_new (seed);
+    g_autoptr (Machine) waiter =
+        machine_new_latent (three.world, "D", curator_retry_policy_new_n_times (0, 0));
 
-      waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
-      assert_true (curator_client_start (waiter->client, NULL));
-      sim_world_run_for (three.world, 1000);
-      machine_begin_acquire (waiter);
-      sim_world_run_for (three.world, TIMEOUT_MS * 4 / 10);
-      sim_world_strike (three.world, SIM_FAULT_FREEZE, NULL, TIMEOUT_MS / 6 * 1000);
-      delete_node (three.world, 0);
-      delete_node (three.world, 1);
-      sim_world_run_for (three.world, TIMEOUT_MS / 6 - 1);
-      assert_false (waiter->answered);
-      sim_world_run_for (three.world, TIMEOUT_MS);
-      assert_int_equal (waiter->error, 0);
-      assert_non_null (waiter->lease);
-      assert_true (waiter->existed && waiter->good_for_ms > 0);
-      assert_true (n_confirmations (waiter) > 1);
-    }
+    waiter->lock = curator_mutex_new (waiter->client, PATH, NULL);
+    assert_true (curator_client_start (waiter->client, NULL));
+    sim_world_run_for (three.world, 1000);
+    machine_begin_acquire (waiter);
+    sim_world_run_for (three.world, TIMEOUT_MS * 4 / 10);
+    sim_world_strike (three.world, SIM_FAULT_FREEZE, NULL, TIMEOUT_MS / 6 * 1000);
+    delete_node (three.world, 0);
+    delete_node (three.world, 1);
+    sim_world_run_for (three.world, TIMEOUT_MS / 6 - 1);
+    assert_false (waiter->answered);
+    sim_world_run_for (three.world, TIMEOUT_MS);
+    assert_int_equal (waiter->error, 0);
+    assert_non_null (waiter->lease);
+    assert_true (waiter->existed && waiter->good_for_ms > 0);
+    assert_true (n_confirmations (waiter) > 1);
+  }
 }
 
 SIM_SUITE ("test_sim_waiting")

@@ -158,12 +158,11 @@ last_belief_ns (const RecordEvent *taken, const RecordEvent *hold)
 static gboolean
 is_excused (const Check *check, const RecordEvent *hold, gint64 now_ns)
 {
-  for (guint t = 0; t < check->taken->len; t++)
-    {
-      const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
-      if (record_may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
-        return TRUE;
-    }
+  for (guint t = 0; t < check->taken->len; t++) {
+    const RecordEvent *taken = event_at (check, g_array_index (check->taken, guint, t));
+    if (record_may_have_ended (taken, hold) && now_ns <= last_belief_ns (taken, hold))
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -172,14 +171,13 @@ static void
 check_late_loss (Check *check, const Claim *claim, guint i)
 {
   const RecordEvent *hold = event_at (check, claim->grant);
-  for (guint t = 0; t < check->taken->len; t++)
-    {
-      const guint at = g_array_index (check->taken, guint, t);
-      const RecordEvent *taken = event_at (check, at);
-      if (taken->result == RECORD_OK && taken->lock == hold->lock && taken->token == hold->token
-          && event_at (check, i)->time_ns > last_belief_ns (taken, hold))
-        report (check, CHECK_LATE_LOSS, at, i);
-    }
+  for (guint t = 0; t < check->taken->len; t++) {
+    const guint at = g_array_index (check->taken, guint, t);
+    const RecordEvent *taken = event_at (check, at);
+    if (taken->result == RECORD_OK && taken->lock == hold->lock && taken->token == hold->token
+        && event_at (check, i)->time_ns > last_belief_ns (taken, hold))
+      report (check, CHECK_LATE_LOSS, at, i);
+  }
 }
 
 static void
@@ -197,18 +195,17 @@ check_exclusion (Check *check, guint i)
   const RecordEvent *grant = event_at (check, i);
   int permits = grant->permits;
   int oldest = -1;
-  for (guint c = 0; c < check->live->len; c++)
-    {
-      Claim *claim = g_ptr_array_index (check->live, c);
-      const RecordEvent *other = event_at (check, claim->grant);
-      if (other->lock != grant->lock || is_excused (check, other, grant->time_ns)
-          || is_excused (check, grant, grant->time_ns))
-        continue;
-      if (excludes (other, grant))
-        report (check, CHECK_TWO_HOLDERS, claim->grant, i);
-      permits += other->kind == RECORD_SEMAPHORE ? other->permits : 0;
-      oldest = oldest < 0 ? (int) claim->grant : oldest;
-    }
+  for (guint c = 0; c < check->live->len; c++) {
+    Claim *claim = g_ptr_array_index (check->live, c);
+    const RecordEvent *other = event_at (check, claim->grant);
+    if (other->lock != grant->lock || is_excused (check, other, grant->time_ns)
+        || is_excused (check, grant, grant->time_ns))
+      continue;
+    if (excludes (other, grant))
+      report (check, CHECK_TWO_HOLDERS, claim->grant, i);
+    permits += other->kind == RECORD_SEMAPHORE ? other->permits : 0;
+    oldest = oldest < 0 ? (int) claim->grant : oldest;
+  }
   if (grant->kind == RECORD_SEMAPHORE && permits > grant->limit)
     report (check, CHECK_TOO_MANY_PERMITS, oldest < 0 ? i : (guint) oldest, i);
 }
@@ -244,13 +241,12 @@ check_fencing (Check *check, guint i)
 static Claim *
 own_hold (Check *check, const RecordEvent *grant)
 {
-  for (guint c = 0; c < check->live->len && grant->kind != RECORD_SEMAPHORE; c++)
-    {
-      Claim *claim = g_ptr_array_index (check->live, c);
-      const RecordEvent *held = event_at (check, claim->grant);
-      if (same_thread (held, grant) && held->lock == grant->lock && held->kind == grant->kind)
-        return claim;
-    }
+  for (guint c = 0; c < check->live->len && grant->kind != RECORD_SEMAPHORE; c++) {
+    Claim *claim = g_ptr_array_index (check->live, c);
+    const RecordEvent *held = event_at (check, claim->grant);
+    if (same_thread (held, grant) && held->lock == grant->lock && held->kind == grant->kind)
+      return claim;
+  }
   return NULL;
 }
 
@@ -260,21 +256,19 @@ on_grant (Check *check, Claim *claim, guint i)
   const RecordEvent *grant = event_at (check, i);
   int ended = look_up (check, DEAD_SESSIONS, number_key (grant->session));
   Claim *own = own_hold (check, grant);
-  if (grant->token == 0)
-    {
-      report (check, CHECK_NO_TOKEN, claim->call, i);
-      return;
-    }
+  if (grant->token == 0) {
+    report (check, CHECK_NO_TOKEN, claim->call, i);
+    return;
+  }
   if (ended >= 0 && grant->session != 0)
     report (check, CHECK_DEAD_SESSION, (guint) ended, i);
-  if (own != NULL)
-    {
-      if (event_at (check, own->grant)->token != grant->token)
-        report (check, CHECK_REENTRY_TOKEN, own->grant, i);
-      own->depth++;
-      claim->over_ns = grant->time_ns;
-      return;
-    }
+  if (own != NULL) {
+    if (event_at (check, own->grant)->token != grant->token)
+      report (check, CHECK_REENTRY_TOKEN, own->grant, i);
+    own->depth++;
+    claim->over_ns = grant->time_ns;
+    return;
+  }
   check_exclusion (check, i);
   check_fencing (check, i);
   g_ptr_array_add (check->live, claim);
@@ -297,16 +291,15 @@ check_busy (Check *check, Claim *claim, guint i)
 {
   const RecordEvent *call = event_at (check, claim->call);
   int permits = call->permits;
-  for (guint c = 0; c < check->claims->len; c++)
-    {
-      Claim *other = claim_at (check, c);
-      const RecordEvent *others = event_at (check, other->call);
-      if (other == claim || other->over_ns < call->time_ns || !stands_in_the_way (others, call))
-        continue;
-      permits += others->permits;
-      if (call->kind != RECORD_SEMAPHORE || permits > call->limit)
-        return;
-    }
+  for (guint c = 0; c < check->claims->len; c++) {
+    Claim *other = claim_at (check, c);
+    const RecordEvent *others = event_at (check, other->call);
+    if (other == claim || other->over_ns < call->time_ns || !stands_in_the_way (others, call))
+      continue;
+    permits += others->permits;
+    if (call->kind != RECORD_SEMAPHORE || permits > call->limit)
+      return;
+  }
   report (check, CHECK_FALSE_BUSY, claim->call, i);
 }
 
@@ -346,18 +339,16 @@ on_acquire_returned (Check *check, guint i)
   const RecordEvent *event = event_at (check, i);
   g_autofree char *key = record_dup_actor (event);
   Claim *claim = g_hash_table_lookup (check->pending, key);
-  if (claim == NULL)
-    {
-      report (check, CHECK_MALFORMED, i, i);
-      return;
-    }
+  if (claim == NULL) {
+    report (check, CHECK_MALFORMED, i, i);
+    return;
+  }
   g_hash_table_remove (check->pending, key);
   check_time (check, claim, i);
-  if (event->result == RECORD_OK)
-    {
-      on_grant (check, claim, i);
-      return;
-    }
+  if (event->result == RECORD_OK) {
+    on_grant (check, claim, i);
+    return;
+  }
   claim->over_ns = event->time_ns + check->rules->residue_ms * MS;
   if (event->result == RECORD_TIMED_OUT && event_at (check, claim->call)->timeout_ms == 0)
     check_busy (check, claim, i);
@@ -366,13 +357,12 @@ on_acquire_returned (Check *check, guint i)
 static Claim *
 claim_of (Check *check, const RecordEvent *event)
 {
-  for (guint c = check->claims->len; c > 0; c--)
-    {
-      Claim *claim = claim_at (check, c - 1);
-      const RecordEvent *grant = claim->granted ? event_at (check, claim->grant) : NULL;
-      if (grant != NULL && record_is_of_hold (event, grant))
-        return claim;
-    }
+  for (guint c = check->claims->len; c > 0; c--) {
+    Claim *claim = claim_at (check, c - 1);
+    const RecordEvent *grant = claim->granted ? event_at (check, claim->grant) : NULL;
+    if (grant != NULL && record_is_of_hold (event, grant))
+      return claim;
+  }
   return NULL;
 }
 
@@ -406,11 +396,10 @@ static void
 on_lost (Check *check, guint i)
 {
   Claim *claim = claim_of (check, event_at (check, i));
-  if (claim == NULL)
-    {
-      report (check, CHECK_FORGED_TOKEN, i, i);
-      return;
-    }
+  if (claim == NULL) {
+    report (check, CHECK_FORGED_TOKEN, i, i);
+    return;
+  }
   claim->lost = claim->lost != 0 ? claim->lost : i + 1;
   stop_believing (check, claim, i);
 }
@@ -431,17 +420,15 @@ on_process_died (Check *check, guint i)
 {
   const RecordEvent *event = event_at (check, i);
   store (check, DEAD_PROCESSES, number_key (event->process), i);
-  for (guint c = 0; c < check->claims->len; c++)
-    {
-      Claim *claim = claim_at (check, c);
-      const RecordEvent *call = event_at (check, claim->call);
-      if (call->process == event->process)
-        {
-          g_autofree char *key = record_dup_actor (call);
-          stop_believing (check, claim, i);
-          g_hash_table_remove (check->pending, key);
-        }
+  for (guint c = 0; c < check->claims->len; c++) {
+    Claim *claim = claim_at (check, c);
+    const RecordEvent *call = event_at (check, claim->call);
+    if (call->process == event->process) {
+      g_autofree char *key = record_dup_actor (call);
+      stop_believing (check, claim, i);
+      g_hash_table_remove (check->pending, key);
     }
+  }
 }
 
 static void
@@ -506,13 +493,12 @@ on_event (Check *check, guint i)
 static void
 check_liveness (Check *check)
 {
-  for (guint c = 0; c < check->claims->len; c++)
-    {
-      Claim *claim = claim_at (check, c);
-      g_autofree char *key = record_dup_actor (event_at (check, claim->call));
-      if (g_hash_table_lookup (check->pending, key) == claim)
-        report (check, CHECK_NEVER_RETURNED, claim->call, check->events->len - 1);
-    }
+  for (guint c = 0; c < check->claims->len; c++) {
+    Claim *claim = claim_at (check, c);
+    g_autofree char *key = record_dup_actor (event_at (check, claim->call));
+    if (g_hash_table_lookup (check->pending, key) == claim)
+      report (check, CHECK_NEVER_RETURNED, claim->call, check->events->len - 1);
+  }
 }
 
 static GHashTable *
@@ -548,10 +534,9 @@ checker_run (const GArray *events, const CheckerRules *rules)
 guint
 checker_print (const GPtrArray *violations)
 {
-  for (guint i = 0; i < violations->len; i++)
-    {
-      const CheckViolation *violation = g_ptr_array_index (violations, i);
-      g_printerr ("%s\n", violation->text);
-    }
+  for (guint i = 0; i < violations->len; i++) {
+    const CheckViolation *violation = g_ptr_array_index (violations, i);
+    g_printerr ("%s\n", violation->text);
+  }
   return violations->len;
 }

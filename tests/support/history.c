@@ -25,11 +25,10 @@ file (void)
 {
   static FILE *stream;
   const char *path = g_getenv ("CURATOR_HISTORY");
-  if (stream == NULL && path != NULL)
-    {
-      stream = fopen (path, "ae");
-      g_assert (stream != NULL);
-    }
+  if (stream == NULL && path != NULL) {
+    stream = fopen (path, "ae");
+    g_assert (stream != NULL);
+  }
   return stream;
 }
 
@@ -86,12 +85,11 @@ end_hold (Export *export, Hold *hold, gint64 over_ns, gint64 end)
 static Hold *
 hold_of (Export *export, const RecordEvent *event)
 {
-  for (guint i = export->holds->len; i > 0; i--)
-    {
-      Hold *hold = export->holds->pdata[i - 1];
-      if (record_is_of_hold (event, hold->grant))
-        return hold;
-    }
+  for (guint i = export->holds->len; i > 0; i--) {
+    Hold *hold = export->holds->pdata[i - 1];
+    if (record_is_of_hold (event, hold->grant))
+      return hold;
+  }
   return NULL;
 }
 
@@ -106,11 +104,10 @@ on_grant (Export *export, const RecordEvent *event)
   for (guint i = 0; i < export->taken->len; i++)
     if (record_may_have_ended (export->taken->pdata[i], event))
       return;
-  if (own != NULL && own->grant->thread == event->thread)
-    {
-      own->depth++;
-      return;
-    }
+  if (own != NULL && own->grant->thread == event->thread) {
+    own->depth++;
+    return;
+  }
   Hold *hold = g_new0 (Hold, 1);
   hold->grant = event;
   hold->depth = 1;
@@ -123,15 +120,12 @@ static void
 on_release (Export *export, const RecordEvent *event)
 {
   Hold *hold = hold_of (export, event);
-  if (hold != NULL && event->op == RECORD_RELEASE_CALLED && --hold->depth == 0)
-    {
-      hold->over_ns = event->time_ns;
-    }
-  else if (hold != NULL && event->op == RECORD_RELEASE_RETURNED && hold->over_ns != 0)
-    {
-      end_hold (export, hold, hold->over_ns,
-                event->result == RECORD_OK ? event->time_ns : HISTORY_OPEN);
-    }
+  if (hold != NULL && event->op == RECORD_RELEASE_CALLED && --hold->depth == 0) {
+    hold->over_ns = event->time_ns;
+  } else if (hold != NULL && event->op == RECORD_RELEASE_RETURNED && hold->over_ns != 0) {
+    end_hold (export, hold, hold->over_ns,
+              event->result == RECORD_OK ? event->time_ns : HISTORY_OPEN);
+  }
 }
 
 /* At the latest with this event. */
@@ -144,15 +138,13 @@ end_at (Export *export, Hold *hold, const RecordEvent *event)
 static void
 end_holds (Export *export, const RecordEvent *event)
 {
-  for (guint i = export->holds->len; i > 0; i--)
-    {
-      Hold *hold = export->holds->pdata[i - 1];
-      if (event->op == RECORD_PROCESS_DIED ? hold->grant->process == event->process
-                                           : record_may_have_ended (event, hold->grant))
-        {
-          end_at (export, hold, event);
-        }
+  for (guint i = export->holds->len; i > 0; i--) {
+    Hold *hold = export->holds->pdata[i - 1];
+    if (event->op == RECORD_PROCESS_DIED ? hold->grant->process == event->process
+                                         : record_may_have_ended (event, hold->grant)) {
+      end_at (export, hold, event);
     }
+  }
 }
 
 static void

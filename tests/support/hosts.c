@@ -59,11 +59,10 @@ struct _Hosts
 static void
 end_socket (int fd)
 {
-  if (fd >= 0)
-    {
-      shutdown (fd, SHUT_RDWR);
-      close (fd);
-    }
+  if (fd >= 0) {
+    shutdown (fd, SHUT_RDWR);
+    close (fd);
+  }
 }
 
 static void
@@ -96,15 +95,14 @@ close_listener (Host *host)
 static void
 fill_queue (Host *host)
 {
-  for (gboolean is_full = FALSE; !is_full;)
-    {
-      const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-      struct pollfd connected = { .fd = fd, .events = POLLOUT };
-      g_assert (host->n_fillers < MAX_FILLERS);
-      host->fillers[host->n_fillers++] = fd;
-      connect (fd, (struct sockaddr *) &host->name, sizeof host->name);
-      is_full = poll (&connected, 1, FILL_MS) == 0;
-    }
+  for (gboolean is_full = FALSE; !is_full;) {
+    const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    struct pollfd connected = { .fd = fd, .events = POLLOUT };
+    g_assert (host->n_fillers < MAX_FILLERS);
+    host->fillers[host->n_fillers++] = fd;
+    connect (fd, (struct sockaddr *) &host->name, sizeof host->name);
+    is_full = poll (&connected, 1, FILL_MS) == 0;
+  }
 }
 
 static void
@@ -113,15 +111,12 @@ set_way (Hosts *hosts, Host *host, HostWay way)
   g_assert (host->way == HOST_SERVES);
   cut (hosts, host);
   host->way = way;
-  if (way == HOST_REFUSES)
-    {
-      close_listener (host);
-    }
-  else if (way == HOST_DROPS)
-    {
-      listen (host->listener, 0);
-      fill_queue (host);
-    }
+  if (way == HOST_REFUSES) {
+    close_listener (host);
+  } else if (way == HOST_DROPS) {
+    listen (host->listener, 0);
+    fill_queue (host);
+  }
 }
 
 static void
@@ -134,11 +129,10 @@ accept_one (Hosts *hosts, Host *host)
   Conn *conn = g_new0 (Conn, 1);
   *conn = (Conn){ .host = host, .client = fd, .server = -1 };
   g_ptr_array_add (hosts->conns, conn);
-  if (host->way == HOST_CLOSES)
-    {
-      g_ptr_array_remove_fast (hosts->conns, conn);
-      return;
-    }
+  if (host->way == HOST_CLOSES) {
+    g_ptr_array_remove_fast (hosts->conns, conn);
+    return;
+  }
   if (host->way != HOST_SILENT)
     conn->server = net_connect (hosts->server, 10000);
 }
@@ -150,14 +144,13 @@ pass (int from, int to, gsize most)
   char bytes[16384];
   const gssize got = recv (from, bytes, MIN (sizeof bytes, most), MSG_DONTWAIT);
 
-  for (gssize sent = 0; to >= 0 && sent < got;)
-    {
-      const gssize n = send (to, bytes + sent, (gsize) (got - sent), MSG_NOSIGNAL);
-      struct pollfd room = { .fd = to, .events = POLLOUT };
-      if (n < 0 && (errno != EAGAIN || poll (&room, 1, 1000) <= 0))
-        return 0;
-      sent += MAX (n, 0);
-    }
+  for (gssize sent = 0; to >= 0 && sent < got;) {
+    const gssize n = send (to, bytes + sent, (gsize) (got - sent), MSG_NOSIGNAL);
+    struct pollfd room = { .fd = to, .events = POLLOUT };
+    if (n < 0 && (errno != EAGAIN || poll (&room, 1, 1000) <= 0))
+      return 0;
+    sent += MAX (n, 0);
+  }
   return got < 0 && errno == EAGAIN ? 1 : MAX (got, 0);
 }
 
@@ -183,23 +176,21 @@ is_held_back (Hosts *hosts, Conn *conn)
 static gboolean
 move (Hosts *hosts, Conn *conn, short client_events, short server_events)
 {
-  if (client_events != 0)
-    {
-      if (pass (conn->client, conn->server, G_MAXSIZE) == 0)
-        return FALSE;
-      conn->n_turns += conn->client_last ? 0 : 1;
-      conn->client_last = TRUE;
-    }
-  if (server_events != 0 && !is_held_back (hosts, conn))
-    {
-      const gssize n = pass (conn->server, conn->client,
-                             conn->host->way == HOST_HALF ? HALF_SIZE - conn->n_sent : G_MAXSIZE);
-      if (n == 0)
-        return FALSE;
-      conn->n_sent += (gsize) n;
-      conn->n_answers += conn->client_last ? 1 : 0;
-      conn->client_last = FALSE;
-    }
+  if (client_events != 0) {
+    if (pass (conn->client, conn->server, G_MAXSIZE) == 0)
+      return FALSE;
+    conn->n_turns += conn->client_last ? 0 : 1;
+    conn->client_last = TRUE;
+  }
+  if (server_events != 0 && !is_held_back (hosts, conn)) {
+    const gssize n = pass (conn->server, conn->client,
+                           conn->host->way == HOST_HALF ? HALF_SIZE - conn->n_sent : G_MAXSIZE);
+    if (n == 0)
+      return FALSE;
+    conn->n_sent += (gsize) n;
+    conn->n_answers += conn->client_last ? 1 : 0;
+    conn->client_last = FALSE;
+  }
   return TRUE;
 }
 
@@ -209,20 +200,18 @@ list_fds (Hosts *hosts)
 {
   struct pollfd *fds = g_new0 (struct pollfd, hosts->n + 2 * hosts->conns->len);
 
-  for (guint i = 0; i < hosts->n; i++)
-    {
-      const Host *host = &hosts->all[i];
-      fds[i].fd = host->way == HOST_DROPS ? -1 : host->listener;
-      fds[i].events = POLLIN;
-    }
-  for (guint i = 0; i < hosts->conns->len; i++)
-    {
-      Conn *conn = hosts->conns->pdata[i];
-      struct pollfd *both = &fds[hosts->n + 2 * i];
-      both[0] = (struct pollfd){ .fd = conn->client, .events = POLLIN };
-      both[1] =
-          (struct pollfd){ .fd = is_held_back (hosts, conn) ? -1 : conn->server, .events = POLLIN };
-    }
+  for (guint i = 0; i < hosts->n; i++) {
+    const Host *host = &hosts->all[i];
+    fds[i].fd = host->way == HOST_DROPS ? -1 : host->listener;
+    fds[i].events = POLLIN;
+  }
+  for (guint i = 0; i < hosts->conns->len; i++) {
+    Conn *conn = hosts->conns->pdata[i];
+    struct pollfd *both = &fds[hosts->n + 2 * i];
+    both[0] = (struct pollfd){ .fd = conn->client, .events = POLLIN };
+    both[1] =
+        (struct pollfd){ .fd = is_held_back (hosts, conn) ? -1 : conn->server, .events = POLLIN };
+  }
   return fds;
 }
 
@@ -233,12 +222,11 @@ turn (Hosts *hosts)
   const guint n_conns = hosts->conns->len;
 
   poll (fds, hosts->n + 2 * n_conns, 0);
-  for (guint i = n_conns; i > 0; i--)
-    {
-      const struct pollfd *both = &fds[hosts->n + 2 * (i - 1)];
-      if (!move (hosts, hosts->conns->pdata[i - 1], both[0].revents, both[1].revents))
-        g_ptr_array_remove_index (hosts->conns, i - 1);
-    }
+  for (guint i = n_conns; i > 0; i--) {
+    const struct pollfd *both = &fds[hosts->n + 2 * (i - 1)];
+    if (!move (hosts, hosts->conns->pdata[i - 1], both[0].revents, both[1].revents))
+      g_ptr_array_remove_index (hosts->conns, i - 1);
+  }
   for (guint i = 0; i < hosts->n; i++)
     if (fds[i].revents != 0)
       accept_one (hosts, &hosts->all[i]);
@@ -250,16 +238,15 @@ run (void *data)
   Hosts *hosts = data;
 
   pthread_mutex_lock (&hosts->mutex);
-  while (!hosts->stops)
-    {
-      /* Others may close what it waits for; turn () looks again. */
-      g_autofree struct pollfd *fds = list_fds (hosts);
-      const nfds_t n = hosts->n + 2 * hosts->conns->len;
-      pthread_mutex_unlock (&hosts->mutex);
-      poll (fds, n, POLL_MS);
-      pthread_mutex_lock (&hosts->mutex);
-      turn (hosts);
-    }
+  while (!hosts->stops) {
+    /* Others may close what it waits for; turn () looks again. */
+    g_autofree struct pollfd *fds = list_fds (hosts);
+    const nfds_t n = hosts->n + 2 * hosts->conns->len;
+    pthread_mutex_unlock (&hosts->mutex);
+    poll (fds, n, POLL_MS);
+    pthread_mutex_lock (&hosts->mutex);
+    turn (hosts);
+  }
   pthread_mutex_unlock (&hosts->mutex);
   return NULL;
 }
@@ -270,15 +257,14 @@ listen_all (Hosts *hosts, int port)
 {
   gboolean is_done = TRUE;
 
-  for (guint i = 0; i < hosts->n; i++)
-    {
-      Host *host = &hosts->all[i];
-      g_free (host->address);
-      host->address = g_strdup_printf ("%s:%d", host->ip, port);
-      net_parse (host->address, &host->name);
-      host->listener = net_listen (&host->name);
-      is_done &= host->listener >= 0;
-    }
+  for (guint i = 0; i < hosts->n; i++) {
+    Host *host = &hosts->all[i];
+    g_free (host->address);
+    host->address = g_strdup_printf ("%s:%d", host->ip, port);
+    net_parse (host->address, &host->name);
+    host->listener = net_listen (&host->name);
+    is_done &= host->listener >= 0;
+  }
   for (guint i = 0; !is_done && i < hosts->n; i++)
     close_listener (&hosts->all[i]);
   return is_done;
@@ -296,9 +282,8 @@ hosts_new (const char *server, guint n, gboolean is_tls)
   hosts->conns = g_ptr_array_new_with_free_func (conn_free);
   for (guint i = 0; i < n; i++)
     hosts->all[i].ip = zk_server_new_host ();
-  while (!listen_all (hosts, zk_server_free_port (hosts->all[0].ip)))
-    {
-    }
+  while (!listen_all (hosts, zk_server_free_port (hosts->all[0].ip))) {
+  }
   pthread_mutex_init (&hosts->mutex, NULL);
   if (pthread_create (&hosts->thread, NULL, run, hosts) != 0)
     g_error ("no thread for the hosts");
@@ -314,12 +299,11 @@ hosts_free (Hosts *hosts)
   pthread_join (hosts->thread, NULL);
   pthread_mutex_destroy (&hosts->mutex);
   g_ptr_array_unref (hosts->conns);
-  for (guint i = 0; i < hosts->n; i++)
-    {
-      close_listener (&hosts->all[i]);
-      g_free (hosts->all[i].address);
-      g_free (hosts->all[i].ip);
-    }
+  for (guint i = 0; i < hosts->n; i++) {
+    close_listener (&hosts->all[i]);
+    g_free (hosts->all[i].address);
+    g_free (hosts->all[i].ip);
+  }
   g_free (hosts->all);
   g_free (hosts->server);
   g_free (hosts);
@@ -353,12 +337,11 @@ hosts_find_connected (Hosts *hosts)
   int found = -1;
 
   pthread_mutex_lock (&hosts->mutex);
-  for (guint i = 0; i < hosts->conns->len && found < 0; i++)
-    {
-      const Conn *conn = hosts->conns->pdata[i];
-      if (conn->host->way == HOST_SERVES && conn->n_answers >= n_turns_to_ask (hosts))
-        found = (int) (conn->host - hosts->all);
-    }
+  for (guint i = 0; i < hosts->conns->len && found < 0; i++) {
+    const Conn *conn = hosts->conns->pdata[i];
+    if (conn->host->way == HOST_SERVES && conn->n_answers >= n_turns_to_ask (hosts))
+      found = (int) (conn->host - hosts->all);
+  }
   pthread_mutex_unlock (&hosts->mutex);
   return found;
 }

@@ -41,11 +41,10 @@ curator_stream_open (const CuratorAddress *address, const char *host,
 void
 curator_stream_close (CuratorStream *stream)
 {
-  if (stream != NULL)
-    {
-      g_byte_array_unref (stream->unfinished);
-      g_free (stream);
-    }
+  if (stream != NULL) {
+    g_byte_array_unref (stream->unfinished);
+    g_free (stream);
+  }
 }
 
 int
@@ -88,11 +87,10 @@ curator_stream_read (CuratorStream *stream, guint8 *bytes, gsize n, GError **err
   /* The whole room that is offered lies in the buffer. */
   g_assert_true (bytes >= buffer->bytes && n <= CURATOR_BUFFER_SIZE
                  && bytes + n <= buffer->bytes + CURATOR_BUFFER_SIZE);
-  if (left == 0 && lab.ends)
-    {
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "the end");
-      return -1;
-    }
+  if (left == 0 && lab.ends) {
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "the end");
+    return -1;
+  }
   if (got > 0)
     memcpy (bytes, lab.script->data + lab.at, got);
   lab.at += got;
@@ -166,13 +164,12 @@ void
 curator_sasl_unref (gpointer data)
 {
   CuratorSasl *sasl = data;
-  if (curator_refs_dec (&sasl->refs))
-    {
-      g_clear_pointer (&sasl->challenge, g_bytes_unref);
-      g_clear_pointer (&sasl->response, g_bytes_unref);
-      g_clear_error (&sasl->error);
-      g_free (sasl);
-    }
+  if (curator_refs_dec (&sasl->refs)) {
+    g_clear_pointer (&sasl->challenge, g_bytes_unref);
+    g_clear_pointer (&sasl->response, g_bytes_unref);
+    g_clear_error (&sasl->error);
+    g_free (sasl);
+  }
 }
 
 void
@@ -211,18 +208,16 @@ curator_sasl_step (gpointer data)
 
   g_assert_false (sasl->is_complete); /* no step follows */
   curator_sasl_end_step (sasl);
-  if (sasl->n_steps > 0 && !is_true_challenge (sasl))
-    {
-      sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
-      return;
-    }
+  if (sasl->n_steps > 0 && !is_true_challenge (sasl)) {
+    sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
+    return;
+  }
   sasl->is_complete = sasl->n_steps == LAB_STEPS;
   lab.is_proven |= sasl->is_complete && sasl == newest;
-  if (!sasl->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST)
-    {
-      g_autofree char *text = g_strdup_printf ("response %u of the client", sasl->n_steps);
-      sasl->response = g_bytes_new (text, strlen (text));
-    }
+  if (!sasl->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST) {
+    g_autofree char *text = g_strdup_printf ("response %u of the client", sasl->n_steps);
+    sasl->response = g_bytes_new (text, strlen (text));
+  }
   sasl->n_steps++;
 }
 
@@ -290,11 +285,10 @@ static void
 disconnect (void)
 {
   g_clear_pointer (&lab.link, curator_link_free);
-  if (lab.client_fd >= 0)
-    {
-      close (lab.client_fd);
-      lab.client_fd = -1;
-    }
+  if (lab.client_fd >= 0) {
+    close (lab.client_fd);
+    lab.client_fd = -1;
+  }
 }
 
 void
@@ -382,12 +376,11 @@ check_frames (void)
 {
   gsize at = 0;
 
-  while (at + 4 <= lab.delivered->len)
-    {
-      const gint32 length = net_get_int32 (lab.delivered->data + at);
-      g_assert_cmpint (length, >=, 16);
-      at += 4 + (gsize) length;
-    }
+  while (at + 4 <= lab.delivered->len) {
+    const gint32 length = net_get_int32 (lab.delivered->data + at);
+    g_assert_cmpint (length, >=, 16);
+    at += 4 + (gsize) length;
+  }
 }
 
 /* FALSE: nothing has moved. */
@@ -398,11 +391,10 @@ drain (void)
   gssize got;
   gboolean moved = FALSE;
 
-  while ((got = recv (lab.client_fd, bytes, sizeof bytes, 0)) > 0)
-    {
-      g_byte_array_append (lab.delivered, bytes, (guint) got);
-      moved = TRUE;
-    }
+  while ((got = recv (lab.client_fd, bytes, sizeof bytes, 0)) > 0) {
+    g_byte_array_append (lab.delivered, bytes, (guint) got);
+    moved = TRUE;
+  }
   check_frames ();
   return moved;
 }
@@ -429,11 +421,10 @@ turn (void)
   fds[1].fd = -1;
   poll (fds, 1, 0);
   fds[1].revents = fds[1].events; /* whatever the server does is there at once */
-  if (curator_link_dispatch (lab.link, fds))
-    {
-      check ();
-      return;
-    }
+  if (curator_link_dispatch (lab.link, fds)) {
+    check ();
+    return;
+  }
   drain ();
   g_clear_pointer (&lab.link, curator_link_free);
 }
@@ -443,30 +434,28 @@ lab_run (void)
 {
   guint n_idle = 0;
 
-  while (lab.link != NULL && n_idle < 3)
-    {
-      const gsize at = lab.at;
-      const gsize window = lab.window;
-      const CuratorLinkState state = lab.link->state;
+  while (lab.link != NULL && n_idle < 3) {
+    const gsize at = lab.at;
+    const gsize window = lab.window;
+    const CuratorLinkState state = lab.link->state;
 
-      wait_for_job ();
-      turn ();
-      const gboolean moved =
-          drain () || lab.at != at || lab.window != window
-          || (lab.link != NULL
-              && (lab.link->state != state || (lab.link->job != NULL && !lab.holds_jobs)));
-      n_idle = moved ? 0 : n_idle + 1;
-    }
+    wait_for_job ();
+    turn ();
+    const gboolean moved =
+        drain () || lab.at != at || lab.window != window
+        || (lab.link != NULL
+            && (lab.link->state != state || (lab.link->job != NULL && !lab.holds_jobs)));
+    n_idle = moved ? 0 : n_idle + 1;
+  }
 }
 
 void
 lab_let_deadline_pass (void)
 {
-  if (lab.link != NULL && lab.link->deadline_us != CURATOR_NO_TIME)
-    {
-      lab.link->deadline_us = 0;
-      turn ();
-    }
+  if (lab.link != NULL && lab.link->deadline_us != CURATOR_NO_TIME) {
+    lab.link->deadline_us = 0;
+    turn ();
+  }
 }
 
 void

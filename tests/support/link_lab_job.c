@@ -26,27 +26,24 @@ void
 lab_jobs_finish (void)
 {
   CuratorJob *job;
-  while ((job = g_queue_pop_head (&held)) != NULL)
-    {
-      job->run (job->data);
-      job->is_done = TRUE;
-      if (job->is_dropped)
-        job_free (job);
-    }
+  while ((job = g_queue_pop_head (&held)) != NULL) {
+    job->run (job->data);
+    job->is_done = TRUE;
+    if (job->is_dropped)
+      job_free (job);
+  }
 }
 
 CuratorJob *
 curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify destroy, int wake_fd,
                    GError **error)
 {
-  if (lab_jobs.next_fails)
-    {
-      lab_jobs.next_fails = FALSE;
-      destroy (data);
-      g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                           "no thread");
-      return NULL;
-    }
+  if (lab_jobs.next_fails) {
+    lab_jobs.next_fails = FALSE;
+    destroy (data);
+    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT, "no thread");
+    return NULL;
+  }
   CuratorJob *job = g_new0 (CuratorJob, 1);
   *job = (CuratorJob){ .run = run, .data = data, .destroy = destroy };
   g_queue_push_tail (&held, job);

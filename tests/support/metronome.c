@@ -11,15 +11,14 @@ metronome_waited_us (int pid)
   g_autoptr (GDir) threads = g_dir_open (folder, 0, NULL);
   const char *thread;
   gint64 sum_us = 0;
-  while (threads != NULL && (thread = g_dir_read_name (threads)) != NULL)
-    {
-      g_autofree char *file = g_build_filename (folder, thread, "schedstat", NULL);
-      g_autofree char *text = NULL;
-      guint64 waited_ns = 0;
-      if (g_file_get_contents (file, &text, NULL, NULL)
-          && sscanf (text, "%*u %" G_GUINT64_FORMAT, &waited_ns) == 1)
-        sum_us += (gint64) (waited_ns / 1000);
-    }
+  while (threads != NULL && (thread = g_dir_read_name (threads)) != NULL) {
+    g_autofree char *file = g_build_filename (folder, thread, "schedstat", NULL);
+    g_autofree char *text = NULL;
+    guint64 waited_ns = 0;
+    if (g_file_get_contents (file, &text, NULL, NULL)
+        && sscanf (text, "%*u %" G_GUINT64_FORMAT, &waited_ns) == 1)
+      sum_us += (gint64) (waited_ns / 1000);
+  }
   return sum_us;
 }
 

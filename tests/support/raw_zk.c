@@ -44,26 +44,23 @@ raw_zk_open (const char *address)
   RawZk *raw = g_new0 (RawZk, 1);
   gint64 deadline = wait_now_ms () + OPEN_TIMEOUT_MS;
   raw->handle = init_handle (address);
-  while (raw->handle != NULL && zoo_state (raw->handle) != ZOO_CONNECTED_STATE)
-    {
-      if (wait_now_ms () >= deadline)
-        {
-          g_clear_pointer (&raw, raw_zk_close);
-          return NULL;
-        }
-      wait_ms (5);
+  while (raw->handle != NULL && zoo_state (raw->handle) != ZOO_CONNECTED_STATE) {
+    if (wait_now_ms () >= deadline) {
+      g_clear_pointer (&raw, raw_zk_close);
+      return NULL;
     }
+    wait_ms (5);
+  }
   return raw;
 }
 
 void
 raw_zk_close (RawZk *raw)
 {
-  if (raw != NULL)
-    {
-      zookeeper_close (raw->handle);
-      g_free (raw);
-    }
+  if (raw != NULL) {
+    zookeeper_close (raw->handle);
+    g_free (raw);
+  }
 }
 
 gint64
@@ -228,11 +225,10 @@ int
 raw_zk_delete_tree (RawZk *raw, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      raw_zk_delete_tree (raw, child);
-    }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+    raw_zk_delete_tree (raw, child);
+  }
   return raw_zk_delete (raw, path);
 }
 
@@ -256,18 +252,16 @@ raw_zk_replace (RawZk *raw, const char *path, GBytes *data, int mode, struct Sta
   zoo_op_result_t results[3];
   gsize length = 0;
   int n = 0;
-  if (deleted != NULL)
-    {
-      memset (deleted, 0, sizeof *deleted);
-      zoo_set_op_init (&ops[n++], path, "", 0, -1, deleted);
-    }
+  if (deleted != NULL) {
+    memset (deleted, 0, sizeof *deleted);
+    zoo_set_op_init (&ops[n++], path, "", 0, -1, deleted);
+  }
   zoo_delete_op_init (&ops[n++], path, -1);
-  if (mode != RAW_ZK_NO_NODE)
-    {
-      const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : NULL;
-      zoo_create_op_init (&ops[n++], path, bytes, bytes != NULL ? (int) length : -1,
-                          &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
-    }
+  if (mode != RAW_ZK_NO_NODE) {
+    const char *bytes = data != NULL ? g_bytes_get_data (data, &length) : NULL;
+    zoo_create_op_init (&ops[n++], path, bytes, bytes != NULL ? (int) length : -1,
+                        &ZOO_OPEN_ACL_UNSAFE, mode, NULL, 0);
+  }
   return zoo_multi (raw->handle, n, ops, results);
 }
 
@@ -295,20 +289,18 @@ int
 raw_zk_create_many (RawZk *raw, const char *path, const char *prefix, int n)
 {
   int rc = ZOK;
-  for (int done = 0; done < n && rc == ZOK; done += MANY_AT_ONCE)
-    {
-      zoo_op_t ops[MANY_AT_ONCE];
-      zoo_op_result_t results[MANY_AT_ONCE];
-      g_auto (GStrv) paths = g_new0 (char *, MANY_AT_ONCE + 1);
-      const int part = MIN (MANY_AT_ONCE, n - done);
-      for (int i = 0; i < part; i++)
-        {
-          paths[i] = g_strdup_printf ("%s/%s%010d", path, prefix, done + i);
-          zoo_create_op_init (&ops[i], paths[i], NULL, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
-                              NULL, 0);
-        }
-      rc = zoo_multi (raw->handle, part, ops, results);
+  for (int done = 0; done < n && rc == ZOK; done += MANY_AT_ONCE) {
+    zoo_op_t ops[MANY_AT_ONCE];
+    zoo_op_result_t results[MANY_AT_ONCE];
+    g_auto (GStrv) paths = g_new0 (char *, MANY_AT_ONCE + 1);
+    const int part = MIN (MANY_AT_ONCE, n - done);
+    for (int i = 0; i < part; i++) {
+      paths[i] = g_strdup_printf ("%s/%s%010d", path, prefix, done + i);
+      zoo_create_op_init (&ops[i], paths[i], NULL, -1, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, NULL,
+                          0);
     }
+    rc = zoo_multi (raw->handle, part, ops, results);
+  }
   return rc;
 }
 
@@ -316,15 +308,14 @@ int
 raw_zk_make_path (RawZk *raw, const char *path)
 {
   int rc = ZOK;
-  for (const char *slash = strchr (path + 1, '/'); rc == ZOK; slash = strchr (slash + 1, '/'))
-    {
-      g_autofree char *part =
-          slash != NULL ? g_strndup (path, (gsize) (slash - path)) : g_strdup (path);
-      rc = raw_zk_create (raw, part, "", ZOO_PERSISTENT, NULL);
-      rc = rc == ZNODEEXISTS ? ZOK : rc;
-      if (slash == NULL)
-        break;
-    }
+  for (const char *slash = strchr (path + 1, '/'); rc == ZOK; slash = strchr (slash + 1, '/')) {
+    g_autofree char *part =
+        slash != NULL ? g_strndup (path, (gsize) (slash - path)) : g_strdup (path);
+    rc = raw_zk_create (raw, part, "", ZOO_PERSISTENT, NULL);
+    rc = rc == ZNODEEXISTS ? ZOK : rc;
+    if (slash == NULL)
+      break;
+  }
   return rc;
 }
 

@@ -62,22 +62,20 @@ recorder_open (const char *directory, int process, int thread, gsize capacity)
 void
 recorder_close (Recorder *recorder)
 {
-  if (recorder != NULL)
-    {
-      munmap (recorder->header, recorder->size);
-      g_free (recorder);
-    }
+  if (recorder != NULL) {
+    munmap (recorder->header, recorder->size);
+    g_free (recorder);
+  }
 }
 
 void
 recorder_add (Recorder *recorder, RecordEvent event)
 {
   LogHeader *header = recorder->header;
-  if (header->used == header->capacity)
-    {
-      header->dropped++;
-      return;
-    }
+  if (header->used == header->capacity) {
+    header->dropped++;
+    return;
+  }
   event.time_ns = event.time_ns != 0 ? event.time_ns : wait_now_ns ();
   event.process = recorder->process;
   event.thread = recorder->thread;
@@ -92,25 +90,21 @@ read_log (const char *path, GArray *events)
   g_autofree char *text = NULL;
   gsize length = 0;
   LogHeader header;
-  if (!g_file_get_contents (path, &text, &length, NULL) || length < sizeof header)
-    {
-      g_printerr ("%s: not a log\n", path);
-      return FALSE;
-    }
+  if (!g_file_get_contents (path, &text, &length, NULL) || length < sizeof header) {
+    g_printerr ("%s: not a log\n", path);
+    return FALSE;
+  }
   memcpy (&header, text, sizeof header);
   if (header.magic != MAGIC || header.dropped != 0
-      || length < sizeof header + header.used * sizeof (RecordEvent))
-    {
-      g_printerr ("%s: damaged, or %" G_GUINT64_FORMAT " events did not fit\n", path,
-                  header.dropped);
-      return FALSE;
-    }
-  for (guint64 i = 0; i < header.used; i++)
-    {
-      RecordEvent event;
-      memcpy (&event, text + sizeof header + i * sizeof event, sizeof event);
-      g_array_append_val (events, event);
-    }
+      || length < sizeof header + header.used * sizeof (RecordEvent)) {
+    g_printerr ("%s: damaged, or %" G_GUINT64_FORMAT " events did not fit\n", path, header.dropped);
+    return FALSE;
+  }
+  for (guint64 i = 0; i < header.used; i++) {
+    RecordEvent event;
+    memcpy (&event, text + sizeof header + i * sizeof event, sizeof event);
+    g_array_append_val (events, event);
+  }
   return TRUE;
 }
 
@@ -136,12 +130,11 @@ read_logs (const char *directory, const char *prefix, GArray *events)
   GDir *dir = g_dir_open (directory, 0, NULL);
   gboolean fine = dir != NULL;
   const char *name;
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (directory, name, NULL);
-      const gboolean wanted = g_str_has_suffix (name, ".log") && g_str_has_prefix (name, prefix);
-      fine = (!wanted || read_log (path, events)) && fine;
-    }
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL) {
+    g_autofree char *path = g_build_filename (directory, name, NULL);
+    const gboolean wanted = g_str_has_suffix (name, ".log") && g_str_has_prefix (name, prefix);
+    fine = (!wanted || read_log (path, events)) && fine;
+  }
   g_clear_pointer (&dir, g_dir_close);
   recorder_sort (events);
   return fine;
@@ -164,13 +157,12 @@ recorder_read_process (const char *directory, int process, GArray *events)
 static guint64
 last_token_of (GArray *events, const RecordEvent *of)
 {
-  for (guint i = events->len; i > 0; i--)
-    {
-      const RecordEvent *event = &g_array_index (events, RecordEvent, i - 1);
-      if (event->process == of->process && event->thread == of->thread && event->lock == of->lock
-          && event->op == RECORD_ACQUIRE_RETURNED)
-        return event->token;
-    }
+  for (guint i = events->len; i > 0; i--) {
+    const RecordEvent *event = &g_array_index (events, RecordEvent, i - 1);
+    if (event->process == of->process && event->thread == of->thread && event->lock == of->lock
+        && event->op == RECORD_ACQUIRE_RETURNED)
+      return event->token;
+  }
   return 0;
 }
 
@@ -188,27 +180,20 @@ recorder_import_line (const char *line, const RecordEvent *model, GArray *events
   event.thread = thread;
   event.time_ns = time_ns;
   event.serial = events->len;
-  if (n == 3 && strcmp (word, "QUEUED") == 0)
-    {
-      event.op = RECORD_ACQUIRE_CALLED;
-    }
-  else if (n == 5 && strcmp (word, "GRANTED") == 0)
-    {
-      event.op = RECORD_ACQUIRE_RETURNED;
-      event.token = token;
-    }
-  else if (n == 3 && strcmp (word, "RELEASED") == 0)
-    {
-      event.op = RECORD_RELEASE_CALLED;
-      event.token = last_token_of (events, &event);
-      g_array_append_val (events, event);
-      event.op = RECORD_RELEASE_RETURNED;
-      event.serial++;
-    }
-  else
-    {
-      return FALSE;
-    }
+  if (n == 3 && strcmp (word, "QUEUED") == 0) {
+    event.op = RECORD_ACQUIRE_CALLED;
+  } else if (n == 5 && strcmp (word, "GRANTED") == 0) {
+    event.op = RECORD_ACQUIRE_RETURNED;
+    event.token = token;
+  } else if (n == 3 && strcmp (word, "RELEASED") == 0) {
+    event.op = RECORD_RELEASE_CALLED;
+    event.token = last_token_of (events, &event);
+    g_array_append_val (events, event);
+    event.op = RECORD_RELEASE_RETURNED;
+    event.serial++;
+  } else {
+    return FALSE;
+  }
   g_array_append_val (events, event);
   return TRUE;
 }

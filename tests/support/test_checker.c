@@ -48,15 +48,13 @@ static const struct
 static void
 parse_verb (const char *word, RecordEvent *event)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (VERBS); i++)
-    {
-      if (strcmp (word, VERBS[i].verb) == 0)
-        {
-          event->op = VERBS[i].op;
-          event->result = VERBS[i].result;
-          return;
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (VERBS); i++) {
+    if (strcmp (word, VERBS[i].verb) == 0) {
+      event->op = VERBS[i].op;
+      event->result = VERBS[i].result;
+      return;
     }
+  }
   fail_msg ("unknown verb %s", word);
 }
 
@@ -113,12 +111,11 @@ parse_history (const char *text)
   RecordEvent actors[N_ACTORS] = { 0 };
   GArray *events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   g_auto (GStrv) parts = g_strsplit (text, "; ", -1);
-  for (char **part = parts; *part != NULL; part++)
-    {
-      RecordEvent event = parse_event (*part, actors);
-      event.serial = events->len;
-      g_array_append_val (events, event);
-    }
+  for (char **part = parts; *part != NULL; part++) {
+    RecordEvent event = parse_event (*part, actors);
+    event.serial = events->len;
+    g_array_append_val (events, event);
+  }
   return events;
 }
 
@@ -264,33 +261,30 @@ TEST (test_rejects_bad)
 {
   gsize rejected = 0;
   assert_true (G_N_ELEMENTS (BAD) >= 40);
-  for (gsize i = 0; i < G_N_ELEMENTS (BAD); i++)
-    {
-      g_autoptr (GArray) events = parse_history (BAD[i].history);
-      g_autoptr (GPtrArray) violations = checker_run (events, &RULES);
-      const CheckViolation *first = violations->len > 0 ? g_ptr_array_index (violations, 0) : NULL;
-      if (first == NULL || first->kind != BAD[i].kind || first->first != BAD[i].first
-          || first->second != BAD[i].second)
-        {
-          fail_msg ("history %zu (%s): wanted %s %u %u, first found: %s", i, BAD[i].history,
-                    check_kind_to_string (BAD[i].kind), BAD[i].first, BAD[i].second,
-                    first != NULL ? first->text : "nothing");
-        }
-      assert_non_null (strstr (first->text, check_kind_to_string (first->kind)));
-      rejected++;
+  for (gsize i = 0; i < G_N_ELEMENTS (BAD); i++) {
+    g_autoptr (GArray) events = parse_history (BAD[i].history);
+    g_autoptr (GPtrArray) violations = checker_run (events, &RULES);
+    const CheckViolation *first = violations->len > 0 ? g_ptr_array_index (violations, 0) : NULL;
+    if (first == NULL || first->kind != BAD[i].kind || first->first != BAD[i].first
+        || first->second != BAD[i].second) {
+      fail_msg ("history %zu (%s): wanted %s %u %u, first found: %s", i, BAD[i].history,
+                check_kind_to_string (BAD[i].kind), BAD[i].first, BAD[i].second,
+                first != NULL ? first->text : "nothing");
     }
+    assert_non_null (strstr (first->text, check_kind_to_string (first->kind)));
+    rejected++;
+  }
   print_message ("bad histories rejected: %zu of %zu\n", rejected, G_N_ELEMENTS (BAD));
 }
 
 TEST (test_accepts_good)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (GOOD); i++)
-    {
-      g_autoptr (GArray) events = parse_history (GOOD[i]);
-      g_autoptr (GPtrArray) violations = checker_run (events, &RULES);
-      if (checker_print (violations) != 0)
-        fail_msg ("history %zu is good: %s", i, GOOD[i]);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (GOOD); i++) {
+    g_autoptr (GArray) events = parse_history (GOOD[i]);
+    g_autoptr (GPtrArray) violations = checker_run (events, &RULES);
+    if (checker_print (violations) != 0)
+      fail_msg ("history %zu is good: %s", i, GOOD[i]);
+  }
 }
 
 static void
@@ -307,11 +301,10 @@ TEST (test_log_survives_sigkill)
   char *directory = scratch_new ("log");
   g_autoptr (GArray) events = g_array_new (FALSE, TRUE, sizeof (RecordEvent));
   pid_t pid = fork ();
-  if (pid == 0)
-    {
-      record_and_die (directory);
-      _exit (1);
-    }
+  if (pid == 0) {
+    record_and_die (directory);
+    _exit (1);
+  }
   assert_int_equal (waitpid (pid, NULL, 0), pid);
   assert_true (recorder_read_all (directory, events));
   assert_int_equal (events->len, 2);

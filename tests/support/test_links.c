@@ -39,15 +39,13 @@ static int
 new_leader (ZkEnsemble *ensemble, int old)
 {
   const gint64 deadline = wait_now_ms () + PATIENCE_MS;
-  while (wait_now_ms () < deadline)
-    {
-      for (int i = 0; i < 3; i++)
-        {
-          Wanted wanted = { ensemble, i, "leader" };
-          if (i != old && is_so (&wanted))
-            return i;
-        }
+  while (wait_now_ms () < deadline) {
+    for (int i = 0; i < 3; i++) {
+      Wanted wanted = { ensemble, i, "leader" };
+      if (i != old && is_so (&wanted))
+        return i;
     }
+  }
   return -1;
 }
 

@@ -135,37 +135,36 @@ TEST (test_modes_and_actions)
                 { PROXY_PASS, PROXY_HOLE_BEFORE_REPLY, TRUE, UNANSWERED },
                 { PROXY_PASS, PROXY_HOLD_REQUEST, FALSE, UNANSWERED },
                 { PROXY_PASS, PROXY_HOLD_REPLY, TRUE, UNANSWERED } };
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
-      zhandle_t *handle = connect_through (proxy);
-      Answer first = UNANSWERED, answer = UNANSWERED;
-      g_autofree char *before = g_strdup_printf ("/before%zu", i);
-      g_autofree char *path = g_strdup_printf ("/case%zu", i);
-      const gboolean acts = cases[i].mode == PROXY_PASS;
-      if (acts)
-        proxy_arm (proxy, PROXY_CREATE, 2, 1, cases[i].action);
-      create (handle, before, &first);
-      assert_int_equal (wait_answer (&first), ZOK);
-      proxy_set_mode (proxy, cases[i].mode);
-      create (handle, path, &answer);
-      assert_true (!acts || proxy_wait_fired (proxy, 1, 30000));
-      if (cases[i].rc == UNANSWERED)
-        wait_ms (300);
-      else
-        wait_answer (&answer);
-      assert_int_equal (g_atomic_int_get (&answer), cases[i].rc);
-      assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
-      if (cases[i].action >= PROXY_HOLD_REQUEST)
-        proxy_let_go (proxy);
-      else
-        proxy_set_mode (proxy, PROXY_PASS);
-      assert_int_equal (wait_answer (&answer), cases[i].rc == UNANSWERED ? ZOK : cases[i].rc);
-      assert_int_equal (proxy_fired (proxy), acts ? 1 : 0);
-      if (acts && cases[i].action <= PROXY_CUT_AFTER_REPLY)
-        assert_true (wait_until (has_reconnected, proxy, 30000));
-      zookeeper_close (handle);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
+    zhandle_t *handle = connect_through (proxy);
+    Answer first = UNANSWERED, answer = UNANSWERED;
+    g_autofree char *before = g_strdup_printf ("/before%zu", i);
+    g_autofree char *path = g_strdup_printf ("/case%zu", i);
+    const gboolean acts = cases[i].mode == PROXY_PASS;
+    if (acts)
+      proxy_arm (proxy, PROXY_CREATE, 2, 1, cases[i].action);
+    create (handle, before, &first);
+    assert_int_equal (wait_answer (&first), ZOK);
+    proxy_set_mode (proxy, cases[i].mode);
+    create (handle, path, &answer);
+    assert_true (!acts || proxy_wait_fired (proxy, 1, 30000));
+    if (cases[i].rc == UNANSWERED)
+      wait_ms (300);
+    else
+      wait_answer (&answer);
+    assert_int_equal (g_atomic_int_get (&answer), cases[i].rc);
+    assert_int_equal (raw_zk_exists (fixture->observer, path), cases[i].executed);
+    if (cases[i].action >= PROXY_HOLD_REQUEST)
+      proxy_let_go (proxy);
+    else
+      proxy_set_mode (proxy, PROXY_PASS);
+    assert_int_equal (wait_answer (&answer), cases[i].rc == UNANSWERED ? ZOK : cases[i].rc);
+    assert_int_equal (proxy_fired (proxy), acts ? 1 : 0);
+    if (acts && cases[i].action <= PROXY_CUT_AFTER_REPLY)
+      assert_true (wait_until (has_reconnected, proxy, 30000));
+    zookeeper_close (handle);
+  }
 }
 
 /* Twice in a row, then the call succeeds. */
@@ -174,15 +173,14 @@ TEST (test_an_action_twice)
   g_autoptr (Proxy) proxy = proxy_new (zk_server_address (fixture->server));
   zhandle_t *handle = connect_through (proxy);
   proxy_arm (proxy, PROXY_CREATE, 1, 2, PROXY_CUT_BEFORE_REPLY);
-  for (int i = 1; i <= 3; i++)
-    {
-      Answer answer = UNANSWERED;
-      g_autofree char *path = g_strdup_printf ("/lost%d", i);
-      assert_true (wait_until (is_connected, handle, 30000));
-      create (handle, path, &answer);
-      assert_int_equal (wait_answer (&answer), i <= 2 ? ZCONNECTIONLOSS : ZOK);
-      assert_true (raw_zk_exists (fixture->observer, path));
-    }
+  for (int i = 1; i <= 3; i++) {
+    Answer answer = UNANSWERED;
+    g_autofree char *path = g_strdup_printf ("/lost%d", i);
+    assert_true (wait_until (is_connected, handle, 30000));
+    create (handle, path, &answer);
+    assert_int_equal (wait_answer (&answer), i <= 2 ? ZCONNECTIONLOSS : ZOK);
+    assert_true (raw_zk_exists (fixture->observer, path));
+  }
   assert_int_equal (proxy_fired (proxy), 2);
   zookeeper_close (handle);
 }

@@ -142,11 +142,10 @@ TEST (child_of_fork_ends)
       curator_test_proxy_new (curator_test_server_get_connect_string (server), NULL);
   g_autoptr (RawZk) raw = open_by (curator_test_proxy_get_connect_string (proxy));
   const pid_t child = fork ();
-  if (child == 0)
-    {
-      g_log_set_always_fatal (G_LOG_LEVEL_ERROR);
-      use_in_child (server, proxy);
-    }
+  if (child == 0) {
+    g_log_set_always_fatal (G_LOG_LEVEL_ERROR);
+    use_in_child (server, proxy);
+  }
   int status = 0;
   assert_int_equal (waitpid (child, &status, 0), child);
   assert_int_equal (status, 0);
@@ -183,13 +182,12 @@ TEST (delay_of_the_machine_is_seen)
   assert_in_range (curator_test_get_machine_delay_us (since_us), 0, 60 * G_USEC_PER_SEC);
   const pid_t self = getpid ();
   const pid_t child = fork ();
-  if (child == 0)
-    {
-      kill (self, SIGSTOP);
-      wait_ms (300);
-      kill (self, SIGCONT);
-      _exit (curator_test_get_machine_delay_us (since_us) == 0 ? 0 : 1);
-    }
+  if (child == 0) {
+    kill (self, SIGSTOP);
+    wait_ms (300);
+    kill (self, SIGCONT);
+    _exit (curator_test_get_machine_delay_us (since_us) == 0 ? 0 : 1);
+  }
   int status = -1;
   assert_int_equal (waitpid (child, &status, 0), child);
   assert_int_equal (status, 0);

@@ -14,17 +14,15 @@ main (int argc, char **argv)
 {
   int tick_ms = ZK_SERVER_DEFAULT_TICK_MS;
   int first = 1;
-  if (argc > 3 && g_str_equal (argv[1], "-t"))
-    {
-      tick_ms = atoi (argv[2]);
-      first = 3;
-    }
+  if (argc > 3 && g_str_equal (argv[1], "-t")) {
+    tick_ms = atoi (argv[2]);
+    first = 3;
+  }
   ZkServer *server = first < argc ? zk_server_start (tick_ms, NULL) : NULL;
-  if (server == NULL)
-    {
-      g_printerr ("with_server: no server, command not run\n");
-      return 125;
-    }
+  if (server == NULL) {
+    g_printerr ("with_server: no server, command not run\n");
+    return 125;
+  }
   const char *address = zk_server_address (server);
   g_autoptr (GPtrArray) command = g_ptr_array_new ();
   for (int i = first; i < argc; i++)
@@ -39,10 +37,9 @@ main (int argc, char **argv)
                                G_SPAWN_SEARCH_PATH | G_SPAWN_CHILD_INHERITS_STDIN, NULL, NULL, NULL,
                                NULL, &status, &error);
   zk_server_stop (server);
-  if (!ran)
-    {
-      g_printerr ("with_server: %s\n", error->message);
-      return 125;
-    }
+  if (!ran) {
+    g_printerr ("with_server: %s\n", error->message);
+    return 125;
+  }
   return WIFEXITED (status) ? WEXITSTATUS (status) : 128 + WTERMSIG (status);
 }

@@ -21,11 +21,10 @@ resolve (GPtrArray *servers, guint i, const char *words, const char *why)
   g_auto (GStrv) each = g_strsplit (words, " ", -1);
   g_autoptr (GPtrArray) addresses = g_ptr_array_new_with_free_func (g_free);
 
-  for (char **word = each; *word != NULL; word++)
-    {
-      CuratorAddress address;
-      if (curator_address_of_host (*word, 0, &address))
-        curator_address_add_once (addresses, &address);
-    }
+  for (char **word = each; *word != NULL; word++) {
+    CuratorAddress address;
+    if (curator_address_of_host (*word, 0, &address))
+      curator_address_add_once (addresses, &address);
+  }
   curator_server_resolved (servers->pdata[i], addresses, why);
 }

@@ -128,11 +128,10 @@ typedef struct
 static inline void
 model_note (ModelHistory *history, ModelKind kind, int64_t sent_us, int64_t now_us)
 {
-  if (history->n_events < MODEL_N_EVENTS)
-    {
-      const ModelEvent event = { kind, history->timeout_ms, sent_us, now_us };
-      history->events[history->n_events++] = event;
-    }
+  if (history->n_events < MODEL_N_EVENTS) {
+    const ModelEvent event = { kind, history->timeout_ms, sent_us, now_us };
+    history->events[history->n_events++] = event;
+  }
 }
 
 static inline void
@@ -140,22 +139,20 @@ model_touch_one (ModelHistory *history, int64_t at_us, int timeout_ms)
 {
   if (at_us >= history->expiry_us)
     history->expired = true;
-  if (!history->expired)
-    {
-      history->expiry_us =
-          at_us + (int64_t) timeout_ms * 1000 * 1000000 / (1000000 + history->rate_ppm);
-    }
+  if (!history->expired) {
+    history->expiry_us =
+        at_us + (int64_t) timeout_ms * 1000 * 1000000 / (1000000 + history->rate_ppm);
+  }
 }
 
 /* What arrives at the leader is handled in the order of arrival. */
 static inline void
 model_touch (ModelHistory *history, int64_t at_us, int timeout_ms)
 {
-  if (history->stale_us <= at_us)
-    {
-      model_touch_one (history, history->stale_us, history->stale_ms);
-      history->stale_us = MODEL_NEVER;
-    }
+  if (history->stale_us <= at_us) {
+    model_touch_one (history, history->stale_us, history->stale_ms);
+    history->stale_us = MODEL_NEVER;
+  }
   if (at_us < MODEL_NEVER)
     model_touch_one (history, at_us, timeout_ms);
 }
@@ -182,25 +179,21 @@ model_next_ping (ModelHistory *history, ModelRand *rand)
 static inline void
 model_pings (ModelHistory *history, ModelRand *rand, int64_t until_us)
 {
-  while (history->ping_us < until_us && history->ping_us < history->cut_us)
-    {
-      if (!history->heard)
-        {
-          /* Nothing changes until there is something to tell. */
-          const int64_t longest = history->half_tick_us + history->late_us;
-          const int64_t left =
-              (model_least (until_us, history->cut_us) - history->ping_us) / longest;
-          history->ping_us += left > 2 ? (left - 1) * longest : 0;
-        }
-      history->link_us =
-          model_most (history->link_us, history->ping_us + model_latency (history, rand) / 4);
-      if (history->heard)
-        {
-          model_touch (history, history->link_us, history->timeout_ms);
-          history->heard = false;
-        }
-      model_next_ping (history, rand);
+  while (history->ping_us < until_us && history->ping_us < history->cut_us) {
+    if (!history->heard) {
+      /* Nothing changes until there is something to tell. */
+      const int64_t longest = history->half_tick_us + history->late_us;
+      const int64_t left = (model_least (until_us, history->cut_us) - history->ping_us) / longest;
+      history->ping_us += left > 2 ? (left - 1) * longest : 0;
     }
+    history->link_us =
+        model_most (history->link_us, history->ping_us + model_latency (history, rand) / 4);
+    if (history->heard) {
+      model_touch (history, history->link_us, history->timeout_ms);
+      history->heard = false;
+    }
+    model_next_ping (history, rand);
+  }
 }
 
 /* The client sends a request; cut: the follower loses its leader right after the answer. */
@@ -211,23 +204,21 @@ model_request (ModelHistory *history, ModelRand *rand, ModelKind kind, int64_t s
   model_pings (history, rand, history->request_us);
   history->heard = true;
   int64_t done_us = history->request_us;
-  if (kind == MODEL_PROOF)
-    {
-      const int64_t at_us =
-          model_most (history->link_us, history->request_us + model_latency (history, rand));
-      done_us = at_us + model_latency (history, rand) / 4;
-      history->stuck = history->stuck || done_us >= history->cut_us || history->expired
-                       || at_us >= history->expiry_us + history->lazy_us;
-      history->link_us = history->request_us < history->cut_us ? at_us : history->link_us;
-      if (cut && !history->stuck)
-        history->cut_us = done_us + 1;
-    }
-  if (!history->stuck)
-    {
-      history->answer_us = model_most (history->answer_us, done_us + model_latency (history, rand)
-                                                               + history->return_us);
-      model_note (history, kind, sent_us, history->answer_us);
-    }
+  if (kind == MODEL_PROOF) {
+    const int64_t at_us =
+        model_most (history->link_us, history->request_us + model_latency (history, rand));
+    done_us = at_us + model_latency (history, rand) / 4;
+    history->stuck = history->stuck || done_us >= history->cut_us || history->expired
+                     || at_us >= history->expiry_us + history->lazy_us;
+    history->link_us = history->request_us < history->cut_us ? at_us : history->link_us;
+    if (cut && !history->stuck)
+      history->cut_us = done_us + 1;
+  }
+  if (!history->stuck) {
+    history->answer_us = model_most (history->answer_us,
+                                     done_us + model_latency (history, rand) + history->return_us);
+    model_note (history, kind, sent_us, history->answer_us);
+  }
 }
 
 /* The client does nothing in between: an answer that comes is seen at the end. */
@@ -259,11 +250,10 @@ model_reconnect (ModelHistory *history, ModelRand *rand, int64_t lost_us, int64_
   while (history->n_events > 0 && history->events[history->n_events - 1].now_us > lost_us)
     history->n_events--;
   model_pings (history, rand, lost_us);
-  if (history->heard && history->ping_us < history->cut_us && history->stale_us == MODEL_NEVER)
-    {
-      history->stale_us = model_most (history->link_us, history->ping_us);
-      history->stale_ms = history->timeout_ms;
-    }
+  if (history->heard && history->ping_us < history->cut_us && history->stale_us == MODEL_NEVER) {
+    history->stale_us = model_most (history->link_us, history->ping_us);
+    history->stale_ms = history->timeout_ms;
+  }
   const int64_t at_us =
       model_most (sent_us, history->link_us) + model_rand_upto (rand, (int64_t) timeout_ms * 10);
   const int64_t now_us = at_us + model_rand_upto (rand, (int64_t) timeout_ms * 50);

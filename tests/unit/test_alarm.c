@@ -77,15 +77,14 @@ TEST (test_meanwhile)
   CuratorAlarm alarm = { -1, -1 };
   curator_alarm_set (&alarm, 0);
   assert_true (curator_alarm_open (&alarm));
-  for (gsize i = 0; i < G_N_ELEMENTS (waits); i++)
-    {
-      const gint64 before = g_get_monotonic_time ();
-      curator_alarm_set (&alarm, waits[i].delay_us);
-      GThread *thread = g_thread_new ("meanwhile", waits[i].meanwhile, &alarm);
-      curator_alarm_wait (&alarm);
-      assert_true (g_get_monotonic_time () - before >= 49000);
-      g_thread_join (thread);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (waits); i++) {
+    const gint64 before = g_get_monotonic_time ();
+    curator_alarm_set (&alarm, waits[i].delay_us);
+    GThread *thread = g_thread_new ("meanwhile", waits[i].meanwhile, &alarm);
+    curator_alarm_wait (&alarm);
+    assert_true (g_get_monotonic_time () - before >= 49000);
+    g_thread_join (thread);
+  }
   curator_alarm_set (&alarm, 0);
   assert_in_range (waited_us (&alarm, 30000), 29000, LONG_US);
   curator_alarm_close (&alarm);
@@ -100,20 +99,18 @@ TEST (test_no_descriptor)
   assert_int_equal (getrlimit (RLIMIT_NOFILE, &before), 0);
   const int next = open ("/dev/null", O_RDONLY | O_CLOEXEC);
   close (next);
-  for (int n_free = 0; n_free < 2; n_free++)
-    {
-      const struct rlimit few = { .rlim_cur = (rlim_t) (next + n_free),
-                                  .rlim_max = before.rlim_max };
-      assert_int_equal (setrlimit (RLIMIT_NOFILE, &few), 0);
-      const gboolean opened = curator_alarm_open (&alarm);
-      assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
-      assert_false (opened);
-      assert_int_equal (alarm.timer_fd, -1);
-      assert_int_equal (alarm.wake_fd, -1);
-      const int again = open ("/dev/null", O_RDONLY | O_CLOEXEC);
-      assert_int_equal (again, next);
-      close (again);
-    }
+  for (int n_free = 0; n_free < 2; n_free++) {
+    const struct rlimit few = { .rlim_cur = (rlim_t) (next + n_free), .rlim_max = before.rlim_max };
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &few), 0);
+    const gboolean opened = curator_alarm_open (&alarm);
+    assert_int_equal (setrlimit (RLIMIT_NOFILE, &before), 0);
+    assert_false (opened);
+    assert_int_equal (alarm.timer_fd, -1);
+    assert_int_equal (alarm.wake_fd, -1);
+    const int again = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal (again, next);
+    close (again);
+  }
   assert_true (curator_alarm_open (&alarm));
   curator_alarm_close (&alarm);
 }

@@ -83,11 +83,10 @@ servers_at (const char *list, guint number)
 {
   GPtrArray *servers = servers_of (list);
 
-  for (guint i = 0; i < servers->len; i++)
-    {
-      g_autofree char *both = g_strdup_printf ("127.0.0.%u 127.0.1.%u", number + i, number + i);
-      resolve (servers, i, both, NULL);
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    g_autofree char *both = g_strdup_printf ("127.0.0.%u 127.0.1.%u", number + i, number + i);
+    resolve (servers, i, both, NULL);
+  }
   return servers;
 }
 
@@ -98,18 +97,16 @@ TEST (test_rounds)
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
   int seen[3] = { 0 };
 
-  for (int round = 0; round < 2; round++)
-    {
-      curator_endpoints_start_round (endpoints);
-      for (int turn = 0; turn < 6; turn++)
-        {
-          assert_non_null (curator_endpoints_address (endpoints));
-          const char *host = curator_endpoints_host (endpoints);
-          assert_int_equal (curator_endpoints_port (endpoints), *host == 'b' ? 1 : 2281);
-          seen[*host - 'a']++;
-          assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
-        }
+  for (int round = 0; round < 2; round++) {
+    curator_endpoints_start_round (endpoints);
+    for (int turn = 0; turn < 6; turn++) {
+      assert_non_null (curator_endpoints_address (endpoints));
+      const char *host = curator_endpoints_host (endpoints);
+      assert_int_equal (curator_endpoints_port (endpoints), *host == 'b' ? 1 : 2281);
+      seen[*host - 'a']++;
+      assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
     }
+  }
   for (int i = 0; i < 3; i++)
     assert_int_equal (seen[i], 4);
   curator_endpoints_free (endpoints);
@@ -120,14 +117,13 @@ TEST (test_names_without_an_address)
   g_autoptr (GPtrArray) servers = servers_of ("a,b");
   curator_server_resolved (servers->pdata[0], NULL, "unknown");
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
-  for (int turn = 0; turn < 2; turn++)
-    {
-      const gboolean is_a = *curator_endpoints_host (endpoints) == 'a';
-      assert_null (curator_endpoints_address (endpoints));
-      assert_string_equal (curator_endpoints_why (endpoints),
-                           is_a ? "unknown" : "no name server has answered yet");
-      assert_int_equal (curator_endpoints_advance (endpoints), turn == 1);
-    }
+  for (int turn = 0; turn < 2; turn++) {
+    const gboolean is_a = *curator_endpoints_host (endpoints) == 'a';
+    assert_null (curator_endpoints_address (endpoints));
+    assert_string_equal (curator_endpoints_why (endpoints),
+                         is_a ? "unknown" : "no name server has answered yet");
+    assert_int_equal (curator_endpoints_advance (endpoints), turn == 1);
+  }
   curator_endpoints_free (endpoints);
 }
 
@@ -139,20 +135,18 @@ TEST (test_another_list)
   g_autoptr (GPtrArray) others = servers_at ("a,b,c", 10);
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
 
-  for (int turn = 0; turn < 100; turn++)
-    {
-      g_autofree char *host = g_strdup (curator_endpoints_host (endpoints));
-      const CuratorAddress address = *curator_endpoints_address (endpoints);
-      assert_true (curator_endpoints_update (endpoints, turn % 2 == 0 ? more : servers)
-                   || *host == 'd');
-      if (*host != 'd')
-        {
-          assert_string_equal (curator_endpoints_host (endpoints), host);
-          assert_memory_equal (&curator_endpoints_address (endpoints)->name, &address.name,
-                               address.length);
-        }
-      curator_endpoints_advance (endpoints);
+  for (int turn = 0; turn < 100; turn++) {
+    g_autofree char *host = g_strdup (curator_endpoints_host (endpoints));
+    const CuratorAddress address = *curator_endpoints_address (endpoints);
+    assert_true (curator_endpoints_update (endpoints, turn % 2 == 0 ? more : servers)
+                 || *host == 'd');
+    if (*host != 'd') {
+      assert_string_equal (curator_endpoints_host (endpoints), host);
+      assert_memory_equal (&curator_endpoints_address (endpoints)->name, &address.name,
+                           address.length);
     }
+    curator_endpoints_advance (endpoints);
+  }
   assert_false (curator_endpoints_update (endpoints, others));
   for (int turn = 0; turn < 6; turn++)
     assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
@@ -162,18 +156,17 @@ TEST (test_another_list)
 /* libzookeeper leaves after 2/3 of the timeout: all servers together have less. */
 TEST (test_patience)
 {
-  for (int n = 1; n <= 9; n++)
-    {
-      g_autoptr (GString) list = g_string_new ("a");
-      for (int i = 1; i < n; i++)
-        g_string_append (list, ",a");
-      g_autoptr (GPtrArray) servers = servers_of (list->str);
-      CuratorEndpoints *endpoints = curator_endpoints_new (servers);
-      const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);
-      assert_true (patience_us * n < 6000 * 1000);
-      assert_true (patience_us <= 1800 * 1000 && patience_us >= 5400 * 1000 / MAX (n, 3));
-      curator_endpoints_free (endpoints);
-    }
+  for (int n = 1; n <= 9; n++) {
+    g_autoptr (GString) list = g_string_new ("a");
+    for (int i = 1; i < n; i++)
+      g_string_append (list, ",a");
+    g_autoptr (GPtrArray) servers = servers_of (list->str);
+    CuratorEndpoints *endpoints = curator_endpoints_new (servers);
+    const gint64 patience_us = curator_endpoints_patience_us (endpoints, 9000);
+    assert_true (patience_us * n < 6000 * 1000);
+    assert_true (patience_us <= 1800 * 1000 && patience_us >= 5400 * 1000 / MAX (n, 3));
+    curator_endpoints_free (endpoints);
+  }
   assert_true (curator_endpoints_pause_us (0, 40000) < curator_endpoints_pause_us (2, 40000));
   assert_int_equal (curator_endpoints_pause_us (60, 40000), G_USEC_PER_SEC);
   assert_int_equal (curator_endpoints_pause_us (60, 1000), 50000);

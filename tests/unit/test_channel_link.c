@@ -16,11 +16,10 @@ log_in (void)
 {
   lab_run ();
   lab_send_response (SESSION, TIMEOUT_MS);
-  for (guint step = 1; step <= LAB_STEPS + (lab.login == LAB_CLIENT_SPEAKS_LAST); step++)
-    {
-      lab_run ();
-      lab_send_challenge (step);
-    }
+  for (guint step = 1; step <= LAB_STEPS + (lab.login == LAB_CLIENT_SPEAKS_LAST); step++) {
+    lab_run ();
+    lab_send_challenge (step);
+  }
   lab_run ();
 }
 
@@ -28,25 +27,23 @@ log_in (void)
  * frame is written whole before the answer is read. The laboratory checks each write. */
 TEST (test_frames_are_written_whole)
 {
-  for (LabLogin login = LAB_NO_LOGIN; login <= LAB_CLIENT_SPEAKS_LAST; login++)
-    {
-      guint step = 0;
-      lab_open (login);
-      lab_connect (0, TIMEOUT_MS);
-      lab.window = 0;
-      lab_send_response (SESSION, TIMEOUT_MS);
-      for (int i = 0; i < 1000 && lab.link->state != CURATOR_LINK_OPEN; i++)
-        {
-          lab_run ();
-          if (lab.at == lab.script->len)
-            lab_send_challenge (++step);
-          lab.window = 1;
-        }
-      assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
-      assert_string_equal (lab.log->str, "");
-      assert_int_equal (lab.n_connects, 1);
-      lab_close ();
+  for (LabLogin login = LAB_NO_LOGIN; login <= LAB_CLIENT_SPEAKS_LAST; login++) {
+    guint step = 0;
+    lab_open (login);
+    lab_connect (0, TIMEOUT_MS);
+    lab.window = 0;
+    lab_send_response (SESSION, TIMEOUT_MS);
+    for (int i = 0; i < 1000 && lab.link->state != CURATOR_LINK_OPEN; i++) {
+      lab_run ();
+      if (lab.at == lab.script->len)
+        lab_send_challenge (++step);
+      lab.window = 1;
     }
+    assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
+    assert_string_equal (lab.log->str, "");
+    assert_int_equal (lab.n_connects, 1);
+    lab_close ();
+  }
 }
 
 /* The pause before the next attempt, in microseconds; 0: none. */
@@ -64,19 +61,18 @@ TEST (test_sessions_without_an_answer)
 
   lab_open (LAB_CLIENT_SPEAKS_LAST);
   assert_int_equal (pause_of_next (), 0);
-  for (int i = 0; i < 6; i++)
-    {
-      log_in ();
-      assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
-      lab.ends = TRUE;
-      lab_run ();
-      assert_null (lab.link);
-      assert_non_null (strstr (lab.log->str, "answered nothing"));
-      const gint64 pause = pause_of_next ();
-      assert_true (pause > before || pause > G_USEC_PER_SEC / 2);
-      before = pause;
-      lab_let_deadline_pass ();
-    }
+  for (int i = 0; i < 6; i++) {
+    log_in ();
+    assert_int_equal (lab.link->state, CURATOR_LINK_OPEN);
+    lab.ends = TRUE;
+    lab_run ();
+    assert_null (lab.link);
+    assert_non_null (strstr (lab.log->str, "answered nothing"));
+    const gint64 pause = pause_of_next ();
+    assert_true (pause > before || pause > G_USEC_PER_SEC / 2);
+    before = pause;
+    lab_let_deadline_pass ();
+  }
   /* An answer ends that; without a request there is none. */
   log_in ();
   lab_send ("0123456789abcdef", 16);

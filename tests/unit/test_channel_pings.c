@@ -37,17 +37,15 @@ TEST (test_any_pieces)
 {
   g_autoptr (GByteArray) bytes = five_frames ();
 
-  for (gsize first = 0; first <= bytes->len; first++)
-    {
-      for (gsize second = first; second <= bytes->len; second++)
-        {
-          CuratorPingScan scan = { 0 };
-          guint found = curator_ping_scan (&scan, bytes->data, first);
-          found += curator_ping_scan (&scan, bytes->data + first, second - first);
-          found += curator_ping_scan (&scan, bytes->data + second, bytes->len - second);
-          assert_int_equal (found, 2);
-        }
+  for (gsize first = 0; first <= bytes->len; first++) {
+    for (gsize second = first; second <= bytes->len; second++) {
+      CuratorPingScan scan = { 0 };
+      guint found = curator_ping_scan (&scan, bytes->data, first);
+      found += curator_ping_scan (&scan, bytes->data + first, second - first);
+      found += curator_ping_scan (&scan, bytes->data + second, bytes->len - second);
+      assert_int_equal (found, 2);
     }
+  }
 }
 
 TEST (test_nonsense_is_the_end)
@@ -67,24 +65,21 @@ TEST (test_what_can_be_passed_on)
 {
   static const gint32 lengths[] = { G_MININT32, -100, -1, 0, 4, 15, 16, G_MAXINT32 };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++)
-    {
-      g_autoptr (GByteArray) bytes = g_byte_array_new ();
-      add_frame (bytes, REQUEST, 6);
-      add_frame (bytes, PING, 3);
-      const gsize good = bytes->len + (lengths[i] < 16 ? 3 : 12);
-      net_put_int32 (bytes, lengths[i]);
-      net_put_int32 (bytes, PING);
-      net_put_int32 (bytes, PING);
-      for (gsize first = 0; first < good; first++)
-        {
-          CuratorPingScan scan = { 0 };
-          curator_ping_scan (&scan, bytes->data, first);
-          assert_int_equal (
-              curator_ping_scan_sound (&scan, bytes->data + first, bytes->len - first),
-              good - first);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++) {
+    g_autoptr (GByteArray) bytes = g_byte_array_new ();
+    add_frame (bytes, REQUEST, 6);
+    add_frame (bytes, PING, 3);
+    const gsize good = bytes->len + (lengths[i] < 16 ? 3 : 12);
+    net_put_int32 (bytes, lengths[i]);
+    net_put_int32 (bytes, PING);
+    net_put_int32 (bytes, PING);
+    for (gsize first = 0; first < good; first++) {
+      CuratorPingScan scan = { 0 };
+      curator_ping_scan (&scan, bytes->data, first);
+      assert_int_equal (curator_ping_scan_sound (&scan, bytes->data + first, bytes->len - first),
+                        good - first);
     }
+  }
 }
 
 /* An answer is never dated later than its ping was sent. */

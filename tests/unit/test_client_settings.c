@@ -39,14 +39,13 @@ TEST (test_timeouts)
                    { curator_client_set_server_tick, "tick" },
                    { curator_client_set_heartbeat_interval, "heartbeat" } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++)
-    {
-      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
-      g_autoptr (GError) error = NULL;
-      timeouts[i].set (client, 0);
-      assert_false (curator_client_start (client, &error));
-      assert_non_null (strstr (error->message, timeouts[i].named));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (timeouts); i++) {
+    g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+    g_autoptr (GError) error = NULL;
+    timeouts[i].set (client, 0);
+    assert_false (curator_client_start (client, &error));
+    assert_non_null (strstr (error->message, timeouts[i].named));
+  }
 }
 
 TEST (test_shortest_heartbeat)
@@ -54,11 +53,10 @@ TEST (test_shortest_heartbeat)
   static const gint64 short_ms[] = { 1, 99 };
   g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (short_ms); i++)
-    {
-      curator_client_set_heartbeat_interval (client, short_ms[i]);
-      assert_int_equal (client->settings.heartbeat_ms, 100);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (short_ms); i++) {
+    curator_client_set_heartbeat_interval (client, short_ms[i]);
+    assert_int_equal (client->settings.heartbeat_ms, 100);
+  }
   curator_client_set_heartbeat_interval (client, 101);
   assert_int_equal (client->settings.heartbeat_ms, 101);
 }
@@ -143,11 +141,10 @@ TEST (test_update_servers)
   assert_true (has_error (&error, CURATOR_ERROR_NOT_STARTED));
   assert_true (curator_client_start (client, &error));
   static const char *const bad[] = { "", "a:0", "a:1/other", "tls://a:1" };
-  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
-    {
-      assert_false (curator_client_update_servers (client, bad[i], &error));
-      assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++) {
+    assert_false (curator_client_update_servers (client, bad[i], &error));
+    assert_true (has_error (&error, CURATOR_ERROR_INVALID_ARGUMENT));
+  }
   assert_joined (client->known, FALSE, "127.0.0.1:1");
   assert_true (curator_client_update_servers (client, "127.0.0.2:1,127.0.0.3", &error));
   assert_joined (client->known, FALSE, "127.0.0.2:1,127.0.0.3:2181,127.0.0.2:1");
@@ -303,17 +300,16 @@ TEST (test_codes_of_wrong_values)
   assert_false (curator_tls_set_ca_file (tls, "/nowhere/ca.pem", &error));
   assert_true (
       has_error (&error, HAS_TLS ? CURATOR_ERROR_INVALID_ARGUMENT : CURATOR_ERROR_UNSUPPORTED));
-  for (int i = 0; i < 3; i++)
-    {
-      g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
-      if (i < 2)
-        curator_client_add_auth (client, i == 0 ? "sasl" : "x509", "a", 1);
-      else
-        curator_client_set_default_data (client, much, sizeof much);
-      assert_false (curator_client_start (client, &error));
-      assert_true (
-          has_error (&error, i < 2 ? CURATOR_ERROR_UNSUPPORTED : CURATOR_ERROR_LIMIT_EXCEEDED));
-    }
+  for (int i = 0; i < 3; i++) {
+    g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+    if (i < 2)
+      curator_client_add_auth (client, i == 0 ? "sasl" : "x509", "a", 1);
+    else
+      curator_client_set_default_data (client, much, sizeof much);
+    assert_false (curator_client_start (client, &error));
+    assert_true (
+        has_error (&error, i < 2 ? CURATOR_ERROR_UNSUPPORTED : CURATOR_ERROR_LIMIT_EXCEEDED));
+  }
 }
 
 static GLogWriterOutput

@@ -60,15 +60,14 @@ TEST (test_every_spelling)
   gint64 at_us = 0;
 
   for (gsize i = 0; i < G_N_ELEMENTS (addresses); i++)
-    for (gsize k = 0; addresses[i].connect_strings[k] != NULL; k++)
-      {
-        const char *connect_string = addresses[i].connect_strings[k];
-        g_autoptr (GPtrArray) servers = servers_of (connect_string);
-        g_autofree char *joined = curator_servers_join (servers);
-        assert_string_equal (joined, addresses[i].joined);
-        for (gsize m = 0; m < 3 && addresses[i].logged[m] != NULL; m++)
-          check_cause (connect_string, addresses[i].logged[m], addresses[i].shown, ++at_us);
-      }
+    for (gsize k = 0; addresses[i].connect_strings[k] != NULL; k++) {
+      const char *connect_string = addresses[i].connect_strings[k];
+      g_autoptr (GPtrArray) servers = servers_of (connect_string);
+      g_autofree char *joined = curator_servers_join (servers);
+      assert_string_equal (joined, addresses[i].joined);
+      for (gsize m = 0; m < 3 && addresses[i].logged[m] != NULL; m++)
+        check_cause (connect_string, addresses[i].logged[m], addresses[i].shown, ++at_us);
+    }
 }
 
 /* An address in several spellings is one. */
@@ -85,17 +84,16 @@ TEST (test_one_address)
   g_autoptr (GPtrArray) all = curator_servers_dup_addresses (servers);
   assert_int_equal (all->len, G_N_ELEMENTS (addresses));
   g_autoptr (GError) error = curator_connect_failures_error (servers, G_MAXINT64, &known);
-  for (gsize i = 0; i < G_N_ELEMENTS (addresses); i++)
-    {
-      CuratorAddress again;
-      g_autofree char *written = curator_address_write (all->pdata[i]);
-      assert_string_equal (written, addresses[i].shown);
-      assert_true (curator_address_read (written, &again));
-      assert_true (curator_address_equal (&again, all->pdata[i]));
-      assert_true (curator_address_read (addresses[i].joined, &again));
-      assert_true (curator_address_equal (&again, all->pdata[i]));
-      assert_non_null (strstr (error->message, written));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (addresses); i++) {
+    CuratorAddress again;
+    g_autofree char *written = curator_address_write (all->pdata[i]);
+    assert_string_equal (written, addresses[i].shown);
+    assert_true (curator_address_read (written, &again));
+    assert_true (curator_address_equal (&again, all->pdata[i]));
+    assert_true (curator_address_read (addresses[i].joined, &again));
+    assert_true (curator_address_equal (&again, all->pdata[i]));
+    assert_non_null (strstr (error->message, written));
+  }
 }
 
 TEST (test_no_address)
@@ -105,11 +103,10 @@ TEST (test_no_address)
                   "[a]:1|[1.2.3.4|::1%:1|::1%no-such-zone:1",
                   "|", -1);
 
-  for (char **word = words; *word != NULL; word++)
-    {
-      CuratorAddress address;
-      assert_false (curator_address_read (*word, &address));
-    }
+  for (char **word = words; *word != NULL; word++) {
+    CuratorAddress address;
+    assert_false (curator_address_read (*word, &address));
+  }
 }
 
 SUITE ("connect failures", NULL, NULL)

@@ -50,32 +50,29 @@ format_hosts (const CuratorConnectString *parsed)
 {
   GString *text = g_string_new (NULL);
 
-  for (guint i = 0; i < parsed->hosts->len; i++)
-    {
-      const CuratorHostPort *server = g_ptr_array_index (parsed->hosts, i);
+  for (guint i = 0; i < parsed->hosts->len; i++) {
+    const CuratorHostPort *server = g_ptr_array_index (parsed->hosts, i);
 
-      g_string_append_printf (text, "%s%s|%u", i > 0 ? " " : "", server->host, server->port);
-    }
+    g_string_append_printf (text, "%s%s|%u", i > 0 ? " " : "", server->host, server->port);
+  }
   return g_string_free (text, FALSE);
 }
 
 TEST (test_good)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (good[i].text, &error);
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (good[i].text, &error);
 
-      if (parsed == NULL)
-        {
-          fail_msg ("\"%s\": %s", good[i].text, error->message);
-          return;
-        }
-      assert_null (error);
-      g_autofree char *hosts = format_hosts (parsed);
-      assert_string_equal (hosts, good[i].hosts);
-      assert_int_equal (g_strcmp0 (parsed->chroot, good[i].chroot), 0);
+    if (parsed == NULL) {
+      fail_msg ("\"%s\": %s", good[i].text, error->message);
+      return;
     }
+    assert_null (error);
+    g_autofree char *hosts = format_hosts (parsed);
+    assert_string_equal (hosts, good[i].hosts);
+    assert_int_equal (g_strcmp0 (parsed->chroot, good[i].chroot), 0);
+  }
 }
 
 static void

@@ -45,35 +45,31 @@ static const Case cases[] = {
 
 TEST (test_lines)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      const Case *one = &cases[i];
-      g_autofree char *ignored = NULL;
-      g_autofree char *list =
-          curator_ensemble_config_parse (one->text, strlen (one->text), one->secure_port, &ignored);
-      if (g_strcmp0 (list, one->list) != 0 || g_strcmp0 (ignored, one->ignored) != 0)
-        fail_msg ("%s: %s, ignored: %s", one->text, list, ignored);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Case *one = &cases[i];
+    g_autofree char *ignored = NULL;
+    g_autofree char *list =
+        curator_ensemble_config_parse (one->text, strlen (one->text), one->secure_port, &ignored);
+    if (g_strcmp0 (list, one->list) != 0 || g_strcmp0 (ignored, one->ignored) != 0)
+      fail_msg ("%s: %s, ignored: %s", one->text, list, ignored);
+  }
 }
 
 /* Whatever is cut off or changed: nothing is read that is not there. */
 TEST (test_damage)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      const gsize length = strlen (cases[i].text);
-      for (gsize at = 0; at < length; at++)
-        {
-          static const char others[] = ":;|[].=\n\0x";
-          for (gsize k = 0; k < sizeof others; k++)
-            {
-              g_autofree char *ignored = NULL;
-              g_autofree char *text = g_memdup2 (cases[i].text, length);
-              text[at] = others[k];
-              g_free (curator_ensemble_config_parse (text, k == 0 ? at : length, 0, &ignored));
-            }
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gsize length = strlen (cases[i].text);
+    for (gsize at = 0; at < length; at++) {
+      static const char others[] = ":;|[].=\n\0x";
+      for (gsize k = 0; k < sizeof others; k++) {
+        g_autofree char *ignored = NULL;
+        g_autofree char *text = g_memdup2 (cases[i].text, length);
+        text[at] = others[k];
+        g_free (curator_ensemble_config_parse (text, k == 0 ? at : length, 0, &ignored));
+      }
     }
+  }
 }
 
 SUITE ("ensemble config", NULL, NULL)

@@ -65,27 +65,25 @@ ask (CuratorLease *lease, guint first)
 {
   gboolean ended = FALSE;
 
-  for (guint i = first; g_atomic_pointer_get (&asked) == lease; i++)
-    {
-      const gboolean ends =
-          i % 2 == 0 ? curator_lease_get_remaining_ms (lease) == 0 : is_over (lease);
-      if (ended && !ends)
-        g_atomic_int_inc (&n_back_from_end);
-      if (ends && !ended)
-        g_atomic_int_inc (&n_seen_end);
-      ended = ended || ends;
-    }
+  for (guint i = first; g_atomic_pointer_get (&asked) == lease; i++) {
+    const gboolean ends =
+        i % 2 == 0 ? curator_lease_get_remaining_ms (lease) == 0 : is_over (lease);
+    if (ended && !ends)
+      g_atomic_int_inc (&n_back_from_end);
+    if (ends && !ended)
+      g_atomic_int_inc (&n_seen_end);
+    ended = ended || ends;
+  }
 }
 
 static gpointer
 asker (gpointer first)
 {
-  while (!g_atomic_int_get (&over))
-    {
-      CuratorLease *lease = g_atomic_pointer_get (&asked);
-      if (lease != NULL)
-        ask (lease, GPOINTER_TO_UINT (first));
-    }
+  while (!g_atomic_int_get (&over)) {
+    CuratorLease *lease = g_atomic_pointer_get (&asked);
+    if (lease != NULL)
+      ask (lease, GPOINTER_TO_UINT (first));
+  }
   return NULL;
 }
 
@@ -123,15 +121,13 @@ static void
 play_round (CuratorLease *lease, GRand *rand)
 {
   g_atomic_pointer_set (&asked, lease);
-  while (!is_over (lease))
-    {
-      const gint64 moment = atomic_load (&session->clock.deadline_us)
-                            + g_rand_int_range (rand, -AROUND_US, AROUND_US);
-      while (time_us (NULL) < moment)
-        {
-        }
-      prove ();
+  while (!is_over (lease)) {
+    const gint64 moment =
+        atomic_load (&session->clock.deadline_us) + g_rand_int_range (rand, -AROUND_US, AROUND_US);
+    while (time_us (NULL) < moment) {
     }
+    prove ();
+  }
   for (int i = 0; i < 20; i++)
     prove ();
 }
@@ -167,11 +163,10 @@ TEST (test_end_is_final)
 
   for (guint i = 0; i < N_ASKERS; i++)
     threads[i] = g_thread_new ("asker", asker, GUINT_TO_POINTER (i));
-  for (int i = 0; i < N_ROUNDS; i++)
-    {
-      g_ptr_array_add (leases, grant ());
-      play_round (g_ptr_array_index (leases, i), rand);
-    }
+  for (int i = 0; i < N_ROUNDS; i++) {
+    g_ptr_array_add (leases, grant ());
+    play_round (g_ptr_array_index (leases, i), rand);
+  }
   g_atomic_int_set (&over, TRUE);
   g_atomic_pointer_set (&asked, NULL);
   for (int i = 0; i < N_ASKERS; i++)
@@ -192,12 +187,11 @@ check_end (gint64 left_us)
   assert_int_equal (ended, left_us < 1000);
   prove ();
   assert_int_equal (is_over (lease), ended);
-  if (!ended)
-    {
-      shown_us = atomic_load (&session->clock.deadline_us);
-      prove ();
-      assert_true (is_over (lease));
-    }
+  if (!ended) {
+    shown_us = atomic_load (&session->clock.deadline_us);
+    prove ();
+    assert_true (is_over (lease));
+  }
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
 }
 

@@ -25,11 +25,10 @@ end_thread (End how)
 {
   if (how == ENDS_BY_EXIT)
     pthread_exit (NULL);
-  if (how == ENDS_BY_CANCEL)
-    {
-      pthread_cancel (pthread_self ());
-      pthread_testcancel ();
-    }
+  if (how == ENDS_BY_CANCEL) {
+    pthread_cancel (pthread_self ());
+    pthread_testcancel ();
+  }
 }
 
 static void
@@ -96,22 +95,21 @@ TEST (test_fork_waits_for_the_end)
   assert_int_equal (pthread_create (&thread, NULL, run_first, NULL), 0);
   pthread_join (thread, NULL);
   pthread_key_create (&slow, destroy_slowly);
-  for (End how = 0; how < N_ENDS; how++)
-    {
-      int status;
+  for (End how = 0; how < N_ENDS; how++) {
+    int status;
 
-      g_atomic_int_set (&is_ending, 0);
-      g_atomic_int_set (&n_ended, 0);
-      assert_int_equal (pthread_create (&thread, NULL, run_slow, &how), 0);
-      pthread_detach (thread); /* the child could not join it */
-      wait_for (&is_ending);
-      const pid_t pid = fork ();
-      if (pid == 0)
-        _exit (g_atomic_int_get (&n_ended) == 3 ? 0 : 1);
-      assert_true (pid > 0);
-      assert_int_equal (waitpid (pid, &status, 0), pid);
-      assert_int_equal (status, 0);
-    }
+    g_atomic_int_set (&is_ending, 0);
+    g_atomic_int_set (&n_ended, 0);
+    assert_int_equal (pthread_create (&thread, NULL, run_slow, &how), 0);
+    pthread_detach (thread); /* the child could not join it */
+    wait_for (&is_ending);
+    const pid_t pid = fork ();
+    if (pid == 0)
+      _exit (g_atomic_int_get (&n_ended) == 3 ? 0 : 1);
+    assert_true (pid > 0);
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_int_equal (status, 0);
+  }
 }
 
 /* --- a handler that joins --------------------------------------------------------------------- */
@@ -135,12 +133,11 @@ run_until_told (void *data)
 static void
 join_before_fork (void)
 {
-  if (has_thread)
-    {
-      has_thread = FALSE;
-      g_atomic_int_set (&may_end, 1);
-      pthread_join (joined, NULL);
-    }
+  if (has_thread) {
+    has_thread = FALSE;
+    g_atomic_int_set (&may_end, 1);
+    pthread_join (joined, NULL);
+  }
 }
 
 TEST (test_fork_joins_a_thread)
@@ -240,11 +237,10 @@ fork_inside (const Room *room)
   wait_for (&has_passed);
   wait_for (&is_ready);
   const pid_t pid = fork ();
-  if (pid == 0)
-    {
-      const gboolean ends = g_atomic_int_get (&is_ending) && g_atomic_int_get (&n_ended) == 0;
-      _exit (g_atomic_int_get (&has_left) && !ends ? 0 : 1);
-    }
+  if (pid == 0) {
+    const gboolean ends = g_atomic_int_get (&is_ending) && g_atomic_int_get (&n_ended) == 0;
+    _exit (g_atomic_int_get (&has_left) && !ends ? 0 : 1);
+  }
   waitpid (pid, &status, 0);
   pthread_join (thread, NULL);
   pthread_join (ending, NULL);
@@ -257,19 +253,18 @@ TEST (test_fork_waits_through_a_stop)
                                 { TRUE, CURATOR_LOOKUP_BY_US },
                                 { TRUE, CURATOR_LOOKUP_BY_LIBRARY } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (rooms); i++)
-    {
-      int status;
-      const pid_t pid = fork ();
-      if (pid == 0)
-        fork_inside (&rooms[i]);
-      assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
-      assert_true (WIFSTOPPED (status));
-      g_usleep (STOPPED_US);
-      kill (pid, SIGCONT);
-      assert_int_equal (waitpid (pid, &status, 0), pid);
-      assert_int_equal (status, 0);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rooms); i++) {
+    int status;
+    const pid_t pid = fork ();
+    if (pid == 0)
+      fork_inside (&rooms[i]);
+    assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
+    assert_true (WIFSTOPPED (status));
+    g_usleep (STOPPED_US);
+    kill (pid, SIGCONT);
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_int_equal (status, 0);
+  }
 }
 
 int

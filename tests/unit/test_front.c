@@ -63,11 +63,10 @@ curator_watch_add (CuratorSession *on, const char *path, ZooWatcherType type, Cu
 {
   assert_ptr_equal (on, &session);
   assert_int_equal (type, g_str_equal (path, BASE) ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA);
-  if (world.n_allowed >= 0 && world.n_allowed-- == 0)
-    {
-      note ("refused");
-      return NULL;
-    }
+  if (world.n_allowed >= 0 && world.n_allowed-- == 0) {
+    note ("refused");
+    return NULL;
+  }
   CuratorWatch *watch = g_new0 (CuratorWatch, 1);
   watch->path = g_strdup (path);
   watch->func = func;
@@ -182,12 +181,11 @@ tear_down (void **state)
 static CuratorWatch *
 watch_on (const char *leaf)
 {
-  for (guint i = 0; i < world.watches->len; i++)
-    {
-      CuratorWatch *watch = g_ptr_array_index (world.watches, i);
-      if (watch->path != NULL && g_str_equal (curator_path_leaf (watch->path), leaf))
-        return watch;
-    }
+  for (guint i = 0; i < world.watches->len; i++) {
+    CuratorWatch *watch = g_ptr_array_index (world.watches, i);
+    if (watch->path != NULL && g_str_equal (curator_path_leaf (watch->path), leaf))
+      return watch;
+  }
   return NULL;
 }
 
@@ -281,21 +279,19 @@ command (const char *text)
 
 TEST (test_scenes)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (scenes); i++)
-    {
-      g_auto (GStrv) steps = g_strsplit (scenes[i], "; ", -1);
-      for (char **step = steps; *step != NULL; step++)
-        {
-          g_auto (GStrv) sides = g_strsplit (*step, ": ", 2);
-          command (sides[0]);
-          g_strchomp (world.log->str);
-          if (g_strcmp0 (world.log->str, sides[1] != NULL ? sides[1] : "") != 0)
-            fail_msg ("%s: %s: %s", scenes[i], sides[0], world.log->str);
-          g_string_truncate (world.log, 0);
-        }
-      tear_down (NULL);
-      set_up (NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (scenes); i++) {
+    g_auto (GStrv) steps = g_strsplit (scenes[i], "; ", -1);
+    for (char **step = steps; *step != NULL; step++) {
+      g_auto (GStrv) sides = g_strsplit (*step, ": ", 2);
+      command (sides[0]);
+      g_strchomp (world.log->str);
+      if (g_strcmp0 (world.log->str, sides[1] != NULL ? sides[1] : "") != 0)
+        fail_msg ("%s: %s: %s", scenes[i], sides[0], world.log->str);
+      g_string_truncate (world.log, 0);
     }
+    tear_down (NULL);
+    set_up (NULL);
+  }
 }
 
 /* --- any order -------------------------------------------------------------------------------- */
@@ -325,39 +321,31 @@ obey (Queue *queue)
   const gboolean lists =
       strstr (world.log->str, "LIST") != NULL || strstr (world.log->str, "EARLY") != NULL;
   g_string_truncate (world.log, 0);
-  if (is_clear)
-    {
-      assert_int_equal (queue->left->len, 0);
-      queue->is_clear = TRUE;
-    }
-  else if (lists && queue->left->len == 0)
-    {
-      queue->is_clear = TRUE; /* the list is the grant */
-      curator_front_stop (&front);
-    }
-  else if (lists)
-    {
-      show (queue);
-      g_string_truncate (world.log, 0);
-    }
+  if (is_clear) {
+    assert_int_equal (queue->left->len, 0);
+    queue->is_clear = TRUE;
+  } else if (lists && queue->left->len == 0) {
+    queue->is_clear = TRUE; /* the list is the grant */
+    curator_front_stop (&front);
+  } else if (lists) {
+    show (queue);
+    g_string_truncate (world.log, 0);
+  }
 }
 
 /* A node ends: its watch, if there is one now or later, tells. */
 static void
 step (Queue *queue, GRand *rand, GPtrArray *ended)
 {
-  if (g_rand_boolean (rand) && queue->left->len > 0)
-    {
-      const guint i = (guint) g_rand_int_range (rand, 0, (gint32) queue->left->len);
-      g_ptr_array_add (ended, g_ptr_array_steal_index (queue->left, i));
-    }
-  else if (ended->len > 0)
-    {
-      const guint i = (guint) g_rand_int_range (rand, 0, (gint32) ended->len);
-      const char *leaf = g_ptr_array_index (ended, i);
-      if (watch_on (leaf) != NULL)
-        tell ("gone", leaf);
-    }
+  if (g_rand_boolean (rand) && queue->left->len > 0) {
+    const guint i = (guint) g_rand_int_range (rand, 0, (gint32) queue->left->len);
+    g_ptr_array_add (ended, g_ptr_array_steal_index (queue->left, i));
+  } else if (ended->len > 0) {
+    const guint i = (guint) g_rand_int_range (rand, 0, (gint32) ended->len);
+    const char *leaf = g_ptr_array_index (ended, i);
+    if (watch_on (leaf) != NULL)
+      tell ("gone", leaf);
+  }
 }
 
 /* Whatever ends in whatever order, and however late its watch tells: never clear while a node is
@@ -366,25 +354,23 @@ TEST (test_any_order)
 {
   g_autoptr (GRand) rand = unit_rand_new ("test_any_order");
 
-  for (int round = 0; round < 5000; round++)
-    {
-      Queue queue = { .left = g_ptr_array_new_with_free_func (g_free) };
-      g_autoptr (GPtrArray) ended = g_ptr_array_new_with_free_func (g_free);
-      const int n = g_rand_int_range (rand, 1, 10);
-      for (int i = 0; i < n; i++)
-        g_ptr_array_add (queue.left, g_strdup_printf ("n%d", i));
-      show (&queue);
-      g_string_truncate (world.log, 0);
-      int steps = 0;
-      for (; !queue.is_clear && steps < 10000; steps++)
-        {
-          step (&queue, rand, ended);
-          obey (&queue);
-        }
-      assert_true (queue.is_clear);
-      curator_front_stop (&front);
-      g_ptr_array_unref (queue.left);
+  for (int round = 0; round < 5000; round++) {
+    Queue queue = { .left = g_ptr_array_new_with_free_func (g_free) };
+    g_autoptr (GPtrArray) ended = g_ptr_array_new_with_free_func (g_free);
+    const int n = g_rand_int_range (rand, 1, 10);
+    for (int i = 0; i < n; i++)
+      g_ptr_array_add (queue.left, g_strdup_printf ("n%d", i));
+    show (&queue);
+    g_string_truncate (world.log, 0);
+    int steps = 0;
+    for (; !queue.is_clear && steps < 10000; steps++) {
+      step (&queue, rand, ended);
+      obey (&queue);
     }
+    assert_true (queue.is_clear);
+    curator_front_stop (&front);
+    g_ptr_array_unref (queue.left);
+  }
 }
 
 SUITE ("front", NULL, NULL)

@@ -24,19 +24,18 @@ gunzip (GBytes *packed, gsize limit)
 TEST (test_there_and_back)
 {
   static const gsize sizes[] = { 0, 1, 10, 1023, 1024, 1025, 4096, 100000 };
-  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++)
-    {
-      g_autofree guint8 *random = g_malloc (sizes[i] + 1);
-      for (gsize j = 0; j < sizes[i]; j++)
-        random[j] = (guint8) g_random_int ();
-      g_autoptr (GBytes) plain = g_bytes_new (random, sizes[i]);
-      g_autoptr (GBytes) packed = curator_gzip (plain);
-      g_autoptr (GBytes) again = gunzip (packed, sizes[i]);
-      assert_non_null (again);
-      assert_true (g_bytes_equal (plain, again));
-      assert_true (curator_is_gzip (g_bytes_get_data (packed, NULL), g_bytes_get_size (packed)));
-      assert_null (sizes[i] > 0 ? gunzip (packed, sizes[i] - 1) : NULL);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_autofree guint8 *random = g_malloc (sizes[i] + 1);
+    for (gsize j = 0; j < sizes[i]; j++)
+      random[j] = (guint8) g_random_int ();
+    g_autoptr (GBytes) plain = g_bytes_new (random, sizes[i]);
+    g_autoptr (GBytes) packed = curator_gzip (plain);
+    g_autoptr (GBytes) again = gunzip (packed, sizes[i]);
+    assert_non_null (again);
+    assert_true (g_bytes_equal (plain, again));
+    assert_true (curator_is_gzip (g_bytes_get_data (packed, NULL), g_bytes_get_size (packed)));
+    assert_null (sizes[i] > 0 ? gunzip (packed, sizes[i] - 1) : NULL);
+  }
 }
 
 TEST (test_java)
@@ -66,14 +65,13 @@ TEST (test_broken)
   assert_null (curator_gunzip (copy, length + 1, 4096));
   for (gsize cut = 0; cut < length; cut++)
     assert_null (curator_gunzip (copy, cut, 4096));
-  for (gsize bit = 0; bit < 8 * length; bit++)
-    {
-      copy[bit / 8] ^= (guint8) (1 << bit % 8);
-      g_autoptr (GBytes) other = curator_gunzip (copy, length, 4096);
-      assert_true (other == NULL || g_bytes_equal (other, plain));
-      accepted += other != NULL;
-      copy[bit / 8] ^= (guint8) (1 << bit % 8);
-    }
+  for (gsize bit = 0; bit < 8 * length; bit++) {
+    copy[bit / 8] ^= (guint8) (1 << bit % 8);
+    g_autoptr (GBytes) other = curator_gunzip (copy, length, 4096);
+    assert_true (other == NULL || g_bytes_equal (other, plain));
+    accepted += other != NULL;
+    copy[bit / 8] ^= (guint8) (1 << bit % 8);
+  }
   assert_in_range (accepted, 1, 7 * 8 + 7);
 }
 

@@ -48,12 +48,11 @@ client_begin (Client *client)
     curator_lease_note_leader (&client->evidence, client->start_us);
   client->now_us = client->start_us + trip_us (client);
   client->beat_answer_us = client->beat_due_us = MODEL_NEVER;
-  for (int i = 0; i < MAX_N_READERS; i++)
-    {
-      client->read_sent_us[i] = client->now_us;
-      client->read_answer_us[i] =
-          i < setup->n_readers ? client->now_us + trip_us (client) : MODEL_NEVER;
-    }
+  for (int i = 0; i < MAX_N_READERS; i++) {
+    client->read_sent_us[i] = client->now_us;
+    client->read_answer_us[i] =
+        i < setup->n_readers ? client->now_us + trip_us (client) : MODEL_NEVER;
+  }
 }
 
 /* --- heartbeat.c --- */
@@ -109,14 +108,12 @@ next_event_us (const Client *client)
 static void
 handle_event (Client *client)
 {
-  for (int i = 0; i < client->setup.n_readers; i++)
-    {
-      if (client->read_answer_us[i] <= client->now_us)
-        {
-          on_read (client, i);
-          return;
-        }
+  for (int i = 0; i < client->setup.n_readers; i++) {
+    if (client->read_answer_us[i] <= client->now_us) {
+      on_read (client, i);
+      return;
     }
+  }
   if (client->beat_answer_us <= client->now_us)
     on_beat (client);
   else
@@ -159,19 +156,18 @@ hold (Client *client)
   const int64_t end_us = client->start_us + client->terms.session_us * 14 / 10;
   const int64_t granted_us =
       client->now_us + (client->setup.is_adopted ? patience_us (client) : client->setup.trip_us);
-  while (client->now_us < end_us)
-    {
-      client->now_us = next_event_us (client);
-      const int64_t proof_us = client->evidence.proof_us;
-      const char *fault = client->now_us > granted_us ? fault_in_hold (client, false) : NULL;
-      if (fault != NULL)
-        return fault;
-      handle_event (client);
-      const bool just_proven = client->evidence.proof_us > proof_us;
-      fault = client->now_us > granted_us ? fault_in_hold (client, just_proven) : NULL;
-      if (fault != NULL)
-        return fault;
-    }
+  while (client->now_us < end_us) {
+    client->now_us = next_event_us (client);
+    const int64_t proof_us = client->evidence.proof_us;
+    const char *fault = client->now_us > granted_us ? fault_in_hold (client, false) : NULL;
+    if (fault != NULL)
+      return fault;
+    handle_event (client);
+    const bool just_proven = client->evidence.proof_us > proof_us;
+    fault = client->now_us > granted_us ? fault_in_hold (client, just_proven) : NULL;
+    if (fault != NULL)
+      return fault;
+  }
   return NULL;
 }
 
@@ -183,36 +179,32 @@ lock_after_reading (Client *client)
   const CuratorLeaseTerms *terms = &client->terms;
   client_begin (client);
   const int64_t end_us = client->start_us + model_rand_upto (&client->rand, terms->session_us * 2);
-  while (client->now_us < end_us)
-    {
-      if (client->setup.n_readers == 0)
-        {
-          const int64_t sent_us = client->now_us;
-          curator_lease_note_answer (evidence, terms, sent_us, sent_us + trip_us (client));
-          client->now_us += terms->session_us / 4;
-          continue;
-        }
-      client->now_us = next_event_us (client);
-      handle_event (client);
+  while (client->now_us < end_us) {
+    if (client->setup.n_readers == 0) {
+      const int64_t sent_us = client->now_us;
+      curator_lease_note_answer (evidence, terms, sent_us, sent_us + trip_us (client));
+      client->now_us += terms->session_us / 4;
+      continue;
     }
+    client->now_us = next_event_us (client);
+    handle_event (client);
+  }
   client->now_us = model_most (client->now_us, end_us + client->setup.trip_us);
   const int64_t asked_us = client->now_us;
-  for (int i = 0; i < 10; i++)
-    {
-      const int64_t sent_us = client->now_us;
-      client->now_us += trip_us (client);
-      curator_lease_note_answer (evidence, terms, sent_us, client->now_us);
-      curator_lease_note_proof (evidence, terms, sent_us, client->now_us);
-      if (curator_lease_is_fresh (evidence, terms, client->now_us))
-        {
-          return client->now_us - asked_us <= patience_us (client) ? NULL
-                                                                   : "a free lock is granted late";
-        }
-      const int64_t wait_us = curator_lease_until_fresh (evidence, terms, client->now_us);
-      if (wait_us <= 0)
-        return "a free lock is refused";
-      client->now_us += wait_us;
+  for (int i = 0; i < 10; i++) {
+    const int64_t sent_us = client->now_us;
+    client->now_us += trip_us (client);
+    curator_lease_note_answer (evidence, terms, sent_us, client->now_us);
+    curator_lease_note_proof (evidence, terms, sent_us, client->now_us);
+    if (curator_lease_is_fresh (evidence, terms, client->now_us)) {
+      return client->now_us - asked_us <= patience_us (client) ? NULL
+                                                               : "a free lock is granted late";
     }
+    const int64_t wait_us = curator_lease_until_fresh (evidence, terms, client->now_us);
+    if (wait_us <= 0)
+      return "a free lock is refused";
+    client->now_us += wait_us;
+  }
   return "a free lock is not granted";
 }
 
@@ -221,16 +213,14 @@ run_case (const char *name, const char *(*run) (Client *), const Setup *setup, u
 {
   Client client = { .rand = { seed }, .setup = *setup };
   const char *fault = run (&client);
-  if (fault != NULL)
-    {
-      print_error ("--- %s: %s after %" PRId64
-                   " us: timeout %d ms, tick %d ms, heartbeat %d ms, %d "
-                   "readers, round trip %" PRId64 " us%s: CURATOR_TEST_SEED=%" PRIu64
-                   " CURATOR_TEST_CASES=1\n",
-                   name, fault, client.now_us - client.start_us, setup->timeout_ms, setup->tick_ms,
-                   setup->heartbeat_ms, setup->n_readers, setup->trip_us,
-                   setup->is_adopted ? ", adopted" : "", seed);
-    }
+  if (fault != NULL) {
+    print_error ("--- %s: %s after %" PRId64 " us: timeout %d ms, tick %d ms, heartbeat %d ms, %d "
+                 "readers, round trip %" PRId64 " us%s: CURATOR_TEST_SEED=%" PRIu64
+                 " CURATOR_TEST_CASES=1\n",
+                 name, fault, client.now_us - client.start_us, setup->timeout_ms, setup->tick_ms,
+                 setup->heartbeat_ms, setup->n_readers, setup->trip_us,
+                 setup->is_adopted ? ", adopted" : "", seed);
+  }
   return fault;
 }
 
@@ -244,15 +234,13 @@ any_setup (ModelRand *rand)
   static const int64_t trips[] = { 200, 2000, 20000, 100000, 1000000 };
   Setup setup;
   CuratorLeaseTerms terms;
-  do
-    {
-      setup.timeout_ms = model_rand_chance (rand, 50) ? timeouts[model_rand_upto (rand, 11)]
-                                                      : 2000 + (int) model_rand_upto (rand, 118000);
-      setup.tick_ms = ticks[model_rand_upto (rand, 7)];
-      setup.heartbeat_ms = heartbeats[model_rand_upto (rand, 9)];
-      terms = curator_lease_terms (setup.timeout_ms, setup.tick_ms, setup.heartbeat_ms);
-    }
-  while (setup.tick_ms * 2 > setup.timeout_ms || curator_lease_terms_are_too_short (&terms));
+  do {
+    setup.timeout_ms = model_rand_chance (rand, 50) ? timeouts[model_rand_upto (rand, 11)]
+                                                    : 2000 + (int) model_rand_upto (rand, 118000);
+    setup.tick_ms = ticks[model_rand_upto (rand, 7)];
+    setup.heartbeat_ms = heartbeats[model_rand_upto (rand, 9)];
+    terms = curator_lease_terms (setup.timeout_ms, setup.tick_ms, setup.heartbeat_ms);
+  } while (setup.tick_ms * 2 > setup.timeout_ms || curator_lease_terms_are_too_short (&terms));
   setup.is_adopted = model_rand_chance (rand, 30);
   setup.n_readers = (int) model_rand_upto (rand, 2) * 2;
   /* A healthy connection answers within half of what still counts. */
@@ -264,12 +252,11 @@ static void
 run_cases (const char *name, const char *(*run) (Client *), uint64_t n)
 {
   const uint64_t first = model_first_seed (name, n);
-  for (uint64_t i = 0; i < n; i++)
-    {
-      ModelRand rand = { first + i };
-      const Setup setup = any_setup (&rand);
-      assert_null (run_case (name, run, &setup, first + i));
-    }
+  for (uint64_t i = 0; i < n; i++) {
+    ModelRand rand = { first + i };
+    const Setup setup = any_setup (&rand);
+    assert_null (run_case (name, run, &setup, first + i));
+  }
 }
 
 TEST (test_holds_are_kept)
@@ -293,14 +280,12 @@ TEST (test_corners)
     { 10000, 0, 0, 0, 2000, true },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (corners); i++)
-    {
-      for (uint64_t seed = 0; seed < 10; seed++)
-        {
-          assert_null (run_case ("corner", hold, &corners[i], seed));
-          assert_null (run_case ("corner", lock_after_reading, &corners[i], seed));
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (corners); i++) {
+    for (uint64_t seed = 0; seed < 10; seed++) {
+      assert_null (run_case ("corner", hold, &corners[i], seed));
+      assert_null (run_case ("corner", lock_after_reading, &corners[i], seed));
     }
+  }
 }
 
 SUITE ("lease math liveness", NULL, NULL)

@@ -54,24 +54,20 @@ be_a_stranger (int commands, guint16 port)
   guint n = 0;
   char what;
 
-  while (read (commands, &what, 1) == 1)
-    {
-      const int fd = connect_to_port (port);
-      if (what == TALKS)
-        (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
-      if (what == LEAVES)
-        {
-          close (fd);
-        }
-      else
-        {
-          if (silent[n] > 0)
-            close (silent[n]);
-          silent[n] = fd;
-          n = (n + 1) % N_SILENT;
-        }
-      (void) !write (commands, &what, 1);
+  while (read (commands, &what, 1) == 1) {
+    const int fd = connect_to_port (port);
+    if (what == TALKS)
+      (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
+    if (what == LEAVES) {
+      close (fd);
+    } else {
+      if (silent[n] > 0)
+        close (silent[n]);
+      silent[n] = fd;
+      n = (n + 1) % N_SILENT;
     }
+    (void) !write (commands, &what, 1);
+  }
   _exit (0);
 }
 
@@ -85,14 +81,13 @@ start (void **state)
     return -1;
   world.to_stranger = fds[0];
   world.stranger = fork ();
-  if (world.stranger == 0)
-    {
-      close (fds[0]);
-      if (setgid (STRANGER) != 0 || setuid (STRANGER) != 0)
-        _exit (1);
-      prctl (PR_SET_PDEATHSIG, SIGKILL);
-      be_a_stranger (fds[1], curator_loopback_get_port (world.loopback));
-    }
+  if (world.stranger == 0) {
+    close (fds[0]);
+    if (setgid (STRANGER) != 0 || setuid (STRANGER) != 0)
+      _exit (1);
+    prctl (PR_SET_PDEATHSIG, SIGKILL);
+    be_a_stranger (fds[1], curator_loopback_get_port (world.loopback));
+  }
   close (fds[1]);
   return world.stranger > 0 ? 0 : -1;
 }
@@ -123,24 +118,22 @@ turn (void)
   struct pollfd fds[CURATOR_LOOPBACK_FDS];
   gint64 until_us;
 
-  for (;;)
-    {
-      curator_loopback_prepare (world.loopback, fds, &until_us);
-      if (poll (fds, CURATOR_LOOPBACK_FDS, 0) <= 0)
-        return;
-      curator_loopback_dispatch (world.loopback, fds, on_frame, NULL);
-    }
+  for (;;) {
+    curator_loopback_prepare (world.loopback, fds, &until_us);
+    if (poll (fds, CURATOR_LOOPBACK_FDS, 0) <= 0)
+      return;
+    curator_loopback_dispatch (world.loopback, fds, on_frame, NULL);
+  }
 }
 
 static void
 strangers_come (guint n, char what)
 {
-  for (guint i = 0; i < n; i++)
-    {
-      char answer;
-      assert_int_equal (write (world.to_stranger, &what, 1), 1);
-      assert_int_equal (read (world.to_stranger, &answer, 1), 1);
-    }
+  for (guint i = 0; i < n; i++) {
+    char answer;
+    assert_int_equal (write (world.to_stranger, &what, 1), 1);
+    assert_int_equal (read (world.to_stranger, &answer, 1), 1);
+  }
 }
 
 static gboolean
@@ -167,19 +160,17 @@ come_among (guint n_before, guint n_behind, char what, gboolean turns_between)
     turn ();
   strangers_come (n_behind, what);
   turn ();
-  if (is_connected (fd))
-    {
-      (void) !send (fd, request, sizeof request, MSG_NOSIGNAL);
-      turn ();
-    }
-  if (world.n_served != n_served + 1)
-    {
-      fail_msg ("%u before and %u behind who %s, %s: not served", n_before, n_behind,
-                what == STAYS    ? "stay"
-                : what == LEAVES ? "leave"
-                                 : "talk",
-                turns_between ? "one by one" : "at once");
-    }
+  if (is_connected (fd)) {
+    (void) !send (fd, request, sizeof request, MSG_NOSIGNAL);
+    turn ();
+  }
+  if (world.n_served != n_served + 1) {
+    fail_msg ("%u before and %u behind who %s, %s: not served", n_before, n_behind,
+              what == STAYS    ? "stay"
+              : what == LEAVES ? "leave"
+                               : "talk",
+              turns_between ? "one by one" : "at once");
+  }
   close (fd);
 }
 
@@ -191,14 +182,12 @@ TEST (test_our_own_is_served)
 
   if (geteuid () != 0)
     skip ();
-  for (gsize i = 0; i < G_N_ELEMENTS (numbers) * G_N_ELEMENTS (numbers); i++)
-    {
-      for (gsize k = 0; k < 2 * G_N_ELEMENTS (kinds); k++, n++)
-        {
-          come_among (numbers[i % G_N_ELEMENTS (numbers)], numbers[i / G_N_ELEMENTS (numbers)],
-                      kinds[k / 2], k % 2 == 1);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers) * G_N_ELEMENTS (numbers); i++) {
+    for (gsize k = 0; k < 2 * G_N_ELEMENTS (kinds); k++, n++) {
+      come_among (numbers[i % G_N_ELEMENTS (numbers)], numbers[i / G_N_ELEMENTS (numbers)],
+                  kinds[k / 2], k % 2 == 1);
     }
+  }
   print_message ("%u cells\n", n);
 }
 
@@ -208,11 +197,10 @@ TEST (test_our_own_displace_each_other)
   int fds[CURATOR_LOOPBACK_GUESTS + 1];
   char byte;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (fds); i++)
-    {
-      fds[i] = connect_to_port (curator_loopback_get_port (world.loopback));
-      turn ();
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (fds); i++) {
+    fds[i] = connect_to_port (curator_loopback_get_port (world.loopback));
+    turn ();
+  }
   come_among (0, 0, STAYS, TRUE);
   assert_int_equal (recv (fds[0], &byte, 1, MSG_DONTWAIT), 0);
   for (gsize i = 0; i < G_N_ELEMENTS (fds); i++)

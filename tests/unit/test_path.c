@@ -37,14 +37,13 @@ check_refused (const char *path)
 
 TEST (test_validate)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
-    {
-      g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++) {
+    g_autoptr (GError) error = NULL;
 
-      if (!curator_path_validate (good[i], &error))
-        fail_msg ("%s", error->message);
-      assert_null (error);
-    }
+    if (!curator_path_validate (good[i], &error))
+      fail_msg ("%s", error->message);
+    assert_null (error);
+  }
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     check_refused (bad[i]);
   check_refused (NULL);
@@ -69,28 +68,26 @@ TEST (test_namespace)
 
   for (guint i = 0; i < G_N_ELEMENTS (accepted); i++)
     assert_true (curator_namespace_validate (accepted[i], NULL));
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++)
-    {
-      g_autoptr (GError) error = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+    g_autoptr (GError) error = NULL;
 
-      assert_false (curator_namespace_validate (refused[i], &error));
-      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
-    }
+    assert_false (curator_namespace_validate (refused[i], &error));
+    assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT));
+  }
   assert_false (curator_namespace_validate (NULL, NULL));
 }
 
 /* Every code point, against PathUtils.validatePath as it is written in Java. */
 TEST (test_validate_every_code_point)
 {
-  for (gunichar c = 1; c <= 0x10ffff; c++)
-    {
-      char path[16] = "/x";
-      gboolean expected = !(c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
-                            || (c >= 0xfff0 && c <= 0xffff) || c > 0xffff || c == '/');
+  for (gunichar c = 1; c <= 0x10ffff; c++) {
+    char path[16] = "/x";
+    gboolean expected = !(c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff)
+                          || (c >= 0xfff0 && c <= 0xffff) || c > 0xffff || c == '/');
 
-      path[2 + g_unichar_to_utf8 (c, path + 2)] = '\0';
-      assert_int_equal (curator_path_validate (path, NULL), expected);
-    }
+    path[2 + g_unichar_to_utf8 (c, path + 2)] = '\0';
+    assert_int_equal (curator_path_validate (path, NULL), expected);
+  }
 }
 
 /* TestZKPaths.testMakePath */
@@ -131,12 +128,11 @@ TEST (test_make_path)
     { "/a/b", "c/d", "/a/b/c/d" },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *path = curator_path_join (cases[i].parent, cases[i].child);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = curator_path_join (cases[i].parent, cases[i].child);
 
-      assert_string_equal (path, cases[i].path);
-    }
+    assert_string_equal (path, cases[i].path);
+  }
 }
 
 /* TestZKPaths.testSplit: taking a path apart gives its parts, last one first. */
@@ -145,13 +141,12 @@ TEST (test_split)
   g_autofree char *path = g_strdup ("/hello/sub1/sub2");
   static const char *const parts[] = { "sub2", "sub1", "hello" };
 
-  for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
-    {
-      assert_string_equal (curator_path_leaf (path), parts[i]);
-      char *parent = curator_path_parent (path);
-      g_free (path);
-      path = parent;
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
+    assert_string_equal (curator_path_leaf (path), parts[i]);
+    char *parent = curator_path_parent (path);
+    g_free (path);
+    path = parent;
+  }
   assert_string_equal (path, "/");
   assert_string_equal (curator_path_leaf ("/"), "");
   assert_string_equal (curator_path_leaf ("bare"), "bare");
@@ -183,12 +178,11 @@ TEST (test_escape)
     { "\xed\xa0\x80x", "\\xed\\xa0\\x80x" }, /* a surrogate */
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autofree char *shown = curator_path_escape (cases[i].name);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *shown = curator_path_escape (cases[i].name);
 
-      assert_string_equal (shown, cases[i].shown);
-    }
+    assert_string_equal (shown, cases[i].shown);
+  }
   g_autofree char *null = curator_path_escape (NULL);
   assert_string_equal (null, "(null)");
 }

@@ -91,12 +91,11 @@ open_and_close (void *data)
 {
   Result *result = data;
 
-  for (int i = 0; i < N_TIMES && result->wrong == NULL; i++)
-    {
-      if (i == N_WARM_UP)
-        result->pages_before = resident_pages ();
-      result->wrong = use_once (i % 10 == 0);
-    }
+  for (int i = 0; i < N_TIMES && result->wrong == NULL; i++) {
+    if (i == N_WARM_UP)
+      result->pages_before = resident_pages ();
+    result->wrong = use_once (i % 10 == 0);
+  }
   result->pages_after = resident_pages ();
   return NULL; /* runs the destructors of what the library keeps for each thread */
 }

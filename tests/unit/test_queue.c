@@ -85,12 +85,11 @@ oracle_has_twin (const Case *c, const Child *child)
   guint n_writers = 0;
 
   for (gsize i = 0; i < c->n; i++)
-    if (c->children[i].key != NULL && strcmp (c->children[i].key, child->key) == 0)
-      {
-        const char letter = *c->children[i].name;
-        n++;
-        n_writers += letter == 'R' ? 0 : letter == 'W' ? 1 : 2;
-      }
+    if (c->children[i].key != NULL && strcmp (c->children[i].key, child->key) == 0) {
+      const char letter = *c->children[i].name;
+      n++;
+      n_writers += letter == 'R' ? 0 : letter == 'W' ? 1 : 2;
+    }
   return n > 1 && n_writers > 1;
 }
 
@@ -101,22 +100,19 @@ oracle_judge (Case *c, gboolean *irregular)
   gsize n_foreign = 0;
 
   *irregular = FALSE;
-  for (gsize i = 0; i < c->n; i++)
-    {
-      Child *child = &c->children[i];
-      child->key = oracle_key (child->name, c->kind);
-      if (child->key == NULL || !oracle_is_number (child->key, &child->number))
-        {
-          child->key = NULL;
-          n_foreign++;
-        }
+  for (gsize i = 0; i < c->n; i++) {
+    Child *child = &c->children[i];
+    child->key = oracle_key (child->name, c->kind);
+    if (child->key == NULL || !oracle_is_number (child->key, &child->number)) {
+      child->key = NULL;
+      n_foreign++;
     }
-  for (gsize i = 0; i < c->n; i++)
-    {
-      const Child *child = &c->children[i];
-      if (child->key != NULL && (oracle_is_exhausted (child) || oracle_has_twin (c, child)))
-        *irregular = TRUE;
-    }
+  }
+  for (gsize i = 0; i < c->n; i++) {
+    const Child *child = &c->children[i];
+    if (child->key != NULL && (oracle_is_exhausted (child) || oracle_has_twin (c, child)))
+      *irregular = TRUE;
+  }
   return n_foreign;
 }
 
@@ -141,11 +137,10 @@ make_child (GRand *rand, Kind kind, gsize i, Child *child)
                    : kind == READ_WRITE ? g_rand_int_range (rand, 1, 3)
                                         : g_rand_int_range (rand, 0, 3);
 
-  if (g_rand_int_range (rand, 0, 12) == 0)
-    {
-      g_strlcpy (child->name, odd[i], MAX_NAME);
-      return;
-    }
+  if (g_rand_int_range (rand, 0, 12) == 0) {
+    g_strlcpy (child->name, odd[i], MAX_NAME);
+    return;
+  }
   const int how = g_rand_int_range (rand, 0, 40);
   g_snprintf (number, sizeof number, how == 0 ? "%d" : "%010d",
               how == 1   ? (gint32) g_rand_int (rand)
@@ -168,14 +163,13 @@ make_case (GRand *rand, Case *c)
 static void
 shuffle (GRand *rand, const char **names, gsize n)
 {
-  for (gsize i = n; i > 1; i--)
-    {
-      gsize j = (gsize) g_rand_int_range (rand, 0, (gint32) i);
-      const char *name = names[i - 1];
+  for (gsize i = n; i > 1; i--) {
+    gsize j = (gsize) g_rand_int_range (rand, 0, (gint32) i);
+    const char *name = names[i - 1];
 
-      names[i - 1] = names[j];
-      names[j] = name;
-    }
+    names[i - 1] = names[j];
+    names[j] = name;
+  }
 }
 
 /* --- what must be true ------------------------------------------------------------------------ */
@@ -184,39 +178,36 @@ shuffle (GRand *rand, const char **names, gsize n)
 static void
 check_order (const Case *c, const CuratorQueue *queue, const Child *child, gssize at)
 {
-  for (gsize i = 0; i < c->n; i++)
-    {
-      const Child *other = &c->children[i];
-      const gssize other_at = curator_queue_index_of (queue, other->name);
-      if (other_at < 0 || other == child)
-        continue;
-      const int order = strcmp (child->key, other->key);
-      assert_int_not_equal (at, other_at);
-      assert_true (order == 0 || (order < 0) == (at < other_at));
-      assert_true (order != 0 || *child->name != 'W' || *other->name != 'R' || at < other_at);
-    }
+  for (gsize i = 0; i < c->n; i++) {
+    const Child *other = &c->children[i];
+    const gssize other_at = curator_queue_index_of (queue, other->name);
+    if (other_at < 0 || other == child)
+      continue;
+    const int order = strcmp (child->key, other->key);
+    assert_int_not_equal (at, other_at);
+    assert_true (order == 0 || (order < 0) == (at < other_at));
+    assert_true (order != 0 || *child->name != 'W' || *other->name != 'R' || at < other_at);
+  }
 }
 
 /* Every child occurs once, and only a node with such a number itself has no place. */
 static void
 check_places (const Case *c, const CuratorQueue *queue)
 {
-  for (gsize i = 0; i < c->n; i++)
-    {
-      const Child *child = &c->children[i];
-      const gssize at = curator_queue_index_of (queue, child->name);
+  for (gsize i = 0; i < c->n; i++) {
+    const Child *child = &c->children[i];
+    const gssize at = curator_queue_index_of (queue, child->name);
 
-      assert_int_equal (at >= 0, child->key != NULL);
-      if (at < 0)
-        continue;
-      check_order (c, queue, child, at);
-      const char *twin = curator_queue_twin_of (queue, (gsize) at);
-      assert_int_equal (curator_queue_is_exhausted (queue, (gsize) at),
-                        oracle_is_exhausted (child));
-      assert_int_equal (twin != NULL, !oracle_is_exhausted (child) && oracle_has_twin (c, child));
-      assert_true (twin == NULL
-                   || (strcmp (twin, child->name) != 0 && g_str_has_suffix (twin, child->key)));
-    }
+    assert_int_equal (at >= 0, child->key != NULL);
+    if (at < 0)
+      continue;
+    check_order (c, queue, child, at);
+    const char *twin = curator_queue_twin_of (queue, (gsize) at);
+    assert_int_equal (curator_queue_is_exhausted (queue, (gsize) at), oracle_is_exhausted (child));
+    assert_int_equal (twin != NULL, !oracle_is_exhausted (child) && oracle_has_twin (c, child));
+    assert_true (twin == NULL
+                 || (strcmp (twin, child->name) != 0 && g_str_has_suffix (twin, child->key)));
+  }
 }
 
 /* A name without a number goes where Java's String.compareTo of the keys puts it. */
@@ -272,13 +263,12 @@ TEST (test_p6_random_against_the_oracle)
   g_autoptr (GRand) rand = unit_rand_new (__func__);
   guint n_irregular = 0;
 
-  for (int i = 0; i < 100000; i++)
-    {
-      Case c;
+  for (int i = 0; i < 100000; i++) {
+    Case c;
 
-      make_case (rand, &c);
-      check_case (rand, &c, &n_irregular);
-    }
+    make_case (rand, &c);
+    check_case (rand, &c, &n_irregular);
+  }
   /* Both kinds of cases must occur. */
   assert_true (n_irregular > 10000 && n_irregular < 90000);
 }
@@ -289,31 +279,29 @@ TEST (test_random_numbers)
 {
   g_autoptr (GRand) rand = unit_rand_new (__func__);
 
-  for (int i = 0; i < 1000000; i++)
-    {
-      const gint64 value =
-          (gint64) (gint32) g_rand_int (rand) * 4 >> g_rand_int_range (rand, 0, 33);
-      gint64 number = 77;
-      gint64 expected;
-      char key[32];
+  for (int i = 0; i < 1000000; i++) {
+    const gint64 value = (gint64) (gint32) g_rand_int (rand) * 4 >> g_rand_int_range (rand, 0, 33);
+    gint64 number = 77;
+    gint64 expected;
+    char key[32];
 
-      g_snprintf (key, sizeof key, "%010" G_GINT64_FORMAT, value);
-      const gsize length = strlen (key);
-      const gsize at = (gsize) g_rand_int_range (rand, 0, (gint32) length);
-      const int how = g_rand_int_range (rand, 0, 5);
-      if (how == 1)
-        memmove (key + at, key + at + 1, length - at);
-      else if (how == 2)
-        memmove (key + at + 1, key + at, length - at + 1);
-      if (how == 2 || how == 3)
-        key[at] = "0123456789-+ x"[g_rand_int_range (rand, 0, 14)];
-      else if (how == 4)
-        key[at] = '\0';
-      const gboolean is_number = oracle_is_number (key, &expected);
-      assert_int_equal (curator_queue_parse_number (key, &number), is_number);
-      assert_int_equal (curator_queue_parse_number (key, NULL), is_number);
-      assert_true (number == (is_number ? expected : 77));
-    }
+    g_snprintf (key, sizeof key, "%010" G_GINT64_FORMAT, value);
+    const gsize length = strlen (key);
+    const gsize at = (gsize) g_rand_int_range (rand, 0, (gint32) length);
+    const int how = g_rand_int_range (rand, 0, 5);
+    if (how == 1)
+      memmove (key + at, key + at + 1, length - at);
+    else if (how == 2)
+      memmove (key + at + 1, key + at, length - at + 1);
+    if (how == 2 || how == 3)
+      key[at] = "0123456789-+ x"[g_rand_int_range (rand, 0, 14)];
+    else if (how == 4)
+      key[at] = '\0';
+    const gboolean is_number = oracle_is_number (key, &expected);
+    assert_int_equal (curator_queue_parse_number (key, &number), is_number);
+    assert_int_equal (curator_queue_parse_number (key, NULL), is_number);
+    assert_true (number == (is_number ? expected : 77));
+  }
 }
 
 SUITE ("queue", NULL, NULL)

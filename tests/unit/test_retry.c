@@ -122,16 +122,15 @@ check_backoff_at (CuratorRetryPolicy *policy, guint retry_count, gint64 base)
   gboolean seen_low = FALSE;
   gboolean seen_high = FALSE;
 
-  for (int i = 0; i < 2000; i++)
-    {
-      gint64 sleep = -1;
+  for (int i = 0; i < 2000; i++) {
+    gint64 sleep = -1;
 
-      assert_true (curator_retry_policy_allow_retry (policy, retry_count, 0, &sleep));
-      assert_true (sleep >= base && sleep <= MIN (base * top, G_MAXINT32));
-      assert_true (sleep % base == 0 || sleep == G_MAXINT32);
-      seen_low = seen_low || sleep <= base * (top / 2);
-      seen_high = seen_high || sleep > base * (top / 2);
-    }
+    assert_true (curator_retry_policy_allow_retry (policy, retry_count, 0, &sleep));
+    assert_true (sleep >= base && sleep <= MIN (base * top, G_MAXINT32));
+    assert_true (sleep % base == 0 || sleep == G_MAXINT32);
+    seen_low = seen_low || sleep <= base * (top / 2);
+    seen_high = seen_high || sleep > base * (top / 2);
+  }
   assert_true (seen_high && (seen_low || retry_count == 0));
 }
 
@@ -156,11 +155,10 @@ TEST (test_exponential_backoff_edges)
       curator_retry_policy_new_bounded_exponential_backoff (10, -1, 2);
 
   assert_int_equal (n_warnings, 0);
-  for (int k = 0; k < 29; k++)
-    {
-      check (huge, k, 0, TRUE, G_MAXINT32);
-      check (bounded, k, 0, TRUE, 200);
-    }
+  for (int k = 0; k < 29; k++) {
+    check (huge, k, 0, TRUE, G_MAXINT32);
+    check (bounded, k, 0, TRUE, 200);
+  }
   check (negative, 0, 0, TRUE, 0);
   check (sleepless, 1, 0, TRUE, 0);
 }
@@ -174,13 +172,12 @@ TEST (test_seed_repeats_the_sleeps)
   assert_true (curator_retry_policy_seed (one, 42));
   assert_true (curator_retry_policy_seed (two, 42));
   assert_false (curator_retry_policy_seed (other, 42));
-  for (int k = 0; k < 29; k++)
-    {
-      gint64 sleep = -1;
+  for (int k = 0; k < 29; k++) {
+    gint64 sleep = -1;
 
-      assert_true (curator_retry_policy_allow_retry (one, k, 0, &sleep));
-      check (two, k, 0, TRUE, sleep);
-    }
+    assert_true (curator_retry_policy_allow_retry (one, k, 0, &sleep));
+    check (two, k, 0, TRUE, sleep);
+  }
 }
 
 typedef struct
@@ -237,14 +234,13 @@ ask_often (void *data)
 {
   CuratorRetryPolicy *policy = data;
 
-  for (int i = 0; i < 20000; i++)
-    {
-      gint64 sleep = -1;
+  for (int i = 0; i < 20000; i++) {
+    gint64 sleep = -1;
 
-      curator_retry_policy_unref (curator_retry_policy_ref (policy));
-      if (!curator_retry_policy_allow_retry (policy, i % 29, 0, &sleep) || sleep < 1)
-        return policy;
-    }
+    curator_retry_policy_unref (curator_retry_policy_ref (policy));
+    if (!curator_retry_policy_allow_retry (policy, i % 29, 0, &sleep) || sleep < 1)
+      return policy;
+  }
   return NULL;
 }
 
@@ -255,13 +251,12 @@ TEST (test_threads_share_a_policy)
 
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     assert_int_equal (pthread_create (&threads[i], NULL, ask_often, policy), 0);
-  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
-    {
-      void *failure = policy;
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++) {
+    void *failure = policy;
 
-      assert_int_equal (pthread_join (threads[i], &failure), 0);
-      assert_null (failure);
-    }
+    assert_int_equal (pthread_join (threads[i], &failure), 0);
+    assert_null (failure);
+  }
 }
 
 SUITE ("retry", NULL, NULL)

@@ -61,20 +61,18 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attr, void *(*start) (v
 
   if (real == NULL)
     real = (Create) dlsym (RTLD_NEXT, "pthread_create");
-  if (g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed))
-    {
-      g_atomic_int_inc (&n_refused);
-      return EAGAIN;
-    }
+  if (g_atomic_int_get (&n_alive) >= g_atomic_int_get (&n_allowed)) {
+    g_atomic_int_inc (&n_refused);
+    return EAGAIN;
+  }
   Start *const wrapped = g_new (Start, 1);
   *wrapped = (Start){ start, data };
   g_atomic_int_inc (&n_alive);
   const int failed = real (thread, attr, run, wrapped);
-  if (failed != 0)
-    {
-      one_less (NULL);
-      g_free (wrapped);
-    }
+  if (failed != 0) {
+    one_less (NULL);
+    g_free (wrapped);
+  }
   return failed;
 }
 
@@ -117,39 +115,34 @@ check_few_threads (gboolean listens)
   int n_retried = 0;
   int n_not_started = 0;
 
-  for (int left = 0; left <= 8; left++)
-    {
-      struct sockaddr_in name = { .sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
-      const int fd = net_listen (&name);
-      g_autofree char *address = g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
-      const int refused = g_atomic_int_get (&n_refused);
+  for (int left = 0; left <= 8; left++) {
+    struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr.s_addr = htonl (INADDR_LOOPBACK) };
+    const int fd = net_listen (&name);
+    g_autofree char *address = g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorClient) client = curator_client_new (address, NULL);
+    const int refused = g_atomic_int_get (&n_refused);
 
-      if (listens)
-        curator_client_add_state_listener (client, ignore_state, NULL, NULL);
-      wait_for_no_thread ();
-      g_atomic_int_set (&n_allowed, left);
-      if (!curator_client_start (client, &error))
-        {
-          assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
-          n_not_started++;
-          g_atomic_int_set (&n_allowed, G_MAXINT);
-          g_clear_error (&error);
-          assert_true (curator_client_start (client, &error));
-        }
-      else if (left < n_needed)
-        {
-          wait_for (&n_refused, refused + 2);
-          assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
-          n_retried++;
-        }
+    if (listens)
+      curator_client_add_state_listener (client, ignore_state, NULL, NULL);
+    wait_for_no_thread ();
+    g_atomic_int_set (&n_allowed, left);
+    if (!curator_client_start (client, &error)) {
+      assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES));
+      n_not_started++;
       g_atomic_int_set (&n_allowed, G_MAXINT);
-      wait_for_connection (fd);
-      curator_client_close (client);
-      close (fd);
+      g_clear_error (&error);
+      assert_true (curator_client_start (client, &error));
+    } else if (left < n_needed) {
+      wait_for (&n_refused, refused + 2);
+      assert_false (curator_client_block_until_connected (client, 10, NULL, &error));
+      n_retried++;
     }
+    g_atomic_int_set (&n_allowed, G_MAXINT);
+    wait_for_connection (fd);
+    curator_client_close (client);
+    close (fd);
+  }
   assert_int_equal (n_not_started, n_needed - LIBRARYS_THREADS);
   assert_int_equal (n_retried, LIBRARYS_THREADS);
 }

@@ -33,11 +33,10 @@ getaddrinfo (const char *node, const char *service, const struct addrinfo *hints
 {
   char host[256] = "";
   gethostname (host, sizeof host - 1);
-  if (node == NULL || strcmp (node, host) != 0)
-    {
-      GetAddrInfo real = (GetAddrInfo) dlsym (RTLD_NEXT, "getaddrinfo");
-      return real (node, service, hints, found);
-    }
+  if (node == NULL || strcmp (node, host) != 0) {
+    GetAddrInfo real = (GetAddrInfo) dlsym (RTLD_NEXT, "getaddrinfo");
+    return real (node, service, hints, found);
+  }
   g_atomic_int_set (&called, TRUE);
   wait_for (&released);
   g_atomic_int_set (&answered, TRUE);

@@ -11,14 +11,13 @@
 TEST (test_form)
 {
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  for (int i = 0; i < N_UUIDS; i++)
-    {
-      char *uuid = curator_uuid_new (curator_zk_ops_real ());
-      assert_true (g_uuid_string_is_valid (uuid));
-      assert_int_equal (uuid[14], '4');
-      assert_non_null (strchr ("89ab", uuid[19]));
-      assert_true (g_hash_table_add (seen, uuid)); /* a new one */
-    }
+  for (int i = 0; i < N_UUIDS; i++) {
+    char *uuid = curator_uuid_new (curator_zk_ops_real ());
+    assert_true (g_uuid_string_is_valid (uuid));
+    assert_int_equal (uuid[14], '4');
+    assert_non_null (strchr ("89ab", uuid[19]));
+    assert_true (g_hash_table_add (seen, uuid)); /* a new one */
+  }
 }
 
 /* A child of fork() inherits its parent's memory, including a generator's state. */

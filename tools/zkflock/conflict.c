@@ -13,13 +13,11 @@
 static CuratorInspection *
 find_held (const Options *options, CuratorClient *client)
 {
-  for (char **path = options->paths; *path != NULL; path++)
-    {
-      g_autoptr (CuratorInspection) one =
-          curator_client_inspect (client, *path, READ_MS, NULL, NULL);
-      if (one != NULL && curator_inspection_get_n_holders (one) > 0)
-        return g_steal_pointer (&one);
-    }
+  for (char **path = options->paths; *path != NULL; path++) {
+    g_autoptr (CuratorInspection) one = curator_client_inspect (client, *path, READ_MS, NULL, NULL);
+    if (one != NULL && curator_inspection_get_n_holders (one) > 0)
+      return g_steal_pointer (&one);
+  }
   return NULL;
 }
 
@@ -38,13 +36,12 @@ conflict_report (const Options *options, CuratorClient *client)
       holder != NULL ? text_label (curator_participant_get_data (holder)) : NULL;
   GString *event = status_begin ("conflict");
 
-  if (holder != NULL)
-    {
-      json_string (event, "path", curator_inspection_get_path (held), -1);
-      json_string (event, "holder", label, -1);
-      json_string (event, "node", curator_participant_get_node_path (holder), -1);
-      json_int (event, "waiting", curator_inspection_get_n_waiting (held));
-    }
+  if (holder != NULL) {
+    json_string (event, "path", curator_inspection_get_path (held), -1);
+    json_string (event, "holder", label, -1);
+    json_string (event, "node", curator_participant_get_node_path (holder), -1);
+    json_int (event, "waiting", curator_inspection_get_n_waiting (held));
+  }
   status_send (event);
   const char *path = held != NULL ? curator_inspection_get_path (held) : options->paths[0];
   g_autofree char *text = label != NULL

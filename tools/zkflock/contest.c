@@ -42,19 +42,17 @@ make_locks (const Options *options, CuratorClient *client, char **paths, GError 
 {
   g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
 
-  for (gsize i = 0; paths[i] != NULL; i++)
-    {
-      if (i > 0 && strcmp (paths[i], paths[i - 1]) == 0)
-        {
-          g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                               "a path is given twice: the second hold would wait for the first");
-          return NULL;
-        }
-      CuratorLock *lock = make_lock (options, client, paths[i], error);
-      if (lock == NULL)
-        return NULL;
-      g_ptr_array_add (locks, lock);
+  for (gsize i = 0; paths[i] != NULL; i++) {
+    if (i > 0 && strcmp (paths[i], paths[i - 1]) == 0) {
+      g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "a path is given twice: the second hold would wait for the first");
+      return NULL;
     }
+    CuratorLock *lock = make_lock (options, client, paths[i], error);
+    if (lock == NULL)
+      return NULL;
+    g_ptr_array_add (locks, lock);
+  }
   return locks->len == 1 ? curator_lock_ref (g_ptr_array_index (locks, 0))
                          : curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
 }
@@ -90,15 +88,13 @@ on_lease_revoked (CuratorSemaphore *semaphore, CuratorLease *lease, gpointer dat
 static gboolean
 create_recipe (Contest *contest, const Options *options, CuratorClient *client, GError **error)
 {
-  if (options->mode == MODE_SEMAPHORE)
-    {
-      contest->semaphore =
-          curator_semaphore_new (client, contest->paths[0], options->leases, error);
-      return contest->semaphore != NULL
-             && (!options->revocable
-                 || curator_semaphore_make_revocable (contest->semaphore, on_lease_revoked, contest,
-                                                      NULL, error));
-    }
+  if (options->mode == MODE_SEMAPHORE) {
+    contest->semaphore = curator_semaphore_new (client, contest->paths[0], options->leases, error);
+    return contest->semaphore != NULL
+           && (!options->revocable
+               || curator_semaphore_make_revocable (contest->semaphore, on_lease_revoked, contest,
+                                                    NULL, error));
+  }
   contest->lock = make_locks (options, client, contest->paths, error);
   return contest->lock != NULL
          && (!options->revocable
@@ -117,11 +113,10 @@ contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
   contest->revoked = revoked;
   contest->data = data;
   qsort (contest->paths, g_strv_length (contest->paths), sizeof *contest->paths, compare_strings);
-  if (!create_recipe (contest, options, client, error))
-    {
-      contest_free (contest);
-      return NULL;
-    }
+  if (!create_recipe (contest, options, client, error)) {
+    contest_free (contest);
+    return NULL;
+  }
   if (contest->semaphore != NULL)
     curator_semaphore_acquire_one_then (contest->semaphore, wait_ms, cancellable, on_one, contest);
   else

@@ -31,11 +31,10 @@ struct _Hold
 static void
 end (Hold *hold, int code)
 {
-  if (hold->code == NO_CODE)
-    {
-      hold->code = code;
-      g_main_loop_quit (hold->loop);
-    }
+  if (hold->code == NO_CODE) {
+    hold->code = code;
+    g_main_loop_quit (hold->loop);
+  }
 }
 
 static void
@@ -82,18 +81,15 @@ static gboolean
 on_timer (gpointer data)
 {
   Hold *hold = data;
-  if (curator_lease_get_remaining_ms (hold->lease) == 0)
-    {
-      hold->lost = TRUE;
-      end (hold, EXIT_CODE_LOST);
-    }
-  else if (boottime_us () >= hold->ends_us && hold->code == NO_CODE)
-    {
-      print_error (hold->path, "held for its maximum of %g s",
-                   (double) hold->options->max_hold_ms / 1000);
-      status_set_verdict ("maximum");
-      end (hold, EXIT_CODE_LOST);
-    }
+  if (curator_lease_get_remaining_ms (hold->lease) == 0) {
+    hold->lost = TRUE;
+    end (hold, EXIT_CODE_LOST);
+  } else if (boottime_us () >= hold->ends_us && hold->code == NO_CODE) {
+    print_error (hold->path, "held for its maximum of %g s",
+                 (double) hold->options->max_hold_ms / 1000);
+    status_set_verdict ("maximum");
+    end (hold, EXIT_CODE_LOST);
+  }
   return G_SOURCE_CONTINUE;
 }
 
@@ -132,18 +128,16 @@ hold_run (Hold *hold, gboolean *lost)
 
   *lost = FALSE;
   if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) < 0
-      || fflush (stdout) != 0)
-    {
-      print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
-      return EXIT_CODE_OUTPUT;
-    }
+      || fflush (stdout) != 0) {
+    print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
+    return EXIT_CODE_OUTPUT;
+  }
   signals_set_handler (on_signal, hold);
-  if (!hold->options->hold && is_over_from_the_start ())
-    {
-      print_error (hold->path,
-                   "standard input is at its end, so the lock is released at once; --hold "
-                   "holds it until a signal");
-    }
+  if (!hold->options->hold && is_over_from_the_start ()) {
+    print_error (hold->path,
+                 "standard input is at its end, so the lock is released at once; --hold "
+                 "holds it until a signal");
+  }
   const guint sources[] = {
     hold->options->hold
         ? 0

@@ -113,12 +113,11 @@ find_other (Look *look, char **nodes, Kind own)
 {
   int other = -1;
 
-  for (; *nodes != NULL && other < 0; nodes++)
-    {
-      Kind kind;
-      look->is_nested = look->is_nested || is_around (look, *nodes);
-      other = kind_of_node (*nodes, &kind) && kind != own ? (int) kind : -1;
-    }
+  for (; *nodes != NULL && other < 0; nodes++) {
+    Kind kind;
+    look->is_nested = look->is_nested || is_around (look, *nodes);
+    other = kind_of_node (*nodes, &kind) && kind != own ? (int) kind : -1;
+  }
   return other;
 }
 
@@ -127,12 +126,11 @@ find_other (Look *look, char **nodes, Kind own)
 static int
 find_leases (Look *look, char **nodes)
 {
-  for (; *nodes != NULL; nodes++)
-    {
-      Kind kind;
-      look->is_nested = look->is_nested || is_around (look, *nodes);
-      look->n_leases += kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE;
-    }
+  for (; *nodes != NULL; nodes++) {
+    Kind kind;
+    look->is_nested = look->is_nested || is_around (look, *nodes);
+    look->n_leases += kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE;
+  }
   return look->n_leases > 0 ? KIND_SEMAPHORE : -1;
 }
 
@@ -222,13 +220,12 @@ on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, 
   const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
   int other = -1;
 
-  for (guint i = 0; i < n && other < 0; i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
-          && kind_is_unclear (curator_participant_get_node_path (one)))
-        other = KIND_OTHER;
-    }
+  for (guint i = 0; i < n && other < 0; i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
+        && kind_is_unclear (curator_participant_get_node_path (one)))
+      other = KIND_OTHER;
+  }
   look->error = error != NULL ? g_error_copy (error) : NULL;
   g_clear_pointer (&lock, curator_inspection_unref);
   go_on (look, other);
@@ -239,11 +236,10 @@ on_both_lists (Look *look)
 {
   const Kind own = kind_of_mode (look->options->mode);
 
-  if (look->error != NULL)
-    {
-      go_on (look, -1);
-      return;
-    }
+  if (look->error != NULL) {
+    go_on (look, -1);
+    return;
+  }
   const int held = find_leases (look, look->leases);
   int other = find_other (look, look->nodes, own);
   other = other < 0 && own != KIND_SEMAPHORE ? held : other;

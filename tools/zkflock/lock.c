@@ -91,22 +91,20 @@ on_looked (const char *conflict, const GError *error, gpointer data)
   if (run->decided && run->lease == NULL)
     return; /* the wait has failed in the meantime, and its error says why */
   run->conflict = g_strdup (conflict);
-  if (run->decided || conflict != NULL)
-    {
-      run->error = error != NULL ? g_error_copy (error) : NULL;
-      g_main_loop_quit (run->loop);
-    }
+  if (run->decided || conflict != NULL) {
+    run->error = error != NULL ? g_error_copy (error) : NULL;
+    g_main_loop_quit (run->loop);
+  }
 }
 
 /* What began before the grant says nothing about the time since. */
 static void
 look_for_other_kinds (Run *run)
 {
-  if (run->looking != NULL)
-    {
-      g_cancellable_cancel (run->looking);
-      g_object_unref (run->looking);
-    }
+  if (run->looking != NULL) {
+    g_cancellable_cancel (run->looking);
+    g_object_unref (run->looking);
+  }
   run->looking = g_cancellable_new ();
   run->has_looked = TRUE;
   kinds_look (run->options, run->client, !run->decided, run->looking, on_looked, run);
@@ -115,12 +113,11 @@ look_for_other_kinds (Run *run)
 static void
 note_connected (Run *run)
 {
-  if (!run->was_connected)
-    {
-      run->was_connected = TRUE;
-      print_verbose (run->options, "connected");
-      status_event ("connected");
-    }
+  if (!run->was_connected) {
+    run->was_connected = TRUE;
+    print_verbose (run->options, "connected");
+    status_event ("connected");
+  }
 }
 
 static gint64
@@ -144,19 +141,16 @@ on_late (gpointer data)
   Run *run = data;
 
   run->late_timer = 0;
-  if (boottime_us () >= ends_us (run))
-    {
-      status_set_verdict ("maximum");
-      run->error = g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
-                                "held for its maximum of %g s before the command could start",
-                                (double) run->options->max_hold_ms / 1000);
-    }
-  else
-    {
-      run->error = g_error_new_literal (
-          CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
-          "granted, but no server has told in time whether the path is used otherwise");
-    }
+  if (boottime_us () >= ends_us (run)) {
+    status_set_verdict ("maximum");
+    run->error = g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
+                              "held for its maximum of %g s before the command could start",
+                              (double) run->options->max_hold_ms / 1000);
+  } else {
+    run->error = g_error_new_literal (
+        CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER,
+        "granted, but no server has told in time whether the path is used otherwise");
+  }
   g_main_loop_quit (run->loop);
   return G_SOURCE_REMOVE;
 }
@@ -215,19 +209,16 @@ on_signal (int signal, gpointer data)
 {
   Run *run = data;
 
-  if (signal_stops (signal))
-    {
-      run->signal = signal;
-      g_main_loop_quit (run->loop);
-    }
-  else if (signal == SIGCHLD && run->has_helpers
-           && (has_exited (run->launcher.pid) || guard_has_ended (&run->guard)))
-    {
-      /* Without the launcher the command cannot be run, and without the guard not safely. */
-      print_error (run->options->paths[0], "a helper process of zkflock was killed");
-      run->signal = SIGKILL;
-      g_main_loop_quit (run->loop);
-    }
+  if (signal_stops (signal)) {
+    run->signal = signal;
+    g_main_loop_quit (run->loop);
+  } else if (signal == SIGCHLD && run->has_helpers
+             && (has_exited (run->launcher.pid) || guard_has_ended (&run->guard))) {
+    /* Without the launcher the command cannot be run, and without the guard not safely. */
+    print_error (run->options->paths[0], "a helper process of zkflock was killed");
+    run->signal = SIGKILL;
+    g_main_loop_quit (run->loop);
+  }
 }
 
 static gboolean
@@ -235,14 +226,13 @@ on_connect_timer (gpointer data)
 {
   Run *run = data;
 
-  if (has_connected (run->client))
-    {
-      note_connected (run);
-      if (!run->options->mixed && !run->has_looked)
-        look_for_other_kinds (run);
-      run->connect_timer = 0;
-      return G_SOURCE_REMOVE;
-    }
+  if (has_connected (run->client)) {
+    note_connected (run);
+    if (!run->options->mixed && !run->has_looked)
+      look_for_other_kinds (run);
+    run->connect_timer = 0;
+    return G_SOURCE_REMOVE;
+  }
   /* The servers are asked for a cause only if the connection does not come at once. A handshake
    * takes longer, and the client knows when it has failed. */
   if (run->probe == NULL && connect_knows_cause (run->options, run->client))
@@ -282,19 +272,17 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   Run *run = data;
 
-  if (state == CURATOR_CONNECTION_STATE_SUSPENDED || state == CURATOR_CONNECTION_STATE_LOST)
-    {
-      if (run->outage.timer == 0 && !run->outage.told)
-        run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);
-      return;
-    }
+  if (state == CURATOR_CONNECTION_STATE_SUSPENDED || state == CURATOR_CONNECTION_STATE_LOST) {
+    if (run->outage.timer == 0 && !run->outage.told)
+      run->outage.timer = g_timeout_add (OUTAGE_MS, on_outage, run);
+    return;
+  }
   g_clear_handle_id (&run->outage.timer, g_source_remove);
-  if (run->outage.told)
-    {
-      run->outage.told = FALSE;
-      print_error (run->options->paths[0], "a server answers again; still waiting");
-      notify_status ("waiting");
-    }
+  if (run->outage.told) {
+    run->outage.told = FALSE;
+    print_error (run->options->paths[0], "a server answers again; still waiting");
+    notify_status ("waiting");
+  }
 }
 
 static void
@@ -338,16 +326,14 @@ report_failed_wait (Run *run)
 {
   g_cancellable_cancel (run->cancellable);
   g_cancellable_cancel (run->looking);
-  if (run->signal != 0)
-    {
-      print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
-      return EXIT_CODE_SIGNAL + run->signal;
-    }
-  if (run->conflict != NULL)
-    {
-      print_error (run->options->paths[0], "%s", run->conflict);
-      return EXIT_CODE_USAGE;
-    }
+  if (run->signal != 0) {
+    print_verbose (run->options, "signal %d: giving up the place in the queue", run->signal);
+    return EXIT_CODE_SIGNAL + run->signal;
+  }
+  if (run->conflict != NULL) {
+    print_error (run->options->paths[0], "%s", run->conflict);
+    return EXIT_CODE_USAGE;
+  }
   /* Without a connection, a timeout does not prove that there is another holder. */
   if (run->unreachable || (!has_connected (run->client) && is_no_answer (run->error)))
     return connect_report_failure (run->options, run->client, run->probe);
@@ -365,11 +351,10 @@ use_cgroup (Run *run)
   if (run->options->command == NULL)
     return;
   if (run->launcher.is_in_cgroup
-      || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid)))
-    {
-      print_verbose (run->options, "the command has a control group of its own");
-      return;
-    }
+      || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid))) {
+    print_verbose (run->options, "the command has a control group of its own");
+    return;
+  }
   print_verbose (run->options, "no control group (%s): only the command's process group is killed",
                  g_strerror (run->cgroup_error != 0 ? run->cgroup_error : errno));
 }
@@ -385,11 +370,10 @@ wait_for_lock (Run *run, int *exit_code)
   run->connect_by_us = g_get_monotonic_time () + run->options->connect_timeout_ms * 1000;
   run->contest = contest_start (run->options, run->client, wait_left_ms (run), run->cancellable,
                                 on_granted, on_revoked, run, &error);
-  if (run->contest == NULL)
-    {
-      *exit_code = fail_with (run->options, error);
-      return FALSE;
-    }
+  if (run->contest == NULL) {
+    *exit_code = fail_with (run->options, error);
+    return FALSE;
+  }
   use_cgroup (run);
   iterate_until_decided (run);
   if (run->signal == 0 && run->lease != NULL && run->conflict == NULL && run->error == NULL)
@@ -465,11 +449,10 @@ run_command (Run *run, gboolean *lost)
   const int code = supervisor_run (run->supervisor, &end);
   g_clear_pointer (&run->supervisor, supervisor_free);
   *lost = end.lost;
-  if (!end.lost && end.started && run->options->min_hold_ms > 0)
-    {
-      guard_wait (&run->guard);
-      *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
-    }
+  if (!end.lost && end.started && run->options->min_hold_ms > 0) {
+    guard_wait (&run->guard);
+    *lost = !linger (run->options, run->lease, run->since_us + run->options->min_hold_ms * 1000);
+  }
   return code;
 }
 
@@ -477,23 +460,21 @@ static int
 use_lock (Run *run, gboolean *lost)
 {
   /* The hold may have ended between the grant and now. */
-  if (curator_lease_get_remaining_ms (run->lease) == 0)
-    {
-      *lost = TRUE;
-      print_error (run->options->paths[0], "lock lost before the command was started");
-      return EXIT_CODE_LOST;
-    }
+  if (curator_lease_get_remaining_ms (run->lease) == 0) {
+    *lost = TRUE;
+    print_error (run->options->paths[0], "lock lost before the command was started");
+    return EXIT_CODE_LOST;
+  }
   print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
                  curator_lease_get_node_path (run->lease),
                  curator_lease_get_fencing_token (run->lease));
   report_grant (run);
   notify_send ("READY=1\nSTATUS=holding the lock");
-  if (run->revoked)
-    {
-      print_verbose (run->options, "another client has asked for the lock already");
-      status_set_verdict ("revoked");
-      return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
-    }
+  if (run->revoked) {
+    print_verbose (run->options, "another client has asked for the lock already");
+    status_set_verdict ("revoked");
+    return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
+  }
   if (run->options->command == NULL)
     return hold_without_command (run, lost);
   return run_command (run, lost);
@@ -514,11 +495,11 @@ release_and_close (void *data)
   Run *run = data;
   g_autoptr (GError) error = NULL;
 
-  if (run->lease != NULL && !curator_lease_release (run->lease, CURATOR_WAIT_DEFAULT, NULL, &error))
-    {
-      print_verbose (run->options, "%s", error->message);
-      run->closing.unconfirmed = TRUE;
-    }
+  if (run->lease != NULL
+      && !curator_lease_release (run->lease, CURATOR_WAIT_DEFAULT, NULL, &error)) {
+    print_verbose (run->options, "%s", error->message);
+    run->closing.unconfirmed = TRUE;
+  }
   curator_client_close (run->client);
   g_idle_add_full (G_PRIORITY_DEFAULT, on_closed, run, NULL);
   return NULL;
@@ -561,24 +542,22 @@ close_within (Run *run, gint64 bound_ms)
   g_source_remove (timer);
   if (run->closing.is_done)
     return TRUE;
-  if (bound_ms > HURRIED_CLOSE_MS)
-    {
-      print_error (run->options->paths[0],
-                   "release not confirmed: the lock is freed when the session ends");
-    }
+  if (bound_ms > HURRIED_CLOSE_MS) {
+    print_error (run->options->paths[0],
+                 "release not confirmed: the lock is freed when the session ends");
+  }
   return FALSE;
 }
 
 static void
 dismiss_helpers (Run *run)
 {
-  if (run->has_helpers)
-    {
-      launcher_dismiss (&run->launcher);
-      guard_dismiss (&run->guard);
-      guard_wait (&run->guard);
-      run->has_helpers = FALSE;
-    }
+  if (run->has_helpers) {
+    launcher_dismiss (&run->launcher);
+    guard_dismiss (&run->guard);
+    guard_wait (&run->guard);
+    run->has_helpers = FALSE;
+  }
 }
 
 /* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their
@@ -587,11 +566,9 @@ static void
 open_standard_descriptors (void)
 {
   int fd;
-  do
-    {
-      fd = open ("/dev/null", O_RDWR);
-    }
-  while (fd >= 0 && fd <= 2);
+  do {
+    fd = open ("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= 2);
   if (fd > 2)
     close (fd);
 }
@@ -624,22 +601,20 @@ run_with_client (Run *run)
   int code = EXIT_CODE_UNREACHABLE;
   const gboolean granted = wait_for_lock (run, &code);
 
-  if (granted)
-    {
-      const guint listener = curator_lease_add_listener (run->lease, on_lease_state, NULL, NULL);
-      code = use_lock (run, &lost);
-      curator_lease_remove_listener (run->lease, listener);
-    }
+  if (granted) {
+    const guint listener = curator_lease_add_listener (run->lease, on_lease_state, NULL, NULL);
+    code = use_lock (run, &lost);
+    curator_lease_remove_listener (run->lease, listener);
+  }
   dismiss_helpers (run);
   const gint64 bound_ms =
       granted && !lost ? MIN (run->options->session_timeout_ms, RELEASE_MS) : HURRIED_CLOSE_MS;
   notify_send ("STOPPING=1");
-  if (run->unreachable)
-    {
-      /* There never was a session, so there is nothing to release. */
-      status_finish (code);
-      _exit (code);
-    }
+  if (run->unreachable) {
+    /* There never was a session, so there is nothing to release. */
+    status_finish (code);
+    _exit (code);
+  }
   if (granted && !lost)
     print_verbose (run->options, "releasing; this may take up to %d s", (int) (bound_ms / 1000));
   const gboolean closed = close_within (run, bound_ms);
@@ -647,12 +622,11 @@ run_with_client (Run *run)
   guard_wait (&run->guard);
   if (granted)
     report_end (run, lost, closed);
-  if (!closed)
-    {
-      status_finish (code);
-      /* The library's threads still use the memory that a normal exit would free. */
-      _exit (code);
-    }
+  if (!closed) {
+    status_finish (code);
+    /* The library's threads still use the memory that a normal exit would free. */
+    _exit (code);
+  }
   if (run->contest != NULL && run->decided)
     contest_free (run->contest);
   g_clear_pointer (&run->lease, curator_lease_unref);
@@ -664,18 +638,16 @@ static gboolean
 start_helpers (Run *run)
 {
   run->cgroup_error = cgroup_create (&run->cgroup) ? 0 : errno;
-  if (launcher_start (&run->launcher, run->options->command, &run->cgroup))
-    {
-      run->has_helpers = guard_start (&run->guard, run->launcher.pid, &run->cgroup);
-      if (run->has_helpers)
-        {
-          signals_keep_children (run->launcher.pid, run->guard.pid);
-          return TRUE;
-        }
-      const int error = errno;
-      launcher_dismiss (&run->launcher);
-      errno = error;
+  if (launcher_start (&run->launcher, run->options->command, &run->cgroup)) {
+    run->has_helpers = guard_start (&run->guard, run->launcher.pid, &run->cgroup);
+    if (run->has_helpers) {
+      signals_keep_children (run->launcher.pid, run->guard.pid);
+      return TRUE;
     }
+    const int error = errno;
+    launcher_dismiss (&run->launcher);
+    errno = error;
+  }
   const int error = errno;
   cgroup_remove (&run->cgroup);
   errno = error;
@@ -698,11 +670,10 @@ start_and_run (Run *run)
     code = report_shortage (options->paths[0], "cannot start", errno);
   else
     run->client = connect_start (options, &code);
-  if (run->client == NULL)
-    {
-      dismiss_helpers (run);
-      return code;
-    }
+  if (run->client == NULL) {
+    dismiss_helpers (run);
+    return code;
+  }
   code = run_with_client (run);
   curator_client_unref (run->client);
   return code;

@@ -58,28 +58,26 @@ main (int argc, char **argv)
   title_init (argc, argv);
   setlocale (LC_ALL, "");
   Options *options = options_parse (argc, argv, &code);
-  if (options != NULL)
-    {
-      outcome_start_clock ();
-      if (options->syslog)
-        message_use_syslog ();
-      /* top draws on the whole screen. */
-      choose_logs (options->verbose            ? LOGS_ALL
-                   : options->verb == VERB_TOP ? LOGS_CRITICAL
-                                               : LOGS_WARNINGS);
-      code = !needs_are_met (options->paths[0]) ? EXIT_CODE_SHORTAGE
-             : open_status (options)            ? run_verb (options)
-                                                : EXIT_CODE_USAGE;
-    }
+  if (options != NULL) {
+    outcome_start_clock ();
+    if (options->syslog)
+      message_use_syslog ();
+    /* top draws on the whole screen. */
+    choose_logs (options->verbose            ? LOGS_ALL
+                 : options->verb == VERB_TOP ? LOGS_CRITICAL
+                                             : LOGS_WARNINGS);
+    code = !needs_are_met (options->paths[0]) ? EXIT_CODE_SHORTAGE
+           : open_status (options)            ? run_verb (options)
+                                              : EXIT_CODE_USAGE;
+  }
   if (options == NULL || options->verb != VERB_LOCK || code == 0)
     code = finish_output (code);
   status_finish (code);
   options_free (options);
   terminal_follow_signal ();
-  if (probe_is_running ())
-    {
-      fflush (stdout);
-      _exit (code);
-    }
+  if (probe_is_running ()) {
+    fflush (stdout);
+    _exit (code);
+  }
   return code;
 }

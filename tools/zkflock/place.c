@@ -34,13 +34,12 @@ find_own (Place *place, CuratorInspection *inspection)
 {
   const gint64 session = curator_client_get_session_id (place->client);
 
-  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-      if (curator_participant_get_session_id (one) == session
-          && curator_participant_get_position (one) > 0)
-        return one;
-    }
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    if (curator_participant_get_session_id (one) == session
+        && curator_participant_get_position (one) > 0)
+      return one;
+  }
   return NULL;
 }
 

@@ -32,14 +32,13 @@ stop_source_of (GCancellable *cancellable)
   auto listener = std::make_unique<std::stop_source> (*source);
 
   /* The first one stays. */
-  if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr))
-    {
-      source.release ();
-      g_cancellable_connect (cancellable, G_CALLBACK (+[] (GCancellable *, gpointer data) {
-                               static_cast<std::stop_source *> (data)->request_stop ();
-                             }),
-                             listener.release (), free_source);
-    }
+  if (g_object_replace_qdata (object, key, nullptr, source.get (), free_source, nullptr)) {
+    source.release ();
+    g_cancellable_connect (cancellable, G_CALLBACK (+[] (GCancellable *, gpointer data) {
+                             static_cast<std::stop_source *> (data)->request_stop ();
+                           }),
+                           listener.release (), free_source);
+  }
   const std::unique_ptr<std::stop_source> only (
       static_cast<std::stop_source *> (g_object_dup_qdata (object, key, copy_source, nullptr)));
   return *only;

@@ -103,12 +103,10 @@ public:
   {
     detail::outcome outcome;
     const bool taken = outcome.takes (connect_string);
-    if (taken)
-      {
-        *this =
-            client (curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
-        configure (options);
-      }
+    if (taken) {
+      *this = client (curator_client_new (connect_string.c_str (), options.retry.native_handle ()));
+      configure (options);
+    }
     if (!taken || !set_identity (options, outcome))
       *this = client ();
     outcome.built (native_handle () != nullptr);
@@ -266,20 +264,19 @@ private:
     curator_client_set_follow_configuration (object (), options.follow_configuration);
     if (options.callback_context != nullptr)
       curator_client_set_callback_context (object (), options.callback_context);
-    if (options.trace)
-      {
-        using callback = std::function<void (const trace_event &)>;
-        constexpr auto hear = [] (const CuratorTraceEvent *event, gpointer data) {
-          const trace_event traced = {
-            trace_kind (curator_trace_event_get_kind (event)), curator_trace_event_get_path (event),
-            std::chrono::microseconds (curator_trace_event_get_duration_us (event)),
-            curator_trace_event_get_session_id (event)
-          };
-          detail::tell<callback> (data, traced);
+    if (options.trace) {
+      using callback = std::function<void (const trace_event &)>;
+      constexpr auto hear = [] (const CuratorTraceEvent *event, gpointer data) {
+        const trace_event traced = {
+          trace_kind (curator_trace_event_get_kind (event)), curator_trace_event_get_path (event),
+          std::chrono::microseconds (curator_trace_event_get_duration_us (event)),
+          curator_trace_event_get_session_id (event)
         };
-        curator_client_set_trace (object (), hear, new callback (options.trace),
-                                  detail::destroy<callback>);
-      }
+        detail::tell<callback> (data, traced);
+      };
+      curator_client_set_trace (object (), hear, new callback (options.trace),
+                                detail::destroy<callback>);
+    }
   }
 
   bool set_identity (const client_options &options, detail::outcome &outcome)

@@ -158,11 +158,10 @@ public:
 #ifdef __cpp_exceptions
     check (succeeded);
 #else
-    if (!succeeded)
-      {
-        error failed = failure<error> ();
-        making != nullptr ? void (*making = std::move (failed)) : misuse (failed.what ());
-      }
+    if (!succeeded) {
+      error failed = failure<error> ();
+      making != nullptr ? void (*making = std::move (failed)) : misuse (failed.what ());
+    }
 #endif
   }
 
@@ -198,23 +197,16 @@ shield (Call &&call)
 #ifndef __cpp_exceptions
   std::forward<Call> (call) ();
 #else
-  try
-    {
-      std::forward<Call> (call) ();
-    }
-  catch (const thread_end &)
-    {
-      throw;
-    }
-  catch (const std::exception &thrown)
-    {
-      g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback threw: %s", thrown.what ());
-    }
-  catch (...)
-    {
-      g_log ("curator", G_LOG_LEVEL_CRITICAL,
-             "a callback threw an exception that is not a std::exception");
-    }
+  try {
+    std::forward<Call> (call) ();
+  } catch (const thread_end &) {
+    throw;
+  } catch (const std::exception &thrown) {
+    g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback threw: %s", thrown.what ());
+  } catch (...) {
+    g_log ("curator", G_LOG_LEVEL_CRITICAL,
+           "a callback threw an exception that is not a std::exception");
+  }
 #endif
 }
 
@@ -231,31 +223,23 @@ template <class T, class Given>
 T
 take (Given given)
 {
-  if constexpr (std::is_same_v<Given, GPtrArray *>)
-    {
-      T all;
-      for (guint i = 0; given != nullptr && i < given->len; i++)
-        all.push_back (take<typename T::value_type> (g_ptr_array_index (given, i)));
-      if (given != nullptr)
-        g_free (g_ptr_array_free (given, FALSE));
-      return all;
-    }
-  else if constexpr (std::is_same_v<Given, char **>)
-    {
-      const std::unique_ptr<char *, void (*) (char **)> owner (given, g_strfreev);
-      return given != nullptr ? T (given, given + g_strv_length (given)) : T ();
-    }
-  else if constexpr (std::is_same_v<Given, char *>)
-    {
-      const std::unique_ptr<char, void (*) (gpointer)> owner (given, g_free);
-      return given != nullptr ? T (given) : T ();
-    }
-  else if constexpr (std::is_same_v<Given, GBytes *>)
-    {
-      const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (given, g_bytes_unref);
-      return given != nullptr ? copy_of (given) : T ();
-    }
-  else if constexpr (std::is_same_v<Given, gpointer>)
+  if constexpr (std::is_same_v<Given, GPtrArray *>) {
+    T all;
+    for (guint i = 0; given != nullptr && i < given->len; i++)
+      all.push_back (take<typename T::value_type> (g_ptr_array_index (given, i)));
+    if (given != nullptr)
+      g_free (g_ptr_array_free (given, FALSE));
+    return all;
+  } else if constexpr (std::is_same_v<Given, char **>) {
+    const std::unique_ptr<char *, void (*) (char **)> owner (given, g_strfreev);
+    return given != nullptr ? T (given, given + g_strv_length (given)) : T ();
+  } else if constexpr (std::is_same_v<Given, char *>) {
+    const std::unique_ptr<char, void (*) (gpointer)> owner (given, g_free);
+    return given != nullptr ? T (given) : T ();
+  } else if constexpr (std::is_same_v<Given, GBytes *>) {
+    const std::unique_ptr<GBytes, void (*) (GBytes *)> owner (given, g_bytes_unref);
+    return given != nullptr ? copy_of (given) : T ();
+  } else if constexpr (std::is_same_v<Given, gpointer>)
     return T (static_cast<decltype (T ().native_handle ())> (given));
   else
     return given ? T (given) : T ();

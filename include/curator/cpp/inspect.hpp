@@ -93,20 +93,19 @@ public:
   std::vector<participant> participants () const
   {
     std::vector<participant> all (curator_inspection_get_n_participants (object ()));
-    for (guint i = 0; i < all.size (); i++)
-      {
-        const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
-        all[i] = { participant_kind (curator_participant_get_kind (one)),
-                   curator_participant_is_holder (one) != FALSE,
-                   curator_participant_get_position (one),
-                   curator_participant_get_node_path (one),
-                   curator_participant_get_session_id (one),
-                   curator_participant_is_readable (one) != FALSE,
-                   std::chrono::milliseconds (curator_participant_get_age_ms (one)),
-                   curator_participant_get_token (one),
-                   curator_participant_get_number (one),
-                   detail::copy_of (curator_participant_get_data (one)) };
-      }
+    for (guint i = 0; i < all.size (); i++) {
+      const CuratorParticipant *one = curator_inspection_get_participant (object (), i);
+      all[i] = { participant_kind (curator_participant_get_kind (one)),
+                 curator_participant_is_holder (one) != FALSE,
+                 curator_participant_get_position (one),
+                 curator_participant_get_node_path (one),
+                 curator_participant_get_session_id (one),
+                 curator_participant_is_readable (one) != FALSE,
+                 std::chrono::milliseconds (curator_participant_get_age_ms (one)),
+                 curator_participant_get_token (one),
+                 curator_participant_get_number (one),
+                 detail::copy_of (curator_participant_get_data (one)) };
+    }
     return all;
   }
 

@@ -129,11 +129,10 @@ private:
       predicate_results decided = static_cast<lock_driver_functions *> (data)->gets_the_lock (
           names, sequence_node_name, max_leases);
       to_watch = std::move (decided.path_to_watch);
-      if (!detail::is_for_c (to_watch))
-        {
-          g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback returned a text with a NUL inside");
-          to_watch.clear ();
-        }
+      if (!detail::is_for_c (to_watch)) {
+        g_log ("curator", G_LOG_LEVEL_CRITICAL, "a callback returned a text with a NUL inside");
+        to_watch.clear ();
+      }
       results->gets_the_lock = decided.gets_the_lock;
       results->path_to_watch = to_watch.empty () ? nullptr : to_watch.c_str ();
     });

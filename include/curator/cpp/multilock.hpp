@@ -47,11 +47,10 @@ private:
     CuratorClient *const owner = detail::require (client.native_handle ());
     std::vector<const char *> texts;
     bool taken = true;
-    for (const std::string &path : paths)
-      {
-        taken = taken && outcome.takes (path);
-        texts.push_back (path.c_str ());
-      }
+    for (const std::string &path : paths) {
+      taken = taken && outcome.takes (path);
+      texts.push_back (path.c_str ());
+    }
     texts.push_back (nullptr);
     const auto create = order == lock_order::sorted ? curator_multi_lock_new_for_paths_sorted
                                                     : curator_multi_lock_new_for_paths;

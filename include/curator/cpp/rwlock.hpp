@@ -33,11 +33,10 @@ public:
                                   unlock_mode mode = unlock_mode::wait) noexcept
       : handle (lock)
   {
-    if (lock != nullptr)
-      {
-        reader_ = lockable (curator_lock_ref (curator_rw_lock_get_read_lock (lock)), mode);
-        writer_ = lockable (curator_lock_ref (curator_rw_lock_get_write_lock (lock)), mode);
-      }
+    if (lock != nullptr) {
+      reader_ = lockable (curator_lock_ref (curator_rw_lock_get_read_lock (lock)), mode);
+      writer_ = lockable (curator_lock_ref (curator_rw_lock_get_write_lock (lock)), mode);
+    }
   }
 
   /** The readers' side as a lock. Locks nothing. */

@@ -46,11 +46,10 @@ attack_count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_f
   if ((level & G_LOG_LEVEL_CRITICAL) == 0)
     return G_LOG_WRITER_HANDLED;
   gboolean is_ours = FALSE;
-  for (gsize i = 0; i < n_fields; i++)
-    {
-      is_ours |=
-          strcmp (fields[i].key, "GLIB_DOMAIN") == 0 && strcmp (fields[i].value, "curator") == 0;
-    }
+  for (gsize i = 0; i < n_fields; i++) {
+    is_ours |=
+        strcmp (fields[i].key, "GLIB_DOMAIN") == 0 && strcmp (fields[i].value, "curator") == 0;
+  }
   g_atomic_int_inc (is_ours ? &now.n_criticals : &now.n_foreign);
   if (!is_ours)
     g_log_writer_standard_streams (level, fields, n_fields, data);
@@ -123,30 +122,29 @@ is_as_expected (Expectation expectation, guint64 codes, gboolean is_null, const 
   const gboolean is_refused = is_critical
                               || (is_silent && is_null && error != NULL
                                   && is_code (error, CODE_INVALID_ARGUMENT | CODE_LIMIT_EXCEEDED));
-  switch (expectation)
-    {
-    case EXPECT_CRITICAL:
-      return is_critical;
-    case EXPECT_STALE:
-      return n_criticals == 1 && is_null && error == now.stale
-             && strcmp (error->message, "of an earlier call") == 0;
-    case EXPECT_REFUSED:
-      return is_refused;
-    case EXPECT_FAILS:
-      return is_silent && is_null && error != NULL && is_code (error, codes);
-    case EXPECT_LATER:
-      now.must_fail_later = is_silent && error == NULL;
-      return is_refused || now.must_fail_later;
-    case EXPECT_ALLOWED:
-      return is_silent && error == NULL;
-    case EXPECT_NULLISH:
-      return is_silent && is_null;
-    case EXPECT_STRANGE:
-    case EXPECT_HARMLESS:
-      return is_silent;
-    default:
-      return FALSE;
-    }
+  switch (expectation) {
+  case EXPECT_CRITICAL:
+    return is_critical;
+  case EXPECT_STALE:
+    return n_criticals == 1 && is_null && error == now.stale
+           && strcmp (error->message, "of an earlier call") == 0;
+  case EXPECT_REFUSED:
+    return is_refused;
+  case EXPECT_FAILS:
+    return is_silent && is_null && error != NULL && is_code (error, codes);
+  case EXPECT_LATER:
+    now.must_fail_later = is_silent && error == NULL;
+    return is_refused || now.must_fail_later;
+  case EXPECT_ALLOWED:
+    return is_silent && error == NULL;
+  case EXPECT_NULLISH:
+    return is_silent && is_null;
+  case EXPECT_STRANGE:
+  case EXPECT_HARMLESS:
+    return is_silent;
+  default:
+    return FALSE;
+  }
 }
 
 gboolean
@@ -184,16 +182,14 @@ attack_answered (World *world, Expectation expectation, guint64 codes, gboolean 
                  GError **error)
 {
   pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
-  if (g_atomic_int_get (&now.n_criticals) == 0)
-    {
-      if (!holds_within (g_atomic_int_get (&answer.n) != 0, LONG_MS))
-        {
-          attack_complain ("never answered", NULL);
-          return;
-        }
-      is_null = answer.is_null;
-      *error = g_steal_pointer (&answer.error);
+  if (g_atomic_int_get (&now.n_criticals) == 0) {
+    if (!holds_within (g_atomic_int_get (&answer.n) != 0, LONG_MS)) {
+      attack_complain ("never answered", NULL);
+      return;
     }
+    is_null = answer.is_null;
+    *error = g_steal_pointer (&answer.error);
+  }
   attack_end (world, expectation, codes, is_null, error);
 }
 
@@ -218,11 +214,10 @@ void
 attack_later_CuratorSemaphore (CuratorSemaphore *semaphore)
 {
   GError *error = NULL;
-  if (now.must_fail_later)
-    {
-      g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
-      judge_later (lease != NULL, &error);
-    }
+  if (now.must_fail_later) {
+    g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
+    judge_later (lease != NULL, &error);
+  }
 }
 
 void
@@ -253,11 +248,10 @@ GCancellable *
 attack_cancelled (void)
 {
   static GCancellable *cancelled;
-  if (cancelled == NULL)
-    {
-      cancelled = g_cancellable_new ();
-      g_cancellable_cancel (cancelled);
-    }
+  if (cancelled == NULL) {
+    cancelled = g_cancellable_new ();
+    g_cancellable_cancel (cancelled);
+  }
   return cancelled;
 }
 
@@ -280,11 +274,10 @@ GPtrArray *
 attack_null_leases (void)
 {
   static GPtrArray *leases;
-  if (leases == NULL)
-    {
-      leases = g_ptr_array_new ();
-      g_ptr_array_add (leases, NULL);
-    }
+  if (leases == NULL) {
+    leases = g_ptr_array_new ();
+    g_ptr_array_add (leases, NULL);
+  }
   return leases;
 }
 
@@ -351,13 +344,12 @@ foreign_object (OtherObject which, const char **kind)
   static gpointer objects[N_OTHERS];
   static char zeros[1024];
 
-  if (objects[0] == NULL)
-    {
-      objects[OTHER_CANCELLABLE] = g_cancellable_new ();
-      objects[OTHER_OBJECT] = g_object_new (G_TYPE_OBJECT, NULL);
-      objects[OTHER_ARRAY] = g_ptr_array_new ();
-      objects[OTHER_MEMORY] = zeros;
-    }
+  if (objects[0] == NULL) {
+    objects[OTHER_CANCELLABLE] = g_cancellable_new ();
+    objects[OTHER_OBJECT] = g_object_new (G_TYPE_OBJECT, NULL);
+    objects[OTHER_ARRAY] = g_ptr_array_new ();
+    objects[OTHER_MEMORY] = zeros;
+  }
   *kind = kinds[which];
   return objects[which];
 }
@@ -366,11 +358,10 @@ gpointer
 attack_other (World *world, const char *kind)
 {
   const guint i = world->other;
-  if (i < n_attack_objects)
-    {
-      now.other = attack_objects[i].kind;
-      return strcmp (attack_objects[i].kind, kind) == 0 ? NULL : attack_objects[i].obtain (world);
-    }
+  if (i < n_attack_objects) {
+    now.other = attack_objects[i].kind;
+    return strcmp (attack_objects[i].kind, kind) == 0 ? NULL : attack_objects[i].obtain (world);
+  }
   /* What is not ours can be told from what is ours, but not from each other. */
   const OtherObject which = i - n_attack_objects;
   const gboolean can_be_told = g_str_has_prefix (kind, "Curator")
@@ -384,11 +375,10 @@ attack_array_of_other (World *world, const char *kind)
   static GPtrArray *array;
   gpointer object = attack_other (world, kind);
   g_clear_pointer (&array, g_ptr_array_unref);
-  if (object != NULL)
-    {
-      array = g_ptr_array_new ();
-      g_ptr_array_add (array, object);
-    }
+  if (object != NULL) {
+    array = g_ptr_array_new ();
+    g_ptr_array_add (array, object);
+  }
   return array;
 }
 
@@ -447,16 +437,14 @@ attack_world_new (Fixture *fixture, AttackState state, guint lock_kind)
     client_start (world->client);
   if (state == STATE_FORKED)
     lead_and_inspect (world); /* the child ends no leadership */
-  if (state != STATE_LIVE)
-    {
-      obtain_CuratorLease (world);
-      attack_obtain_all (world);
-    }
-  if (state == STATE_ENDED)
-    {
-      curator_lease_release (world->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      attack_end_all (world);
-    }
+  if (state != STATE_LIVE) {
+    obtain_CuratorLease (world);
+    attack_obtain_all (world);
+  }
+  if (state == STATE_ENDED) {
+    curator_lease_release (world->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    attack_end_all (world);
+  }
   if (state == STATE_CLOSED)
     curator_client_close (world->client);
   return world;
@@ -479,27 +467,24 @@ attack_world_free (World *world)
 void
 attack_with_others (World *world, guint first, guint n)
 {
-  for (guint i = 0; i < n_attacks; i++)
-    {
-      for (guint k = first; attacks[i].of_other && k < first + n; k++)
-        {
-          world->other = k;
-          attacks[i].run (world);
-        }
+  for (guint i = 0; i < n_attacks; i++) {
+    for (guint k = first; attacks[i].of_other && k < first + n; k++) {
+      world->other = k;
+      attacks[i].run (world);
     }
+  }
 }
 
 guint
 attack_all (World *world)
 {
   guint n_lacking = 0;
-  for (guint i = 0; i < n_attacks; i++)
-    {
-      const Attack *attack = &attacks[i];
-      if (attack->state == world->state && !attack->in_driver && !attack->of_other
-          && (attack->on_locks || world->lock_kind == ATTACK_PLAIN_KIND))
-        n_lacking += attack->run (world) ? 0 : 1;
-    }
+  for (guint i = 0; i < n_attacks; i++) {
+    const Attack *attack = &attacks[i];
+    if (attack->state == world->state && !attack->in_driver && !attack->of_other
+        && (attack->on_locks || world->lock_kind == ATTACK_PLAIN_KIND))
+      n_lacking += attack->run (world) ? 0 : 1;
+  }
   return n_lacking;
 }
 
@@ -510,13 +495,12 @@ attack_in_child (World *world, gboolean hold_mutex)
   if (hold_mutex)
     curator_client_lock (world->client);
   const pid_t pid = fork ();
-  if (pid == 0)
-    {
-      attack_n_failures = 0;
-      attack_all (world);
-      attack_world_free (world);
-      _exit (attack_n_failures == 0 ? 0 : 1);
-    }
+  if (pid == 0) {
+    attack_n_failures = 0;
+    attack_all (world);
+    attack_world_free (world);
+    _exit (attack_n_failures == 0 ? 0 : 1);
+  }
   if (hold_mutex)
     curator_client_unlock (world->client);
   int status = -1;

@@ -291,12 +291,11 @@ count_for (const Scene *scene, Stage *stage, const Extreme *extreme)
 {
   if (has_own_count (extreme))
     return curator_shared_count_new (scene->client, extreme_path (stage), 0, NULL);
-  if (extreme->rule == RULE_VERSION || extreme->rule == RULE_COUNT)
-    {
-      G_GNUC_UNUSED const gboolean started =
-          curator_shared_count_start (scene->count, LONG_MS, NULL, NULL);
-      curator_shared_count_get_versioned (scene->count, NULL, &stage->version);
-    }
+  if (extreme->rule == RULE_VERSION || extreme->rule == RULE_COUNT) {
+    G_GNUC_UNUSED const gboolean started =
+        curator_shared_count_start (scene->count, LONG_MS, NULL, NULL);
+    curator_shared_count_get_versioned (scene->count, NULL, &stage->version);
+  }
   return scene->count;
 }
 

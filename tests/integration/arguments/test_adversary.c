@@ -28,17 +28,16 @@ static void
 attack_state (Fixture *fixture, AttackState state)
 {
   begin_attacks ();
-  for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
-    {
-      World *world = attack_world_new (fixture, state, kind);
-      if (state == STATE_FORKED)
-        attack_in_child (world, !IS_SANITIZED); /* ThreadSanitizer misses the unlock */
-      else
-        attack_all (world);
-      if (state == STATE_LIVE || state == STATE_FORKED)
-        assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
-      attack_world_free (world);
-    }
+  for (guint kind = 0; kind < attack_n_lock_kinds; kind++) {
+    World *world = attack_world_new (fixture, state, kind);
+    if (state == STATE_FORKED)
+      attack_in_child (world, !IS_SANITIZED); /* ThreadSanitizer misses the unlock */
+    else
+      attack_all (world);
+    if (state == STATE_LIVE || state == STATE_FORKED)
+      assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+    attack_world_free (world);
+  }
   end_attacks ();
 }
 
@@ -86,17 +85,16 @@ attack_while_cancelled (void *data)
 TEST (test_calls_of_a_cancelled_thread)
 {
   begin_attacks ();
-  for (AttackState of = STATE_LIVE; of < STATE_FORKED; of++)
-    {
-      Cancelled cancelled = { .fixture = fixture, .state = of };
-      pthread_t thread;
-      void *result;
-      assert_int_equal (pthread_create (&thread, NULL, attack_while_cancelled, &cancelled), 0);
-      assert_int_equal (pthread_join (thread, &result), 0);
-      if (!cancelled.returned)
-        fail_msg ("the thread ended in %s", attack_now ());
-      assert_ptr_equal (result, PTHREAD_CANCELED);
-    }
+  for (AttackState of = STATE_LIVE; of < STATE_FORKED; of++) {
+    Cancelled cancelled = { .fixture = fixture, .state = of };
+    pthread_t thread;
+    void *result;
+    assert_int_equal (pthread_create (&thread, NULL, attack_while_cancelled, &cancelled), 0);
+    assert_int_equal (pthread_join (thread, &result), 0);
+    if (!cancelled.returned)
+      fail_msg ("the thread ended in %s", attack_now ());
+    assert_ptr_equal (result, PTHREAD_CANCELED);
+  }
   end_attacks ();
 }
 
@@ -135,12 +133,11 @@ static void
 attack_with_event (const CuratorTraceEvent *event, gpointer data)
 {
   World *world = data;
-  if (curator_trace_event_get_kind (event) == CURATOR_TRACE_KIND_GRANTED && attack_n_calls == 0)
-    {
-      world->event = event;
-      attack_with_others (world, number_of_kind ("CuratorTraceEvent"), 1);
-      world->event = NULL;
-    }
+  if (curator_trace_event_get_kind (event) == CURATOR_TRACE_KIND_GRANTED && attack_n_calls == 0) {
+    world->event = event;
+    attack_with_others (world, number_of_kind ("CuratorTraceEvent"), 1);
+    world->event = NULL;
+  }
 }
 
 /* These exist only while a function of the program runs. */
@@ -193,23 +190,21 @@ TEST (test_node_requests)
   const CuratorLockDriverFuncs funcs = { .creates_the_lock = run_in_driver };
   World *world = attack_world_new (fixture, STATE_LIVE, ATTACK_PLAIN_KIND);
   begin_attacks ();
-  for (guint i = 0; i < n_attacks; i++)
-    {
-      if (!attacks[i].in_driver || attacks[i].of_other)
-        continue;
-      InDriver in_driver = { world, &attacks[i] };
-      CuratorLockDriver *driver = curator_lock_driver_new (&funcs, &in_driver, NULL);
-      g_autoptr (CuratorLock) lock =
-          curator_mutex_new_with_driver (world->client, "/attack/driver", "lock-", 1, driver, NULL);
-      g_autoptr (GError) error = NULL;
-      const gboolean acquired = curator_lock_acquire (lock, LONG_MS, NULL, &error);
-      curator_lock_driver_unref (driver);
-      if (attack_must_fail_later () ? acquired : !acquired)
-        {
-          attack_complain (acquired ? "was accepted, and by the server, too" : "was refused twice",
-                           error);
-        }
+  for (guint i = 0; i < n_attacks; i++) {
+    if (!attacks[i].in_driver || attacks[i].of_other)
+      continue;
+    InDriver in_driver = { world, &attacks[i] };
+    CuratorLockDriver *driver = curator_lock_driver_new (&funcs, &in_driver, NULL);
+    g_autoptr (CuratorLock) lock =
+        curator_mutex_new_with_driver (world->client, "/attack/driver", "lock-", 1, driver, NULL);
+    g_autoptr (GError) error = NULL;
+    const gboolean acquired = curator_lock_acquire (lock, LONG_MS, NULL, &error);
+    curator_lock_driver_unref (driver);
+    if (attack_must_fail_later () ? acquired : !acquired) {
+      attack_complain (acquired ? "was accepted, and by the server, too" : "was refused twice",
+                       error);
     }
+  }
   end_attacks ();
   attack_world_free (world);
 }

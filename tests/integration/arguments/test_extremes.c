@@ -64,11 +64,10 @@ values_of (const Extreme *extreme)
 static GLogWriterOutput
 count_criticals (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  if ((level & G_LOG_LEVEL_CRITICAL) != 0)
-    {
-      g_atomic_int_inc (&extreme_n_criticals);
-      return G_LOG_WRITER_HANDLED;
-    }
+  if ((level & G_LOG_LEVEL_CRITICAL) != 0) {
+    g_atomic_int_inc (&extreme_n_criticals);
+    return G_LOG_WRITER_HANDLED;
+  }
   return (level & G_LOG_LEVEL_ERROR) != 0
              ? g_log_writer_standard_streams (level, fields, n_fields, data)
              : G_LOG_WRITER_HANDLED;
@@ -92,13 +91,12 @@ is_allowed (const Extreme *extreme, gint64 value)
 static void
 expect (gboolean condition, const char *what, const Outcome *outcome)
 {
-  if (!condition)
-    {
-      now.n_failures++;
-      print_error ("%s: %s; it %s, %d criticals, error: %s\n", now.text, what,
-                   outcome->succeeded ? "succeeded" : "failed", extreme_n_criticals,
-                   outcome->error != NULL ? outcome->error->message : "none");
-    }
+  if (!condition) {
+    now.n_failures++;
+    print_error ("%s: %s; it %s, %d criticals, error: %s\n", now.text, what,
+                 outcome->succeeded ? "succeeded" : "failed", extreme_n_criticals,
+                 outcome->error != NULL ? outcome->error->message : "none");
+  }
 }
 
 static gboolean
@@ -135,11 +133,10 @@ static void
 end_use (CuratorLease *lease, const char *what, Outcome *outcome)
 {
   expect (lease != NULL, what, outcome);
-  if (lease != NULL)
-    {
-      curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      curator_lease_unref (lease);
-    }
+  if (lease != NULL) {
+    curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    curator_lease_unref (lease);
+  }
 }
 
 /* Ends what a call holds, so that the next one meets nothing. */
@@ -152,11 +149,10 @@ give_back (const Stage *stage, Outcome *outcome)
     curator_lease_release (outcome->result, CURATOR_WAIT_DEFAULT, NULL, NULL);
   if (outcome->drop == (GDestroyNotify) g_ptr_array_unref
       && g_str_has_prefix (now.extreme->function, "curator_semaphore_acquire_")
-      && outcome->result != NULL)
-    {
-      curator_semaphore_return_all (stage->semaphore, outcome->result, CURATOR_WAIT_DEFAULT, NULL,
-                                    NULL);
-    }
+      && outcome->result != NULL) {
+    curator_semaphore_return_all (stage->semaphore, outcome->result, CURATOR_WAIT_DEFAULT, NULL,
+                                  NULL);
+  }
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -166,30 +162,22 @@ judge_limited (const Stage *stage, Outcome *outcome)
 {
   const char *function = now.extreme->function;
 
-  if (!is_allowed (now.extreme, stage->value))
-    {
-      expect (is_refused (outcome), "not refused", outcome);
-      return;
-    }
+  if (!is_allowed (now.extreme, stage->value)) {
+    expect (is_refused (outcome), "not refused", outcome);
+    return;
+  }
   expect (is_clean_success (outcome), "a value that is allowed", outcome);
-  if (outcome->drop == (GDestroyNotify) curator_lock_unref)
-    {
-      end_use (curator_lock_acquire_lease (outcome->result, LONG_MS, NULL, &outcome->error),
-               "the lock cannot be used", outcome);
-    }
-  else if (outcome->drop == (GDestroyNotify) curator_semaphore_unref)
-    {
-      end_use (curator_semaphore_acquire (outcome->result, LONG_MS, NULL, &outcome->error),
-               "the semaphore cannot be used", outcome);
-    }
-  else if (strcmp (function, "curator_shared_count_new") == 0)
-    {
-      expect (curator_shared_count_get (outcome->result) == stage->value, "another seed", outcome);
-    }
-  else if (strcmp (function, "curator_lease_extend") == 0)
-    {
-      expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened", outcome);
-    }
+  if (outcome->drop == (GDestroyNotify) curator_lock_unref) {
+    end_use (curator_lock_acquire_lease (outcome->result, LONG_MS, NULL, &outcome->error),
+             "the lock cannot be used", outcome);
+  } else if (outcome->drop == (GDestroyNotify) curator_semaphore_unref) {
+    end_use (curator_semaphore_acquire (outcome->result, LONG_MS, NULL, &outcome->error),
+             "the semaphore cannot be used", outcome);
+  } else if (strcmp (function, "curator_shared_count_new") == 0) {
+    expect (curator_shared_count_get (outcome->result) == stage->value, "another seed", outcome);
+  } else if (strcmp (function, "curator_lease_extend") == 0) {
+    expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened", outcome);
+  }
 }
 
 /* What was refused is still held. */
@@ -204,11 +192,10 @@ judge_release (const Stage *stage, Outcome *outcome)
                                : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
                                      == CURATOR_LEASE_HELD;
 
-  if (!is_allowed (now.extreme, stage->value))
-    {
-      expect (is_refused (outcome) && is_held, "not refused", outcome);
-      return;
-    }
+  if (!is_allowed (now.extreme, stage->value)) {
+    expect (is_refused (outcome) && is_held, "not refused", outcome);
+    return;
+  }
   expect (!is_held && is_silent ()
               && ((outcome->succeeded && stage->value != 0)
                   || has_code (outcome, CURATOR_ERROR_RELEASE_PENDING)),
@@ -221,22 +208,20 @@ judge_setting (const Stage *stage, Outcome *outcome)
   const gboolean is_started = curator_client_start (stage->client, &outcome->error);
 
   outcome->succeeded = is_started;
-  if (!is_allowed (now.extreme, stage->value))
-    {
-      expect (is_refused (outcome), "not refused", outcome);
-      return;
-    }
+  if (!is_allowed (now.extreme, stage->value)) {
+    expect (is_refused (outcome), "not refused", outcome);
+    return;
+  }
   expect (is_started, "refused by start", outcome);
   expect (curator_client_block_until_connected (stage->client, LONG_MS, NULL, &outcome->error),
           "does not connect", outcome);
   g_autoptr (CuratorLock) lock = mutex_new (stage->client, "/extremes/setting");
-  if (strcmp (now.extreme->parameter, "tick_ms") == 0 && stage->value > SESSION_MS)
-    {
-      /* Holds of such a client end when they begin. */
-      CuratorLease *lease = curator_lock_acquire_lease (lock, 100, NULL, NULL);
-      g_clear_pointer (&lease, curator_lease_unref);
-      return;
-    }
+  if (strcmp (now.extreme->parameter, "tick_ms") == 0 && stage->value > SESSION_MS) {
+    /* Holds of such a client end when they begin. */
+    CuratorLease *lease = curator_lock_acquire_lease (lock, 100, NULL, NULL);
+    g_clear_pointer (&lease, curator_lease_unref);
+    return;
+  }
   end_use (curator_lock_acquire_lease (lock, LONG_MS, NULL, &outcome->error),
            "the lock cannot be used", outcome);
 }
@@ -244,12 +229,11 @@ judge_setting (const Stage *stage, Outcome *outcome)
 static void
 judge_node_data (const Stage *stage, Outcome *outcome)
 {
-  if (is_allowed (now.extreme, stage->value))
-    {
-      end_use (curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error),
-               "the semaphore cannot be used", outcome);
-      return;
-    }
+  if (is_allowed (now.extreme, stage->value)) {
+    end_use (curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error),
+             "the semaphore cannot be used", outcome);
+    return;
+  }
   g_autoptr (CuratorLease) lease =
       curator_semaphore_acquire (stage->semaphore, LONG_MS, NULL, &outcome->error);
   expect (lease == NULL && has_code (outcome, CURATOR_ERROR_LIMIT_EXCEEDED), "not refused",
@@ -259,26 +243,22 @@ judge_node_data (const Stage *stage, Outcome *outcome)
 static void
 judge_max_hold (const Stage *stage, Outcome *outcome)
 {
-  if (!is_allowed (now.extreme, stage->value) && stage->value != CURATOR_WAIT_FOREVER)
-    {
-      expect (extreme_n_criticals == 1, "not refused", outcome);
-      return;
-    }
+  if (!is_allowed (now.extreme, stage->value) && stage->value != CURATOR_WAIT_FOREVER) {
+    expect (extreme_n_criticals == 1, "not refused", outcome);
+    return;
+  }
   expect (is_silent (), "refused", outcome);
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (stage->lock, LONG_MS, NULL, &outcome->error);
-  if (stage->value == CURATOR_WAIT_FOREVER || stage->value > FAR_MS)
-    {
-      expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD, "not held",
-              outcome);
-    }
-  else
-    {
-      expect (lease != NULL
-                  ? holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
-                  : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
-              "held for ever", outcome);
-    }
+  if (stage->value == CURATOR_WAIT_FOREVER || stage->value > FAR_MS) {
+    expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD, "not held",
+            outcome);
+  } else {
+    expect (lease != NULL
+                ? holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
+                : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
+            "held for ever", outcome);
+  }
 }
 
 /* The node has it, too. */
@@ -295,11 +275,10 @@ judge_count (const Stage *stage, Outcome *outcome)
 static void
 judge_version (const Stage *stage, Outcome *outcome)
 {
-  if (stage->value == -1)
-    {
-      expect (is_refused (outcome), "not refused", outcome);
-      return;
-    }
+  if (stage->value == -1) {
+    expect (is_refused (outcome), "not refused", outcome);
+    return;
+  }
   expect (is_clean_success (outcome) && outcome->flag == (stage->value == stage->version),
           "set by a version", outcome);
 }
@@ -344,19 +323,17 @@ judge_policy (const Stage *stage, Outcome *outcome)
                                     G_MAXINT32, G_MAXUINT32, G_MAXINT64 };
 
   expect (is_clean_success (outcome), "no policy", outcome);
-  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++)
-    {
-      for (gsize k = 0; k < G_N_ELEMENTS (numbers); k++)
-        {
-          const guint count = (guint) CLAMP (numbers[i], 0, G_MAXUINT32);
-          gint64 sleep_ms = -1;
-          const gboolean allowed =
-              curator_retry_policy_allow_retry (outcome->result, count, numbers[k], &sleep_ms);
-          expect (!allowed == !must_allow (stage, count, MAX (numbers[k], 0)), "another answer",
-                  outcome);
-          expect (sleep_ms >= 0 && sleep_ms <= longest_sleep (stage), "another sleep", outcome);
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (numbers); i++) {
+    for (gsize k = 0; k < G_N_ELEMENTS (numbers); k++) {
+      const guint count = (guint) CLAMP (numbers[i], 0, G_MAXUINT32);
+      gint64 sleep_ms = -1;
+      const gboolean allowed =
+          curator_retry_policy_allow_retry (outcome->result, count, numbers[k], &sleep_ms);
+      expect (!allowed == !must_allow (stage, count, MAX (numbers[k], 0)), "another answer",
+              outcome);
+      expect (sleep_ms >= 0 && sleep_ms <= longest_sleep (stage), "another sleep", outcome);
     }
+  }
 }
 
 static void
@@ -364,50 +341,49 @@ judge (const Stage *stage, Outcome *outcome)
 {
   const gboolean is_in = is_allowed (now.extreme, stage->value);
 
-  switch (now.extreme->rule)
-    {
-    case RULE_SETTING:
-      judge_setting (stage, outcome);
-      break;
-    case RULE_RELEASE:
-      judge_release (stage, outcome);
-      break;
-    case RULE_LIMITED:
-      judge_limited (stage, outcome);
-      break;
-    case RULE_NODE_DATA:
-      judge_node_data (stage, outcome);
-      break;
-    case RULE_MAX_HOLD:
-      judge_max_hold (stage, outcome);
-      break;
-    case RULE_COUNT:
-      judge_count (stage, outcome);
-      break;
-    case RULE_VERSION:
-      judge_version (stage, outcome);
-      break;
-    case RULE_INDEX:
-      expect (is_silent () && (outcome->result != NULL) == is_in, "another end", outcome);
-      break;
-    case RULE_MODE:
-      expect (extreme_n_criticals == (is_in ? 0 : 1), "a mode", outcome);
-      break;
-    case RULE_POLICY:
-      judge_policy (stage, outcome);
-      break;
-    case RULE_SLEEP:
-      expect (is_silent () && outcome->number >= 0, "a sleep", outcome);
-      break;
-    case RULE_WAIT:    /* has calls of its own */
-    case RULE_REQUEST: /* has, too */
-    case RULE_IN_MEMORY:
-    case RULE_NAME:
-    case RULE_ANY:
-    default:
-      expect (is_silent () && outcome->error == NULL, "a value that does nothing", outcome);
-      break;
-    }
+  switch (now.extreme->rule) {
+  case RULE_SETTING:
+    judge_setting (stage, outcome);
+    break;
+  case RULE_RELEASE:
+    judge_release (stage, outcome);
+    break;
+  case RULE_LIMITED:
+    judge_limited (stage, outcome);
+    break;
+  case RULE_NODE_DATA:
+    judge_node_data (stage, outcome);
+    break;
+  case RULE_MAX_HOLD:
+    judge_max_hold (stage, outcome);
+    break;
+  case RULE_COUNT:
+    judge_count (stage, outcome);
+    break;
+  case RULE_VERSION:
+    judge_version (stage, outcome);
+    break;
+  case RULE_INDEX:
+    expect (is_silent () && (outcome->result != NULL) == is_in, "another end", outcome);
+    break;
+  case RULE_MODE:
+    expect (extreme_n_criticals == (is_in ? 0 : 1), "a mode", outcome);
+    break;
+  case RULE_POLICY:
+    judge_policy (stage, outcome);
+    break;
+  case RULE_SLEEP:
+    expect (is_silent () && outcome->number >= 0, "a sleep", outcome);
+    break;
+  case RULE_WAIT:    /* has calls of its own */
+  case RULE_REQUEST: /* has, too */
+  case RULE_IN_MEMORY:
+  case RULE_NAME:
+  case RULE_ANY:
+  default:
+    expect (is_silent () && outcome->error == NULL, "a value that does nothing", outcome);
+    break;
+  }
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -488,12 +464,11 @@ for_each_value (Scene *scene, const Extreme *extreme, Call call, const Way *way)
 {
   g_autoptr (GArray) values = values_of (extreme);
 
-  for (guint i = 0; i < values->len; i++)
-    {
-      const gint64 value = g_array_index (values, gint64, i);
-      if (extreme->rule != RULE_IN_MEMORY || is_allowed (extreme, value))
-        call (scene, extreme, value, way);
-    }
+  for (guint i = 0; i < values->len; i++) {
+    const gint64 value = g_array_index (values, gint64, i);
+    if (extreme->rule != RULE_IN_MEMORY || is_allowed (extreme, value))
+      call (scene, extreme, value, way);
+  }
 }
 
 static gboolean
@@ -662,34 +637,29 @@ TEST (test_answers_of_a_policy)
     G_MININT64, -1, 0, 1, G_MAXINT32, G_MAXINT64 / 1000, G_MAXINT64
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (sleeps); i++)
-    {
-      Sleeper sleeper = { .sleep_ms = sleeps[i] };
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorRetryPolicy) policy =
-          curator_retry_policy_new_custom (sleep_so_long, &sleeper, NULL);
-      g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
-      curator_client_set_connection_timeout (client, 1);
-      assert_ok (curator_client_start (client, &error), &error);
-      g_autoptr (CuratorLock) lock = mutex_new (client, "/extremes/policy");
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      gpointer both[] = { &sleeper, cancellable };
-      GThread *canceller =
-          sleeps[i] > 1 ? g_thread_new ("canceller", cancel_when_asked, both) : NULL;
-      assert_false (curator_lock_acquire (lock, LONG_MS, cancellable, &error));
-      g_clear_pointer (&canceller, g_thread_join);
-      if (sleeps[i] > 1)
-        {
-          assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-          assert_int_equal (sleeper.n_asked, 1);
-        }
-      else
-        {
-          assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
-          assert_int_equal (sleeper.n_asked, 4);
-        }
-      curator_client_close (client);
+  for (gsize i = 0; i < G_N_ELEMENTS (sleeps); i++) {
+    Sleeper sleeper = { .sleep_ms = sleeps[i] };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorRetryPolicy) policy =
+        curator_retry_policy_new_custom (sleep_so_long, &sleeper, NULL);
+    g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:1", policy);
+    curator_client_set_connection_timeout (client, 1);
+    assert_ok (curator_client_start (client, &error), &error);
+    g_autoptr (CuratorLock) lock = mutex_new (client, "/extremes/policy");
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    gpointer both[] = { &sleeper, cancellable };
+    GThread *canceller = sleeps[i] > 1 ? g_thread_new ("canceller", cancel_when_asked, both) : NULL;
+    assert_false (curator_lock_acquire (lock, LONG_MS, cancellable, &error));
+    g_clear_pointer (&canceller, g_thread_join);
+    if (sleeps[i] > 1) {
+      assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      assert_int_equal (sleeper.n_asked, 1);
+    } else {
+      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+      assert_int_equal (sleeper.n_asked, 4);
     }
+    curator_client_close (client);
+  }
 }
 
 int

@@ -68,15 +68,12 @@ note_fault (Stage *stage, char *fault)
 }
 
 #define require(stage, condition)                                                                  \
-  do                                                                                               \
-    {                                                                                              \
-      if (!(condition))                                                                            \
-        {                                                                                          \
-          note_fault (stage, g_strdup_printf ("line %d: %s", __LINE__, #condition));               \
-          return;                                                                                  \
-        }                                                                                          \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      note_fault (stage, g_strdup_printf ("line %d: %s", __LINE__, #condition));                   \
+      return;                                                                                      \
     }                                                                                              \
-  while (0)
+  } while (0)
 
 static guint
 index_of (const UserCode *code, const char *kind)
@@ -97,22 +94,21 @@ is_one_of (const char *name, const char *names)
 static gboolean
 is_allowed (Stage *stage, Place place, const char *name)
 {
-  switch (place)
-    {
-    case PLACE_CALLBACK:
-      return stage->has_context ? iterates_context == stage
-                                : !is_programs && is_one_of (name, "curator-calls curator-states");
-    case PLACE_QUESTION:
-      return is_programs || is_one_of (name, "curator-asks");
-    case PLACE_SORTING:
-      return is_programs || is_one_of (name, "curator-asks curator-calls");
-    case PLACE_LEADER:
-      return is_one_of (name, "curator-leader");
-    case PLACE_DESTROY:
-    default:
-      return is_programs
-             || is_one_of (name, "curator-calls curator-states curator-asks curator-leader");
-    }
+  switch (place) {
+  case PLACE_CALLBACK:
+    return stage->has_context ? iterates_context == stage
+                              : !is_programs && is_one_of (name, "curator-calls curator-states");
+  case PLACE_QUESTION:
+    return is_programs || is_one_of (name, "curator-asks");
+  case PLACE_SORTING:
+    return is_programs || is_one_of (name, "curator-asks curator-calls");
+  case PLACE_LEADER:
+    return is_one_of (name, "curator-leader");
+  case PLACE_DESTROY:
+  default:
+    return is_programs
+           || is_one_of (name, "curator-calls curator-states curator-asks curator-leader");
+  }
 }
 
 void
@@ -124,17 +120,16 @@ user_code_arrive (gpointer data, const char *kind, Place place)
   char name[16] = "";
 
   prctl (PR_GET_NAME, name);
-  if (!is_allowed (stage, place, is_programs ? "" : name))
-    {
-      /* Their numbers differ. */
-      const char *thread = is_programs                        ? "of the program"
-                           : g_str_has_prefix (name, "zk-io") ? "zk-io"
-                                                              : name;
-      pthread_mutex_lock (&stage->mutex);
-      g_hash_table_add (stage->misplaced, g_strdup_printf ("%s of %s () on the thread %s", kind,
-                                                           registration->code->function, thread));
-      pthread_mutex_unlock (&stage->mutex);
-    }
+  if (!is_allowed (stage, place, is_programs ? "" : name)) {
+    /* Their numbers differ. */
+    const char *thread = is_programs                        ? "of the program"
+                         : g_str_has_prefix (name, "zk-io") ? "zk-io"
+                                                            : name;
+    pthread_mutex_lock (&stage->mutex);
+    g_hash_table_add (stage->misplaced, g_strdup_printf ("%s of %s () on the thread %s", kind,
+                                                         registration->code->function, thread));
+    pthread_mutex_unlock (&stage->mutex);
+  }
   g_atomic_int_inc (&registration->calls[index]);
   if (g_strcmp0 (stage->blocks, registration->code->function) == 0
       && strcmp (stage->blocking_kind, kind) == 0
@@ -155,11 +150,10 @@ user_code_path (World *world, const char *name)
   Stage *stage = (Stage *) world;
   char *path = g_strdup_printf ("/user-code/%d/%s", stage->number, name);
   const char *known = g_hash_table_lookup (stage->paths, path);
-  if (known != NULL)
-    {
-      g_free (path);
-      return known;
-    }
+  if (known != NULL) {
+    g_free (path);
+    return known;
+  }
   g_hash_table_add (stage->paths, path);
   return path;
 }
@@ -207,18 +201,17 @@ static void
 end_early (Stage *stage, Moment moment, gboolean is_started)
 {
   const guint n = stage->registrations->len;
-  for (guint i = 0; i < n; i++)
-    {
-      Registration *registration = g_ptr_array_index (stage->registrations, i);
-      const UserCode *code = registration->code;
-      const gboolean is_setting = moment == REGISTER_BEFORE_START && code->is_replaced;
-      if (code->moment != moment || code->clear == NULL || is_setting == is_started)
-        continue;
-      if (stage->end == END_CLEARED)
-        code->clear (&stage->objects, registration);
-      else if (stage->end == END_REPLACED && code->is_replaced)
-        register_one (stage, code);
-    }
+  for (guint i = 0; i < n; i++) {
+    Registration *registration = g_ptr_array_index (stage->registrations, i);
+    const UserCode *code = registration->code;
+    const gboolean is_setting = moment == REGISTER_BEFORE_START && code->is_replaced;
+    if (code->moment != moment || code->clear == NULL || is_setting == is_started)
+      continue;
+    if (stage->end == END_CLEARED)
+      code->clear (&stage->objects, registration);
+    else if (stage->end == END_REPLACED && code->is_replaced)
+      register_one (stage, code);
+  }
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -255,18 +248,16 @@ has_come (Wanted *wanted, Registration *registration)
   if ((wanted->function != NULL && strcmp (wanted->function, code->function) != 0)
       || (is_of_the_client (code) && !wanted->with_settings))
     return TRUE;
-  for (guint i = 0; i < USER_CODE_MAX && code->kinds[i] != NULL; i++)
-    {
-      const gboolean destroys = strcmp (code->kinds[i], "GDestroyNotify") == 0;
-      const gint *times = wanted->begun ? registration->calls : registration->ended;
-      if (destroys == wanted->destroys && g_atomic_int_get (&times[i]) == 0
-          && (destroys || !cannot_be_called (wanted->stage, registration)))
-        {
-          wanted->missing = registration;
-          wanted->missing_kind = code->kinds[i];
-          return FALSE;
-        }
+  for (guint i = 0; i < USER_CODE_MAX && code->kinds[i] != NULL; i++) {
+    const gboolean destroys = strcmp (code->kinds[i], "GDestroyNotify") == 0;
+    const gint *times = wanted->begun ? registration->calls : registration->ended;
+    if (destroys == wanted->destroys && g_atomic_int_get (&times[i]) == 0
+        && (destroys || !cannot_be_called (wanted->stage, registration))) {
+      wanted->missing = registration;
+      wanted->missing_kind = code->kinds[i];
+      return FALSE;
     }
+  }
   return TRUE;
 }
 
@@ -284,11 +275,10 @@ static void
 wait_for (Stage *stage, Wanted wanted)
 {
   wanted.stage = stage;
-  if (!wait_until (have_come, &wanted, LONG_MS))
-    {
-      note_fault (stage, g_strdup_printf ("%s of %s () has not come", wanted.missing_kind,
-                                          wanted.missing->code->function));
-    }
+  if (!wait_until (have_come, &wanted, LONG_MS)) {
+    note_fault (stage, g_strdup_printf ("%s of %s () has not come", wanted.missing_kind,
+                                        wanted.missing->code->function));
+  }
 }
 
 /* --- a world ---------------------------------------------------------------------------------- */
@@ -317,13 +307,12 @@ create (Stage *stage)
   g_clear_pointer (&world->policy, curator_retry_policy_unref);
   curator_client_set_session_timeout (world->client, SESSION_MS);
   curator_client_set_connection_timeout (world->client, SESSION_MS);
-  if (stage->has_context)
-    {
-      stage->context = g_main_context_new ();
-      curator_client_set_callback_context (world->client, stage->context);
-      curator_client_set_callback_context (world->closed, stage->context);
-      pthread_create (&stage->context_thread, NULL, iterate, stage);
-    }
+  if (stage->has_context) {
+    stage->context = g_main_context_new ();
+    curator_client_set_callback_context (world->client, stage->context);
+    curator_client_set_callback_context (world->closed, stage->context);
+    pthread_create (&stage->context_thread, NULL, iterate, stage);
+  }
   register_all (stage, REGISTER_BEFORE_START);
   end_early (stage, REGISTER_BEFORE_START, FALSE);
   require (stage, curator_client_start (world->client, NULL));
@@ -486,34 +475,33 @@ end_by_timer (Stage *stage)
 static void
 end_objects (Stage *stage)
 {
-  switch (stage->end)
-    {
-    case END_CLEARED:
-    case END_REPLACED:
-      for (Moment moment = REGISTER_BEFORE_START; moment < N_MOMENTS; moment++)
-        end_early (stage, moment, TRUE);
-      drop_all (stage);
-      break;
-    case END_BY_CALLBACK:
-      curator_lock_acquire_then (stage->aside, LONG_MS, NULL, on_acquired_drop, stage);
-      require (stage, holds_within (g_atomic_int_get (&stage->dropped), LONG_MS));
-      break;
-    case END_IN_FLIGHT:
-      end_in_flight (stage);
-      break;
-    case END_BY_TIMER:
-      end_by_timer (stage);
-      break;
-    case END_CLOSED:
-      curator_client_close (stage->objects.client);
-      drop_all (stage);
-      break;
-    case END_DROPPED:
-    case N_ENDS:
-    default:
-      drop_all (stage);
-      break;
-    }
+  switch (stage->end) {
+  case END_CLEARED:
+  case END_REPLACED:
+    for (Moment moment = REGISTER_BEFORE_START; moment < N_MOMENTS; moment++)
+      end_early (stage, moment, TRUE);
+    drop_all (stage);
+    break;
+  case END_BY_CALLBACK:
+    curator_lock_acquire_then (stage->aside, LONG_MS, NULL, on_acquired_drop, stage);
+    require (stage, holds_within (g_atomic_int_get (&stage->dropped), LONG_MS));
+    break;
+  case END_IN_FLIGHT:
+    end_in_flight (stage);
+    break;
+  case END_BY_TIMER:
+    end_by_timer (stage);
+    break;
+  case END_CLOSED:
+    curator_client_close (stage->objects.client);
+    drop_all (stage);
+    break;
+  case END_DROPPED:
+  case N_ENDS:
+  default:
+    drop_all (stage);
+    break;
+  }
   wait_for (stage, (Wanted){ .destroys = TRUE });
 }
 
@@ -530,24 +518,21 @@ end_world (Stage *stage)
   g_ptr_array_unref (stage->objects.no_leases);
   if (stage->fault == NULL)
     wait_for (stage, (Wanted){ .destroys = TRUE, .with_settings = TRUE });
-  if (stage->has_context)
-    {
-      g_atomic_int_set (&stage->context_ends, TRUE);
-      pthread_join (stage->context_thread, NULL);
-      g_main_context_unref (stage->context);
+  if (stage->has_context) {
+    g_atomic_int_set (&stage->context_ends, TRUE);
+    pthread_join (stage->context_thread, NULL);
+    g_main_context_unref (stage->context);
+  }
+  for (guint i = 0; i < stage->registrations->len; i++) {
+    const Registration *registration = g_ptr_array_index (stage->registrations, i);
+    const guint index = registration->code->moment == REGISTER_LAST
+                            ? 0
+                            : index_of (registration->code, "GDestroyNotify");
+    if (registration->calls[index] > 1) {
+      note_fault (stage, g_strdup_printf ("%s () has called back, or destroyed its data, twice",
+                                          registration->code->function));
     }
-  for (guint i = 0; i < stage->registrations->len; i++)
-    {
-      const Registration *registration = g_ptr_array_index (stage->registrations, i);
-      const guint index = registration->code->moment == REGISTER_LAST
-                              ? 0
-                              : index_of (registration->code, "GDestroyNotify");
-      if (registration->calls[index] > 1)
-        {
-          note_fault (stage, g_strdup_printf ("%s () has called back, or destroyed its data, twice",
-                                              registration->code->function));
-        }
-    }
+  }
   if (stage->blocks != NULL && !stage->blocked)
     note_fault (stage, g_strdup ("nothing has blocked"));
 }
@@ -558,11 +543,10 @@ run_stage (void *data)
   Stage *stage = data;
   is_programs = TRUE;
   create (stage);
-  if (stage->fault == NULL)
-    {
-      create_objects (stage);
-      have_all_called (stage);
-    }
+  if (stage->fault == NULL) {
+    create_objects (stage);
+    have_all_called (stage);
+  }
   if (stage->fault == NULL)
     end_objects (stage);
   if (stage->hold != NULL && stage->end != END_CLOSED
@@ -597,18 +581,16 @@ stage_is_good (Stage *stage)
     "dropped", "cleared", "replaced", "dropped by a callback", "in flight", "by timer", "closed"
   };
   pthread_join (stage->thread, NULL);
-  if (stage->fault != NULL || g_hash_table_size (stage->misplaced) > 0)
-    {
-      g_autofree char **functions =
-          (char **) g_hash_table_get_keys_as_array (stage->misplaced, NULL);
-      g_autofree char *list = g_strjoinv ("; ", functions);
-      print_error ("--- %s%s, %s %s blocks: %s; misplaced: %s\n", ends[stage->end],
-                   stage->has_context ? ", in a context" : "",
-                   stage->blocks != NULL ? stage->blocking_kind : "nothing",
-                   stage->blocks != NULL ? stage->blocks : "",
-                   stage->fault != NULL ? stage->fault : "no fault", list);
-      return FALSE;
-    }
+  if (stage->fault != NULL || g_hash_table_size (stage->misplaced) > 0) {
+    g_autofree char **functions = (char **) g_hash_table_get_keys_as_array (stage->misplaced, NULL);
+    g_autofree char *list = g_strjoinv ("; ", functions);
+    print_error ("--- %s%s, %s %s blocks: %s; misplaced: %s\n", ends[stage->end],
+                 stage->has_context ? ", in a context" : "",
+                 stage->blocks != NULL ? stage->blocking_kind : "nothing",
+                 stage->blocks != NULL ? stage->blocks : "",
+                 stage->fault != NULL ? stage->fault : "no fault", list);
+    return FALSE;
+  }
   proxy_free (stage->proxy);
   g_ptr_array_unref (stage->registrations);
   g_hash_table_unref (stage->paths);
@@ -624,39 +606,35 @@ assert_all_good (GPtrArray *stages)
   guint n_bad = 0;
   for (guint i = 0; i < stages->len; i++)
     n_bad += stage_is_good (g_ptr_array_index (stages, i)) ? 0 : 1;
-  if (n_bad > 0)
-    {
-      fail_msg ("%u of %u worlds saw a function of the program where none may run, or lost a hold",
-                n_bad, stages->len);
-    }
+  if (n_bad > 0) {
+    fail_msg ("%u of %u worlds saw a function of the program where none may run, or lost a hold",
+              n_bad, stages->len);
+  }
 }
 
 TEST (test_ends)
 {
   g_autoptr (GPtrArray) stages = g_ptr_array_new ();
-  for (End end = 0; end < N_ENDS; end++)
-    {
-      g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end }));
+  for (End end = 0; end < N_ENDS; end++) {
+    g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end }));
 #ifndef __SANITIZE_THREAD__ /* does not see the mutex of a GMainContext, which GLib does not instrument */
-      g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end, .has_context = TRUE }));
+    g_ptr_array_add (stages, stage_start (fixture, &(Stage){ .end = end, .has_context = TRUE }));
 #endif
-    }
+  }
   assert_all_good (stages);
 }
 
 TEST (test_blocked)
 {
   g_autoptr (GPtrArray) stages = g_ptr_array_new ();
-  for (guint i = 0; i < n_user_codes; i++)
-    {
-      for (guint k = 0; k < USER_CODE_MAX && user_codes[i].kinds[k] != NULL; k++)
-        {
-          const Stage pattern = { .end = END_IN_FLIGHT,
-                                  .blocks = user_codes[i].function,
-                                  .blocking_kind = user_codes[i].kinds[k] };
-          g_ptr_array_add (stages, stage_start (fixture, &pattern));
-        }
+  for (guint i = 0; i < n_user_codes; i++) {
+    for (guint k = 0; k < USER_CODE_MAX && user_codes[i].kinds[k] != NULL; k++) {
+      const Stage pattern = { .end = END_IN_FLIGHT,
+                              .blocks = user_codes[i].function,
+                              .blocking_kind = user_codes[i].kinds[k] };
+      g_ptr_array_add (stages, stage_start (fixture, &pattern));
     }
+  }
   print_message ("%u functions block for %d ms each\n", stages->len, BLOCK_MS);
   assert_all_good (stages);
 }

@@ -60,34 +60,30 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
   Closer closers[2] = { 0 };
   gint n_inside = 0;
 
-  for (int i = 0; i < 2; i++)
-    {
-      clients[i] = client_new (fixture_server (fixture));
-      locks[i] = mutex_new (clients[i], i == 0 ? "/ends/first" : "/ends/second");
-    }
-  for (int i = 0; i < 2; i++)
-    {
-      closers[i] = (Closer){ .other = clients[1 - i], .n_inside = &n_inside };
-      if (by_state[i])
-        curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
-      client_start (clients[i]);
-      if (!by_state[i])
-        curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
-    }
-  for (int i = 0; i < 2; i++)
-    {
-      assert_soon (g_atomic_int_get (&closers[i].took_ms) > 0);
-      /* client.h: close. */
-      assert_promised_ms (g_atomic_int_get (&closers[i].took_ms), QUICK_CLOSE_MS + SLACK_MS,
-                          closers[i].before_ms);
-    }
+  for (int i = 0; i < 2; i++) {
+    clients[i] = client_new (fixture_server (fixture));
+    locks[i] = mutex_new (clients[i], i == 0 ? "/ends/first" : "/ends/second");
+  }
+  for (int i = 0; i < 2; i++) {
+    closers[i] = (Closer){ .other = clients[1 - i], .n_inside = &n_inside };
+    if (by_state[i])
+      curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
+    client_start (clients[i]);
+    if (!by_state[i])
+      curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
+  }
+  for (int i = 0; i < 2; i++) {
+    assert_soon (g_atomic_int_get (&closers[i].took_ms) > 0);
+    /* client.h: close. */
+    assert_promised_ms (g_atomic_int_get (&closers[i].took_ms), QUICK_CLOSE_MS + SLACK_MS,
+                        closers[i].before_ms);
+  }
   for (int i = 0; i < 2; i++)
     curator_client_close (clients[i]);
-  for (int i = 0; i < 2; i++)
-    {
-      curator_lock_unref (locks[i]);
-      curator_client_unref (clients[i]);
-    }
+  for (int i = 0; i < 2; i++) {
+    curator_lock_unref (locks[i]);
+    curator_client_unref (clients[i]);
+  }
 }
 
 TEST (test_callbacks_close_each_other)
@@ -156,15 +152,12 @@ static void
 quit (Quitter *quitter)
 {
   g_atomic_int_inc (&quitter->entered);
-  if (quitter->cancels)
-    {
-      pthread_cancel (pthread_self ());
-      pthread_testcancel ();
-    }
-  else
-    {
-      pthread_exit (NULL);
-    }
+  if (quitter->cancels) {
+    pthread_cancel (pthread_self ());
+    pthread_testcancel ();
+  } else {
+    pthread_exit (NULL);
+  }
 }
 
 static void
@@ -430,19 +423,16 @@ end_election (Round *round, GRand *rand)
 
   if (leader != NULL && g_rand_boolean (rand))
     curator_leader_selector_close (leader);
-  if (latch != NULL && g_rand_boolean (rand))
-    {
-      curator_leader_latch_close (latch, g_rand_boolean (rand)
-                                             ? CURATOR_LEADER_LATCH_SILENT
-                                             : CURATOR_LEADER_LATCH_NOTIFY_LEADER);
-    }
+  if (latch != NULL && g_rand_boolean (rand)) {
+    curator_leader_latch_close (latch, g_rand_boolean (rand) ? CURATOR_LEADER_LATCH_SILENT
+                                                             : CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  }
   g_clear_pointer (&leader, curator_leader_selector_unref);
   g_clear_pointer (&latch, curator_leader_latch_unref);
-  if (g_rand_boolean (rand))
-    {
-      put (round, LEADER, i, NULL);
-      put (round, LATCH, k, NULL);
-    }
+  if (g_rand_boolean (rand)) {
+    put (round, LEADER, i, NULL);
+    put (round, LATCH, k, NULL);
+  }
 }
 
 static void
@@ -450,11 +440,10 @@ await_latch (Round *round, GRand *rand)
 {
   g_autoptr (CuratorLeaderLatch) latch = take (round, LATCH, any (rand, LATCH));
 
-  if (latch != NULL)
-    {
-      G_GNUC_UNUSED const gboolean led = curator_leader_latch_await (
-          latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
-    }
+  if (latch != NULL) {
+    G_GNUC_UNUSED const gboolean led =
+        curator_leader_latch_await (latch, g_rand_int_range (rand, 0, LONGEST_WAIT_MS), NULL, NULL);
+  }
 }
 
 static void
@@ -499,11 +488,10 @@ run_actor (void *data)
   Actor *actor = data;
   const int n = g_rand_int_range (actor->rand, 5, 60);
 
-  for (int i = 0; i < n; i++)
-    {
-      pthread_testcancel ();
-      act (actor->round, actor->rand, FALSE);
-    }
+  for (int i = 0; i < n; i++) {
+    pthread_testcancel ();
+    act (actor->round, actor->rand, FALSE);
+  }
   if (g_rand_boolean (actor->rand))
     pthread_exit (NULL);
   return NULL;
@@ -512,13 +500,12 @@ run_actor (void *data)
 static void
 make_clients (Round *round, Fixture *fixture)
 {
-  for (int i = 0; i < types[CLIENT].n; i++)
-    {
-      CuratorClient *client = client_new (fixture_server (fixture));
-      round->n_owed++;
-      curator_client_add_state_listener (client, note_state, round, on_destroy);
-      put (round, CLIENT, i, client);
-    }
+  for (int i = 0; i < types[CLIENT].n; i++) {
+    CuratorClient *client = client_new (fixture_server (fixture));
+    round->n_owed++;
+    curator_client_add_state_listener (client, note_state, round, on_destroy);
+    put (round, CLIENT, i, client);
+  }
 }
 
 static void
@@ -528,21 +515,19 @@ make_elections (Round *round, int serial)
   g_autofree char *path = g_strdup_printf ("/ends/%d/election", serial);
   g_autofree char *latch_path = g_strdup_printf ("/ends/%d/latch", serial);
 
-  for (int i = 0; i < types[LEADER].n; i++)
-    {
-      CuratorLeaderSelector *leader =
-          curator_leader_selector_new (clients[i], path, on_leadership, round, on_destroy, NULL);
-      round->n_owed++;
-      curator_leader_selector_set_auto_requeue (leader, TRUE);
-      put (round, LEADER, i, leader);
-    }
-  for (int i = 0; i < types[LATCH].n; i++)
-    {
-      CuratorLeaderLatch *latch = curator_leader_latch_new (clients[i], latch_path, "", NULL);
-      round->n_owed++;
-      curator_leader_latch_add_listener (latch, on_latch, round, on_destroy);
-      put (round, LATCH, i, latch);
-    }
+  for (int i = 0; i < types[LEADER].n; i++) {
+    CuratorLeaderSelector *leader =
+        curator_leader_selector_new (clients[i], path, on_leadership, round, on_destroy, NULL);
+    round->n_owed++;
+    curator_leader_selector_set_auto_requeue (leader, TRUE);
+    put (round, LEADER, i, leader);
+  }
+  for (int i = 0; i < types[LATCH].n; i++) {
+    CuratorLeaderLatch *latch = curator_leader_latch_new (clients[i], latch_path, "", NULL);
+    round->n_owed++;
+    curator_leader_latch_add_listener (latch, on_latch, round, on_destroy);
+    put (round, LATCH, i, latch);
+  }
 }
 
 /* Mutexes of each client, on two paths, and multi-locks across the clients. */
@@ -551,11 +536,10 @@ make_locks (Round *round, int serial)
 {
   CuratorLock *const *locks = (CuratorLock **) round->objects[LOCK];
 
-  for (int i = 0; i < types[LOCK].n - 2; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/ends/%d/%d", serial, i / N_CLIENTS);
-      put (round, LOCK, i, mutex_new (round->objects[CLIENT][i % N_CLIENTS], path));
-    }
+  for (int i = 0; i < types[LOCK].n - 2; i++) {
+    g_autofree char *path = g_strdup_printf ("/ends/%d/%d", serial, i / N_CLIENTS);
+    put (round, LOCK, i, mutex_new (round->objects[CLIENT][i % N_CLIENTS], path));
+  }
   CuratorLock *const around[] = { locks[0], locks[4] };
   CuratorLock *const across[] = { locks[0], locks[1], locks[3] };
   put (round, LOCK, 6, curator_multi_lock_new (around, G_N_ELEMENTS (around)));
@@ -571,46 +555,38 @@ round_start (Round *round, Fixture *fixture, int serial)
   make_clients (round, fixture);
   make_locks (round, serial);
   make_elections (round, serial);
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      g_autoptr (CuratorClient) client = take (round, CLIENT, i);
-      if (client != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
-        }
+  for (int i = 0; i < N_CLIENTS; i++) {
+    g_autoptr (CuratorClient) client = take (round, CLIENT, i);
+    if (client != NULL) {
+      G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
     }
-  for (int i = 0; i < types[LEADER].n; i++)
-    {
-      g_autoptr (CuratorLeaderSelector) leader = take (round, LEADER, i);
-      if (leader != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
-        }
+  }
+  for (int i = 0; i < types[LEADER].n; i++) {
+    g_autoptr (CuratorLeaderSelector) leader = take (round, LEADER, i);
+    if (leader != NULL) {
+      G_GNUC_UNUSED const gboolean started = curator_leader_selector_start (leader, NULL);
     }
-  for (int i = 0; i < types[LATCH].n; i++)
-    {
-      g_autoptr (CuratorLeaderLatch) latch = take (round, LATCH, i);
-      if (latch != NULL)
-        {
-          G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
-        }
+  }
+  for (int i = 0; i < types[LATCH].n; i++) {
+    g_autoptr (CuratorLeaderLatch) latch = take (round, LATCH, i);
+    if (latch != NULL) {
+      G_GNUC_UNUSED const gboolean started = curator_leader_latch_start (latch, NULL);
     }
+  }
 }
 
 /* The clients come last, and are closed: not all references are the round's. */
 static void
 drop_all (Round *round)
 {
-  for (Type type = 0; type < N_TYPES; type++)
-    {
-      for (int i = 0; i < types[type].n; i++)
-        {
-          g_autoptr (CuratorClient) client = type == CLIENT ? take (round, CLIENT, i) : NULL;
-          if (client != NULL)
-            curator_client_close (client);
-          put (round, type, i, NULL);
-        }
+  for (Type type = 0; type < N_TYPES; type++) {
+    for (int i = 0; i < types[type].n; i++) {
+      g_autoptr (CuratorClient) client = type == CLIENT ? take (round, CLIENT, i) : NULL;
+      if (client != NULL)
+        curator_client_close (client);
+      put (round, type, i, NULL);
     }
+  }
 }
 
 static gint seed_now; /* atomic; of the round that runs */
@@ -637,18 +613,16 @@ play_round (Fixture *fixture, guint seed)
   alarm (HANG_MS / 1000);
   const gint64 began_ms = wait_now_ms ();
   round_start (&round, fixture, serial);
-  for (int i = 0; i < N_ACTORS; i++)
-    {
-      actors[i] = (Actor){ .round = &round, .rand = g_rand_new_with_seed (g_rand_int (rand)) };
-      assert_int_equal (pthread_create (&actors[i].thread, NULL, run_actor, &actors[i]), 0);
-    }
+  for (int i = 0; i < N_ACTORS; i++) {
+    actors[i] = (Actor){ .round = &round, .rand = g_rand_new_with_seed (g_rand_int (rand)) };
+    assert_int_equal (pthread_create (&actors[i].thread, NULL, run_actor, &actors[i]), 0);
+  }
   wait_ms (g_rand_int_range (rand, 0, 300));
   pthread_cancel (actors[0].thread);
-  for (int i = 0; i < N_ACTORS; i++)
-    {
-      assert_int_equal (pthread_join (actors[i].thread, NULL), 0);
-      g_rand_free (actors[i].rand);
-    }
+  for (int i = 0; i < N_ACTORS; i++) {
+    assert_int_equal (pthread_join (actors[i].thread, NULL), 0);
+    g_rand_free (actors[i].rand);
+  }
   /* A callback may have put a lease back. */
   assert_soon ((drop_all (&round), g_atomic_int_get (&round.n_owed) == 0));
   /* client.h: close, the longest call of all. */
@@ -674,11 +648,10 @@ TEST (test_random_ends)
 
   signal (SIGALRM, on_hang);
   print_message ("CURATOR_TEST_SEED=%u CURATOR_TEST_RUNS=%u\n", seed, n_rounds);
-  for (guint i = 0; i < n_rounds; i++)
-    {
-      const int took_ms = play_round (fixture, (seed + i) & G_MAXINT32);
-      longest_ms = MAX (longest_ms, took_ms);
-    }
+  for (guint i = 0; i < n_rounds; i++) {
+    const int took_ms = play_round (fixture, (seed + i) & G_MAXINT32);
+    longest_ms = MAX (longest_ms, took_ms);
+  }
   print_message ("the longest call took %d ms\n", longest_ms);
 }
 

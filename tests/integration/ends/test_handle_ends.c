@@ -90,24 +90,22 @@ typedef struct
 static void
 wait_for (End *end, gint *counter, gint n)
 {
-  if (!holds_within (g_atomic_int_get (counter) >= n, LONG_MS))
-    {
-      g_error ("cause %d, moment %d, way %d: held %d, lost %d, ended %d, over %d, %d told",
-               (int) end->kind.cause, (int) end->kind.moment, (int) end->way, end->is_held,
-               end->is_lost, end->is_ended, end->is_over, end->n_told);
-    }
+  if (!holds_within (g_atomic_int_get (counter) >= n, LONG_MS)) {
+    g_error ("cause %d, moment %d, way %d: held %d, lost %d, ended %d, over %d, %d told",
+             (int) end->kind.cause, (int) end->kind.moment, (int) end->way, end->is_held,
+             end->is_lost, end->is_ended, end->is_over, end->n_told);
+  }
 }
 
 /* The handle is the program's again as soon as close returns, also in a callback. */
 static void
 end_client (End *end)
 {
-  if (end->way == DROPPED && end->kind.moment != IN_WAIT)
-    {
-      g_clear_pointer (&end->lease, curator_lease_unref);
-      curator_client_unref (g_steal_pointer (&end->client));
-      return;
-    }
+  if (end->way == DROPPED && end->kind.moment != IN_WAIT) {
+    g_clear_pointer (&end->lease, curator_lease_unref);
+    curator_client_unref (g_steal_pointer (&end->client));
+    return;
+  }
   curator_client_close (end->client);
   if (end->way == CLOSED_ADOPTED)
     zookeeper_close (end->zh);
@@ -117,11 +115,10 @@ end_client (End *end)
 static void
 reached (End *end, Moment moment)
 {
-  if (end->kind.moment == moment && g_atomic_int_get (&end->is_ended) == 0)
-    {
-      end_client (end);
-      g_atomic_int_set (&end->is_ended, 1);
-    }
+  if (end->kind.moment == moment && g_atomic_int_get (&end->is_ended) == 0) {
+    end_client (end);
+    g_atomic_int_set (&end->is_ended, 1);
+  }
 }
 
 static void
@@ -135,15 +132,12 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 {
   End *end = data;
 
-  if (state == CURATOR_CONNECTION_STATE_CONNECTED)
-    {
-      reached (end, IN_CONNECTED);
-    }
-  else if (state == CURATOR_CONNECTION_STATE_LOST)
-    {
-      g_atomic_int_set (&end->is_lost, 1);
-      reached (end, IN_LOST);
-    }
+  if (state == CURATOR_CONNECTION_STATE_CONNECTED) {
+    reached (end, IN_CONNECTED);
+  } else if (state == CURATOR_CONNECTION_STATE_LOST) {
+    g_atomic_int_set (&end->is_lost, 1);
+    reached (end, IN_LOST);
+  }
 }
 
 static void
@@ -166,11 +160,10 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
 
   if (lease == NULL)
     return; /* ended before */
-  if (end->kind.moment == IN_CONNECTED)
-    {
-      curator_lease_unref (lease); /* it may be ending now */
-      return;
-    }
+  if (end->kind.moment == IN_CONNECTED) {
+    curator_lease_unref (lease); /* it may be ending now */
+    return;
+  }
   end->lease = lease;
   curator_lease_add_listener (lease, on_lease, end, NULL);
   g_atomic_int_set (&end->is_held, 1);
@@ -253,11 +246,9 @@ cause (End *end)
     zoo_add_auth (zh, "nobody-knows-it", "x", 1, NULL, NULL);
   curator_client_unlock (client);
   curator_client_unref (client);
-  if (end->kind.cause == BY_EXPIRY)
-    {
-      g_assert_true (
-          expire_session (end->server, id.client_id, (const guint8 *) id.passwd, LONG_MS));
-    }
+  if (end->kind.cause == BY_EXPIRY) {
+    g_assert_true (expire_session (end->server, id.client_id, (const guint8 *) id.passwd, LONG_MS));
+  }
 }
 
 #define HELD_PATH "/ends/held" /* by somebody else */
@@ -316,14 +307,13 @@ work (void *data)
   Proxy *proxy = proxy_new (work->server);
   gint i;
 
-  while ((i = g_atomic_int_add (&work->next, 1)) < work->n)
-    {
-      work->ends[i] = (End){ .server = work->server,
-                             .proxy = proxy,
-                             .kind = kinds[(guint) i / N_WAYS % G_N_ELEMENTS (kinds)],
-                             .way = (Way) (i % N_WAYS) };
-      run (&work->ends[i]);
-    }
+  while ((i = g_atomic_int_add (&work->next, 1)) < work->n) {
+    work->ends[i] = (End){ .server = work->server,
+                           .proxy = proxy,
+                           .kind = kinds[(guint) i / N_WAYS % G_N_ELEMENTS (kinds)],
+                           .way = (Way) (i % N_WAYS) };
+    run (&work->ends[i]);
+  }
   proxy_free (proxy);
   return NULL;
 }
@@ -362,16 +352,14 @@ assert_nothing_is_left (Fixture *fixture, Usage before)
   Usage now;
 
   if (!holds_within ((now = usage_now (), now.threads <= before.threads && now.fds <= before.fds),
-                     LONG_MS))
-    {
-      fail_msg ("%d threads of %d and %d descriptors of %d are left", now.threads, before.threads,
-                now.fds, before.fds);
-    }
-  for (char **name = names; *name != NULL; name++)
-    {
-      g_autofree char *path = g_strconcat ("/ends/", *name, NULL);
-      assert_no_residue (fixture, path, PATIENT_MS + LONG_MS);
-    }
+                     LONG_MS)) {
+    fail_msg ("%d threads of %d and %d descriptors of %d are left", now.threads, before.threads,
+              now.fds, before.fds);
+  }
+  for (char **name = names; *name != NULL; name++) {
+    g_autofree char *path = g_strconcat ("/ends/", *name, NULL);
+    assert_no_residue (fixture, path, PATIENT_MS + LONG_MS);
+  }
 }
 
 TEST (test_p35_every_end)
@@ -437,35 +425,31 @@ TEST (test_p15_destroy_in_a_storm)
 {
   const Usage before = usage_now ();
   CuratorClient *peer = client_connect (fixture_server (fixture));
-  for (int storm = 0; storm < N_STORMS; storm++)
-    {
-      Taking *holders[N_WAITERS];
-      Taking *takings[2 * N_WAITERS];
-      CuratorClient *client = client_connect (fixture_proxy (fixture));
-      for (int i = 0; i < N_WAITERS; i++)
-        {
-          g_autofree char *path = g_strdup_printf ("/ends/storm-%d-%d", storm, i);
-          g_autoptr (CuratorLock) theirs = mutex_new (peer, path);
-          g_autoptr (CuratorLock) lock = mutex_new (client, path);
-          holders[i] = taking_of_lock (theirs);
-          takings[2 * i] = taking_start_lock (lock, i * 10, NULL);
-          takings[2 * i + 1] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
-        }
-      for (int i = 0; i < N_WAITERS; i++)
-        {
-          proxy_cut (fixture->proxy);
-          g_usleep ((gulong) g_random_int_range (0, 20000));
-          taking_give_back (holders[i]);
-        }
-      curator_client_close (client);
-      for (int i = 0; i < N_WAITERS; i++)
-        {
-          taking_free (holders[i]);
-          taking_free (takings[2 * i]);
-          taking_free (takings[2 * i + 1]);
-        }
-      curator_client_unref (client);
+  for (int storm = 0; storm < N_STORMS; storm++) {
+    Taking *holders[N_WAITERS];
+    Taking *takings[2 * N_WAITERS];
+    CuratorClient *client = client_connect (fixture_proxy (fixture));
+    for (int i = 0; i < N_WAITERS; i++) {
+      g_autofree char *path = g_strdup_printf ("/ends/storm-%d-%d", storm, i);
+      g_autoptr (CuratorLock) theirs = mutex_new (peer, path);
+      g_autoptr (CuratorLock) lock = mutex_new (client, path);
+      holders[i] = taking_of_lock (theirs);
+      takings[2 * i] = taking_start_lock (lock, i * 10, NULL);
+      takings[2 * i + 1] = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
     }
+    for (int i = 0; i < N_WAITERS; i++) {
+      proxy_cut (fixture->proxy);
+      g_usleep ((gulong) g_random_int_range (0, 20000));
+      taking_give_back (holders[i]);
+    }
+    curator_client_close (client);
+    for (int i = 0; i < N_WAITERS; i++) {
+      taking_free (holders[i]);
+      taking_free (takings[2 * i]);
+      taking_free (takings[2 * i + 1]);
+    }
+    curator_client_unref (client);
+  }
   curator_client_unref (peer);
   assert_nothing_is_left (fixture, before);
 }

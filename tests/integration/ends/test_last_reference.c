@@ -192,29 +192,27 @@ TEST (test_every_waiting_call)
   stopping.ops = *curator_zk_ops_real ();
   stopping.ops.wake = wake_and_stop;
   stopping.caller = pthread_self ();
-  for (gsize i = 0; i < G_N_ELEMENTS (calls) && calls[i].n_waits > 0; i++)
-    {
-      g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
-      CuratorClient *client =
-          curator_client_new_with_ops (fixture_server (fixture), policy, &stopping.ops);
-      stopping.changed = &client->closing.changed;
-      stopping.n_wakes = 0;
-      stopping.stops_at = calls[i].n_waits;
-      g_atomic_int_set (&stopping.has_looked, 0);
-      assert_true (curator_client_start (client, NULL));
-      assert_soon (curator_client_get_connection_state (client)
-                   == CURATOR_CONNECTION_STATE_CONNECTED);
-      assert_true (make_call (i, client));
-      const gint left = g_atomic_int_get (&client->refs);
-      g_atomic_int_set (&stopping.has_looked, 1);
-      if (left != 1)
-        {
-          print_error ("%s: %d references of the library are left\n", calls[i].name, left - 1);
-          wrong++;
-        }
-      curator_client_close (client);
-      curator_client_unref (client);
+  for (gsize i = 0; i < G_N_ELEMENTS (calls) && calls[i].n_waits > 0; i++) {
+    g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
+    CuratorClient *client =
+        curator_client_new_with_ops (fixture_server (fixture), policy, &stopping.ops);
+    stopping.changed = &client->closing.changed;
+    stopping.n_wakes = 0;
+    stopping.stops_at = calls[i].n_waits;
+    g_atomic_int_set (&stopping.has_looked, 0);
+    assert_true (curator_client_start (client, NULL));
+    assert_soon (curator_client_get_connection_state (client)
+                 == CURATOR_CONNECTION_STATE_CONNECTED);
+    assert_true (make_call (i, client));
+    const gint left = g_atomic_int_get (&client->refs);
+    g_atomic_int_set (&stopping.has_looked, 1);
+    if (left != 1) {
+      print_error ("%s: %d references of the library are left\n", calls[i].name, left - 1);
+      wrong++;
     }
+    curator_client_close (client);
+    curator_client_unref (client);
+  }
   assert_int_equal (wrong, 0);
 }
 
@@ -247,18 +245,17 @@ live_while_cancelled (void *data)
 
 TEST (test_whole_life_of_a_cancelled_thread)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++)
-    {
-      CancelledLife life = { .client = client_new (fixture_server (fixture)), .call = i };
-      pthread_t thread;
-      void *result;
+  for (gsize i = 0; i < G_N_ELEMENTS (calls); i++) {
+    CancelledLife life = { .client = client_new (fixture_server (fixture)), .call = i };
+    pthread_t thread;
+    void *result;
 
-      assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
-      assert_int_equal (pthread_join (thread, &result), 0);
-      if (!life.succeeded || !life.ended)
-        fail_msg ("%s: %s", calls[i].name, life.ended ? "failed" : "ended the thread");
-      assert_ptr_equal (result, PTHREAD_CANCELED);
-    }
+    assert_int_equal (pthread_create (&thread, NULL, live_while_cancelled, &life), 0);
+    assert_int_equal (pthread_join (thread, &result), 0);
+    if (!life.succeeded || !life.ended)
+      fail_msg ("%s: %s", calls[i].name, life.ended ? "failed" : "ended the thread");
+    assert_ptr_equal (result, PTHREAD_CANCELED);
+  }
 }
 
 SUITE ("last reference", fixture_start, fixture_stop)

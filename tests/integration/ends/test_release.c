@@ -64,17 +64,16 @@ TEST (test_p28_delete_is_repeated)
 {
   static const ProxyAction actions[] = { PROXY_CUT_BEFORE_REPLY, PROXY_CUT_BEFORE };
 
-  for (int i = 0; i < 6; i++)
-    {
-      const int times = 1 + i / 2;
-      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
-      assert_acquired (lock);
-      proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, actions[i % 2]);
-      assert_released (lock);
-      assert_int_equal (proxy_fired (fixture->proxy), times);
-      assert_no_residue (fixture, "/release/lost", 3000);
-    }
+  for (int i = 0; i < 6; i++) {
+    const int times = 1 + i / 2;
+    g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+    g_autoptr (CuratorLock) lock = mutex_new (client, "/release/lost");
+    assert_acquired (lock);
+    proxy_arm (fixture->proxy, PROXY_DELETE, 1, times, actions[i % 2]);
+    assert_released (lock);
+    assert_int_equal (proxy_fired (fixture->proxy), times);
+    assert_no_residue (fixture, "/release/lost", 3000);
+  }
 }
 
 /* --- releases that nobody waits for ----------------------------------------------------------- */
@@ -130,11 +129,10 @@ release_in_an_outage (Fixture *fixture, CuratorLock *lock, const char *path, gbo
   assert_told_if (is_heard);
   assert_no_residue (fixture, path, 3000);
   /* Once more: a lease that is over is confirmed, and what is not held is ignored. */
-  if (by_lease || !is_heard)
-    {
-      start_release (lock, lease, is_heard);
-      assert_told_if (is_heard);
-    }
+  if (by_lease || !is_heard) {
+    start_release (lock, lease, is_heard);
+    assert_told_if (is_heard);
+  }
 }
 
 static const struct
@@ -152,12 +150,11 @@ TEST (test_p28_nobody_waits)
 {
   g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autoptr (CuratorLock) lock = kinds[i].kind (client, kinds[i].path);
-      for (int way = 0; way < 4; way++)
-        release_in_an_outage (fixture, lock, kinds[i].nodes, way % 2 == 0, way / 2 == 0);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (CuratorLock) lock = kinds[i].kind (client, kinds[i].path);
+    for (int way = 0; way < 4; way++)
+      release_in_an_outage (fixture, lock, kinds[i].nodes, way % 2 == 0, way / 2 == 0);
+  }
   assert_no_residue (fixture, "/release/both-b", 3000);
 }
 
@@ -203,16 +200,15 @@ TEST (test_fixed_node_that_cannot_be_read)
       curator_fixed_node_lock_new (client, "/release/unreadable", &error);
   assert_acquired (lock);
   permit (fixture, "/release/unreadable", 0);
-  if (raw_zk_stat (fixture->raw, "/release/unreadable", &stat) == ZNOAUTH)
-    {
-      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-      assert_non_null (strstr (error->message, "READ"));
-      assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
-      assert_true (raw_zk_exists (fixture->raw, "/release/unreadable"));
-      permit (fixture, "/release/unreadable", ZOO_PERM_ALL);
-      assert_true (raw_zk_wait_gone (fixture->raw, "/release/unreadable", LONG_MS));
-      return;
-    }
+  if (raw_zk_stat (fixture->raw, "/release/unreadable", &stat) == ZNOAUTH) {
+    assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+    assert_non_null (strstr (error->message, "READ"));
+    assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+    assert_true (raw_zk_exists (fixture->raw, "/release/unreadable"));
+    permit (fixture, "/release/unreadable", ZOO_PERM_ALL);
+    assert_true (raw_zk_wait_gone (fixture->raw, "/release/unreadable", LONG_MS));
+    return;
+  }
   assert_released (lock);
   assert_false (raw_zk_exists (fixture->raw, "/release/unreadable"));
 }
@@ -264,11 +260,10 @@ survives_a_later_session (Fixture *fixture, gboolean is_released)
   g_autofree char *node = g_strdup (curator_lease_get_node_path (lease));
 
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  if (is_released)
-    {
-      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-    }
+  if (is_released) {
+    assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+  }
   assert_true (expire_last_session (fixture->proxy, fixture_server (fixture), NULL));
   assert_int_equal (raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL), ZOK);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
@@ -295,18 +290,17 @@ TEST (test_name_reused_while_refused)
   int rc = ZNONODE;
 
   /* The delete may come between the permission and the replacement. */
-  for (int i = 0; rc == ZNONODE && i < 50; i++)
-    {
-      assert_acquired (lock);
-      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-      g_free (node);
-      node = g_strdup (curator_lease_get_node_path (lease));
-      permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
-      assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
-      assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
-      permit (fixture, "/release/replaced", ZOO_PERM_ALL);
-      rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);
-    }
+  for (int i = 0; rc == ZNONODE && i < 50; i++) {
+    assert_acquired (lock);
+    g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+    g_free (node);
+    node = g_strdup (curator_lease_get_node_path (lease));
+    permit (fixture, "/release/replaced", ZOO_PERM_ALL & ~ZOO_PERM_DELETE);
+    assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
+    assert_error (&error, CURATOR_ZK_ERROR, ZNOAUTH);
+    permit (fixture, "/release/replaced", ZOO_PERM_ALL);
+    rc = raw_zk_replace (fixture->raw, node, NULL, ZOO_EPHEMERAL, NULL);
+  }
   assert_int_equal (rc, ZOK);
   /* The next tries come after pauses of 0.1, 0.2, 0.4 s. */
   wait_ms (1000);

@@ -141,16 +141,15 @@ release_in_vain (Fixture *fixture, gint64 connection_ms, gboolean is_frozen, gin
   if (!is_frozen)
     zk_server_thaw (fixture->server);
   leave_one_level (&holds);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      const gint64 start = wait_now_ms ();
-      assert_false (release (&holds, i, timeout_ms, NULL, &error));
-      const gint64 took = wait_now_ms () - start;
-      assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
-      assert_true (took >= least_ms);
-      /* types.h: 0 does not wait; the connection timeout by default; or timeout_ms. */
-      assert_promised_ms (took, most_ms, start);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++) {
+    const gint64 start = wait_now_ms ();
+    assert_false (release (&holds, i, timeout_ms, NULL, &error));
+    const gint64 took = wait_now_ms () - start;
+    assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
+    assert_true (took >= least_ms);
+    /* types.h: 0 does not wait; the connection timeout by default; or timeout_ms. */
+    assert_promised_ms (took, most_ms, start);
+  }
   assert_false (release (&holds, 0, LONG_MS, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_all_deleted (&holds);
@@ -204,11 +203,10 @@ TEST (test_leases_share_their_bound)
   assert_false (release (&holds, 2, SHARED_BOUND_MS, NULL, &error));
   /* semaphore.h: one time for all leases. */
   assert_promised_ms (wait_now_ms () - start, 2 * SHARED_BOUND_MS - 1, start);
-  for (guint i = 0; i < holds.leases->len; i++)
-    {
-      const char *node = curator_lease_get_node_path (g_ptr_array_index (holds.leases, i));
-      assert_non_null (strstr (error->message, node));
-    }
+  for (guint i = 0; i < holds.leases->len; i++) {
+    const char *node = curator_lease_get_node_path (g_ptr_array_index (holds.leases, i));
+    assert_non_null (strstr (error->message, node));
+  }
 }
 
 TEST (test_cancelled_before)
@@ -219,18 +217,16 @@ TEST (test_cancelled_before)
 
   leave_one_level (&holds);
   g_cancellable_cancel (cancelled);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error));
-      assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++) {
+    g_autoptr (GError) error = NULL;
+    assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error));
+    assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  }
   /* What has ended is nothing to wait for. */
-  for (guint i = 1; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      assert_ok (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
-    }
+  for (guint i = 1; i < G_N_ELEMENTS (releases); i++) {
+    g_autoptr (GError) error = NULL;
+    assert_ok (release (&holds, i, CURATOR_WAIT_FOREVER, cancelled, &error), &error);
+  }
   assert_all_deleted (&holds);
 }
 
@@ -248,15 +244,14 @@ TEST (test_cancelled_meanwhile)
   hold_all (&holds, fixture, LONG_SESSION_MS);
 
   leave_one_level (&holds);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      GThread *other = g_thread_new ("canceller", cancel_soon, cancellable);
-      assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancellable, &error));
-      g_thread_join (other);
-      assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    GThread *other = g_thread_new ("canceller", cancel_soon, cancellable);
+    assert_false (release (&holds, i, CURATOR_WAIT_FOREVER, cancellable, &error));
+    g_thread_join (other);
+    assert_error (&error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  }
   assert_all_deleted (&holds);
 }
 
@@ -271,17 +266,16 @@ thaw_soon (gpointer server)
 /* Without a bound: for longer than the connection timeout. */
 TEST (test_forever)
 {
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_auto (Holds) holds = { NULL };
-      hold_all (&holds, fixture, CONNECTION_MS);
-      leave_one_level (&holds);
-      GThread *other = g_thread_new ("thawer", thaw_soon, fixture->server);
-      const gboolean released = release (&holds, i, CURATOR_WAIT_FOREVER, NULL, &error);
-      g_thread_join (other);
-      assert_ok (released, &error);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_auto (Holds) holds = { NULL };
+    hold_all (&holds, fixture, CONNECTION_MS);
+    leave_one_level (&holds);
+    GThread *other = g_thread_new ("thawer", thaw_soon, fixture->server);
+    const gboolean released = release (&holds, i, CURATOR_WAIT_FOREVER, NULL, &error);
+    g_thread_join (other);
+    assert_ok (released, &error);
+  }
 }
 
 TEST (test_no_such_timeout)
@@ -294,11 +288,10 @@ TEST (test_no_such_timeout)
   assert_false (curator_lock_release (holds.lock, -3, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
   leave_one_level (&holds);
-  for (guint i = 0; i < G_N_ELEMENTS (releases); i++)
-    {
-      assert_false (release (&holds, i, -3, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-    }
+  for (guint i = 0; i < G_N_ELEMENTS (releases); i++) {
+    assert_false (release (&holds, i, -3, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  }
 }
 
 PROMPT_SUITE ("release_bounds", fixture_start_calm, fixture_stop)

@@ -149,19 +149,17 @@ count_inside (const Ground *ground, const char *address)
   CuratorClient *clients[N_CLIENTS] = { NULL };
   int n_wrong = 0;
 
-  for (int round = 0; round < ground->n_forks; round++)
-    {
-      CuratorClient **client = &clients[round % N_CLIENTS];
-      if (*client == NULL || ground->disturb == let_be)
-        {
-          g_clear_pointer (client, curator_client_unref);
-          *client = client_new (proxy_address (proxy));
-          assert_true (curator_client_start (*client, NULL));
-        }
-      ground->disturb (proxy, round);
-      g_usleep ((gulong) g_random_int_range (0, MOST_PAUSE_US));
-      n_wrong += forks_outside () ? 0 : 1;
+  for (int round = 0; round < ground->n_forks; round++) {
+    CuratorClient **client = &clients[round % N_CLIENTS];
+    if (*client == NULL || ground->disturb == let_be) {
+      g_clear_pointer (client, curator_client_unref);
+      *client = client_new (proxy_address (proxy));
+      assert_true (curator_client_start (*client, NULL));
     }
+    ground->disturb (proxy, round);
+    g_usleep ((gulong) g_random_int_range (0, MOST_PAUSE_US));
+    n_wrong += forks_outside () ? 0 : 1;
+  }
   for (int i = 0; i < N_CLIENTS; i++)
     g_clear_pointer (&clients[i], curator_client_unref);
   proxy_free (proxy);
@@ -172,17 +170,15 @@ TEST (test_no_child_begins_in_a_lookup_or_a_message)
 {
   alarm (HANGS_AFTER_S);
   g_atomic_int_set (&n_times, 0);
-  for (gsize i = 0; i < G_N_ELEMENTS (grounds); i++)
-    {
-      g_atomic_int_set (&n_lookups, 0);
-      const int n_wrong = count_inside (&grounds[i], fixture_server (fixture));
-      if (n_wrong > 0 || g_atomic_int_get (&n_lookups) < LEAST_LOOKUPS)
-        {
-          fail_msg ("%s: %d of %d children began in one of %d look-ups or %d messages",
-                    grounds[i].what, n_wrong, grounds[i].n_forks, g_atomic_int_get (&n_lookups),
-                    g_atomic_int_get (&n_times));
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (grounds); i++) {
+    g_atomic_int_set (&n_lookups, 0);
+    const int n_wrong = count_inside (&grounds[i], fixture_server (fixture));
+    if (n_wrong > 0 || g_atomic_int_get (&n_lookups) < LEAST_LOOKUPS) {
+      fail_msg ("%s: %d of %d children began in one of %d look-ups or %d messages", grounds[i].what,
+                n_wrong, grounds[i].n_forks, g_atomic_int_get (&n_lookups),
+                g_atomic_int_get (&n_times));
     }
+  }
   assert_in_range (g_atomic_int_get (&n_times), LEAST_TIMES, G_MAXINT);
   alarm (0);
 }

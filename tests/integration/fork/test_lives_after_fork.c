@@ -150,12 +150,11 @@ be_busy (CuratorClient *client, guint turn)
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/busy/lock", NULL);
   g_autoptr (CuratorLock) other = curator_mutex_new (client, "/busy/other", NULL);
 
-  for (guint i = 0; i < turn % 24; i++)
-    {
-      curator_lock_acquire_then (other, 5, NULL, ignore_lease, NULL);
-      if (curator_lock_acquire (lock, 20, NULL, NULL))
-        curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  for (guint i = 0; i < turn % 24; i++) {
+    curator_lock_acquire_then (other, 5, NULL, ignore_lease, NULL);
+    if (curator_lock_acquire (lock, 20, NULL, NULL))
+      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
 }
 
 static void *
@@ -164,31 +163,28 @@ run_worker (void *data)
   Busy *busy = data;
   const gint number = g_atomic_int_add (&busy->n_threads, 1);
 
-  for (guint turn = 0; !g_atomic_int_get (&busy->is_over); turn++)
-    {
-      if (number >= g_atomic_int_get (&busy->n_busy))
-        {
-          g_usleep (1000);
-          continue;
-        }
-      const guint n_inherited = (guint) g_atomic_int_get (&busy->n_inherited);
-      if (turn % 3 == 2 && n_inherited > 0)
-        {
-          be_busy (busy->inherited[turn % n_inherited], turn);
-          continue;
-        }
-      CuratorClient *client = curator_client_new (busy->addresses[turn % 2], NULL);
-      curator_client_add_state_listener (client, ignore_state, NULL, NULL);
-      G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
-      if (turn % 7 != 6) /* else it ends while it connects */
-        {
-          G_GNUC_UNUSED const gboolean connected =
-              curator_client_block_until_connected (client, LONG_MS, NULL, NULL);
-          be_busy (client, turn);
-        }
-      curator_client_unref (client);
-      g_atomic_int_inc (&busy->n_lives);
+  for (guint turn = 0; !g_atomic_int_get (&busy->is_over); turn++) {
+    if (number >= g_atomic_int_get (&busy->n_busy)) {
+      g_usleep (1000);
+      continue;
     }
+    const guint n_inherited = (guint) g_atomic_int_get (&busy->n_inherited);
+    if (turn % 3 == 2 && n_inherited > 0) {
+      be_busy (busy->inherited[turn % n_inherited], turn);
+      continue;
+    }
+    CuratorClient *client = curator_client_new (busy->addresses[turn % 2], NULL);
+    curator_client_add_state_listener (client, ignore_state, NULL, NULL);
+    G_GNUC_UNUSED const gboolean started = curator_client_start (client, NULL);
+    if (turn % 7 != 6) /* else it ends while it connects */
+    {
+      G_GNUC_UNUSED const gboolean connected =
+          curator_client_block_until_connected (client, LONG_MS, NULL, NULL);
+      be_busy (client, turn);
+    }
+    curator_client_unref (client);
+    g_atomic_int_inc (&busy->n_lives);
+  }
   return NULL;
 }
 
@@ -245,12 +241,11 @@ fork_in_callback (CuratorLock *lock, CuratorLease *lease, const GError *error, g
 static pid_t
 fork_child (Fork *one, CuratorLock *lock, gboolean from_callback)
 {
-  if (from_callback)
-    {
-      curator_lock_acquire_then (lock, LONG_MS, NULL, fork_in_callback, one);
-      assert_soon (g_atomic_int_get (&one->pid) != 0);
-      return one->pid;
-    }
+  if (from_callback) {
+    curator_lock_acquire_then (lock, LONG_MS, NULL, fork_in_callback, one);
+    assert_soon (g_atomic_int_get (&one->pid) != 0);
+    return one->pid;
+  }
   const pid_t pid = fork ();
   if (pid == 0)
     run_child (one);
@@ -262,11 +257,10 @@ static pid_t
 start_fresh (const Fork *one)
 {
   const pid_t pid = fork ();
-  if (pid == 0)
-    {
-      execl ("/proc/self/exe", "test_lives_after_fork", one->address, one->path, one->server, NULL);
-      _exit (127);
-    }
+  if (pid == 0) {
+    execl ("/proc/self/exe", "test_lives_after_fork", one->address, one->path, one->server, NULL);
+    _exit (127);
+  }
   return pid;
 }
 
@@ -322,17 +316,15 @@ take_turns (Busy *busy, CuratorLock *lock, World *world, guint number, Result *r
     took_ms = ended_ms[STEP_CLOSE] - ended_ms[STEP_FORK];
   result->n_hung += took_ms < 0 ? 1 : 0;
   result->slowest_ms = MAX (result->slowest_ms, took_ms);
-  if (took_ms < 0 || status != 0)
-    {
-      print_error ("child %u (%u busy): %s, status 0x%x\n", number, 1 + number % MOST_BUSY,
-                   took_ms < 0 ? "hung" : "failed", (unsigned) status);
-      result->n_wrong++;
-    }
-  if (took_ms < 0 || status != 0 || took_ms > ALLOWED_MS)
-    {
-      print_error ("child %u lived for %d ms\n", number, (int) took_ms);
-      show_steps ();
-    }
+  if (took_ms < 0 || status != 0) {
+    print_error ("child %u (%u busy): %s, status 0x%x\n", number, 1 + number % MOST_BUSY,
+                 took_ms < 0 ? "hung" : "failed", (unsigned) status);
+    result->n_wrong++;
+  }
+  if (took_ms < 0 || status != 0 || took_ms > ALLOWED_MS) {
+    print_error ("child %u lived for %d ms\n", number, (int) took_ms);
+    show_steps ();
+  }
 
   since_ms = wait_now_ms ();
   took_ms = wait_for (start_fresh (&one), since_ms, &status);
@@ -365,19 +357,18 @@ TEST (test_p32_children_live)
   assert_true (ended_ms != MAP_FAILED);
   assert_in_range (attack_n_lock_kinds, 1, MOST_KINDS);
   busy_start (&busy);
-  for (guint kind = 0, i = 0; kind < attack_n_lock_kinds; kind++)
-    {
-      World *world = attack_world_new (fixture, STATE_FORKED, kind);
-      busy.inherited[kind] = curator_client_ref (world->client);
-      g_atomic_int_inc (&busy.n_inherited);
-      for (; i < n_children () * (kind + 1) / attack_n_lock_kinds; i++)
-        take_turns (&busy, lock, world, i, &result);
-      assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
-      /* It would be RECONNECTED after any other state. */
-      assert_int_equal (curator_client_get_connection_state (world->client),
-                        CURATOR_CONNECTION_STATE_CONNECTED);
-      attack_world_free (world);
-    }
+  for (guint kind = 0, i = 0; kind < attack_n_lock_kinds; kind++) {
+    World *world = attack_world_new (fixture, STATE_FORKED, kind);
+    busy.inherited[kind] = curator_client_ref (world->client);
+    g_atomic_int_inc (&busy.n_inherited);
+    for (; i < n_children () * (kind + 1) / attack_n_lock_kinds; i++)
+      take_turns (&busy, lock, world, i, &result);
+    assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+    /* It would be RECONNECTED after any other state. */
+    assert_int_equal (curator_client_get_connection_state (world->client),
+                      CURATOR_CONNECTION_STATE_CONNECTED);
+    attack_world_free (world);
+  }
   busy_stop (&busy);
   for (guint kind = 0; kind < attack_n_lock_kinds; kind++)
     curator_client_unref (busy.inherited[kind]);
@@ -409,21 +400,18 @@ TEST (test_errors_need_no_lock_of_glib)
 
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_create (&threads[i], NULL, look_up_quarks, &stop);
-  for (int i = 0; i < 50; i++)
-    {
-      const pid_t pid = fork ();
-      int status = 0;
-      if (pid == 0)
-        {
-          g_autoptr (GError) error = NULL;
-          alarm (HANGS_AFTER_MS / 1000);
-          _exit (!curator_client_start (client, &error) && error->code == CURATOR_ERROR_FORKED ? 0
-                                                                                               : 1);
-        }
-      assert_int_equal (waitpid (pid, &status, 0), pid);
-      if (status != 0)
-        fail_msg ("child %d: status 0x%x", i, (unsigned) status);
+  for (int i = 0; i < 50; i++) {
+    const pid_t pid = fork ();
+    int status = 0;
+    if (pid == 0) {
+      g_autoptr (GError) error = NULL;
+      alarm (HANGS_AFTER_MS / 1000);
+      _exit (!curator_client_start (client, &error) && error->code == CURATOR_ERROR_FORKED ? 0 : 1);
     }
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    if (status != 0)
+      fail_msg ("child %d: status 0x%x", i, (unsigned) status);
+  }
   g_atomic_int_set (&stop, 1);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_join (threads[i], NULL);
@@ -432,11 +420,10 @@ TEST (test_errors_need_no_lock_of_glib)
 int
 main (int argc, char **argv)
 {
-  if (argc == 4)
-    {
-      set_server (argv[3]);
-      return live (argv[1], argv[2]);
-    }
+  if (argc == 4) {
+    set_server (argv[3]);
+    return live (argv[1], argv[2]);
+  }
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (attack_count_criticals, NULL, NULL);
   return suite_run ("lives_after_fork", fixture_start_calm, fixture_stop);

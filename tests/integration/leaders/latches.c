@@ -46,11 +46,10 @@ Latches
 latches_start (Fixture *fixture, CuratorClient *client, const char *path, int n)
 {
   Latches latches = { .n = n };
-  for (int i = 0; i < n; i++)
-    {
-      latches.of[i] = latch_start_new (client, path, NULL);
-      assert_children (fixture, path, i + 1, LONG_MS);
-    }
+  for (int i = 0; i < n; i++) {
+    latches.of[i] = latch_start_new (client, path, NULL);
+    assert_children (fixture, path, i + 1, LONG_MS);
+  }
   return latches;
 }
 

@@ -23,11 +23,10 @@ end (Leading *leading, CuratorLease *lease, gboolean cancelled)
 {
   if (leading->reign != NULL)
     g_atomic_int_add (&leading->reign->now, -1);
-  if (cancelled)
-    {
-      leading->held_at_cancellation = curator_lease_get_state (lease) < CURATOR_LEASE_LOST;
-      g_atomic_int_inc (&leading->cancelled);
-    }
+  if (cancelled) {
+    leading->held_at_cancellation = curator_lease_get_state (lease) < CURATOR_LEASE_LOST;
+    g_atomic_int_inc (&leading->cancelled);
+  }
   g_atomic_int_set (&leading->told, FALSE);
   g_atomic_int_inc (&leading->left);
 }

@@ -205,14 +205,13 @@ lead_once (void *client)
 CLIENT_TEST (test_waiting)
 {
   pthread_t threads[10];
-  for (int loop = 0; loop < 3; loop++)
-    {
-      for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-        pthread_create (&threads[i], NULL, lead_once, client);
-      for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
-        pthread_join (threads[i], NULL);
-      assert_int_equal (g_atomic_int_get (&n_mistakes), 0);
-    }
+  for (int loop = 0; loop < 3; loop++) {
+    for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+      pthread_create (&threads[i], NULL, lead_once, client);
+    for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
+      pthread_join (threads[i], NULL);
+    assert_int_equal (g_atomic_int_get (&n_mistakes), 0);
+  }
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
@@ -220,13 +219,12 @@ CLIENT_TEST (test_waiting)
 CLIENT_TEST (test_basic)
 {
   g_auto (Latches) latches = latches_start (fixture, client, PATH, 5);
-  for (int i = 0; i < 5; i++)
-    {
-      latch_assert_leads (latches.of[i]);
-      assert_int_equal (latches_leading (&latches), 1);
-      curator_leader_latch_close (latches.of[i]->latch, CURATOR_LEADER_LATCH_SILENT);
-      assert_false (latch_leads (latches.of[i]));
-    }
+  for (int i = 0; i < 5; i++) {
+    latch_assert_leads (latches.of[i]);
+    assert_int_equal (latches_leading (&latches), 1);
+    curator_leader_latch_close (latches.of[i]->latch, CURATOR_LEADER_LATCH_SILENT);
+    assert_false (latch_leads (latches.of[i]));
+  }
   assert_no_residue (fixture, PATH, LONG_MS);
 }
 
@@ -246,18 +244,15 @@ lead_twice (CuratorLeaderLatch *latch, gboolean is_leader, gpointer user_data)
 {
   Twice *twice = user_data;
   g_atomic_int_inc (is_leader ? &n_gained : &n_lost);
-  if (is_leader && twice->has_led)
-    {
-      curator_leader_latch_close (latch, twice->mode);
-      g_atomic_int_inc (&n_closed);
-    }
-  else if (is_leader)
-    {
-      twice->has_led = TRUE;
-      g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
-      if (lease != NULL)
-        curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  if (is_leader && twice->has_led) {
+    curator_leader_latch_close (latch, twice->mode);
+    g_atomic_int_inc (&n_closed);
+  } else if (is_leader) {
+    twice->has_led = TRUE;
+    g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
+    if (lease != NULL)
+      curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
 }
 
 /* testCallbackSanity, testCallbackNotifyLeader: three latches close silently, seven do not. */
@@ -266,24 +261,21 @@ CLIENT_TEST (test_callback_notify_leader)
   g_autoptr (GError) error = NULL;
   CuratorLeaderLatch *latches[N_LATCHES];
   Twice twice[N_LATCHES] = { 0 };
-  for (int i = 0; i < N_LATCHES; i++)
-    {
-      twice[i].mode =
-          i < N_SILENT ? CURATOR_LEADER_LATCH_SILENT : CURATOR_LEADER_LATCH_NOTIFY_LEADER;
-      latches[i] = curator_leader_latch_new (client, PATH, NULL, &error);
-      assert_ok (latches[i] != NULL, &error);
-      curator_leader_latch_add_listener (latches[i], lead_twice, &twice[i], NULL);
-      assert_ok (curator_leader_latch_start (latches[i], &error), &error);
-    }
+  for (int i = 0; i < N_LATCHES; i++) {
+    twice[i].mode = i < N_SILENT ? CURATOR_LEADER_LATCH_SILENT : CURATOR_LEADER_LATCH_NOTIFY_LEADER;
+    latches[i] = curator_leader_latch_new (client, PATH, NULL, &error);
+    assert_ok (latches[i] != NULL, &error);
+    curator_leader_latch_add_listener (latches[i], lead_twice, &twice[i], NULL);
+    assert_ok (curator_leader_latch_start (latches[i], &error), &error);
+  }
   assert_soon (g_atomic_int_get (&n_closed) >= N_LATCHES);
   assert_soon (g_atomic_int_get (&n_lost) >= 2 * N_LATCHES - N_SILENT);
   assert_int_equal (g_atomic_int_get (&n_gained), 2 * N_LATCHES);
-  for (int i = 0; i < N_LATCHES; i++)
-    {
-      assert_false (curator_leader_latch_start (latches[i], &error));
-      assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-      curator_leader_latch_unref (latches[i]);
-    }
+  for (int i = 0; i < N_LATCHES; i++) {
+    assert_false (curator_leader_latch_start (latches[i], &error));
+    assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+    curator_leader_latch_unref (latches[i]);
+  }
   curator_client_close (client);
   assert_int_equal (g_atomic_int_get (&n_lost), 2 * N_LATCHES - N_SILENT);
 }

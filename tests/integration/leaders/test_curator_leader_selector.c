@@ -18,12 +18,11 @@ assert_participants (Leading *leading, const char *wanted)
   g_autoptr (GPtrArray) all = curator_leader_selector_get_participants (
       leading->selector, CURATOR_WAIT_DEFAULT, NULL, &error);
   assert_ok (all != NULL, &error);
-  for (guint i = 0; i < all->len; i++)
-    {
-      assert_int_equal (curator_leader_participant_is_leader (all->pdata[i]), i == 0);
-      g_string_append_printf (ids, "%s%s", i > 0 ? "," : "",
-                              curator_leader_participant_get_id (all->pdata[i]));
-    }
+  for (guint i = 0; i < all->len; i++) {
+    assert_int_equal (curator_leader_participant_is_leader (all->pdata[i]), i == 0);
+    g_string_append_printf (ids, "%s%s", i > 0 ? "," : "",
+                            curator_leader_participant_get_id (all->pdata[i]));
+  }
   assert_string_equal (ids->str, wanted);
 }
 
@@ -80,12 +79,11 @@ CLIENT_TEST (test_interrupt_leadership)
   curator_leader_selector_interrupt_leadership (leading->selector);
   curator_leader_selector_set_auto_requeue (leading->selector, TRUE);
   leading_start (leading);
-  for (int i = 1; i <= 3; i++)
-    {
-      leading_assert_entered (leading, i);
-      curator_leader_selector_interrupt_leadership (leading->selector);
-      curator_leader_selector_interrupt_leadership (leading->selector);
-    }
+  for (int i = 1; i <= 3; i++) {
+    leading_assert_entered (leading, i);
+    curator_leader_selector_interrupt_leadership (leading->selector);
+    curator_leader_selector_interrupt_leadership (leading->selector);
+  }
   leading_assert_entered (leading, 4);
   curator_leader_selector_close (leading->selector);
   leading_assert_left (leading, 4);
@@ -191,25 +189,21 @@ CLIENT_TEST (test_rotating_leadership)
 {
   Reign reign = { 0 };
   Leading *leaders[N_LEADERS];
-  for (int i = 0; i < N_LEADERS; i++)
-    {
-      leaders[i] = leading_start_new (client, PATH, NULL, &reign);
-      assert_children (fixture, PATH, i + 1, LONG_MS);
+  for (int i = 0; i < N_LEADERS; i++) {
+    leaders[i] = leading_start_new (client, PATH, NULL, &reign);
+    assert_children (fixture, PATH, i + 1, LONG_MS);
+  }
+  for (int round = 1; round <= N_ROUNDS; round++) {
+    for (int i = 0; i < N_LEADERS; i++) {
+      leading_assert_entered (leaders[i], round);
+      g_atomic_int_set (&leaders[i]->told, TRUE);
+      leading_assert_left (leaders[i], round);
+      if (round < N_ROUNDS) {
+        assert_soon (curator_leader_selector_requeue (leaders[i]->selector));
+        assert_children (fixture, PATH, N_LEADERS, LONG_MS);
+      }
     }
-  for (int round = 1; round <= N_ROUNDS; round++)
-    {
-      for (int i = 0; i < N_LEADERS; i++)
-        {
-          leading_assert_entered (leaders[i], round);
-          g_atomic_int_set (&leaders[i]->told, TRUE);
-          leading_assert_left (leaders[i], round);
-          if (round < N_ROUNDS)
-            {
-              assert_soon (curator_leader_selector_requeue (leaders[i]->selector));
-              assert_children (fixture, PATH, N_LEADERS, LONG_MS);
-            }
-        }
-    }
+  }
   assert_int_equal (g_atomic_int_get (&reign.mistakes), 0);
   assert_no_residue (fixture, PATH, LONG_MS);
   for (int i = 0; i < N_LEADERS; i++)
@@ -240,12 +234,11 @@ CLIENT_TEST (test_id)
 CLIENT_TEST (test_basic)
 {
   Leading *leaders[N_SELECTORS];
-  for (int i = 0; i < N_SELECTORS; i++)
-    {
-      g_autofree char *id = g_strdup_printf ("%d", i);
-      leaders[i] = leading_start_new (client, "/ls", id, NULL);
-      assert_children (fixture, "/ls", i + 1, LONG_MS);
-    }
+  for (int i = 0; i < N_SELECTORS; i++) {
+    g_autofree char *id = g_strdup_printf ("%d", i);
+    leaders[i] = leading_start_new (client, "/ls", id, NULL);
+    assert_children (fixture, "/ls", i + 1, LONG_MS);
+  }
   leading_assert_entered (leaders[0], 1);
   for (int i = 0; i < N_SELECTORS; i++)
     assert_participants (leaders[i], "0,1,2,3,4,5,6,7,8,9");

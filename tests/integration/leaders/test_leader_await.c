@@ -108,30 +108,28 @@ is_known_to_be_behind (Candidate *candidate)
 /* Every end of a wait that is in vain. */
 CLIENT_TEST (test_in_vain)
 {
-  for (int is_latch = 0; is_latch < 2; is_latch++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (GCancellable) cancellable = g_cancellable_new ();
-      g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
-      g_auto (Candidate) leader = candidate_new (client, PATH, is_latch);
-      candidate_start (&leader);
-      assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
-      g_auto (Candidate) waiting = candidate_new (client, PATH, is_latch);
-      assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR,
-                             CURATOR_ERROR_NOT_STARTED);
-      candidate_start (&waiting);
-      assert_soon (is_known_to_be_behind (&waiting));
-      assert_awaits_in_vain (&waiting, 50, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
-      assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .cancellable = cancellable },
-                             G_IO_ERROR, G_IO_ERROR_CANCELLED);
-      assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
-                             CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-      assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-      g_auto (Candidate) last = candidate_new (other, PATH, is_latch);
-      candidate_start (&last);
-      assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other },
-                             CURATOR_ERROR, CURATOR_ERROR_CLOSED);
-    }
+  for (int is_latch = 0; is_latch < 2; is_latch++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+    g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
+    g_auto (Candidate) leader = candidate_new (client, PATH, is_latch);
+    candidate_start (&leader);
+    assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
+    g_auto (Candidate) waiting = candidate_new (client, PATH, is_latch);
+    assert_awaits_in_vain (&waiting, LONG_MS, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED);
+    candidate_start (&waiting);
+    assert_soon (is_known_to_be_behind (&waiting));
+    assert_awaits_in_vain (&waiting, 50, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
+    assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .cancellable = cancellable },
+                           G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    assert_awaits_in_vain (&waiting, CURATOR_WAIT_FOREVER, (Ending){ .candidate = &waiting },
+                           CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+    assert_awaits_in_vain (&waiting, 0, NO_ENDING, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
+    g_auto (Candidate) last = candidate_new (other, PATH, is_latch);
+    candidate_start (&last);
+    assert_awaits_in_vain (&last, CURATOR_WAIT_FOREVER, (Ending){ .client = other }, CURATOR_ERROR,
+                           CURATOR_ERROR_CLOSED);
+  }
 }
 
 static void
@@ -147,19 +145,18 @@ CLIENT_TEST (test_terms)
   g_autoptr (Leading) leading = leading_start_new (client, PATH, NULL, NULL);
   guint64 token = 0;
 
-  for (int term = 1; term <= 3; term++)
-    {
-      assert_awaits (leading, LONG_MS);
-      assert_awaits (leading, 0);
-      leading_assert_entered (leading, term);
-      g_autoptr (CuratorLease) lease = curator_leader_selector_dup_lease (leading->selector);
-      assert_ptr_equal (lease, leading->lease);
-      assert_true (curator_lease_get_fencing_token (lease) > token);
-      token = curator_lease_get_fencing_token (lease);
-      g_atomic_int_set (&leading->told, TRUE);
-      assert_soon (curator_leader_selector_requeue (leading->selector));
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-    }
+  for (int term = 1; term <= 3; term++) {
+    assert_awaits (leading, LONG_MS);
+    assert_awaits (leading, 0);
+    leading_assert_entered (leading, term);
+    g_autoptr (CuratorLease) lease = curator_leader_selector_dup_lease (leading->selector);
+    assert_ptr_equal (lease, leading->lease);
+    assert_true (curator_lease_get_fencing_token (lease) > token);
+    token = curator_lease_get_fencing_token (lease);
+    g_atomic_int_set (&leading->told, TRUE);
+    assert_soon (curator_leader_selector_requeue (leading->selector));
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  }
 }
 
 /* Why it could not queue is the error. */
@@ -185,32 +182,30 @@ on_unhandled_error (CuratorClient *client, const GError *error, gpointer n_told)
  * leads as soon as it may. */
 CLIENT_TEST (test_forbidden_path)
 {
-  for (int is_latch = 0; is_latch < 2; is_latch++)
-    {
-      const char *path = is_latch ? "/forbidden/latch" : "/forbidden/selector";
-      gint n_told = 0;
-      g_autoptr (GError) error = NULL;
-      assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
-      assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN),
-                        ZOK);
-      const guint id =
-          curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
-      g_auto (Candidate) candidate = candidate_new (client, path, is_latch);
-      candidate_start (&candidate);
-      if (!is_latch)
-        {
-          /* Each attempt ends by itself. */
-          assert_soon (curator_leader_selector_requeue (candidate.leading->selector));
-          curator_leader_selector_set_auto_requeue (candidate.leading->selector, TRUE);
-          (void) curator_leader_selector_requeue (candidate.leading->selector);
-        }
-      assert_soon (await_names_the_cause (&candidate,
-                                          is_latch ? path : "the leader selector could not queue"));
-      assert_soon (g_atomic_int_get (&n_told) >= 1);
-      curator_client_remove_connection_error_listener (client, id);
-      assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
-      assert_ok (candidate_await (&candidate, LONG_MS, NULL, &error), &error);
+  for (int is_latch = 0; is_latch < 2; is_latch++) {
+    const char *path = is_latch ? "/forbidden/latch" : "/forbidden/selector";
+    gint n_told = 0;
+    g_autoptr (GError) error = NULL;
+    assert_int_equal (raw_zk_make_path (fixture->raw, path), ZOK);
+    assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_READ | ZOO_PERM_ADMIN),
+                      ZOK);
+    const guint id =
+        curator_client_add_connection_error_listener (client, on_unhandled_error, &n_told, NULL);
+    g_auto (Candidate) candidate = candidate_new (client, path, is_latch);
+    candidate_start (&candidate);
+    if (!is_latch) {
+      /* Each attempt ends by itself. */
+      assert_soon (curator_leader_selector_requeue (candidate.leading->selector));
+      curator_leader_selector_set_auto_requeue (candidate.leading->selector, TRUE);
+      (void) curator_leader_selector_requeue (candidate.leading->selector);
     }
+    assert_soon (await_names_the_cause (&candidate,
+                                        is_latch ? path : "the leader selector could not queue"));
+    assert_soon (g_atomic_int_get (&n_told) >= 1);
+    curator_client_remove_connection_error_listener (client, id);
+    assert_int_equal (raw_zk_set_world_acl (fixture->raw, path, ZOO_PERM_ALL), ZOK);
+    assert_ok (candidate_await (&candidate, LONG_MS, NULL, &error), &error);
+  }
 }
 
 static void
@@ -244,11 +239,10 @@ PROXY_TEST (test_late_listeners)
   latch_assert_heard (latch, "+-+-");
   curator_client_close (client); /* has joined the thread */
   static const char *const wanted[] = { "+-+-", "+-+-", "+-", "+-", "" };
-  for (gsize i = 0; i < G_N_ELEMENTS (heard); i++)
-    {
-      assert_string_equal (heard[i]->str, wanted[i]);
-      g_string_free (heard[i], TRUE);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (heard); i++) {
+    assert_string_equal (heard[i]->str, wanted[i]);
+    g_string_free (heard[i], TRUE);
+  }
 }
 
 /* --- a leader that is cut off ----------------------------------------------------------------- */
@@ -271,11 +265,10 @@ static gpointer
 watch_the_end (gpointer data)
 {
   Watched *watched = data;
-  while (candidate_leads (&watched->candidate))
-    {
-      watched->when_ns = wait_now_ns ();
-      g_usleep (500);
-    }
+  while (candidate_leads (&watched->candidate)) {
+    watched->when_ns = wait_now_ns ();
+    g_usleep (500);
+  }
   return NULL;
 }
 
@@ -328,51 +321,47 @@ TEST (test_cut_off)
   Watched next[N_ELECTIONS] = { 0 };
   gint64 cancelled_ns[N_ELECTIONS] = { 0 };
 
-  for (gsize i = 0; i < N_ELECTIONS; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/cut-off/%zu", i);
-      Candidate leader = candidate_new (cut, path, elections[i].is_latch);
-      leaders[i].candidate = leader;
-      next[i].candidate = candidate_new (direct, path, elections[i].is_latch);
-      if (elections[i].is_latch)
-        curator_leader_latch_set_until_lost (leader.latch->latch, elections[i].until_lost);
-      else
-        curator_leader_selector_set_until_lost (leader.leading->selector, elections[i].until_lost);
-      candidate_start (&leader);
-      assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
-      candidate_start (&next[i].candidate);
-      assert_children (fixture, path, 2, LONG_MS);
-      if (elections[i].is_latch)
-        continue;
-      leading_assert_entered (leader.leading, 1);
-      g_cancellable_connect (leader.leading->cancellable, G_CALLBACK (note_time), &cancelled_ns[i],
-                             NULL);
-    }
+  for (gsize i = 0; i < N_ELECTIONS; i++) {
+    g_autofree char *path = g_strdup_printf ("/cut-off/%zu", i);
+    Candidate leader = candidate_new (cut, path, elections[i].is_latch);
+    leaders[i].candidate = leader;
+    next[i].candidate = candidate_new (direct, path, elections[i].is_latch);
+    if (elections[i].is_latch)
+      curator_leader_latch_set_until_lost (leader.latch->latch, elections[i].until_lost);
+    else
+      curator_leader_selector_set_until_lost (leader.leading->selector, elections[i].until_lost);
+    candidate_start (&leader);
+    assert_ok (candidate_await (&leader, LONG_MS, NULL, &error), &error);
+    candidate_start (&next[i].candidate);
+    assert_children (fixture, path, 2, LONG_MS);
+    if (elections[i].is_latch)
+      continue;
+    leading_assert_entered (leader.leading, 1);
+    g_cancellable_connect (leader.leading->cancellable, G_CALLBACK (note_time), &cancelled_ns[i],
+                           NULL);
+  }
   const gint64 cut_ns = wait_now_ns ();
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
-  for (gsize i = 0; i < N_ELECTIONS; i++)
-    {
-      leaders[i].thread = g_thread_new ("end", watch_the_end, &leaders[i]);
-      next[i].thread = g_thread_new ("next", watch_the_beginning, &next[i]);
-    }
-  for (gsize i = 0; i < N_ELECTIONS; i++)
-    {
-      g_thread_join (leaders[i].thread);
-      g_thread_join (next[i].thread);
-      print_margin (elections[i].name, cut_ns, leaders[i].when_ns, next[i].when_ns);
-      if (elections[i].is_latch)
-        continue;
-      leading_assert_left (leaders[i].candidate.leading, 1);
-      print_margin ("its cancellable", cut_ns, cancelled_ns[i], next[i].when_ns);
-      /* Until lost: not before the lease is. */
-      assert_false (elections[i].until_lost && leaders[i].candidate.leading->held_at_cancellation);
-    }
+  for (gsize i = 0; i < N_ELECTIONS; i++) {
+    leaders[i].thread = g_thread_new ("end", watch_the_end, &leaders[i]);
+    next[i].thread = g_thread_new ("next", watch_the_beginning, &next[i]);
+  }
+  for (gsize i = 0; i < N_ELECTIONS; i++) {
+    g_thread_join (leaders[i].thread);
+    g_thread_join (next[i].thread);
+    print_margin (elections[i].name, cut_ns, leaders[i].when_ns, next[i].when_ns);
+    if (elections[i].is_latch)
+      continue;
+    leading_assert_left (leaders[i].candidate.leading, 1);
+    print_margin ("its cancellable", cut_ns, cancelled_ns[i], next[i].when_ns);
+    /* Until lost: not before the lease is. */
+    assert_false (elections[i].until_lost && leaders[i].candidate.leading->held_at_cancellation);
+  }
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  for (gsize i = 0; i < N_ELECTIONS; i++)
-    {
-      candidate_clear (&leaders[i].candidate);
-      candidate_clear (&next[i].candidate);
-    }
+  for (gsize i = 0; i < N_ELECTIONS; i++) {
+    candidate_clear (&leaders[i].candidate);
+    candidate_clear (&next[i].candidate);
+  }
 }
 
 SUITE ("leader_await", fixture_start, fixture_stop)

@@ -124,21 +124,20 @@ TEST (test_nodes)
                    { "/nodes/plain", "-lock-0000000000", "the host" },
                    { "/nodes/latch", "-latch-0000000000", "latch id" },
                    { "/nodes/bare", "-latch-0000000000", "" } };
-  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++)
-    {
-      g_auto (GStrv) children = raw_zk_children (fixture->raw, expected[i].parent);
-      assert_int_equal (g_strv_length (children), 1);
-      assert_true (g_str_has_prefix (children[0], "_c_"));
-      assert_true (g_str_has_suffix (children[0], expected[i].name));
-      g_autofree char *path = g_strconcat (expected[i].parent, "/", children[0], NULL);
-      g_autoptr (GBytes) payload = NULL;
-      struct Stat stat;
-      assert_int_equal (raw_zk_get (fixture->raw, path, &payload, &stat), ZOK);
-      assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
-      assert_int_equal (g_bytes_get_size (payload), strlen (expected[i].payload));
-      assert_memory_equal (g_bytes_get_data (payload, NULL), expected[i].payload,
-                           strlen (expected[i].payload));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (expected); i++) {
+    g_auto (GStrv) children = raw_zk_children (fixture->raw, expected[i].parent);
+    assert_int_equal (g_strv_length (children), 1);
+    assert_true (g_str_has_prefix (children[0], "_c_"));
+    assert_true (g_str_has_suffix (children[0], expected[i].name));
+    g_autofree char *path = g_strconcat (expected[i].parent, "/", children[0], NULL);
+    g_autoptr (GBytes) payload = NULL;
+    struct Stat stat;
+    assert_int_equal (raw_zk_get (fixture->raw, path, &payload, &stat), ZOK);
+    assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
+    assert_int_equal (g_bytes_get_size (payload), strlen (expected[i].payload));
+    assert_memory_equal (g_bytes_get_data (payload, NULL), expected[i].payload,
+                         strlen (expected[i].payload));
+  }
   assert_true (proxy_count (fixture->proxy, PROXY_CREATE_CONTAINER) >= 4);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE), 0);
 }
@@ -187,25 +186,24 @@ count_destroyed (gpointer user_data)
 /* The function closes its selector, its client, or releases its lease. */
 TEST (test_end_from_inside)
 {
-  for (End end = 0; end < N_ENDS; end++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-      Inside inside = { .client = client, .end = end };
-      CuratorLeaderSelector *selector = curator_leader_selector_new (
-          client, PATH, end_from_inside, &inside, count_destroyed, &error);
-      assert_ok (selector != NULL, &error);
-      assert_ok (curator_leader_selector_start (selector, &error), &error);
-      assert_false (curator_leader_selector_start (selector, &error));
-      assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
-      assert_children (fixture, PATH, 1, LONG_MS);
-      g_atomic_int_set (&inside.told, TRUE);
-      assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
-      assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
-      curator_leader_selector_unref (selector);
-      assert_soon (g_atomic_int_get (&inside.destroyed) == 1);
-      assert_no_residue (fixture, PATH, LONG_MS);
-    }
+  for (End end = 0; end < N_ENDS; end++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+    Inside inside = { .client = client, .end = end };
+    CuratorLeaderSelector *selector = curator_leader_selector_new (
+        client, PATH, end_from_inside, &inside, count_destroyed, &error);
+    assert_ok (selector != NULL, &error);
+    assert_ok (curator_leader_selector_start (selector, &error), &error);
+    assert_false (curator_leader_selector_start (selector, &error));
+    assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
+    assert_children (fixture, PATH, 1, LONG_MS);
+    g_atomic_int_set (&inside.told, TRUE);
+    assert_soon (g_atomic_int_get (&inside.cancelled) == 1);
+    assert_int_equal (g_atomic_int_get (&inside.destroyed), 0);
+    curator_leader_selector_unref (selector);
+    assert_soon (g_atomic_int_get (&inside.destroyed) == 1);
+    assert_no_residue (fixture, PATH, LONG_MS);
+  }
 }
 
 /* The last reference is dropped while another candidate leads, and then while the function runs: it

@@ -99,21 +99,20 @@ MIXTURE_TEST (test_p31_blocked_at_every_member)
                                 mixture->innermost,
                                 mixture->inner,
                                 mixture->whole };
-  for (gsize i = 0; i < G_N_ELEMENTS (members); i++)
-    {
-      g_autoptr (Taking) blocker = taking_of_lock (members[i]);
-      const gint64 before_ms = wait_now_ms ();
-      assert_not_acquired (mixture->whole, 1000, CURATOR_ERROR_TIMED_OUT);
-      assert_true (wait_now_ms () - before_ms >= 999);
-      for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
-        assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
-      assert_not_acquired (mixture->whole, 0, CURATOR_ERROR_TIMED_OUT);
-      taking_give_back (blocker);
-      assert_all_gone (fixture);
-      assert_acquired (mixture->whole);
-      assert_each_has (fixture, 1);
-      assert_released (mixture->whole);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (members); i++) {
+    g_autoptr (Taking) blocker = taking_of_lock (members[i]);
+    const gint64 before_ms = wait_now_ms ();
+    assert_not_acquired (mixture->whole, 1000, CURATOR_ERROR_TIMED_OUT);
+    assert_true (wait_now_ms () - before_ms >= 999);
+    for (gsize m = 0; m < G_N_ELEMENTS (mine); m++)
+      assert_false (curator_lock_is_acquired_in_this_process (mine[m]));
+    assert_not_acquired (mixture->whole, 0, CURATOR_ERROR_TIMED_OUT);
+    taking_give_back (blocker);
+    assert_all_gone (fixture);
+    assert_acquired (mixture->whole);
+    assert_each_has (fixture, 1);
+    assert_released (mixture->whole);
+  }
   assert_all_gone (fixture);
 }
 
@@ -247,17 +246,16 @@ CLIENT_TEST (test_of_paths)
   const char *const back[] = { BASE "/q", BASE "/p", NULL };
   g_autoptr (CuratorLock) one = curator_multi_lock_new_for_paths_sorted (client, forth, &error);
   g_autoptr (CuratorLock) two = curator_multi_lock_new_for_paths_sorted (client, back, &error);
-  for (int i = 0; i < 30; i++)
-    {
-      g_autoptr (Contender) first = contender_start (one, LONG_MS, NULL);
-      g_autoptr (Contender) second = contender_start (two, LONG_MS, NULL);
-      contender_tell_release (first);
-      contender_tell_release (second);
-      contender_join (first);
-      contender_join (second);
-      assert_true (first->acquired && first->released);
-      assert_true (second->acquired && second->released);
-    }
+  for (int i = 0; i < 30; i++) {
+    g_autoptr (Contender) first = contender_start (one, LONG_MS, NULL);
+    g_autoptr (Contender) second = contender_start (two, LONG_MS, NULL);
+    contender_tell_release (first);
+    contender_tell_release (second);
+    contender_join (first);
+    contender_join (second);
+    assert_true (first->acquired && first->released);
+    assert_true (second->acquired && second->released);
+  }
   assert_no_residue (fixture, BASE "/p", 3000);
   assert_no_residue (fixture, BASE "/q", 3000);
 }

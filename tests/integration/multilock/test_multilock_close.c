@@ -29,11 +29,10 @@ own (void *data)
     return NULL;
   owner->acquired = curator_lock_acquire (owner->whole, CURATOR_WAIT_FOREVER, NULL, &owner->error);
   owner->owned_at_return = curator_lock_is_owned_by_current_thread (owner->member);
-  for (int i = 0; owner->owned_at_return && i < N_ENTRIES; i++)
-    {
-      owner->n_refused += !curator_lock_acquire (owner->member, 0, NULL, NULL);
-      owner->n_refused += !curator_lock_release (owner->member, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+  for (int i = 0; owner->owned_at_return && i < N_ENTRIES; i++) {
+    owner->n_refused += !curator_lock_acquire (owner->member, 0, NULL, NULL);
+    owner->n_refused += !curator_lock_release (owner->member, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
   if (owner->has_level)
     owner->n_refused += !curator_lock_release (owner->member, CURATOR_WAIT_DEFAULT, NULL, NULL);
   owner->owned_at_end = curator_lock_is_owned_by_current_thread (owner->member);

@@ -62,11 +62,10 @@ locks_init (Locks *locks, Fixture *fixture, int lost, Shape shape)
   serial++;
   locks->client = client_connect (fixture_server (fixture));
   locks->victim = client_connect (fixture_proxy (fixture));
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      locks->paths[i] = g_strdup_printf ("/loss/%d/%d", serial, i);
-      locks->members[i] = mutex_new (i == lost ? locks->victim : locks->client, locks->paths[i]);
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    locks->paths[i] = g_strdup_printf ("/loss/%d/%d", serial, i);
+    locks->members[i] = mutex_new (i == lost ? locks->victim : locks->client, locks->paths[i]);
+  }
   locks->whole = shape_new (locks->members, shape);
 }
 
@@ -74,11 +73,10 @@ static void
 locks_clear (Locks *locks)
 {
   g_clear_pointer (&locks->whole, curator_lock_unref);
-  for (int i = 0; i < N_MEMBERS; i++)
-    {
-      g_clear_pointer (&locks->members[i], curator_lock_unref);
-      g_free (locks->paths[i]);
-    }
+  for (int i = 0; i < N_MEMBERS; i++) {
+    g_clear_pointer (&locks->members[i], curator_lock_unref);
+    g_free (locks->paths[i]);
+  }
   g_clear_pointer (&locks->victim, curator_client_unref);
   g_clear_pointer (&locks->client, curator_client_unref);
 }
@@ -133,23 +131,20 @@ lose_and_grant (Fixture *fixture, int lost, int waited, Loss loss, Shape shape, 
   assert_children (fixture, locks.paths[lost], 1, LONG_MS);
   lose_member (fixture, &locks, lost, loss);
   taking_give_back (blocker);
-  if (by_thread)
-    {
-      contender_assert_granted (thread);
-      assert_true (curator_lock_is_acquired_in_this_process (locks.whole));
-      assert_all_nodes (fixture, &locks, 1);
-      contender_join (thread);
-      assert_ok (thread->released, &thread->release_error);
-    }
-  else
-    {
-      taking_assert_granted (taking);
-      CuratorLease *lease = taking_lease (taking, 0);
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
-      assert_true (curator_lease_get_remaining_ms (lease) > 0);
-      assert_all_nodes (fixture, &locks, 1);
-      taking_give_back (taking);
-    }
+  if (by_thread) {
+    contender_assert_granted (thread);
+    assert_true (curator_lock_is_acquired_in_this_process (locks.whole));
+    assert_all_nodes (fixture, &locks, 1);
+    contender_join (thread);
+    assert_ok (thread->released, &thread->release_error);
+  } else {
+    taking_assert_granted (taking);
+    CuratorLease *lease = taking_lease (taking, 0);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    assert_true (curator_lease_get_remaining_ms (lease) > 0);
+    assert_all_nodes (fixture, &locks, 1);
+    taking_give_back (taking);
+  }
   assert_all_nodes (fixture, &locks, 0);
 }
 
@@ -167,27 +162,26 @@ TEST (test_loss_between_any_two_grants)
  * covers both rounds, and nothing is left behind. */
 TEST (test_deadline_covers_both_rounds)
 {
-  for (int lost = 0; lost < N_MEMBERS - 1; lost++)
-    {
-      g_auto (Locks) locks = { 0 };
-      locks_init (&locks, fixture, lost, SHAPE_INNER_LAST);
-      g_autoptr (CuratorLock) block = mutex_new (locks.client, locks.paths[N_MEMBERS - 1]);
-      g_autoptr (CuratorLock) thief = mutex_new (locks.client, locks.paths[lost]);
-      g_autoptr (Taking) blocker = taking_of_lock (block);
-      const gint64 before_ms = wait_now_ms ();
-      g_autoptr (Taking) taking = taking_start_lock (locks.whole, 4000, NULL);
-      assert_children (fixture, locks.paths[N_MEMBERS - 1], 2, LONG_MS);
-      lose_member (fixture, &locks, lost, LOSS_DELETED);
-      g_autoptr (Taking) stolen = taking_of_lock (thief);
-      taking_give_back (blocker);
-      assert_true (taking_wait (taking, LONG_MS));
-      assert_curator_error (&taking->error, CURATOR_ERROR_TIMED_OUT);
-      assert_true (taking->returned_ms - before_ms >= 3999);
-      taking_give_back (stolen);
-      assert_all_nodes (fixture, &locks, 0);
-      assert_acquired (locks.whole);
-      assert_released (locks.whole);
-    }
+  for (int lost = 0; lost < N_MEMBERS - 1; lost++) {
+    g_auto (Locks) locks = { 0 };
+    locks_init (&locks, fixture, lost, SHAPE_INNER_LAST);
+    g_autoptr (CuratorLock) block = mutex_new (locks.client, locks.paths[N_MEMBERS - 1]);
+    g_autoptr (CuratorLock) thief = mutex_new (locks.client, locks.paths[lost]);
+    g_autoptr (Taking) blocker = taking_of_lock (block);
+    const gint64 before_ms = wait_now_ms ();
+    g_autoptr (Taking) taking = taking_start_lock (locks.whole, 4000, NULL);
+    assert_children (fixture, locks.paths[N_MEMBERS - 1], 2, LONG_MS);
+    lose_member (fixture, &locks, lost, LOSS_DELETED);
+    g_autoptr (Taking) stolen = taking_of_lock (thief);
+    taking_give_back (blocker);
+    assert_true (taking_wait (taking, LONG_MS));
+    assert_curator_error (&taking->error, CURATOR_ERROR_TIMED_OUT);
+    assert_true (taking->returned_ms - before_ms >= 3999);
+    taking_give_back (stolen);
+    assert_all_nodes (fixture, &locks, 0);
+    assert_acquired (locks.whole);
+    assert_released (locks.whole);
+  }
 }
 
 /* The first member's node goes while the server's answer for the second is on its way. */

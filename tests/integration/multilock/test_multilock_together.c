@@ -20,12 +20,11 @@ static Locks
 locks_of (CuratorClient *client, const char *base)
 {
   Locks locks = { 0 };
-  for (int i = 0; i < N_PATHS; i++)
-    {
-      locks.paths[i] = g_strdup_printf ("%s/%d", base, i);
-      locks.members[i] =
-          i == 1 ? writer_new (client, locks.paths[i]) : mutex_new (client, locks.paths[i]);
-    }
+  for (int i = 0; i < N_PATHS; i++) {
+    locks.paths[i] = g_strdup_printf ("%s/%d", base, i);
+    locks.members[i] =
+        i == 1 ? writer_new (client, locks.paths[i]) : mutex_new (client, locks.paths[i]);
+  }
   locks.whole = curator_multi_lock_new (locks.members, N_PATHS);
   return locks;
 }
@@ -34,11 +33,10 @@ static void
 locks_clear (Locks *locks)
 {
   curator_lock_unref (locks->whole);
-  for (int i = 0; i < N_PATHS; i++)
-    {
-      curator_lock_unref (locks->members[i]);
-      g_free (locks->paths[i]);
-    }
+  for (int i = 0; i < N_PATHS; i++) {
+    curator_lock_unref (locks->members[i]);
+    g_free (locks->paths[i]);
+  }
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Locks, locks_clear)
@@ -168,12 +166,11 @@ static void
 assert_all_belong_to (Fixture *fixture, const Locks *locks, CuratorClient *client)
 {
   assert_each_has (fixture, locks, 1, 1, 1, 1);
-  for (int i = 0; i < N_PATHS; i++)
-    {
-      g_auto (GStrv) names = raw_zk_children (fixture->raw, locks->paths[i]);
-      g_autofree char *node = g_strconcat (locks->paths[i], "/", names[0], NULL);
-      assert_int_equal (raw_zk_owner (fixture->raw, node), curator_client_get_session_id (client));
-    }
+  for (int i = 0; i < N_PATHS; i++) {
+    g_auto (GStrv) names = raw_zk_children (fixture->raw, locks->paths[i]);
+    g_autofree char *node = g_strconcat (locks->paths[i], "/", names[0], NULL);
+    assert_int_equal (raw_zk_owner (fixture->raw, node), curator_client_get_session_id (client));
+  }
 }
 
 /* At the k-th request of an acquire that waits for its third member, or of its release. FALSE if
@@ -210,14 +207,13 @@ CLIENT_TEST (test_requests_and_replies_lost)
 {
   static const ProxyAction actions[] = { PROXY_CUT_BEFORE, PROXY_CUT_BEFORE_REPLY };
   const int least = 2 * N_PATHS + 5;
-  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++)
-    {
-      int k = 1;
-      while (k <= 2 * least && cut_at (fixture, client, k, actions[i]))
-        k++;
-      print_message ("cut at each of %d requests\n", k - 1);
-      assert_in_range (k - 1, least, 2 * least - 1);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (actions); i++) {
+    int k = 1;
+    while (k <= 2 * least && cut_at (fixture, client, k, actions[i]))
+      k++;
+    print_message ("cut at each of %d requests\n", k - 1);
+    assert_in_range (k - 1, least, 2 * least - 1);
+  }
 }
 
 /* --- death between the creates and the deletes ------------------------------------------------ */

@@ -10,21 +10,18 @@
 /* A failed requirement returns from the scenario; its variables release what they hold. */
 #define require(run, condition) require_ok (run, condition, NULL)
 #define require_ok(run, condition, error)                                                          \
-  do                                                                                               \
-    {                                                                                              \
-      if (!holds ((run), (condition), #condition, __LINE__, (error)))                              \
-        return;                                                                                    \
-    }                                                                                              \
-  while (0)
+  do {                                                                                             \
+    if (!holds ((run), (condition), #condition, __LINE__, (error)))                                \
+      return;                                                                                      \
+  } while (0)
 
 static gboolean
 holds (FrameRun *run, gboolean condition, const char *text, int line, GError **error)
 {
-  if (!condition && run->fault->len == 0)
-    {
-      g_string_printf (run->fault, "line %d: %s: %s", line, text,
-                       error != NULL && *error != NULL ? (*error)->message : "no error");
-    }
+  if (!condition && run->fault->len == 0) {
+    g_string_printf (run->fault, "line %d: %s: %s", line, text,
+                     error != NULL && *error != NULL ? (*error)->message : "no error");
+  }
   if (error != NULL)
     g_clear_error (error);
   return condition;
@@ -89,13 +86,12 @@ static gboolean
 give_back (Taking *taking)
 {
   gboolean all = TRUE;
-  for (guint i = 0; i < taking->leases->len; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      gboolean released = curator_lease_release (g_ptr_array_index (taking->leases, i),
-                                                 CURATOR_WAIT_DEFAULT, NULL, &error);
-      all = is_given_back (released, error) && all;
-    }
+  for (guint i = 0; i < taking->leases->len; i++) {
+    g_autoptr (GError) error = NULL;
+    gboolean released = curator_lease_release (g_ptr_array_index (taking->leases, i),
+                                               CURATOR_WAIT_DEFAULT, NULL, &error);
+    all = is_given_back (released, error) && all;
+  }
   return all;
 }
 
@@ -148,11 +144,10 @@ give_up (FrameRun *run, gint64 timeout_ms, GCancellable *cancellable)
   g_autoptr (Taking) holder = taking_start_lock (theirs, LONG_MS, NULL);
   require_ok (run, is_granted (run, holder), &holder->error);
   g_autoptr (Taking) waiter = taking_start_lock (ours, timeout_ms, cancellable);
-  if (cancellable != NULL)
-    {
-      require (run, wait_children (run, "lock", 2));
-      g_cancellable_cancel (cancellable);
-    }
+  if (cancellable != NULL) {
+    require (run, wait_children (run, "lock", 2));
+    g_cancellable_cancel (cancellable);
+  }
   require (run, taking_wait (waiter, LONG_MS) && waiter->leases == NULL);
   if (cancellable != NULL)
     require_ok (run, g_error_matches (waiter->error, G_IO_ERROR, G_IO_ERROR_CANCELLED),

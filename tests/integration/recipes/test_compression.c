@@ -154,25 +154,23 @@ TEST (test_revocation)
 /* A follower of either kind sees what a writer of either kind writes, also as the seed. */
 TEST (test_shared_count)
 {
-  for (int i = 0; i < 4; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), i % 2 == 1);
-      g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), i / 2 == 1);
-      g_autofree char *path = g_strdup_printf ("/gzip-count-%d", i);
-      g_autoptr (CuratorSharedCount) writer = shared_count_of (client, path, 7);
-      g_autoptr (CuratorSharedCount) follower = shared_count_of (other, path, 8);
-      assert_int_equal (curator_shared_count_get (follower), 7);
-      struct Stat stat;
-      assert_int_equal (raw_zk_stat (fixture->raw, path, &stat), ZOK);
-      assert_true ((stat.dataLength == 4) == (i % 2 == 0));
-      for (gint32 value = -1; value < 3; value++)
-        {
-          assert_ok (curator_shared_count_set (writer, value, CURATOR_WAIT_DEFAULT, NULL, &error),
-                     &error);
-          assert_soon (curator_shared_count_get (follower) == value);
-        }
+  for (int i = 0; i < 4; i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorClient) client = start_client (fixture_server (fixture), i % 2 == 1);
+    g_autoptr (CuratorClient) other = start_client (fixture_server (fixture), i / 2 == 1);
+    g_autofree char *path = g_strdup_printf ("/gzip-count-%d", i);
+    g_autoptr (CuratorSharedCount) writer = shared_count_of (client, path, 7);
+    g_autoptr (CuratorSharedCount) follower = shared_count_of (other, path, 8);
+    assert_int_equal (curator_shared_count_get (follower), 7);
+    struct Stat stat;
+    assert_int_equal (raw_zk_stat (fixture->raw, path, &stat), ZOK);
+    assert_true ((stat.dataLength == 4) == (i % 2 == 0));
+    for (gint32 value = -1; value < 3; value++) {
+      assert_ok (curator_shared_count_set (writer, value, CURATOR_WAIT_DEFAULT, NULL, &error),
+                 &error);
+      assert_soon (curator_shared_count_get (follower) == value);
     }
+  }
 }
 
 /* Streams that are broken or too large: as they are for payloads, refused for counts and no
@@ -190,25 +188,24 @@ TEST (test_broken)
   g_autoptr (GBytes) bomb = curator_gzip (contents);
   g_autoptr (GBytes) cut = g_bytes_new_from_bytes (bomb, 0, 20);
   GBytes *const cases[] = { bomb, cut };
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      assert_int_equal (
-          raw_zk_set_bytes (fixture->raw, curator_lease_get_node_path (lease), cases[i]), ZOK);
-      g_autoptr (GBytes) read = data_of (lease);
-      assert_true (read != NULL && g_bytes_equal (read, cases[i]));
-      g_autoptr (CuratorInspection) view =
-          curator_client_inspect (client, "/gzip/broken", CURATOR_WAIT_DEFAULT, NULL, &error);
-      assert_ok (view != NULL, &error);
-      const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
-      assert_true (g_bytes_equal (curator_participant_get_data (first), cases[i]));
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    assert_int_equal (
+        raw_zk_set_bytes (fixture->raw, curator_lease_get_node_path (lease), cases[i]), ZOK);
+    g_autoptr (GBytes) read = data_of (lease);
+    assert_true (read != NULL && g_bytes_equal (read, cases[i]));
+    g_autoptr (CuratorInspection) view =
+        curator_client_inspect (client, "/gzip/broken", CURATOR_WAIT_DEFAULT, NULL, &error);
+    assert_ok (view != NULL, &error);
+    const CuratorParticipant *first = curator_inspection_get_participant (view, 0);
+    assert_true (g_bytes_equal (curator_participant_get_data (first), cases[i]));
 
-      g_autoptr (CuratorSharedCount) count =
-          curator_shared_count_new (client, "/gzip-broken", 1, &error);
-      raw_zk_make_path (fixture->raw, "/gzip-broken");
-      raw_zk_set_bytes (fixture->raw, "/gzip-broken", cases[i]);
-      assert_false (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-    }
+    g_autoptr (CuratorSharedCount) count =
+        curator_shared_count_new (client, "/gzip-broken", 1, &error);
+    raw_zk_make_path (fixture->raw, "/gzip-broken");
+    raw_zk_set_bytes (fixture->raw, "/gzip-broken", cases[i]);
+    assert_false (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  }
   /* This request is seen after the others, so they were none. */
   ask_back (client, curator_lease_get_node_path (lease));
   assert_counter (&ear.asked, 1, LONG_MS);

@@ -62,9 +62,8 @@ stay (Crowd *crowd, int n)
   for (int peak = g_atomic_int_get (&crowd->peak);
        n <= crowd->rush->most && inside > peak
        && !g_atomic_int_compare_and_exchange (&crowd->peak, peak, inside);
-       peak = g_atomic_int_get (&crowd->peak))
-    {
-    }
+       peak = g_atomic_int_get (&crowd->peak)) {
+  }
   wait_ms (crowd->rush->hold_ms);
   g_atomic_int_add (&crowd->inside, -n);
 }
@@ -132,50 +131,45 @@ run_crowd (Fixture *fixture, const Rush *rush, const char *path)
   Visitor visitors[100] = { 0 };
   Crowd crowd = { .rush = rush };
 
-  for (int i = 0; i < rush->clients; i++)
-    {
-      clients[i] = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
-      Visitor *first = &visitors[i]; /* who brings what all of the client use */
-      if (rush->lock == NULL)
-        first->semaphore = semaphore_new (clients[i], path, (guint) rush->max);
-      else
-        first->lock = rush->lock (clients[i], path);
-      if (rush->reader != NULL)
-        first->reader = rush->reader (clients[i], path);
-    }
-  for (int i = 0; i < rush->threads; i++)
-    {
-      visitors[i] = visitors[i % rush->clients];
-      visitors[i].crowd = &crowd;
-      visitors[i].rand = g_rand_new_with_seed ((guint32) i + 1);
-      pthread_create (&visitors[i].thread, NULL, come_and_go, &visitors[i]);
-    }
-  for (int i = 0; i < rush->threads; i++)
-    {
-      pthread_join (visitors[i].thread, NULL);
-      g_rand_free (visitors[i].rand);
-    }
+  for (int i = 0; i < rush->clients; i++) {
+    clients[i] = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
+    Visitor *first = &visitors[i]; /* who brings what all of the client use */
+    if (rush->lock == NULL)
+      first->semaphore = semaphore_new (clients[i], path, (guint) rush->max);
+    else
+      first->lock = rush->lock (clients[i], path);
+    if (rush->reader != NULL)
+      first->reader = rush->reader (clients[i], path);
+  }
+  for (int i = 0; i < rush->threads; i++) {
+    visitors[i] = visitors[i % rush->clients];
+    visitors[i].crowd = &crowd;
+    visitors[i].rand = g_rand_new_with_seed ((guint32) i + 1);
+    pthread_create (&visitors[i].thread, NULL, come_and_go, &visitors[i]);
+  }
+  for (int i = 0; i < rush->threads; i++) {
+    pthread_join (visitors[i].thread, NULL);
+    g_rand_free (visitors[i].rand);
+  }
   print_message ("%s: at most %d of %d at a time\n", rush->name, crowd.peak, rush->max);
   assert_int_equal (crowd.mistakes, 0);
   assert_in_range (crowd.peak, rush->least_at_once, rush->max);
   assert_no_residue (fixture, path, LONG_MS);
-  for (int i = 0; i < rush->clients; i++)
-    {
-      g_clear_pointer (&visitors[i].semaphore, curator_semaphore_unref);
-      g_clear_pointer (&visitors[i].lock, curator_lock_unref);
-      g_clear_pointer (&visitors[i].reader, curator_lock_unref);
-      curator_client_unref (clients[i]);
-    }
+  for (int i = 0; i < rush->clients; i++) {
+    g_clear_pointer (&visitors[i].semaphore, curator_semaphore_unref);
+    g_clear_pointer (&visitors[i].lock, curator_lock_unref);
+    g_clear_pointer (&visitors[i].reader, curator_lock_unref);
+    curator_client_unref (clients[i]);
+  }
   assert_true (raw_zk_wait_gone (fixture->raw, path, LONG_MS));
 }
 
 TEST (test_p30_never_more_than_its_size)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (rushes); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/crowd/%zu", i);
-      run_crowd (fixture, &rushes[i], path);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rushes); i++) {
+    g_autofree char *path = g_strdup_printf ("/crowd/%zu", i);
+    run_crowd (fixture, &rushes[i], path);
+  }
 }
 
 SUITE ("crowds", fixture_start_with_reaper, fixture_stop)

@@ -69,11 +69,10 @@ decide_as_java (CuratorLockDriver *driver, const char *const *children, gsize n_
   gsize index = 0;
   while (index < n_children && strcmp (children[index], own) != 0)
     index++;
-  if (index == n_children)
-    {
-      g_atomic_int_inc (&n_own_unseen);
-      return;
-    }
+  if (index == n_children) {
+    g_atomic_int_inc (&n_own_unseen);
+    return;
+  }
   results->gets_the_lock = index == 0;
   results->path_to_watch = index == 0 ? NULL : children[index - 1];
 }
@@ -85,31 +84,30 @@ PAIR_TEST (test_persistent_nodes)
   static const CuratorCreateMode modes[] = { CURATOR_CREATE_MODE_PERSISTENT,
                                              CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL };
   g_autoptr (StateLog) log = state_log_new (client);
-  for (int i = 0; i < 2; i++)
-    {
-      Plan plan = { .mode = modes[i], .protected_ = TRUE };
-      const Predicate predicate = i == 0 ? decide_as_java : NULL;
-      g_autofree char *path = g_strdup_printf ("/driver/stays-%d", i);
-      g_autoptr (CuratorLock) lock = lock_of (client, path, &plan, predicate, 1);
-      g_autoptr (CuratorLock) theirs = lock_of (peer, path, &plan, predicate, 1);
-      assert_acquired (lock);
-      assert_true (curator_lock_is_acquired_in_this_process (lock));
-      CuratorLease *lease = held_lease (lock);
-      assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
-      g_autoptr (GBytes) data = data_of (lease);
-      assert_int_equal (g_bytes_get_size (data), 7);
-      g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
-      fixture_expire (fixture);
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i + 1, LONG_MS));
-      taking_assert_waits (other);
-      assert_released (lock);
-      taking_assert_granted (other);
-      /* A waiter that gives up deletes its node too, although no session expiry would. */
-      assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
-      assert_children (fixture, path, 1, SETTLE_MS);
-      taking_give_back (other);
-      assert_no_residue (fixture, path, SETTLE_MS);
-    }
+  for (int i = 0; i < 2; i++) {
+    Plan plan = { .mode = modes[i], .protected_ = TRUE };
+    const Predicate predicate = i == 0 ? decide_as_java : NULL;
+    g_autofree char *path = g_strdup_printf ("/driver/stays-%d", i);
+    g_autoptr (CuratorLock) lock = lock_of (client, path, &plan, predicate, 1);
+    g_autoptr (CuratorLock) theirs = lock_of (peer, path, &plan, predicate, 1);
+    assert_acquired (lock);
+    assert_true (curator_lock_is_acquired_in_this_process (lock));
+    CuratorLease *lease = held_lease (lock);
+    assert_int_equal (raw_zk_owner (fixture->raw, curator_lease_get_node_path (lease)), 0);
+    g_autoptr (GBytes) data = data_of (lease);
+    assert_int_equal (g_bytes_get_size (data), 7);
+    g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
+    fixture_expire (fixture);
+    assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i + 1, LONG_MS));
+    taking_assert_waits (other);
+    assert_released (lock);
+    taking_assert_granted (other);
+    /* A waiter that gives up deletes its node too, although no session expiry would. */
+    assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+    assert_children (fixture, path, 1, SETTLE_MS);
+    taking_give_back (other);
+    assert_no_residue (fixture, path, SETTLE_MS);
+  }
   assert_soon (g_atomic_int_get (&n_drivers) == 0);
   assert_int_equal (g_atomic_int_get (&n_own_unseen), 0);
   curator_client_close (client);
@@ -123,22 +121,21 @@ TEST (test_numbered_nodes_of_unknown_outcome)
     { .mode = CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL, .protected_ = TRUE },
     { .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL, .name = "plain-lock-" },
   };
-  for (gsize i = 0; i < G_N_ELEMENTS (plans); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/driver/lost-%zu", i);
-      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorLock) lock = lock_of (client, path, &plans[i], NULL, 1);
-      raw_zk_make_path (fixture->raw, path);
-      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-      assert_acquired (lock);
-      assert_int_equal (proxy_fired (fixture->proxy), 1);
-      assert_children (fixture, path, 1, SETTLE_MS);
-      assert_released (lock);
-      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-      assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      assert_no_residue (fixture, path, SETTLE_MS);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (plans); i++) {
+    g_autofree char *path = g_strdup_printf ("/driver/lost-%zu", i);
+    g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+    g_autoptr (CuratorLock) lock = lock_of (client, path, &plans[i], NULL, 1);
+    raw_zk_make_path (fixture->raw, path);
+    proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+    assert_acquired (lock);
+    assert_int_equal (proxy_fired (fixture->proxy), 1);
+    assert_children (fixture, path, 1, SETTLE_MS);
+    assert_released (lock);
+    proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
+    assert_not_acquired (lock, 1000, CURATOR_ERROR_NO_ANSWER);
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+    assert_no_residue (fixture, path, SETTLE_MS);
+  }
 }
 
 /* As the standard lock creates them. */
@@ -263,12 +260,11 @@ contend_as_planned (Fixture *fixture, const Plan *plan, Predicate predicate, con
 
 TEST (test_every_kind_of_node_excludes)
 {
-  for (int kind = 0; kind < 16; kind++)
-    {
-      Plan plan = { .mode = (CuratorCreateMode) (kind & 3), .protected_ = (kind & 4) != 0 };
-      g_autofree char *path = g_strdup_printf ("/driver/kind-%d", kind);
-      contend_as_planned (fixture, &plan, (kind & 8) != 0 ? decide_as_java : NULL, path);
-    }
+  for (int kind = 0; kind < 16; kind++) {
+    Plan plan = { .mode = (CuratorCreateMode) (kind & 3), .protected_ = (kind & 4) != 0 };
+    g_autofree char *path = g_strdup_printf ("/driver/kind-%d", kind);
+    contend_as_planned (fixture, &plan, (kind & 8) != 0 ? decide_as_java : NULL, path);
+  }
 }
 
 /* A name in which the driver finds no number looks foreign to all contenders: an error at once. */

@@ -56,24 +56,23 @@ dup_elsewhere (gpointer lock)
 
 CLIENT_TEST (test_every_kind)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autofree char *path = g_strdup_printf (BASE "/kind-%zu", i);
-      g_autoptr (CuratorLock) lock = kinds[i](client, path);
-      assert_null (curator_lock_dup_lease (lock));
-      assert_acquired (lock);
-      g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
-      g_autoptr (CuratorLease) again = curator_lock_dup_lease (lock);
-      assert_is_held (lease, client, path);
-      assert_is_held (again, client, path);
-      g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
-      assert_true ((theirs != NULL) == (kinds[i] == semaphore_mutex_new));
-      assert_released (lock);
-      assert_null (curator_lock_dup_lease (lock));
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-      assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_RELEASED);
-      assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autofree char *path = g_strdup_printf (BASE "/kind-%zu", i);
+    g_autoptr (CuratorLock) lock = kinds[i](client, path);
+    assert_null (curator_lock_dup_lease (lock));
+    assert_acquired (lock);
+    g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
+    g_autoptr (CuratorLease) again = curator_lock_dup_lease (lock);
+    assert_is_held (lease, client, path);
+    assert_is_held (again, client, path);
+    g_autoptr (CuratorLease) theirs = g_thread_join (g_thread_new ("dup", dup_elsewhere, lock));
+    assert_true ((theirs != NULL) == (kinds[i] == semaphore_mutex_new));
+    assert_released (lock);
+    assert_null (curator_lock_dup_lease (lock));
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+    assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_RELEASED);
+    assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
+  }
 }
 
 static void
@@ -91,11 +90,10 @@ CLIENT_TEST (test_each_copy_is_told)
   CuratorLease *copies[3];
 
   assert_acquired (lock);
-  for (int i = 0; i < 3; i++)
-    {
-      copies[i] = curator_lock_dup_lease (lock);
-      curator_lease_add_listener (copies[i], count_states, counts[i], NULL);
-    }
+  for (int i = 0; i < 3; i++) {
+    copies[i] = curator_lock_dup_lease (lock);
+    curator_lease_add_listener (copies[i], count_states, counts[i], NULL);
+  }
   g_clear_pointer (&copies[1], curator_lease_unref);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (copies[0])), 0);
   assert_counter (&counts[0][CURATOR_LEASE_LOST], 1, LONG_MS);
@@ -167,26 +165,23 @@ CLIENT_TEST (test_over_for_its_thread)
 {
   g_autoptr (GError) error = NULL;
 
-  for (Reason reason = 0; reason < N_REASONS; reason++)
-    {
-      for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-        {
-          g_autofree char *path = g_strdup_printf (BASE "/over-%zu", i);
-          g_autoptr (CuratorLock) lock = kinds[i](client, path);
-          hold_until_over (fixture, lock, reason);
-          assert_false (curator_lock_is_owned_by_current_thread (lock));
-          assert_false (curator_lock_is_acquired_in_this_process (lock));
-          assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-          assert_non_null (strstr (error->message, reason == RELEASED
-                                                       ? "was released through its lease"
-                                                       : "is lost: release it first"));
-          assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-          assert_released (lock);
-          /* Its own node may still be there for a moment. */
-          assert_acquired (lock);
-          assert_released (lock);
-        }
+  for (Reason reason = 0; reason < N_REASONS; reason++) {
+    for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+      g_autofree char *path = g_strdup_printf (BASE "/over-%zu", i);
+      g_autoptr (CuratorLock) lock = kinds[i](client, path);
+      hold_until_over (fixture, lock, reason);
+      assert_false (curator_lock_is_owned_by_current_thread (lock));
+      assert_false (curator_lock_is_acquired_in_this_process (lock));
+      assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+      assert_non_null (strstr (error->message, reason == RELEASED ? "was released through its lease"
+                                                                  : "is lost: release it first"));
+      assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+      assert_released (lock);
+      /* Its own node may still be there for a moment. */
+      assert_acquired (lock);
+      assert_released (lock);
     }
+  }
   g_autoptr (CuratorRwLock) pair = rw_lock_new (client, BASE "/downgrade");
   hold_until_over (fixture, curator_rw_lock_get_write_lock (pair), RELEASED);
   assert_not_acquired (curator_rw_lock_get_read_lock (pair), LONG_MS, CURATOR_ERROR_LOCK_LOST);
@@ -206,13 +201,12 @@ enter_twice (gpointer data)
   Owner *owner = data;
 
   if (curator_lock_acquire (owner->mutex, LONG_MS, NULL, &owner->error)
-      && curator_lock_acquire (owner->both, LONG_MS, NULL, &owner->error))
-    {
-      while (!g_atomic_int_get (&owner->done))
-        wait_ms (1);
-      curator_lock_release (owner->both, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      curator_lock_release (owner->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
-    }
+      && curator_lock_acquire (owner->both, LONG_MS, NULL, &owner->error)) {
+    while (!g_atomic_int_get (&owner->done))
+      wait_ms (1);
+    curator_lock_release (owner->both, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    curator_lock_release (owner->mutex, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  }
   return NULL;
 }
 
@@ -226,21 +220,20 @@ CLIENT_TEST (test_entered_by_the_releasing_thread)
   g_autoptr (CuratorLock) both =
       curator_multi_lock_new ((CuratorLock *const[]){ first, second }, 2);
 
-  for (int i = 0; i < 20; i++)
-    {
-      Owner owner = { .mutex = second, .both = both };
-      assert_acquired (first);
-      GThread *thread = g_thread_new ("owner", enter_twice, &owner);
-      assert_children (fixture, BASE "/first", 2, LONG_MS);
-      assert_released (first);
-      assert_soon (curator_lock_is_acquired_in_this_process (both));
-      assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
-      assert_false (curator_lock_release (second, CURATOR_WAIT_DEFAULT, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-      g_atomic_int_set (&owner.done, TRUE);
-      g_thread_join (thread);
-      assert_null (owner.error);
-    }
+  for (int i = 0; i < 20; i++) {
+    Owner owner = { .mutex = second, .both = both };
+    assert_acquired (first);
+    GThread *thread = g_thread_new ("owner", enter_twice, &owner);
+    assert_children (fixture, BASE "/first", 2, LONG_MS);
+    assert_released (first);
+    assert_soon (curator_lock_is_acquired_in_this_process (both));
+    assert_not_acquired (second, 0, CURATOR_ERROR_TIMED_OUT);
+    assert_false (curator_lock_release (second, CURATOR_WAIT_DEFAULT, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
+    g_atomic_int_set (&owner.done, TRUE);
+    g_thread_join (thread);
+    assert_null (owner.error);
+  }
 }
 
 static void

@@ -61,11 +61,10 @@ case_on (Fixture *fixture, const Kind *kind, CuratorClient *client, CuratorClien
   static int n_cases;
   Case it = { kind, fixture, client, peer, g_strdup_printf ("/kinds/%d", n_cases++) };
 
-  for (int i = 0; kind->queues[i] != NULL; i++)
-    {
-      it.queues[i] = g_strconcat (it.base, kind->queues[i], NULL);
-      raw_zk_make_path (fixture->raw, it.queues[i]);
-    }
+  for (int i = 0; kind->queues[i] != NULL; i++) {
+    it.queues[i] = g_strconcat (it.base, kind->queues[i], NULL);
+    raw_zk_make_path (fixture->raw, it.queues[i]);
+  }
   return it;
 }
 
@@ -82,14 +81,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Case, case_clear)
 static void
 for_each_kind (Fixture *fixture, void (*test) (Case *it))
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
-      g_autoptr (CuratorClient) peer = client_connect (fixture_server (fixture));
-      g_auto (Case) it = case_on (fixture, &kinds[i], client, peer);
-      print_message ("  %s\n", it.kind->name);
-      test (&it);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (CuratorClient) client = client_connect (fixture_proxy (fixture));
+    g_autoptr (CuratorClient) peer = client_connect (fixture_server (fixture));
+    g_auto (Case) it = case_on (fixture, &kinds[i], client, peer);
+    print_message ("  %s\n", it.kind->name);
+    test (&it);
+  }
 }
 
 #define KIND_TEST(name, test)                                                                      \
@@ -103,11 +101,10 @@ start (const Case *it, CuratorClient *client, KindNew make, gint64 timeout_ms,
        GCancellable *cancellable)
 {
   g_autofree char *path = g_strconcat (it->base, it->kind->path, NULL);
-  if (make == NULL)
-    {
-      g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, it->kind->n_leases);
-      return taking_start (semaphore, it->kind->n_leases, timeout_ms, cancellable);
-    }
+  if (make == NULL) {
+    g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, it->kind->n_leases);
+    return taking_start (semaphore, it->kind->n_leases, timeout_ms, cancellable);
+  }
   g_autoptr (CuratorLock) lock = make (client, path);
   return taking_start_lock (lock, timeout_ms, cancellable);
 }
@@ -162,17 +159,16 @@ give_all_back (const Case *it, Taking *taking)
 static void
 assert_owned (const Case *it, CuratorClient *client, Taking *taking)
 {
-  for (guint i = 0; i < taking->leases->len; i++)
-    {
-      CuratorLease *lease = taking_lease (taking, i);
-      struct Stat stat = { 0 };
-      /* After a restart the observer connects again, too. */
-      assert_soon (raw_zk_get (it->fixture->raw, curator_lease_get_node_path (lease), NULL, &stat)
-                   == ZOK);
-      assert_int_equal (stat.czxid, curator_lease_get_fencing_token (lease));
-      assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
-      assert_int_equal (stat.ephemeralOwner, curator_lease_get_session_id (lease));
-    }
+  for (guint i = 0; i < taking->leases->len; i++) {
+    CuratorLease *lease = taking_lease (taking, i);
+    struct Stat stat = { 0 };
+    /* After a restart the observer connects again, too. */
+    assert_soon (raw_zk_get (it->fixture->raw, curator_lease_get_node_path (lease), NULL, &stat)
+                 == ZOK);
+    assert_int_equal (stat.czxid, curator_lease_get_fencing_token (lease));
+    assert_int_equal (stat.ephemeralOwner, curator_client_get_session_id (client));
+    assert_int_equal (stat.ephemeralOwner, curator_lease_get_session_id (lease));
+  }
 }
 
 /* --- waiters that give up, and clients that close --------------------------------------------- */
@@ -273,24 +269,23 @@ release_elsewhere (Case *it)
   guint64 token = 0;
 
   assert_owned (it, it->client, held);
-  for (guint i = 0; i < held->leases->len; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      int told = 0;
-      CuratorLease *lease = taking_lease (held, i);
-      struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
-      assert_true (curator_lease_get_fencing_token (lease) > token);
-      token = curator_lease_get_fencing_token (lease);
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
-      assert_true (curator_lease_get_remaining_ms (lease) > 0);
-      curator_lease_add_listener (lease, count_released, &told, NULL);
-      assert_int_equal (poll (&pfd, 1, 0), 0);
-      assert_non_null (g_thread_join (g_thread_new ("release", release_it, lease)));
-      assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-      assert_counter (&told, 1, LONG_MS);
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
-    }
+  for (guint i = 0; i < held->leases->len; i++) {
+    g_autoptr (GError) error = NULL;
+    int told = 0;
+    CuratorLease *lease = taking_lease (held, i);
+    struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
+    assert_true (curator_lease_get_fencing_token (lease) > token);
+    token = curator_lease_get_fencing_token (lease);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    assert_true (curator_lease_get_remaining_ms (lease) > 0);
+    curator_lease_add_listener (lease, count_released, &told, NULL);
+    assert_int_equal (poll (&pfd, 1, 0), 0);
+    assert_non_null (g_thread_join (g_thread_new ("release", release_it, lease)));
+    assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
+    assert_counter (&told, 1, LONG_MS);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+    assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+  }
   assert_all_gone (it);
 }
 
@@ -356,25 +351,23 @@ TEST (test_server_restarts)
   g_autoptr (StateLog) log = state_log_new (client);
 
   client_start (client);
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      cases[i] = case_on (fixture, &kinds[i], client, client);
-      held[i] = take (&cases[i], client, kinds[i].own);
-      waiting[i] = start (&cases[i], client, kinds[i].other, LONG_MS, NULL);
-      assert_queued (&cases[i], client, 1);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    cases[i] = case_on (fixture, &kinds[i], client, client);
+    held[i] = take (&cases[i], client, kinds[i].own);
+    waiting[i] = start (&cases[i], client, kinds[i].other, LONG_MS, NULL);
+    assert_queued (&cases[i], client, 1);
+  }
   assert_true (zk_server_restart (fixture->server));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      taking_give_back (held[i]);
-      taking_assert_granted (waiting[i]);
-      assert_owned (&cases[i], client, waiting[i]);
-      give_all_back (&cases[i], waiting[i]);
-      taking_free (held[i]);
-      taking_free (waiting[i]);
-      case_clear (&cases[i]);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    taking_give_back (held[i]);
+    taking_assert_granted (waiting[i]);
+    assert_owned (&cases[i], client, waiting[i]);
+    give_all_back (&cases[i], waiting[i]);
+    taking_free (held[i]);
+    taking_free (waiting[i]);
+    case_clear (&cases[i]);
+  }
   curator_client_close (client);
 }
 
@@ -411,11 +404,10 @@ give_up_at (Case *it, int k, Way way)
 static void
 lose_creates (Case *it)
 {
-  for (int k = 1; k <= it->kind->n_creates; k++)
-    {
-      give_up_at (it, k, BY_TIMEOUT);
-      give_up_at (it, k, BY_CANCEL);
-    }
+  for (int k = 1; k <= it->kind->n_creates; k++) {
+    give_up_at (it, k, BY_TIMEOUT);
+    give_up_at (it, k, BY_CANCEL);
+  }
   give_up_at (it, 1, BY_TIMEOUT_THEN_CUT);
   proxy_arm (it->fixture->proxy, PROXY_CREATE2, 1, 3, PROXY_CUT_BEFORE);
   g_autoptr (Taking) in_the_end = take (it, it->client, it->kind->own);
@@ -485,22 +477,20 @@ add_foreign_children (Case *it)
   if (is_fixed (it))
     return; /* has no queue */
   for (int i = 0; it->queues[i] != NULL; i++)
-    for (int k = 0; k < n; k++)
-      {
-        g_autofree char *child = g_strconcat (it->queues[i], "/", names[k], NULL);
-        assert_int_equal (raw_zk_create (it->fixture->raw, child, "x", ZOO_PERSISTENT, NULL), ZOK);
-      }
+    for (int k = 0; k < n; k++) {
+      g_autofree char *child = g_strconcat (it->queues[i], "/", names[k], NULL);
+      assert_int_equal (raw_zk_create (it->fixture->raw, child, "x", ZOO_PERSISTENT, NULL), ZOK);
+    }
   g_autoptr (Taking) held = take (it, it->client, it->kind->own);
   g_autoptr (Taking) waiter = start (it, it->peer, it->kind->other, LONG_MS, NULL);
   assert_children (it->fixture, it->queues[0], n + it->kind->n_leases + 1, LONG_MS);
   assert_false (taking_has_returned (waiter));
-  if (it->kind->own != NULL && !is_multi (it))
-    {
-      g_autoptr (CuratorLock) lock = it->kind->own (it->client, it->base);
-      g_auto (GStrv) nodes = participants_of (lock);
-      const gboolean is_rw = it->kind->own != it->kind->other; /* each side counts for itself */
-      assert_int_equal (g_strv_length (nodes), is_rw ? 1 : 2);
-    }
+  if (it->kind->own != NULL && !is_multi (it)) {
+    g_autoptr (CuratorLock) lock = it->kind->own (it->client, it->base);
+    g_auto (GStrv) nodes = participants_of (lock);
+    const gboolean is_rw = it->kind->own != it->kind->other; /* each side counts for itself */
+    assert_int_equal (g_strv_length (nodes), is_rw ? 1 : 2);
+  }
   taking_give_back (held);
   taking_assert_granted (waiter);
   taking_give_back (waiter);

@@ -39,17 +39,16 @@ PROXY_TEST (test_p29_not_confused_within_a_session)
   g_autoptr (CuratorLock) first = fixed_node_new (client, PATH);
   g_autoptr (CuratorLock) second = fixed_node_new (client, PATH);
   assert_acquired (first);
-  for (int i = 0; i < 2; i++)
-    {
-      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1,
-                 i == 0 ? PROXY_CUT_BEFORE_REPLY : PROXY_CUT_BEFORE);
-      g_autoptr (Taking) other = taking_start_lock (second, 1000, NULL);
-      assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
-      assert_true (taking_wait (other, LONG_MS));
-      assert_null (other->leases);
-      assert_true (raw_zk_exists (fixture->raw, PATH));
-      assert_int_equal (curator_lease_get_state (held_lease (first)), CURATOR_LEASE_HELD);
-    }
+  for (int i = 0; i < 2; i++) {
+    proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1,
+               i == 0 ? PROXY_CUT_BEFORE_REPLY : PROXY_CUT_BEFORE);
+    g_autoptr (Taking) other = taking_start_lock (second, 1000, NULL);
+    assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
+    assert_true (taking_wait (other, LONG_MS));
+    assert_null (other->leases);
+    assert_true (raw_zk_exists (fixture->raw, PATH));
+    assert_int_equal (curator_lease_get_state (held_lease (first)), CURATOR_LEASE_HELD);
+  }
   assert_released (first);
   assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }

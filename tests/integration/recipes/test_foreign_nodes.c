@@ -10,19 +10,18 @@ CLIENT_TEST (test_nodes_of_other_clients)
                                           "_c_01234567-89ab-4def-8123-456789abcdef-lock-" };
   g_autoptr (CuratorLock) lock = mutex_new (client, "/foreign/others");
   raw_zk_make_path (fixture->raw, "/foreign/others");
-  for (gsize i = 0; i < G_N_ELEMENTS (prefixes); i++)
-    {
-      g_autofree char *path = g_strconcat ("/foreign/others/", prefixes[i], NULL);
-      g_autofree char *created = NULL;
-      assert_int_equal (raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL_SEQUENTIAL, &created),
-                        ZOK);
-      g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);
-      assert_children (fixture, "/foreign/others", 2, LONG_MS);
-      wait_ms (100);
-      assert_false (contender_has_returned (waiter));
-      assert_int_equal (raw_zk_delete (fixture->raw, created), ZOK);
-      contender_assert_granted (waiter);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (prefixes); i++) {
+    g_autofree char *path = g_strconcat ("/foreign/others/", prefixes[i], NULL);
+    g_autofree char *created = NULL;
+    assert_int_equal (raw_zk_create (fixture->raw, path, "", ZOO_EPHEMERAL_SEQUENTIAL, &created),
+                      ZOK);
+    g_autoptr (Contender) waiter = contender_start (lock, LONG_MS, NULL);
+    assert_children (fixture, "/foreign/others", 2, LONG_MS);
+    wait_ms (100);
+    assert_false (contender_has_returned (waiter));
+    assert_int_equal (raw_zk_delete (fixture->raw, created), ZOK);
+    contender_assert_granted (waiter);
+  }
 }
 
 /* A lock of each kind, and where its queue is. The numbers are those of nodes that the server
@@ -87,19 +86,17 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
   assert_released (lock);
   assert_children (fixture, queue, 0, LONG_MS);
   assert_int_equal (raw_zk_create (fixture->raw, path, "", mode, NULL), ZOK);
-  if (forged[i].place == TIED)
-    {
-      g_autoptr (Contender) tied = contender_start (lock, LONG_MS, NULL);
-      assert_is_tied (tied, name);
-      assert_children (fixture, queue, 1, LONG_MS);
-    }
+  if (forged[i].place == TIED) {
+    g_autoptr (Contender) tied = contender_start (lock, LONG_MS, NULL);
+    assert_is_tied (tied, name);
+    assert_children (fixture, queue, 1, LONG_MS);
+  }
   g_autoptr (Contender) next = contender_start (lock, LONG_MS, NULL);
-  if (forged[i].place != BEHIND)
-    {
-      assert_children (fixture, queue, 2, LONG_MS);
-      assert_false (contender_has_returned (next));
-      assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);
-    }
+  if (forged[i].place != BEHIND) {
+    assert_children (fixture, queue, 2, LONG_MS);
+    assert_false (contender_has_returned (next));
+    assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);
+  }
   contender_assert_granted (next);
   g_autoptr (Contender) last = contender_start (lock, LONG_MS, NULL);
   contender_join (next);
@@ -114,11 +111,10 @@ beside_a_forged_node (Fixture *fixture, CuratorClient *client, guint kind, guint
 CLIENT_TEST (test_p7_forged_numbers)
 {
   for (guint kind = 0; kind < G_N_ELEMENTS (numbered); kind++)
-    for (guint i = 0; i < G_N_ELEMENTS (forged); i++)
-      {
-        beside_a_forged_node (fixture, client, kind, i, ZOO_PERSISTENT);
-        beside_a_forged_node (fixture, client, kind, i, ZOO_EPHEMERAL);
-      }
+    for (guint i = 0; i < G_N_ELEMENTS (forged); i++) {
+      beside_a_forged_node (fixture, client, kind, i, ZOO_PERSISTENT);
+      beside_a_forged_node (fixture, client, kind, i, ZOO_EPHEMERAL);
+    }
 }
 
 SUITE ("foreign nodes", fixture_start, fixture_stop)

@@ -66,11 +66,10 @@ count_ephemerals (RawZk *raw, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (raw, path);
   int sum = raw_zk_owner (raw, path) > 0 ? 1 : 0;
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      g_autofree char *child = g_strconcat (path, "/", *name, NULL);
-      sum += count_ephemerals (raw, child);
-    }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    g_autofree char *child = g_strconcat (path, "/", *name, NULL);
+    sum += count_ephemerals (raw, child);
+  }
   return sum;
 }
 
@@ -81,12 +80,11 @@ check_residue (Worker *worker, FrameRun *run, Result *result)
   if (!holds_within (count_ephemerals (worker->raw, run->path) == 0
                          && four_letter_watches_below (worker->sweep->server, run->path) == 0,
                      SETTLE_MS)
-      && run->fault->len == 0)
-    {
-      g_string_printf (run->fault, "left are %d nodes and %d watches",
-                       count_ephemerals (worker->raw, run->path),
-                       four_letter_watches_below (worker->sweep->server, run->path));
-    }
+      && run->fault->len == 0) {
+    g_string_printf (run->fault, "left are %d nodes and %d watches",
+                     count_ephemerals (worker->raw, run->path),
+                     four_letter_watches_below (worker->sweep->server, run->path));
+  }
   result->slowest_ms = MAX (result->slowest_ms, wait_now_ms () - ended_ms);
 }
 
@@ -113,17 +111,15 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
   gboolean fired = proxy_fired (worker->proxy) > 0;
   proxy_disarm (worker->proxy);
   check_residue (worker, &run, result);
-  if (fault->len == 0)
-    {
-      scenario->run (&run);
-      check_residue (worker, &run, result);
-    }
+  if (fault->len == 0) {
+    scenario->run (&run);
+    check_residue (worker, &run, result);
+  }
   curator_client_close (client);
-  if (fault->len > 0)
-    {
-      g_string_append_printf (result->faults, "%s, frame %d, %s: %s\n", scenario->name, k,
-                              how->when, fault->str);
-    }
+  if (fault->len > 0) {
+    g_string_append_printf (result->faults, "%s, frame %d, %s: %s\n", scenario->name, k, how->when,
+                            fault->str);
+  }
   result->cases += fired ? 1 : 0;
   return fired && fault->len == 0;
 }
@@ -142,17 +138,16 @@ work (void *data)
 {
   Worker *worker = data;
   gsize job;
-  while (take_job (worker->sweep, &job))
-    {
-      const FrameScenario *scenario = &frame_scenarios[job / G_N_ELEMENTS (breaks)];
-      const Break *how = &breaks[job % G_N_ELEMENTS (breaks)];
-      Result *result = &worker->sweep->results[job];
-      int k = 1;
-      while (k <= MAX_FRAMES && break_at (worker, scenario, how, k, result))
-        k++;
-      if (k > MAX_FRAMES)
-        g_string_append_printf (result->faults, "%s has no end\n", scenario->name);
-    }
+  while (take_job (worker->sweep, &job)) {
+    const FrameScenario *scenario = &frame_scenarios[job / G_N_ELEMENTS (breaks)];
+    const Break *how = &breaks[job % G_N_ELEMENTS (breaks)];
+    Result *result = &worker->sweep->results[job];
+    int k = 1;
+    while (k <= MAX_FRAMES && break_at (worker, scenario, how, k, result))
+      k++;
+    if (k > MAX_FRAMES)
+      g_string_append_printf (result->faults, "%s has no end\n", scenario->name);
+  }
   return NULL;
 }
 
@@ -187,19 +182,17 @@ print_results (const Result *results)
   print_message ("%-18s", "frames");
   for (gsize b = 0; b < G_N_ELEMENTS (breaks); b++)
     print_message (" %10s", breaks[b].when);
-  for (gsize i = 0; i < n_frame_scenarios; i++)
-    {
-      const Result *of = &results[i * G_N_ELEMENTS (breaks)];
-      print_message ("\n%-18s", frame_scenarios[i].name);
-      for (gsize b = 0; b < G_N_ELEMENTS (breaks); b++)
-        {
-          print_message (" %10d", of[b].cases);
-          sum += of[b].cases;
-          slowest_ms = MAX (slowest_ms, of[b].slowest_ms);
-          wrong += of[b].faults->len > 0 ? 1 : 0;
-          print_error ("%s%s", of[b].faults->len > 0 ? "\n" : "", of[b].faults->str);
-        }
+  for (gsize i = 0; i < n_frame_scenarios; i++) {
+    const Result *of = &results[i * G_N_ELEMENTS (breaks)];
+    print_message ("\n%-18s", frame_scenarios[i].name);
+    for (gsize b = 0; b < G_N_ELEMENTS (breaks); b++) {
+      print_message (" %10d", of[b].cases);
+      sum += of[b].cases;
+      slowest_ms = MAX (slowest_ms, of[b].slowest_ms);
+      wrong += of[b].faults->len > 0 ? 1 : 0;
+      print_error ("%s%s", of[b].faults->len > 0 ? "\n" : "", of[b].faults->str);
     }
+  }
   print_message ("\n%d cases, %d wrong; nothing left after %" G_GINT64_FORMAT " ms at the latest\n",
                  sum, wrong, slowest_ms);
   return wrong;
@@ -218,12 +211,11 @@ TEST (test_p1_every_frame)
   for (int i = 0; i < N_WORKERS; i++)
     worker_join (&workers[i]);
   int wrong = print_results (results);
-  for (gsize i = 0; i < n_jobs; i++)
-    {
-      /* The shortest scenario, a re-entered mutex, has a create, a list and a delete. */
-      assert_true (results[i].cases >= 3);
-      g_string_free (results[i].faults, TRUE);
-    }
+  for (gsize i = 0; i < n_jobs; i++) {
+    /* The shortest scenario, a re-entered mutex, has a create, a list and a delete. */
+    assert_true (results[i].cases >= 3);
+    g_string_free (results[i].faults, TRUE);
+  }
   assert_int_equal (wrong, 0);
 }
 

@@ -25,20 +25,19 @@ TEST (test_locks)
   static const char *const paths[] = { "/x", "/getters/lock" };
   g_autoptr (CuratorClient) client = client_in_namespace (fixture);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds) * G_N_ELEMENTS (paths); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("%s-%zu", paths[i / G_N_ELEMENTS (kinds)], i);
-      g_autoptr (CuratorLock) lock = kinds[i % G_N_ELEMENTS (kinds)](client, path);
-      assert_ptr_equal (curator_lock_get_client (lock), client);
-      assert_int_equal (curator_lock_get_max_hold_ms (lock), CURATOR_WAIT_FOREVER);
-      curator_lock_set_max_hold (lock, 1234);
-      assert_int_equal (curator_lock_get_max_hold_ms (lock), 1234);
-      curator_lock_set_max_hold (lock, CURATOR_WAIT_FOREVER);
-      assert_int_equal (curator_lock_get_max_hold_ms (lock), CURATOR_WAIT_FOREVER);
-      assert_string_equal (curator_lock_get_path (lock), path);
-      g_autoptr (CuratorLease) lease G_GNUC_UNUSED = lease_of (lock);
-      assert_string_equal (curator_lock_get_path (lock), path);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds) * G_N_ELEMENTS (paths); i++) {
+    g_autofree char *path = g_strdup_printf ("%s-%zu", paths[i / G_N_ELEMENTS (kinds)], i);
+    g_autoptr (CuratorLock) lock = kinds[i % G_N_ELEMENTS (kinds)](client, path);
+    assert_ptr_equal (curator_lock_get_client (lock), client);
+    assert_int_equal (curator_lock_get_max_hold_ms (lock), CURATOR_WAIT_FOREVER);
+    curator_lock_set_max_hold (lock, 1234);
+    assert_int_equal (curator_lock_get_max_hold_ms (lock), 1234);
+    curator_lock_set_max_hold (lock, CURATOR_WAIT_FOREVER);
+    assert_int_equal (curator_lock_get_max_hold_ms (lock), CURATOR_WAIT_FOREVER);
+    assert_string_equal (curator_lock_get_path (lock), path);
+    g_autoptr (CuratorLease) lease G_GNUC_UNUSED = lease_of (lock);
+    assert_string_equal (curator_lock_get_path (lock), path);
+  }
 }
 
 /* A multi-lock has neither, and the shortest maximum of its members. */
@@ -77,23 +76,22 @@ TEST (test_other_recipes)
   g_autoptr (CuratorClient) client = client_in_namespace (fixture);
   static const char *const paths[] = { "/x", "/getters/other" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++)
-    {
-      const char *path = paths[i];
-      g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, path, 1, &error);
-      assert_ptr_equal (curator_semaphore_get_client (semaphore), client);
-      assert_string_equal (curator_semaphore_get_path (semaphore), path);
-      g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, path, 1, &error);
-      assert_ptr_equal (curator_shared_count_get_client (count), client);
-      assert_string_equal (curator_shared_count_get_path (count), path);
-      g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, path, NULL, &error);
-      assert_ptr_equal (curator_leader_latch_get_client (latch), client);
-      assert_string_equal (curator_leader_latch_get_path (latch), path);
-      g_autoptr (CuratorLeaderSelector) selector =
-          curator_leader_selector_new (client, path, never_lead, NULL, NULL, &error);
-      assert_ptr_equal (curator_leader_selector_get_client (selector), client);
-      assert_string_equal (curator_leader_selector_get_path (selector), path);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (paths); i++) {
+    const char *path = paths[i];
+    g_autoptr (CuratorSemaphore) semaphore = curator_semaphore_new (client, path, 1, &error);
+    assert_ptr_equal (curator_semaphore_get_client (semaphore), client);
+    assert_string_equal (curator_semaphore_get_path (semaphore), path);
+    g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, path, 1, &error);
+    assert_ptr_equal (curator_shared_count_get_client (count), client);
+    assert_string_equal (curator_shared_count_get_path (count), path);
+    g_autoptr (CuratorLeaderLatch) latch = curator_leader_latch_new (client, path, NULL, &error);
+    assert_ptr_equal (curator_leader_latch_get_client (latch), client);
+    assert_string_equal (curator_leader_latch_get_path (latch), path);
+    g_autoptr (CuratorLeaderSelector) selector =
+        curator_leader_selector_new (client, path, never_lead, NULL, NULL, &error);
+    assert_ptr_equal (curator_leader_selector_get_client (selector), client);
+    assert_string_equal (curator_leader_selector_get_path (selector), path);
+  }
 }
 
 static void

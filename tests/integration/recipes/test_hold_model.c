@@ -175,11 +175,10 @@ TEST (test_timeout_is_lengthened)
   assert_int_equal (curator_client_get_session_timeout_ms (client), 15000);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/lengthened");
   g_autoptr (CuratorLease) lease = lease_of (lock);
-  for (int i = 0; i < 300; i++)
-    {
-      assert_true (curator_lease_get_remaining_ms (lease) < 15000);
-      wait_ms (10);
-    }
+  for (int i = 0; i < 300; i++) {
+    assert_true (curator_lease_get_remaining_ms (lease) < 15000);
+    wait_ms (10);
+  }
   curator_client_close (client);
   zk_server_stop (server);
 }
@@ -195,11 +194,10 @@ delete_at_a_moment (Fixture *fixture, int i)
 {
   if (i % 3 == 1)
     wait_ms (g_random_int_range (0, BEAT_MS * 3 / 2));
-  if (i % 3 == 2)
-    {
-      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-      wait_ms (g_random_int_range (0, 100));
-    }
+  if (i % 3 == 2) {
+    proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+    wait_ms (g_random_int_range (0, 100));
+  }
   assert_int_equal (raw_zk_delete (fixture->raw, FIXED), ZOK);
 }
 
@@ -210,24 +208,23 @@ TEST (test_node_is_taken_by_another)
   g_autoptr (CuratorClient) rival = client_connect_for (fixture_server (fixture), HOLD_MS);
   g_autoptr (CuratorLock) lock = curator_fixed_node_lock_new (client, FIXED, NULL);
   g_autoptr (CuratorLock) other = curator_fixed_node_lock_new (rival, FIXED, NULL);
-  for (int i = 0; i < N_MOMENTS; i++)
-    {
-      g_autoptr (CuratorLease) lease = lease_of (lock);
-      g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
-      GThread *loss = loss_await (lease);
-      delete_at_a_moment (fixture, i);
-      assert_true (taking_wait (next, LONG_MS));
-      const gint64 back_ms = wait_now_ms ();
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      const gint64 lost_ms = loss_finish (loss);
-      const gint64 both_ms = lost_ms - (i % 3 == 2 ? back_ms : next->returned_ms);
-      worst_ms = MAX (worst_ms, both_ms);
-      /* A heartbeat, and as much for a busy machine and the reconnect. */
-      assert_promised_ms (both_ms, 2 * BEAT_MS - 1, lost_ms - both_ms);
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-      assert_true (curator_lease_get_remaining_ms (taking_lease (next, 0)) > 0);
-      taking_give_back (next);
-    }
+  for (int i = 0; i < N_MOMENTS; i++) {
+    g_autoptr (CuratorLease) lease = lease_of (lock);
+    g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
+    GThread *loss = loss_await (lease);
+    delete_at_a_moment (fixture, i);
+    assert_true (taking_wait (next, LONG_MS));
+    const gint64 back_ms = wait_now_ms ();
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+    const gint64 lost_ms = loss_finish (loss);
+    const gint64 both_ms = lost_ms - (i % 3 == 2 ? back_ms : next->returned_ms);
+    worst_ms = MAX (worst_ms, both_ms);
+    /* A heartbeat, and as much for a busy machine and the reconnect. */
+    assert_promised_ms (both_ms, 2 * BEAT_MS - 1, lost_ms - both_ms);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+    assert_true (curator_lease_get_remaining_ms (taking_lease (next, 0)) > 0);
+    taking_give_back (next);
+  }
   print_message ("%d moments: two believers for at most %d ms\n", N_MOMENTS, (int) worst_ms);
 }
 
@@ -317,14 +314,13 @@ hold_unreadable (Fixture *fixture, int n_others)
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lease_unref);
   gint n_changes = 0;
   curator_lease_add_listener (lease, count_state, &n_changes, NULL);
-  for (int i = 0; i < n_others; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/model/readable-%d", i);
-      g_autoptr (CuratorLock) readable = mutex_new (client, path);
-      CuratorLease *other = lease_of (readable);
-      curator_lease_add_listener (other, count_state, &n_changes, NULL);
-      g_ptr_array_add (others, other);
-    }
+  for (int i = 0; i < n_others; i++) {
+    g_autofree char *path = g_strdup_printf ("/model/readable-%d", i);
+    g_autoptr (CuratorLock) readable = mutex_new (client, path);
+    CuratorLease *other = lease_of (readable);
+    curator_lease_add_listener (other, count_state, &n_changes, NULL);
+    g_ptr_array_add (others, other);
+  }
   const char *node = curator_lease_get_node_path (lease);
   assert_int_equal (raw_zk_set_world_acl (fixture->raw, node, ZOO_PERM_ALL & ~ZOO_PERM_READ), ZOK);
   wait_ms (HOLD_MS + 1000);
@@ -354,15 +350,14 @@ TEST (test_heartbeat_shorter_than_the_round_trip)
   proxy_set_delay (fixture->proxy, 60, 60);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/model/often");
-  for (int i = 0; i < 30; i++)
-    {
-      g_autoptr (CuratorLease) lease = lease_of (lock);
-      const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
-      wait_ms (i % 10 == 0 ? 500 : 0);
-      assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
-      curator_lease_remove_listener (lease, id);
-      assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-    }
+  for (int i = 0; i < 30; i++) {
+    g_autoptr (CuratorLease) lease = lease_of (lock);
+    const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
+    wait_ms (i % 10 == 0 ? 500 : 0);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    curator_lease_remove_listener (lease, id);
+    assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  }
   assert_int_equal (g_atomic_int_get (&n_changes), 0);
 }
 
@@ -390,19 +385,17 @@ TEST (test_no_entry_after_a_pause)
   guint64 n_entered = 0;
   assert_acquired (lock);
   stop_us (PAUSED_MS / 1000);
-  for (gint64 now_ms = before_ms; now_ms - before_ms < NOTICED_MS; now_ms = wait_now_ms ())
-    {
-      before_ms = now_ms;
-      if (!curator_lock_acquire (lock, 0, NULL, &error))
-        {
-          /* The pause fell between the look at the time and the entry. */
-          assert_true (wait_now_ms () - before_ms >= NOTICED_MS);
-          assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
-          break;
-        }
-      curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      n_entered++;
+  for (gint64 now_ms = before_ms; now_ms - before_ms < NOTICED_MS; now_ms = wait_now_ms ()) {
+    before_ms = now_ms;
+    if (!curator_lock_acquire (lock, 0, NULL, &error)) {
+      /* The pause fell between the look at the time and the entry. */
+      assert_true (wait_now_ms () - before_ms >= NOTICED_MS);
+      assert_curator_error (&error, CURATOR_ERROR_LOCK_LOST);
+      break;
     }
+    curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    n_entered++;
+  }
   assert_not_acquired (lock, 0, CURATOR_ERROR_LOCK_LOST);
   print_message ("entered %" G_GUINT64_FORMAT " times before the pause\n", n_entered);
   curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);

@@ -12,17 +12,15 @@ PROXY_TEST (test_reentrance)
   CuratorLease *lease = held_lease (lock);
   guint64 token = curator_lease_get_fencing_token (lease);
   proxy_reset_counts (fixture->proxy);
-  for (int i = 0; i < 3; i++)
-    {
-      assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
-      assert_true (held_lease (lock) == lease);
-    }
+  for (int i = 0; i < 3; i++) {
+    assert_ok (curator_lock_acquire (lock, 0, NULL, &error), &error);
+    assert_true (held_lease (lock) == lease);
+  }
   assert_int_equal (curator_lease_get_fencing_token (lease), token);
-  for (int i = 0; i < 3; i++)
-    {
-      assert_released (lock);
-      assert_true (curator_lock_is_owned_by_current_thread (lock));
-    }
+  for (int i = 0; i < 3; i++) {
+    assert_released (lock);
+    assert_true (curator_lock_is_owned_by_current_thread (lock));
+  }
   /* Re-entry sends no request; only a heartbeat may have been sent meanwhile. */
   assert_int_equal (proxy_count (fixture->proxy, PROXY_CREATE2), 0);
   assert_int_equal (proxy_count (fixture->proxy, PROXY_DELETE), 0);
@@ -44,12 +42,11 @@ CLIENT_TEST (test_reentrant_2_threads)
   assert_children (fixture, "/holds/two", 2, LONG_MS);
   for (int i = 0; i < 2; i++)
     assert_acquired (lock);
-  for (int i = 0; i < 2; i++)
-    {
-      assert_released (lock);
-      wait_ms (50);
-      assert_false (contender_has_returned (other));
-    }
+  for (int i = 0; i < 2; i++) {
+    assert_released (lock);
+    wait_ms (50);
+    assert_false (contender_has_returned (other));
+  }
   assert_released (lock);
   contender_assert_granted (other);
 }
@@ -114,19 +111,16 @@ static void *
 inherit (void *data)
 {
   Heir *heir = data;
-  if (!heir->acquired)
-    {
-      heir->dead = pthread_self ();
-      heir->acquired = curator_lock_acquire (heir->lock, LONG_MS, NULL, NULL);
-    }
-  else if (pthread_equal (pthread_self (), heir->dead) != 0)
-    {
-      heir->reused = TRUE;
-      heir->inherited = curator_lock_is_owned_by_current_thread (heir->lock)
-                        || held_lease (heir->lock) != NULL
-                        || curator_lock_release (heir->lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
-                        || curator_lock_acquire (heir->lock, 100, NULL, NULL);
-    }
+  if (!heir->acquired) {
+    heir->dead = pthread_self ();
+    heir->acquired = curator_lock_acquire (heir->lock, LONG_MS, NULL, NULL);
+  } else if (pthread_equal (pthread_self (), heir->dead) != 0) {
+    heir->reused = TRUE;
+    heir->inherited = curator_lock_is_owned_by_current_thread (heir->lock)
+                      || held_lease (heir->lock) != NULL
+                      || curator_lock_release (heir->lock, CURATOR_WAIT_DEFAULT, NULL, NULL)
+                      || curator_lock_acquire (heir->lock, 100, NULL, NULL);
+  }
   return NULL;
 }
 
@@ -134,13 +128,12 @@ CLIENT_TEST (test_p34_no_inheritance_from_a_dead_thread)
 {
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dead");
   Heir heir = { .lock = lock };
-  for (int i = 0; i < 1000 && !heir.reused; i++)
-    {
-      pthread_t thread;
-      pthread_create (&thread, NULL, inherit, &heir);
-      pthread_join (thread, NULL);
-      assert_true (heir.acquired);
-    }
+  for (int i = 0; i < 1000 && !heir.reused; i++) {
+    pthread_t thread;
+    pthread_create (&thread, NULL, inherit, &heir);
+    pthread_join (thread, NULL);
+    assert_true (heir.acquired);
+  }
   assert_true (heir.reused);
   assert_false (heir.inherited);
   assert_children (fixture, "/holds/dead", 1, 3000);

@@ -96,11 +96,10 @@ TEST (test_foreign_children_are_ignored)
 {
   const char *const names[] = { "0", "W-0000000000", "ant-X-0000000000", "ant-W-1", "-" };
   raw_zk_make_path (fixture->raw, PATH);
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *child = g_strconcat (PATH "/", names[i], NULL);
-      assert_int_equal (raw_zk_create (fixture->raw, child, NULL, ZOO_PERSISTENT, NULL), ZOK);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autofree char *child = g_strconcat (PATH "/", names[i], NULL);
+    assert_int_equal (raw_zk_create (fixture->raw, child, NULL, ZOO_PERSISTENT, NULL), ZOK);
+  }
   Run ant = run_start (fixture, "ant", "write");
   run_assert_holds (&ant, "ant-W-");
   run_end (&ant);

@@ -101,16 +101,15 @@ CLIENT_TEST (one_request_for_each_path)
 static GPtrArray *
 look_until_quiet (Fixture *fixture, CuratorClient *client, GPtrArray *previous)
 {
-  for (int i = 0; i < 20; i++)
-    {
-      const gint64 before = count_requests (fixture, client);
-      GPtrArray *next = look (client, previous);
-      g_ptr_array_unref (previous);
-      previous = next;
-      if (count_requests (fixture, client) - before <= 3)
-        return previous;
-      wait_ms (50);
-    }
+  for (int i = 0; i < 20; i++) {
+    const gint64 before = count_requests (fixture, client);
+    GPtrArray *next = look (client, previous);
+    g_ptr_array_unref (previous);
+    previous = next;
+    if (count_requests (fixture, client) - before <= 3)
+      return previous;
+    wait_ms (50);
+  }
   fail_msg ("looks at an unchanged tree cost a request for each path");
   return previous;
 }
@@ -144,11 +143,10 @@ change (Fixture *fixture, int kind, int round)
   if (changes[kind].deleted != NULL)
     raw_zk_delete_tree (fixture->raw, changes[kind].deleted);
   plant (fixture, path, changes[kind].name);
-  if (changes[kind].emptied != NULL)
-    {
-      raw_zk_delete_tree (fixture->raw, changes[kind].emptied);
-      raw_zk_make_path (fixture->raw, changes[kind].emptied);
-    }
+  if (changes[kind].emptied != NULL) {
+    raw_zk_delete_tree (fixture->raw, changes[kind].emptied);
+    raw_zk_make_path (fixture->raw, changes[kind].emptied);
+  }
 }
 
 /* The paths and the participants of all locks. */
@@ -157,13 +155,12 @@ summary_of (GPtrArray *all)
 {
   GString *summary = g_string_new (NULL);
 
-  for (guint i = 0; i < all->len; i++)
-    {
-      CuratorInspection *lock = g_ptr_array_index (all, i);
-      g_string_append_printf (summary, "%s %u %u\n", curator_inspection_get_path (lock),
-                              curator_inspection_get_n_holders (lock),
-                              curator_inspection_get_n_waiting (lock));
-    }
+  for (guint i = 0; i < all->len; i++) {
+    CuratorInspection *lock = g_ptr_array_index (all, i);
+    g_string_append_printf (summary, "%s %u %u\n", curator_inspection_get_path (lock),
+                            curator_inspection_get_n_holders (lock),
+                            curator_inspection_get_n_waiting (lock));
+  }
   return g_string_free (summary, FALSE);
 }
 
@@ -180,21 +177,20 @@ PAIR_TEST (quiet_paths_are_watched)
   raw_zk_make_path (fixture->raw, "/all/rw");
   raw_zk_make_path (fixture->raw, "/all/free");
   GPtrArray *seen = look (client, NULL);
-  for (int round = 0; round < 48; round++)
-    {
-      const int n = round < 8 ? 1 : g_rand_int_range (rand, 1, 4);
-      if (round % 3 == 0)
-        seen = look_until_quiet (fixture, client, seen);
-      for (int i = 0; i < n; i++)
-        change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
-      GPtrArray *next = look (client, seen);
-      g_autoptr (GPtrArray) truth = look (peer, NULL);
-      g_autofree char *expected = summary_of (truth);
-      g_autofree char *found = summary_of (next);
-      assert_string_equal (found, expected);
-      g_ptr_array_unref (seen);
-      seen = next;
-    }
+  for (int round = 0; round < 48; round++) {
+    const int n = round < 8 ? 1 : g_rand_int_range (rand, 1, 4);
+    if (round % 3 == 0)
+      seen = look_until_quiet (fixture, client, seen);
+    for (int i = 0; i < n; i++)
+      change (fixture, round < 8 ? round : g_rand_int_range (rand, 0, 8), round);
+    GPtrArray *next = look (client, seen);
+    g_autoptr (GPtrArray) truth = look (peer, NULL);
+    g_autofree char *expected = summary_of (truth);
+    g_autofree char *found = summary_of (next);
+    assert_string_equal (found, expected);
+    g_ptr_array_unref (seen);
+    seen = next;
+  }
   seen = look_until_quiet (fixture, client, seen);
   g_ptr_array_unref (seen);
 }
@@ -357,12 +353,11 @@ ask_of_all_kinds (Fixture *fixture, GMainContext *context)
   client_start (client);
   raw_zk_make_path (fixture->raw, "/asked/secret");
   assert_int_equal (raw_zk_set_acl (fixture->raw, "/asked/secret", &unreadable), ZOK);
-  for (int i = 0; i < 50; i++)
-    {
-      ask (client, "/asked/lock", NULL, &three);
-      ask (client, "/asked/nobody", cancellable, &nobody);
-      ask (client, "/asked/secret", NULL, &refused);
-    }
+  for (int i = 0; i < 50; i++) {
+    ask (client, "/asked/lock", NULL, &three);
+    ask (client, "/asked/nobody", cancellable, &nobody);
+    ask (client, "/asked/secret", NULL, &refused);
+  }
   assert_answered (&three, 100, context);
   assert_answered (&nobody, 100, context);
   assert_answered (&refused, 100, context);

@@ -48,14 +48,13 @@ hold_locks (const char *address, gint64 max_hold_ms)
   Holder holder = { .client = client_connect (address),
                     .locks = g_ptr_array_new_with_free_func ((GDestroyNotify) curator_lock_unref),
                     .holds = g_ptr_array_new () };
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/lost/%zu/node", i);
-      CuratorLock *lock = kinds[i](holder.client, path);
-      g_ptr_array_add (holder.locks, lock);
-      curator_lock_set_max_hold (lock, max_hold_ms);
-      add_hold (&holder, lease_of (lock));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autofree char *path = g_strdup_printf ("/lost/%zu/node", i);
+    CuratorLock *lock = kinds[i](holder.client, path);
+    g_ptr_array_add (holder.locks, lock);
+    curator_lock_set_max_hold (lock, max_hold_ms);
+    add_hold (&holder, lease_of (lock));
+  }
   return holder;
 }
 
@@ -91,12 +90,11 @@ static void
 holder_clear (Holder *holder)
 {
   curator_client_close (holder->client); /* no listener runs from now on */
-  for (guint i = 0; i < holder->holds->len; i++)
-    {
-      Hold *hold = holder->holds->pdata[i];
-      curator_lease_unref (hold->lease);
-      g_free (hold);
-    }
+  for (guint i = 0; i < holder->holds->len; i++) {
+    Hold *hold = holder->holds->pdata[i];
+    curator_lease_unref (hold->lease);
+    g_free (hold);
+  }
   g_ptr_array_unref (holder->holds);
   g_ptr_array_unref (holder->locks);
   g_clear_pointer (&holder->semaphore, curator_semaphore_unref);
@@ -128,15 +126,14 @@ n_lost (CuratorClient *client, CuratorLostReason reason)
 static void
 assert_lost (Holder *holder, CuratorLostReason reason)
 {
-  for (guint i = 0; i < holder->holds->len; i++)
-    {
-      Hold *hold = holder->holds->pdata[i];
-      assert_soon (curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST);
-      if (curator_lease_get_lost_reason (hold->lease) != reason)
-        fail_msg ("hold %u: %s", i,
-                  curator_lost_reason_to_string (curator_lease_get_lost_reason (hold->lease)));
-      assert_soon (g_atomic_int_get (&hold->told) == (gint) reason);
-    }
+  for (guint i = 0; i < holder->holds->len; i++) {
+    Hold *hold = holder->holds->pdata[i];
+    assert_soon (curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST);
+    if (curator_lease_get_lost_reason (hold->lease) != reason)
+      fail_msg ("hold %u: %s", i,
+                curator_lost_reason_to_string (curator_lease_get_lost_reason (hold->lease)));
+    assert_soon (g_atomic_int_get (&hold->told) == (gint) reason);
+  }
   const guint n = holder->holds->len + (reason == CURATOR_LOST_REASON_DELETED ? 0 : 1);
   for (CuratorLostReason any = CURATOR_LOST_REASON_SESSION; any <= CURATOR_LOST_REASON_MAX_HOLD;
        any++)
@@ -181,12 +178,10 @@ TEST (test_clock_seen_by_the_getter)
 TEST (test_deleted)
 {
   g_auto (Holder) holder = hold_all (fixture_server (fixture));
-  for (guint i = 0; i < holder.holds->len; i++)
-    {
-      const Hold *hold = holder.holds->pdata[i];
-      assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (hold->lease)),
-                        ZOK);
-    }
+  for (guint i = 0; i < holder.holds->len; i++) {
+    const Hold *hold = holder.holds->pdata[i];
+    assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (hold->lease)), ZOK);
+  }
   assert_lost (&holder, CURATOR_LOST_REASON_DELETED);
 }
 
@@ -208,15 +203,14 @@ TEST (test_the_first_end_counts)
 {
   g_autoptr (GError) error = NULL;
   g_auto (Holder) holder = hold_locks (fixture_server (fixture), CURATOR_WAIT_FOREVER);
-  for (guint i = 0; i < holder.holds->len; i++)
-    {
-      CuratorLease *lease = ((Hold *) holder.holds->pdata[i])->lease;
-      if (i % 2 == 0)
-        assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
-      else
-        raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
-      assert_soon (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST);
-    }
+  for (guint i = 0; i < holder.holds->len; i++) {
+    CuratorLease *lease = ((Hold *) holder.holds->pdata[i])->lease;
+    if (i % 2 == 0)
+      assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
+    else
+      raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
+    assert_soon (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST);
+  }
   curator_client_close (holder.client);
   for (guint i = 0; i < holder.holds->len; i++)
     assert_int_equal (curator_lease_get_lost_reason (((Hold *) holder.holds->pdata[i])->lease),
@@ -226,23 +220,22 @@ TEST (test_the_first_end_counts)
 /* A multi-lock of two clients is lost for the reason of the member that was lost first. */
 TEST (test_first_member)
 {
-  for (int last = 0; last < 2; last++)
-    {
-      g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-      g_autoptr (CuratorClient) closing = client_connect (fixture_server (fixture));
-      g_autoptr (CuratorLock) stays = mutex_new (client, "/members/stays");
-      g_autoptr (CuratorLock) closes = mutex_new (closing, "/members/closes");
-      CuratorLock *const locks[] = { last == 0 ? stays : closes, last == 0 ? closes : stays };
-      g_autoptr (CuratorLock) both = curator_multi_lock_new (locks, 2);
-      g_autoptr (CuratorLease) lease = lease_of (both);
-      curator_client_close (closing);
-      assert_soon (curator_lease_get_lost_reason (lease) == CURATOR_LOST_REASON_CLOSED);
-      g_auto (GStrv) nodes = raw_zk_children (fixture->raw, "/members/stays");
-      g_autofree char *node = g_strdup_printf ("/members/stays/%s", nodes[0]);
-      assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-      assert_soon (n_lost (client, CURATOR_LOST_REASON_DELETED) == 1);
-      assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOSED);
-    }
+  for (int last = 0; last < 2; last++) {
+    g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+    g_autoptr (CuratorClient) closing = client_connect (fixture_server (fixture));
+    g_autoptr (CuratorLock) stays = mutex_new (client, "/members/stays");
+    g_autoptr (CuratorLock) closes = mutex_new (closing, "/members/closes");
+    CuratorLock *const locks[] = { last == 0 ? stays : closes, last == 0 ? closes : stays };
+    g_autoptr (CuratorLock) both = curator_multi_lock_new (locks, 2);
+    g_autoptr (CuratorLease) lease = lease_of (both);
+    curator_client_close (closing);
+    assert_soon (curator_lease_get_lost_reason (lease) == CURATOR_LOST_REASON_CLOSED);
+    g_auto (GStrv) nodes = raw_zk_children (fixture->raw, "/members/stays");
+    g_autofree char *node = g_strdup_printf ("/members/stays/%s", nodes[0]);
+    assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
+    assert_soon (n_lost (client, CURATOR_LOST_REASON_DELETED) == 1);
+    assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOSED);
+  }
 }
 
 TEST (test_names)

@@ -34,11 +34,10 @@ static void
 on_next (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
 {
   Hang *hang = data;
-  if (lease != NULL)
-    {
-      __atomic_store_n (&hang->granted_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
-      curator_lease_unref (lease);
-    }
+  if (lease != NULL) {
+    __atomic_store_n (&hang->granted_ms, wait_now_ms (), __ATOMIC_SEQ_CST);
+    curator_lease_unref (lease);
+  }
 }
 
 static void
@@ -62,13 +61,12 @@ hang_begin (Hang *hang, CuratorClient *holder, CuratorClient *waiter, guint i)
 static void
 extend_some (Hang *hangs)
 {
-  for (guint i = 0; i < N_LOCKS; i += 3)
-    {
-      const gint64 now = wait_now_ms ();
-      if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
-        hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
-      wait_ms (100);
-    }
+  for (guint i = 0; i < N_LOCKS; i += 3) {
+    const gint64 now = wait_now_ms ();
+    if (curator_lease_extend (hangs[i].lease, MAX_HOLD_MS + 500, NULL))
+      hangs[i].ends_ms = MAX (hangs[i].ends_ms, now + MAX_HOLD_MS + 500);
+    wait_ms (100);
+  }
 }
 
 /* Returns after how long the next had it. */
@@ -94,17 +92,15 @@ hang_all (CuratorClient *holder, CuratorClient *waiter)
   Hang hangs[N_LOCKS] = { 0 };
   gint64 longest_ms = 0;
 
-  for (guint i = 0; i < N_LOCKS; i++)
-    {
-      hang_begin (&hangs[i], holder, waiter, i);
-      assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
-    }
+  for (guint i = 0; i < N_LOCKS; i++) {
+    hang_begin (&hangs[i], holder, waiter, i);
+    assert_in_range (curator_lease_get_remaining_ms (hangs[i].lease), 0, hangs[i].max_ms);
+  }
   extend_some (hangs);
-  for (guint i = 0; i < N_LOCKS; i++)
-    {
-      const gint64 after_ms = hang_finish (&hangs[i]);
-      longest_ms = MAX (longest_ms, after_ms);
-    }
+  for (guint i = 0; i < N_LOCKS; i++) {
+    const gint64 after_ms = hang_finish (&hangs[i]);
+    longest_ms = MAX (longest_ms, after_ms);
+  }
   return longest_ms;
 }
 
@@ -116,11 +112,10 @@ PAIR_TEST (test_next_grant_comes_after_the_loss)
   const guint n = runs != NULL ? (guint) atoi (runs) : 1;
   gint64 longest_ms = 0;
 
-  for (guint i = 0; i < n; i++)
-    {
-      const gint64 round_ms = hang_all (client, peer);
-      longest_ms = MAX (longest_ms, round_ms);
-    }
+  for (guint i = 0; i < n; i++) {
+    const gint64 round_ms = hang_all (client, peer);
+    longest_ms = MAX (longest_ms, round_ms);
+  }
   print_message ("%u holders hung; the next grant came at most %" G_GINT64_FORMAT
                  " ms after the maximum\n",
                  n * N_LOCKS, longest_ms);
@@ -140,11 +135,10 @@ CLIENT_TEST (test_an_extended_hold_stays)
 
   curator_lock_set_max_hold (mutex, 500);
   g_autoptr (CuratorLease) lease = lease_of (mutex);
-  for (int i = 0; i < 20; i++)
-    {
-      assert_ok (curator_lease_extend (lease, 500, &error), &error);
-      wait_ms (50);
-    }
+  for (int i = 0; i < 20; i++) {
+    assert_ok (curator_lease_extend (lease, 500, &error), &error);
+    wait_ms (50);
+  }
   assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
   /* Less time than it has changes nothing, and nothing comes back to life. */
   assert_ok (curator_lease_extend (lease, 500, &error), &error);

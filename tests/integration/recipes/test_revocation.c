@@ -24,11 +24,10 @@ PAIR_TEST (test_one_call_per_write)
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     assert_int_equal (raw_zk_set (fixture->raw, node, words[i]), ZOK);
   assert_asked (&ear, 0);
-  for (int i = 1; i <= 10; i++)
-    {
-      ask_back (peer, node);
-      assert_counter (&ear.asked, i, LONG_MS);
-    }
+  for (int i = 1; i <= 10; i++) {
+    ask_back (peer, node);
+    assert_counter (&ear.asked, i, LONG_MS);
+  }
   assert_asked (&ear, 10);
   /* In quick succession several writes may be seen as one. */
   for (int i = 0; i < 10; i++)
@@ -158,13 +157,12 @@ CLIENT_TEST (test_semaphores)
                                                ear_on_destroyed, &error),
              &error);
   g_autoptr (Taking) held = taking_of (semaphore, 2);
-  for (int i = 1; i >= 0; i--)
-    {
-      CuratorLease *lease = taking_lease (held, (guint) i);
-      ask_back (client, curator_lease_get_node_path (lease));
-      assert_asked (&ear, 2 - i);
-      assert_true (g_atomic_pointer_get (&ear.lease) == lease);
-    }
+  for (int i = 1; i >= 0; i--) {
+    CuratorLease *lease = taking_lease (held, (guint) i);
+    ask_back (client, curator_lease_get_node_path (lease));
+    assert_asked (&ear, 2 - i);
+    assert_true (g_atomic_pointer_get (&ear.lease) == lease);
+  }
   g_autoptr (Taking) waiter = taking_start (semaphore, 1, LONG_MS, NULL);
   assert_children (fixture, "/revoke/sem/leases", 3, LONG_MS);
   g_auto (GStrv) nodes =

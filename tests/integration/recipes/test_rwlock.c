@@ -80,11 +80,10 @@ SIDES_TEST (test_p9_downgrade_keeps_writers_out, fixture_server)
 SIDES_TEST (test_reentrance_of_both_sides, fixture_server)
 {
   g_autoptr (GError) error = NULL;
-  for (int i = 0; i < 2; i++)
-    {
-      assert_acquired (write);
-      assert_acquired (read);
-    }
+  for (int i = 0; i < 2; i++) {
+    assert_acquired (write);
+    assert_acquired (read);
+  }
   assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
   assert_released (read);
   assert_released (read);
@@ -203,13 +202,12 @@ CLIENT_TEST (test_set_node_data)
   *payload = 'x';
   CuratorLock *sides[] = { curator_rw_lock_get_write_lock (rw_lock),
                            curator_rw_lock_get_read_lock (rw_lock) };
-  for (gsize i = 0; i < G_N_ELEMENTS (sides); i++)
-    {
-      g_autoptr (CuratorLease) lease = lease_of (sides[i]);
-      g_autoptr (GBytes) data = data_of (lease);
-      assert_int_equal (g_bytes_get_size (data), 7);
-      assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (sides); i++) {
+    g_autoptr (CuratorLease) lease = lease_of (sides[i]);
+    g_autoptr (GBytes) data = data_of (lease);
+    assert_int_equal (g_bytes_get_size (data), 7);
+    assert_memory_equal (g_bytes_get_data (data, NULL), "payload", 7);
+  }
 }
 
 /* testGetParticipantNodes: 20 readers hold, 8 writers wait. */
@@ -223,12 +221,11 @@ SIDES_TEST (test_get_participant_nodes, fixture_server)
   g_auto (GStrv) writers = participants_of (write);
   assert_int_equal (g_strv_length (readers), N_READERS);
   assert_int_equal (g_strv_length (writers), N_WRITERS);
-  for (int i = 0; i < N_READERS + N_WRITERS; i++)
-    {
-      taking_assert_granted (takings[i]);
-      taking_give_back (takings[i]);
-      taking_free (takings[i]);
-    }
+  for (int i = 0; i < N_READERS + N_WRITERS; i++) {
+    taking_assert_granted (takings[i]);
+    taking_give_back (takings[i]);
+    taking_free (takings[i]);
+  }
   assert_no_residue (fixture, PATH, 3000);
 }
 

@@ -168,12 +168,11 @@ TEST (test_acquire_after_lost_server)
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   assert_true (zk_server_restart (fixture->server));
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  for (int left = N_WAITERS; left > 0; left--)
-    {
-      const int granted = takings_wait (takings, N_WAITERS);
-      taking_give_back (takings[granted]);
-      g_clear_pointer (&takings[granted], taking_free);
-    }
+  for (int left = N_WAITERS; left > 0; left--) {
+    const int granted = takings_wait (takings, N_WAITERS);
+    taking_give_back (takings[granted]);
+    g_clear_pointer (&takings[granted], taking_free);
+  }
   assert_all_gone (fixture, CURATORS);
 }
 

@@ -77,27 +77,24 @@ TEST (test_multi_clients)
   CuratorClient *clients[N_CLIENTS];
   CuratorSharedCount *counts[N_CLIENTS];
   Seen seen[N_CLIENTS] = { 0 };
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      clients[i] = client_connect (fixture_server (fixture));
-      counts[i] = shared_count_of (clients[i], "/count/multi", 0);
-      curator_shared_count_add_listener (counts[i], note_value, &seen[i], NULL);
-    }
-  for (int round = 1; round <= 20; round++)
-    {
-      set_count (counts[round % N_CLIENTS], round);
-      for (int i = 0; i < N_CLIENTS; i++)
-        assert_value (counts[i], round);
-    }
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      assert_counter (&seen[i].last, 20, LONG_MS);
-      assert_int_equal (g_atomic_int_get (&seen[i].calls), 20);
-      assert_int_equal (g_atomic_int_get (&seen[i].went_back), 0);
-      curator_shared_count_unref (counts[i]);
-      curator_client_close (clients[i]);
-      curator_client_unref (clients[i]);
-    }
+  for (int i = 0; i < N_CLIENTS; i++) {
+    clients[i] = client_connect (fixture_server (fixture));
+    counts[i] = shared_count_of (clients[i], "/count/multi", 0);
+    curator_shared_count_add_listener (counts[i], note_value, &seen[i], NULL);
+  }
+  for (int round = 1; round <= 20; round++) {
+    set_count (counts[round % N_CLIENTS], round);
+    for (int i = 0; i < N_CLIENTS; i++)
+      assert_value (counts[i], round);
+  }
+  for (int i = 0; i < N_CLIENTS; i++) {
+    assert_counter (&seen[i].last, 20, LONG_MS);
+    assert_int_equal (g_atomic_int_get (&seen[i].calls), 20);
+    assert_int_equal (g_atomic_int_get (&seen[i].went_back), 0);
+    curator_shared_count_unref (counts[i]);
+    curator_client_close (clients[i]);
+    curator_client_unref (clients[i]);
+  }
 }
 
 /* testSimpleVersioned, testMultiClientVersioned: of two that set one version, one succeeds.
@@ -159,12 +156,11 @@ PAIR_TEST (test_reconnect_and_new_session)
   g_autoptr (CuratorSharedCount) count = shared_count_of (client, "/count/every", 1);
   curator_shared_count_add_listener (setter, note_value, &ours, NULL);
   curator_shared_count_add_listener (count, note_value, &theirs, NULL);
-  for (int i = 1; i <= 5; i++)
-    {
-      set_count (setter, 7);
-      assert_counter (&ours.calls, i, LONG_MS);
-      assert_counter (&theirs.calls, i, LONG_MS);
-    }
+  for (int i = 1; i <= 5; i++) {
+    set_count (setter, 7);
+    assert_counter (&ours.calls, i, LONG_MS);
+    assert_counter (&theirs.calls, i, LONG_MS);
+  }
   proxy_cut (fixture->proxy);
   assert_counter (&theirs.calls, 6, LONG_MS);
   fixture_expire (fixture);
@@ -232,15 +228,14 @@ PROXY_TEST (test_payload_becomes_unusable)
   static const char *const counts[] = { "\1\1\1\1", "\2\2\2\2" };
   g_autoptr (CuratorSharedCount) count = shared_count_of (client, "/count/broken", 1);
 
-  for (gsize round = 0; round < G_N_ELEMENTS (counts); round++)
-    {
-      (void) warnings_taken ();
-      for (int i = 0; i < 5; i++)
-        write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
-      write_payload (fixture, "/count/broken", counts[round]);
-      assert_value (count, 0x01010101 * ((gint32) round + 1));
-      assert_int_equal (warnings_taken (), 1);
-    }
+  for (gsize round = 0; round < G_N_ELEMENTS (counts); round++) {
+    (void) warnings_taken ();
+    for (int i = 0; i < 5; i++)
+      write_payload (fixture, "/count/broken", i % 2 == 0 ? "ab" : "");
+    write_payload (fixture, "/count/broken", counts[round]);
+    assert_value (count, 0x01010101 * ((gint32) round + 1));
+    assert_int_equal (warnings_taken (), 1);
+  }
 }
 
 /* Such a node is read several times a second. */
@@ -271,27 +266,24 @@ PAIR_TEST (test_p30_resize_while_running)
       curator_semaphore_new_with_shared_count (client, "/count/semaphore", count, &error);
   assert_ok (semaphore != NULL, &error);
   Taking *takings[4];
-  for (int i = 0; i < 4; i++)
-    {
-      takings[i] = taking_start (semaphore, 1, 60000, NULL);
-      assert_children (fixture, "/count/semaphore/locks", i + 1, LONG_MS);
-    }
+  for (int i = 0; i < 4; i++) {
+    takings[i] = taking_start (semaphore, 1, 60000, NULL);
+    assert_children (fixture, "/count/semaphore/locks", i + 1, LONG_MS);
+  }
   taking_assert_waits (takings[0]);
-  for (int size = 1; size <= 3; size++)
-    {
-      set_count (setter, size);
-      taking_assert_granted (takings[size - 1]);
-      taking_assert_waits (takings[size]);
-    }
+  for (int size = 1; size <= 3; size++) {
+    set_count (setter, size);
+    taking_assert_granted (takings[size - 1]);
+    taking_assert_waits (takings[size]);
+  }
   set_count (setter, 1);
   assert_value (count, 1);
   assert_int_equal (curator_semaphore_get_max_leases (semaphore), 1);
-  for (int i = 0; i < 3; i++)
-    {
-      assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
-      taking_assert_waits (takings[3]);
-      taking_give_back (takings[i]);
-    }
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
+    taking_assert_waits (takings[3]);
+    taking_give_back (takings[i]);
+  }
   taking_assert_granted (takings[3]);
   taking_give_back (takings[3]);
   for (int i = 0; i < 4; i++)

@@ -83,17 +83,16 @@ CLIENT_TEST (test_every_acquisition_has_its_name)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/wire/names");
   g_autofree char *before = g_strdup ("");
   raw_zk_make_path (fixture->raw, "/wire/names");
-  for (int i = 0; i < 3; i++)
-    {
-      assert_acquired (lock);
-      const char *name = curator_lease_get_node_name (held_lease (lock));
-      g_autofree char *number = g_strdup_printf ("-lock-%010d", i);
-      assert_true (g_str_has_suffix (name, number));
-      assert_int_not_equal (strncmp (name, before, 39), 0);
-      g_free (before);
-      before = g_strdup (name);
-      assert_released (lock);
-    }
+  for (int i = 0; i < 3; i++) {
+    assert_acquired (lock);
+    const char *name = curator_lease_get_node_name (held_lease (lock));
+    g_autofree char *number = g_strdup_printf ("-lock-%010d", i);
+    assert_true (g_str_has_suffix (name, number));
+    assert_int_not_equal (strncmp (name, before, 39), 0);
+    g_free (before);
+    before = g_strdup (name);
+    assert_released (lock);
+  }
 }
 
 TEST (test_default_data)
@@ -104,21 +103,20 @@ TEST (test_default_data)
     const char *data;
     gsize length;
   } cases[] = { { "/wire/data/some", "a\0b", 3 }, { "/wire/data/none", NULL, 0 } };
-  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
-    {
-      g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
-      curator_client_set_default_data (client, cases[i].data, cases[i].length);
-      client_start (client);
-      g_autoptr (CuratorLock) lock = mutex_new (client, cases[i].path);
-      assert_acquired (lock);
-      const char *path = curator_lease_get_node_path (held_lease (lock));
-      g_autoptr (GBytes) data = NULL;
-      assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
-      assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, cases[i].length);
-      if (cases[i].length > 0)
-        assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
-      assert_released (lock);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
+    curator_client_set_default_data (client, cases[i].data, cases[i].length);
+    client_start (client);
+    g_autoptr (CuratorLock) lock = mutex_new (client, cases[i].path);
+    assert_acquired (lock);
+    const char *path = curator_lease_get_node_path (held_lease (lock));
+    g_autoptr (GBytes) data = NULL;
+    assert_int_equal (raw_zk_get (fixture->raw, path, &data, NULL), ZOK);
+    assert_int_equal (data != NULL ? g_bytes_get_size (data) : 0, cases[i].length);
+    if (cases[i].length > 0)
+      assert_memory_equal (g_bytes_get_data (data, NULL), cases[i].data, cases[i].length);
+    assert_released (lock);
+  }
 }
 
 /* Parents are containers with an empty, not a null, payload: unused, they are deleted one by
@@ -128,15 +126,14 @@ CLIENT_TEST (test_parents_are_containers)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/boxes/a/b");
   assert_acquired (lock);
   static const char *const parents[] = { "/boxes", "/boxes/a", "/boxes/a/b" };
-  for (gsize i = 0; i < G_N_ELEMENTS (parents); i++)
-    {
-      struct Stat stat;
-      g_autoptr (GBytes) data = NULL;
-      assert_int_equal (raw_zk_get (fixture->raw, parents[i], &data, &stat), ZOK);
-      assert_non_null (data);
-      assert_int_equal (g_bytes_get_size (data), 0);
-      assert_int_equal (stat.ephemeralOwner, 0);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (parents); i++) {
+    struct Stat stat;
+    g_autoptr (GBytes) data = NULL;
+    assert_int_equal (raw_zk_get (fixture->raw, parents[i], &data, &stat), ZOK);
+    assert_non_null (data);
+    assert_int_equal (g_bytes_get_size (data), 0);
+    assert_int_equal (stat.ephemeralOwner, 0);
+  }
   assert_released (lock);
   assert_true (raw_zk_wait_gone (fixture->raw, "/boxes", LONG_MS));
 }
@@ -146,15 +143,14 @@ CLIENT_TEST (test_p4_acquire_survives_reaped_parents)
 {
   g_autoptr (CuratorLock) lock = mutex_new (client, "/brief/x/y");
   guint64 token = 0;
-  for (int i = 0; i < 40; i++)
-    {
-      assert_acquired (lock);
-      guint64 next = curator_lease_get_fencing_token (held_lease (lock));
-      assert_true (next > token);
-      token = next;
-      assert_released (lock);
-      wait_ms (i * 3);
-    }
+  for (int i = 0; i < 40; i++) {
+    assert_acquired (lock);
+    guint64 next = curator_lease_get_fencing_token (held_lease (lock));
+    assert_true (next > token);
+    token = next;
+    assert_released (lock);
+    wait_ms (i * 3);
+  }
 }
 
 /* Of a mutex and of a semaphore mutex. */
@@ -169,22 +165,21 @@ TEST (test_namespace)
   g_autoptr (CuratorClient) client = client_new (fixture_server (fixture));
   assert_ok (curator_client_set_namespace (client, "team", &error), &error);
   client_start (client);
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autoptr (CuratorLock) lock = kinds[i].lock (client, "/jobs/nightly");
-      g_autofree char *queue = g_strconcat ("/team", kinds[i].queue, NULL);
-      assert_acquired (lock);
-      g_auto (GStrv) names = raw_zk_children (fixture->raw, queue);
-      assert_non_null (names);
-      assert_int_equal (g_strv_length (names), 1);
-      g_autofree char *path = g_strconcat (kinds[i].queue, "/", names[0], NULL);
-      assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
-      g_auto (GStrv) participants = participants_of (lock);
-      assert_string_equal (participants[0], path);
-      assert_false (raw_zk_exists (fixture->raw, "/jobs"));
-      assert_released (lock);
-      assert_no_residue (fixture, queue, LONG_MS);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (CuratorLock) lock = kinds[i].lock (client, "/jobs/nightly");
+    g_autofree char *queue = g_strconcat ("/team", kinds[i].queue, NULL);
+    assert_acquired (lock);
+    g_auto (GStrv) names = raw_zk_children (fixture->raw, queue);
+    assert_non_null (names);
+    assert_int_equal (g_strv_length (names), 1);
+    g_autofree char *path = g_strconcat (kinds[i].queue, "/", names[0], NULL);
+    assert_string_equal (curator_lease_get_node_path (held_lease (lock)), path);
+    g_auto (GStrv) participants = participants_of (lock);
+    assert_string_equal (participants[0], path);
+    assert_false (raw_zk_exists (fixture->raw, "/jobs"));
+    assert_released (lock);
+    assert_no_residue (fixture, queue, LONG_MS);
+  }
 }
 
 TEST (test_chroot)
@@ -213,21 +208,19 @@ TEST (test_missing_chroot)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/a/b");
   g_autoptr (CuratorLock) fixed = curator_fixed_node_lock_new (client, "/c", NULL);
   g_autoptr (CuratorSharedCount) count = curator_shared_count_new (client, "/d/e", 1, NULL);
-  for (int made = 0; made < 2; made++)
-    {
-      for (int i = 0; i < 3; i++)
-        {
-          g_autoptr (GError) error = NULL;
-          assert_false (
-              i == 0   ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
-              : i == 1 ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
-                       : curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
-          assert_non_null (strstr (error->message, "the chroot /typo/app"));
-          assert_error (&error, CURATOR_ZK_ERROR, ZNONODE);
-        }
-      assert_int_equal (raw_zk_exists (fixture->raw, "/typo"), made);
-      raw_zk_make_path (fixture->raw, "/typo");
+  for (int made = 0; made < 2; made++) {
+    for (int i = 0; i < 3; i++) {
+      g_autoptr (GError) error = NULL;
+      assert_false (i == 0 ? curator_lock_acquire (lock, LONG_MS, NULL, &error)
+                    : i == 1
+                        ? curator_lock_acquire (fixed, LONG_MS, NULL, &error)
+                        : curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error));
+      assert_non_null (strstr (error->message, "the chroot /typo/app"));
+      assert_error (&error, CURATOR_ZK_ERROR, ZNONODE);
     }
+    assert_int_equal (raw_zk_exists (fixture->raw, "/typo"), made);
+    raw_zk_make_path (fixture->raw, "/typo");
+  }
   raw_zk_make_path (fixture->raw, "/typo/app");
   g_autoptr (GError) error = NULL;
   assert_acquired (lock);
@@ -245,25 +238,24 @@ acquire_and_release (CuratorLock *lock)
 /* Each pair of recipes on one path: a warning, once. Two of one recipe: none. */
 CLIENT_TEST (test_mixed_recipes)
 {
-  for (int kinds = 0; kinds < 9; kinds++)
-    {
-      g_autofree char *path = g_strdup_printf ("/mixed/%d", kinds);
-      g_autoptr (CuratorLock) mutex = mutex_new (client, path);
-      g_autoptr (CuratorLock) permit = curator_semaphore_mutex_new (client, path, NULL);
-      g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, NULL);
-      CuratorLock *locks[] = { mutex, curator_rw_lock_get_write_lock (rw_lock), permit };
-      CuratorLock *first = locks[kinds % 3];
-      CuratorLock *second = locks[kinds / 3];
-      const int expected = first == second ? 0 : 1;
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease = lease_of (first);
-      (void) warnings_taken ();
-      if (first == second)
-        assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
-      acquire_and_release (second);
-      acquire_and_release (second);
-      assert_int_equal (warnings_taken (), expected);
-    }
+  for (int kinds = 0; kinds < 9; kinds++) {
+    g_autofree char *path = g_strdup_printf ("/mixed/%d", kinds);
+    g_autoptr (CuratorLock) mutex = mutex_new (client, path);
+    g_autoptr (CuratorLock) permit = curator_semaphore_mutex_new (client, path, NULL);
+    g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (client, path, NULL, 0, NULL);
+    CuratorLock *locks[] = { mutex, curator_rw_lock_get_write_lock (rw_lock), permit };
+    CuratorLock *first = locks[kinds % 3];
+    CuratorLock *second = locks[kinds / 3];
+    const int expected = first == second ? 0 : 1;
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorLease) lease = lease_of (first);
+    (void) warnings_taken ();
+    if (first == second)
+      assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+    acquire_and_release (second);
+    acquire_and_release (second);
+    assert_int_equal (warnings_taken (), expected);
+  }
 }
 
 TEST (test_acl)
@@ -319,25 +311,22 @@ CLIENT_TEST (test_participants_in_order)
   assert_int_equal (g_strv_length (nobody), 0);
 
   Contender *contenders[N_PARTICIPANTS];
-  for (int i = 0; i < N_PARTICIPANTS; i++)
-    {
-      contenders[i] = contender_start (lock, LONG_MS, NULL);
-      assert_children (fixture, "/wire/order", i + 1, LONG_MS);
-    }
+  for (int i = 0; i < N_PARTICIPANTS; i++) {
+    contenders[i] = contender_start (lock, LONG_MS, NULL);
+    assert_children (fixture, "/wire/order", i + 1, LONG_MS);
+  }
   g_auto (GStrv) nodes = participants_of (lock);
   g_auto (GStrv) names = raw_zk_children (fixture->raw, "/wire/order");
   assert_int_equal (g_strv_length (nodes), N_PARTICIPANTS);
-  for (int i = 0; i < N_PARTICIPANTS; i++)
-    {
-      g_autofree char *path = g_strconcat ("/wire/order/", names[i], NULL);
-      assert_string_equal (nodes[i], path);
-    }
-  for (int i = 0; i < N_PARTICIPANTS; i++)
-    {
-      contender_assert_granted (contenders[i]);
-      assert_string_equal (contenders[i]->node, nodes[i]);
-      contender_free (contenders[i]);
-    }
+  for (int i = 0; i < N_PARTICIPANTS; i++) {
+    g_autofree char *path = g_strconcat ("/wire/order/", names[i], NULL);
+    assert_string_equal (nodes[i], path);
+  }
+  for (int i = 0; i < N_PARTICIPANTS; i++) {
+    contender_assert_granted (contenders[i]);
+    assert_string_equal (contenders[i]->node, nodes[i]);
+    contender_free (contenders[i]);
+  }
   assert_no_residue (fixture, "/wire/order", 3000);
 }
 

@@ -43,19 +43,16 @@ party_new (const char *name, const Party *issuer, unsigned usage)
   good (gnutls_x509_crt_set_expiration_time (party.certificate, now + 30 * DAY));
   good (gnutls_x509_crt_set_dn (party.certificate, dn, NULL));
   good (gnutls_x509_crt_set_key (party.certificate, party.key));
-  if (usage == 0)
-    {
-      static const char host[] = "zk.test";
-      good (gnutls_x509_crt_set_subject_alt_name (party.certificate, GNUTLS_SAN_DNSNAME, host,
-                                                  sizeof host - 1, GNUTLS_FSAN_SET));
-      good (gnutls_x509_crt_set_key_purpose_oid (party.certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
-      good (gnutls_x509_crt_set_basic_constraints (party.certificate, 0, -1));
-    }
-  else
-    {
-      good (gnutls_x509_crt_set_basic_constraints (party.certificate, 1, -1));
-      good (gnutls_x509_crt_set_key_usage (party.certificate, usage));
-    }
+  if (usage == 0) {
+    static const char host[] = "zk.test";
+    good (gnutls_x509_crt_set_subject_alt_name (party.certificate, GNUTLS_SAN_DNSNAME, host,
+                                                sizeof host - 1, GNUTLS_FSAN_SET));
+    good (gnutls_x509_crt_set_key_purpose_oid (party.certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
+    good (gnutls_x509_crt_set_basic_constraints (party.certificate, 0, -1));
+  } else {
+    good (gnutls_x509_crt_set_basic_constraints (party.certificate, 1, -1));
+    good (gnutls_x509_crt_set_key_usage (party.certificate, usage));
+  }
   issuer = issuer != NULL ? issuer : &party;
   good (gnutls_x509_crt_sign2 (party.certificate, issuer->certificate, issuer->key,
                                GNUTLS_DIG_SHA256, 0));

@@ -148,12 +148,11 @@ check (void)
   const gboolean is_cautious = link->state < CURATOR_LINK_ASKED || login_lab.is_secret;
   const gboolean is_patient =
       link->state < CURATOR_LINK_OPEN || may_open || is_end_of_session (link);
-  if (!is_bounded || !is_cautious || !is_patient)
-    {
-      fail_msg ("%s: in state %d%s%s%s", login_lab.text, (int) link->state,
-                is_bounded ? "" : ", out of bounds", is_cautious ? "" : ", without a handshake",
-                is_patient ? "" : ", without a proof");
-    }
+  if (!is_bounded || !is_cautious || !is_patient) {
+    fail_msg ("%s: in state %d%s%s%s", login_lab.text, (int) link->state,
+              is_bounded ? "" : ", out of bounds", is_cautious ? "" : ", without a handshake",
+              is_patient ? "" : ", without a proof");
+  }
   login_lab.was_open |= link->state >= CURATOR_LINK_OPEN;
 }
 
@@ -163,11 +162,10 @@ drain (gboolean *moved)
   guint8 bytes[4096];
   gssize got;
 
-  while ((got = recv (login_lab.client_fd, bytes, sizeof bytes, 0)) > 0)
-    {
-      login_lab.n_delivered += (gsize) got;
-      *moved = TRUE;
-    }
+  while ((got = recv (login_lab.client_fd, bytes, sizeof bytes, 0)) > 0) {
+    login_lab.n_delivered += (gsize) got;
+    *moved = TRUE;
+  }
   assert_true (login_lab.n_delivered == 0 || login_lab.was_open);
 }
 
@@ -187,14 +185,13 @@ turn_client (gboolean *moved)
 
   curator_link_prepare (login_lab.link, fds, &until_us);
   poll (fds, CURATOR_LINK_FDS, 0);
-  if (curator_link_dispatch (login_lab.link, fds))
-    {
-      check ();
-      *moved |= login_lab.link->state != state || login_lab.link->job != NULL
-                || buffered != buffered_bytes (login_lab.link);
-      drain (moved);
-      return;
-    }
+  if (curator_link_dispatch (login_lab.link, fds)) {
+    check ();
+    *moved |= login_lab.link->state != state || login_lab.link->job != NULL
+              || buffered != buffered_bytes (login_lab.link);
+    drain (moved);
+    return;
+  }
   drain (moved);
   g_clear_pointer (&login_lab.link, curator_link_free);
   *moved = TRUE;
@@ -205,21 +202,19 @@ turn_server (gboolean *moved)
 {
   const int fd = accept4 (login_lab.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-  if (fd >= 0)
-    {
-      g_clear_pointer (&login_lab.server, login_server_free);
-      login_lab.server = login_server_new (fd, login_lab.mechanism, login_lab.carrier);
-      login_lab.server->held = login_lab.held_flight;
-      login_lab.n_servers++;
-      login_lab.is_proven = FALSE;
-      login_lab.is_secret = login_lab.held_flight == G_MAXUINT;
-      *moved = TRUE;
-    }
-  if (login_lab.server != NULL && !login_server_turn (login_lab.server, moved))
-    {
-      g_clear_pointer (&login_lab.server, login_server_free);
-      *moved = TRUE;
-    }
+  if (fd >= 0) {
+    g_clear_pointer (&login_lab.server, login_server_free);
+    login_lab.server = login_server_new (fd, login_lab.mechanism, login_lab.carrier);
+    login_lab.server->held = login_lab.held_flight;
+    login_lab.n_servers++;
+    login_lab.is_proven = FALSE;
+    login_lab.is_secret = login_lab.held_flight == G_MAXUINT;
+    *moved = TRUE;
+  }
+  if (login_lab.server != NULL && !login_server_turn (login_lab.server, moved)) {
+    g_clear_pointer (&login_lab.server, login_server_free);
+    *moved = TRUE;
+  }
 }
 
 /* FALSE: nothing has moved. */
@@ -247,13 +242,12 @@ login_lab_wait_for (GByteArray *(*take) (LoginServer *server))
   const gint64 until_us = g_get_monotonic_time () + LONG_MS * 1000;
   GByteArray *taken = NULL;
 
-  while (taken == NULL && login_lab.link != NULL)
-    {
-      turn ();
-      if (g_get_monotonic_time () >= until_us)
-        fail_msg ("the true login does not go on: %s", login_lab.failures->str);
-      taken = login_lab.server != NULL ? take (login_lab.server) : NULL;
-    }
+  while (taken == NULL && login_lab.link != NULL) {
+    turn ();
+    if (g_get_monotonic_time () >= until_us)
+      fail_msg ("the true login does not go on: %s", login_lab.failures->str);
+    taken = login_lab.server != NULL ? take (login_lab.server) : NULL;
+  }
   return taken;
 }
 
@@ -267,9 +261,8 @@ login_lab_client_sends (gsize n)
 void
 login_lab_let_deadline_pass (void)
 {
-  if (login_lab.link != NULL && login_lab.link->deadline_us != CURATOR_NO_TIME)
-    {
-      login_lab.link->deadline_us = 0;
-      login_lab_run ();
-    }
+  if (login_lab.link != NULL && login_lab.link->deadline_us != CURATOR_NO_TIME) {
+    login_lab.link->deadline_us = 0;
+    login_lab_run ();
+  }
 }

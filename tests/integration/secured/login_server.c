@@ -62,16 +62,14 @@ give_option (void *context, const char *plugin, const char *option, const char *
 {
   static const char *const options[][2] = { { "auxprop_plugin", "lab" },
                                             { "mech_list", "DIGEST-MD5 GSSAPI" } };
-  for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
-    {
-      if (strcmp (option, options[i][0]) == 0)
-        {
-          *result = options[i][1];
-          if (length != NULL)
-            *length = (unsigned) strlen (*result);
-          return SASL_OK;
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (options); i++) {
+    if (strcmp (option, options[i][0]) == 0) {
+      *result = options[i][1];
+      if (length != NULL)
+        *length = (unsigned) strlen (*result);
+      return SASL_OK;
     }
+  }
   return SASL_FAIL;
 }
 
@@ -230,16 +228,15 @@ read_client (LoginServer *server, gboolean *moved)
 {
   guint8 bytes[4096];
 
-  for (;;)
-    {
-      const gssize got = server->tls != NULL ? gnutls_record_recv (server->tls, bytes, sizeof bytes)
-                                             : recv (server->fd, bytes, sizeof bytes, 0);
-      if (got <= 0)
-        return server->tls != NULL ? got < 0 && !gnutls_error_is_fatal ((int) got)
-                                   : got < 0 && errno == EAGAIN;
-      *moved = TRUE;
-      g_byte_array_append (server->in, bytes, (guint) got);
-    }
+  for (;;) {
+    const gssize got = server->tls != NULL ? gnutls_record_recv (server->tls, bytes, sizeof bytes)
+                                           : recv (server->fd, bytes, sizeof bytes, 0);
+    if (got <= 0)
+      return server->tls != NULL ? got < 0 && !gnutls_error_is_fatal ((int) got)
+                                 : got < 0 && errno == EAGAIN;
+    *moved = TRUE;
+    g_byte_array_append (server->in, bytes, (guint) got);
+  }
 }
 
 gboolean
@@ -254,17 +251,15 @@ login_server_turn (LoginServer *server, gboolean *moved)
   const gsize left = server->out->len - server->sent;
   const gssize sent =
       left > 0 ? send (server->fd, server->out->data + server->sent, left, MSG_NOSIGNAL) : 0;
-  if (sent > 0)
-    {
-      server->sent += (gsize) sent;
-      *moved = TRUE;
-    }
-  if (server->ends && server->sent == server->out->len)
-    {
-      shutdown (server->fd, SHUT_WR);
-      server->ends = FALSE;
-      *moved = TRUE;
-    }
+  if (sent > 0) {
+    server->sent += (gsize) sent;
+    *moved = TRUE;
+  }
+  if (server->ends && server->sent == server->out->len) {
+    shutdown (server->fd, SHUT_WR);
+    server->ends = FALSE;
+    *moved = TRUE;
+  }
   return is_there;
 }
 
@@ -306,13 +301,12 @@ login_server_send (LoginServer *server, const guint8 *bytes, gsize n)
 {
   if (server->tls == NULL)
     g_byte_array_append (server->out, bytes, (guint) n);
-  while (server->tls != NULL && n > 0)
-    {
-      const gssize sent = gnutls_record_send (server->tls, bytes, n);
-      assert_true (sent > 0); /* push() takes all */
-      bytes += sent;
-      n -= (gsize) sent;
-    }
+  while (server->tls != NULL && n > 0) {
+    const gssize sent = gnutls_record_send (server->tls, bytes, n);
+    assert_true (sent > 0); /* push() takes all */
+    bytes += sent;
+    n -= (gsize) sent;
+  }
 }
 
 GByteArray *

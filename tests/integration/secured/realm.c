@@ -98,11 +98,10 @@ realm_stop (void **state)
 {
   Realm *realm = *state;
 
-  if (realm->server != NULL)
-    {
-      raw_zk_close (realm->raw);
-      zk_server_stop (realm->server);
-    }
+  if (realm->server != NULL) {
+    raw_zk_close (realm->raw);
+    zk_server_stop (realm->server);
+  }
   process_kill (realm->kdc);
   scratch_remove (realm->directory);
   g_free (realm);

@@ -170,12 +170,11 @@ assert_refused (CuratorClient *client, CuratorConnectError code, const char *wha
   g_autoptr (StateLog) log = state_log_new (client);
 
   assert_ok (curator_client_start (client, &error), &error);
-  if (!secured_wait_failed (client, code))
-    {
-      g_autoptr (GError) last = last_failure (client);
-      fail_msg ("%s: wanted %d, got %d: %s", what, (int) code, last != NULL ? last->code : -1,
-                last != NULL ? last->message : "no failure");
-    }
+  if (!secured_wait_failed (client, code)) {
+    g_autoptr (GError) last = last_failure (client);
+    fail_msg ("%s: wanted %d, got %d: %s", what, (int) code, last != NULL ? last->code : -1,
+              last != NULL ? last->message : "no failure");
+  }
   g_autoptr (GError) last = last_failure (client);
   print_message ("%s: %s\n", what, last->message);
   curator_client_close (client);

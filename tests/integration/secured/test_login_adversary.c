@@ -76,26 +76,24 @@ copy_of (const GByteArray *bytes)
 static GByteArray *
 message_of (const Case *c, const GByteArray *truth)
 {
-  switch (c->saying)
-    {
-    case SAYS_RESPONSE:
-      return login_response (c->session, c->number, 16 + c->longer, c->read_only);
-    case SAYS_SASL:
-      return login_sasl_reply (c->number, NULL, (gint32) c->session);
-    case SAYS_OLD:
-      return copy_of (old[c->mechanism][c->session]);
-    case SAYS_LENGTH:
-      {
-        GByteArray *frame = g_byte_array_new ();
-        net_put_int32 (frame, c->number);
-        net_put_int64 (frame, 0);
-        return frame;
-      }
-    case SAYS_TRUTH:
-    case SAYS_FLIGHT:
-    default:
-      return copy_of (truth);
-    }
+  switch (c->saying) {
+  case SAYS_RESPONSE:
+    return login_response (c->session, c->number, 16 + c->longer, c->read_only);
+  case SAYS_SASL:
+    return login_sasl_reply (c->number, NULL, (gint32) c->session);
+  case SAYS_OLD:
+    return copy_of (old[c->mechanism][c->session]);
+  case SAYS_LENGTH: {
+    GByteArray *frame = g_byte_array_new ();
+    net_put_int32 (frame, c->number);
+    net_put_int64 (frame, 0);
+    return frame;
+  }
+  case SAYS_TRUTH:
+  case SAYS_FLIGHT:
+  default:
+    return copy_of (truth);
+  }
 }
 
 /* The length of a frame, or of a record of TLS, becomes another one, and as many bytes follow. */
@@ -107,14 +105,13 @@ resize (const Case *c, GByteArray *message)
 
   g_byte_array_set_size (message, old_length + more);
   memset (message->data + old_length, 0, more);
-  if (c->saying == SAYS_FLIGHT)
-    {
-      const guint16 length = (guint16) (message->data[3] << 8 | message->data[4]);
-      const guint16 changed = (guint16) (length + c->by);
-      message->data[3] = (guint8) (changed >> 8);
-      message->data[4] = (guint8) changed;
-      return;
-    }
+  if (c->saying == SAYS_FLIGHT) {
+    const guint16 length = (guint16) (message->data[3] << 8 | message->data[4]);
+    const guint16 changed = (guint16) (length + c->by);
+    message->data[3] = (guint8) (changed >> 8);
+    message->data[4] = (guint8) changed;
+    return;
+  }
   const guint32 before = (guint32) net_get_int32 (message->data);
   const guint32 length = GUINT32_TO_BE (before + (guint32) c->by);
   memcpy (message->data, &length, sizeof length);
@@ -134,14 +131,13 @@ say (const Case *c, const guint8 *bytes, gsize n)
 static gboolean
 is_true_flight (const guint8 *said, const GByteArray *truth)
 {
-  for (gsize at = 0; at + 5 <= truth->len;)
-    {
-      const guint8 *record = truth->data + at;
-      const gsize length = 5 + ((gsize) record[3] << 8 | record[4]);
-      if (record[0] != 20 && memcmp (said + at + 3, record + 3, length - 3) != 0)
-        return FALSE;
-      at += length;
-    }
+  for (gsize at = 0; at + 5 <= truth->len;) {
+    const guint8 *record = truth->data + at;
+    const gsize length = 5 + ((gsize) record[3] << 8 | record[4]);
+    if (record[0] != 20 && memcmp (said + at + 3, record + 3, length - 3) != 0)
+      return FALSE;
+    at += length;
+  }
   return TRUE;
 }
 
@@ -158,13 +154,11 @@ is_true_enough (const Case *c, const GByteArray *message, gsize n, const GByteAr
   const guint8 *said = message->data + skipped;
   const guint8 *true_one = truth->data + skipped;
   const gsize length = truth->len - skipped;
-  if (c->mechanism == LOGIN_DIGEST && length > 8)
-    {
-      return memcmp (said, true_one, 8) == 0
-             && g_ascii_strncasecmp ((const char *) said + 8, (const char *) true_one + 8,
-                                     length - 8)
-                    == 0;
-    }
+  if (c->mechanism == LOGIN_DIGEST && length > 8) {
+    return memcmp (said, true_one, 8) == 0
+           && g_ascii_strncasecmp ((const char *) said + 8, (const char *) true_one + 8, length - 8)
+                  == 0;
+  }
   return memcmp (said, true_one, length) == 0;
 }
 
@@ -202,24 +196,22 @@ say_changed (const Case *c, GByteArray *message, const GByteArray *truth)
 static GByteArray *
 run_truth (LoginMechanism mechanism, guint n_true, guint n_kept, GByteArray **kept)
 {
-  for (guint i = 0;; i++)
-    {
-      if (i == login_count (mechanism))
-        {
-          login_lab_run ();
-          return NULL;
-        }
-      g_autoptr (GByteArray) frame = login_lab_wait_for (login_server_take_frame);
-      assert_non_null (frame);
-      GByteArray *answer = login_server_answer (login_lab.server, frame);
-      if (i < n_kept)
-        kept[i] = copy_of (answer);
-      if (i == n_true)
-        return answer;
-      login_lab.is_proven |= i == login_proof (mechanism);
-      login_server_send (login_lab.server, answer->data, answer->len);
-      g_byte_array_unref (answer);
+  for (guint i = 0;; i++) {
+    if (i == login_count (mechanism)) {
+      login_lab_run ();
+      return NULL;
     }
+    g_autoptr (GByteArray) frame = login_lab_wait_for (login_server_take_frame);
+    assert_non_null (frame);
+    GByteArray *answer = login_server_answer (login_lab.server, frame);
+    if (i < n_kept)
+      kept[i] = copy_of (answer);
+    if (i == n_true)
+      return answer;
+    login_lab.is_proven |= i == login_proof (mechanism);
+    login_server_send (login_lab.server, answer->data, answer->len);
+    g_byte_array_unref (answer);
+  }
 }
 
 /* The code of the client's first failure, at the end of the login's time at the latest, or -1. */
@@ -237,11 +229,10 @@ try_case (const Case *c)
   g_autoptr (GByteArray) truth = c->saying == SAYS_FLIGHT
                                      ? login_lab_wait_for (login_server_take_flight)
                                      : run_truth (c->mechanism, c->n_true, 0, NULL);
-  if (truth != NULL || c->saying != SAYS_TRUTH)
-    {
-      g_autoptr (GByteArray) message = message_of (c, truth);
-      say_changed (c, message, truth);
-    }
+  if (truth != NULL || c->saying != SAYS_TRUTH) {
+    g_autoptr (GByteArray) message = message_of (c, truth);
+    say_changed (c, message, truth);
+  }
   login_lab_run ();
   n_open += login_lab.link != NULL && login_lab.link->state == CURATOR_LINK_OPEN;
   n_refused += login_lab.failures->len > 0;
@@ -270,22 +261,20 @@ static const gint64 trailers[] = { 1, 4, 20, 41, 65471, 65495, 65512, 65516, 655
 static void
 change (Case c, gsize length)
 {
-  for (int ends = 0; ends <= 1; ends++)
-    {
-      c.ends = ends;
-      run_case (c, AS_IT_IS, 0);
-      run_case (c, DOUBLED, 0);
-      for (gint64 by = 0; by < (gint64) length; by++)
-        {
-          run_case (c, TRUNCATED, by);
-          run_case (c, SPLIT, by);
-          run_case (c, FLIPPED, by * 8 + by % 8);
-        }
-      for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++)
-        run_case (c, FOLLOWED, trailers[i]);
-      for (gint64 by = -9; by <= 9; by++)
-        run_case (c, RESIZED, by);
+  for (int ends = 0; ends <= 1; ends++) {
+    c.ends = ends;
+    run_case (c, AS_IT_IS, 0);
+    run_case (c, DOUBLED, 0);
+    for (gint64 by = 0; by < (gint64) length; by++) {
+      run_case (c, TRUNCATED, by);
+      run_case (c, SPLIT, by);
+      run_case (c, FLIPPED, by * 8 + by % 8);
     }
+    for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++)
+      run_case (c, FOLLOWED, trailers[i]);
+    for (gint64 by = -9; by <= 9; by++)
+      run_case (c, RESIZED, by);
+  }
 }
 
 static void
@@ -298,31 +287,27 @@ say_everything (Case c, gsize true_length)
   c.saying = SAYS_TRUTH;
   change (c, true_length);
   c.saying = SAYS_RESPONSE;
-  for (gsize i = 0; i < G_N_ELEMENTS (sessions) * G_N_ELEMENTS (timeouts); i++)
-    {
-      c.session = sessions[i / G_N_ELEMENTS (timeouts)];
-      c.number = timeouts[i % G_N_ELEMENTS (timeouts)];
-      change (c, 41);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (sessions) * G_N_ELEMENTS (timeouts); i++) {
+    c.session = sessions[i / G_N_ELEMENTS (timeouts)];
+    c.number = timeouts[i % G_N_ELEMENTS (timeouts)];
+    change (c, 41);
+  }
   c.saying = SAYS_SASL;
-  for (int i = 0; i < 4; i++)
-    {
-      c.number = i / 2 == 0 ? 0 : -115;
-      c.session = -(i % 2); /* the length of the token */
-      change (c, 24);
-    }
+  for (int i = 0; i < 4; i++) {
+    c.number = i / 2 == 0 ? 0 : -115;
+    c.session = -(i % 2); /* the length of the token */
+    change (c, 24);
+  }
   c.saying = SAYS_OLD;
-  for (guint i = 0; i < login_count (c.mechanism); i++)
-    {
-      c.session = i;
-      change (c, old[c.mechanism][i]->len);
-    }
+  for (guint i = 0; i < login_count (c.mechanism); i++) {
+    c.session = i;
+    change (c, old[c.mechanism][i]->len);
+  }
   c.saying = SAYS_LENGTH;
-  for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++)
-    {
-      c.number = lengths[i];
-      change (c, 12);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++) {
+    c.number = lengths[i];
+    change (c, 12);
+  }
 }
 
 /* The true login comes to its end; how long its messages are. */
@@ -349,32 +334,27 @@ learn_flight (LoginCarrier carrier, guint flight)
 TEST (test_handshake)
 {
   /* The second flight of TLS 1.3 has tickets, which nobody waits for. */
-  for (LoginCarrier carrier = LOGIN_TLS13; carrier <= LOGIN_TLS12; carrier++)
-    {
-      for (guint flight = 0; flight < (carrier == LOGIN_TLS12 ? LOGIN_FLIGHTS : 1); flight++)
-        {
-          const Case c = {
-            .carrier = carrier, .mechanism = LOGIN_DIGEST, .n_true = flight, .saying = SAYS_FLIGHT
-          };
-          change (c, learn_flight (carrier, flight));
-        }
+  for (LoginCarrier carrier = LOGIN_TLS13; carrier <= LOGIN_TLS12; carrier++) {
+    for (guint flight = 0; flight < (carrier == LOGIN_TLS12 ? LOGIN_FLIGHTS : 1); flight++) {
+      const Case c = {
+        .carrier = carrier, .mechanism = LOGIN_DIGEST, .n_true = flight, .saying = SAYS_FLIGHT
+      };
+      change (c, learn_flight (carrier, flight));
     }
+  }
 }
 
 static void
 try_mechanism (LoginCarrier carrier, LoginMechanism mechanism)
 {
-  for (int asks = 0; asks <= 1; asks++)
-    {
-      for (guint n_true = 0; n_true <= login_count (mechanism); n_true++)
-        {
-          const Case c = { .carrier = carrier,
-                           .mechanism = mechanism,
-                           .asked = asks ? SESSION : 0,
-                           .n_true = n_true };
-          say_everything (c, n_true < login_count (mechanism) ? old[mechanism][n_true]->len : 0);
-        }
+  for (int asks = 0; asks <= 1; asks++) {
+    for (guint n_true = 0; n_true <= login_count (mechanism); n_true++) {
+      const Case c = {
+        .carrier = carrier, .mechanism = mechanism, .asked = asks ? SESSION : 0, .n_true = n_true
+      };
+      say_everything (c, n_true < login_count (mechanism) ? old[mechanism][n_true]->len : 0);
     }
+  }
 }
 
 TEST (test_messages)
@@ -390,14 +370,12 @@ TEST (test_added_bytes)
 {
   Case c = { .mechanism = LOGIN_GSSAPI, .change = FOLLOWED };
 
-  for (c.n_true = 0; c.n_true < login_count (LOGIN_GSSAPI); c.n_true++)
-    {
-      for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++)
-        {
-          c.by = trailers[i];
-          assert_int_equal (try_case (&c), CURATOR_CONNECT_ERROR_CONNECT);
-        }
+  for (c.n_true = 0; c.n_true < login_count (LOGIN_GSSAPI); c.n_true++) {
+    for (gsize i = 0; i < G_N_ELEMENTS (trailers); i++) {
+      c.by = trailers[i];
+      assert_int_equal (try_case (&c), CURATOR_CONNECT_ERROR_CONNECT);
     }
+  }
 }
 
 /* The same of a server that knows no secret: it is refused, or the login does not end. */
@@ -418,24 +396,22 @@ TEST (test_responses)
   static const gint32 timeouts[] = { 0, -1, 1, 10000, G_MAXINT32, G_MININT32 };
   Case c = { .change = AS_IT_IS };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (sessions) * G_N_ELEMENTS (timeouts); i++)
-    {
-      c.session = sessions[i / G_N_ELEMENTS (timeouts)];
-      c.number = timeouts[i % G_N_ELEMENTS (timeouts)];
-      for (c.read_only = -1; c.read_only <= 1; c.read_only++)
-        try_response (c, c.session != 0 && c.number > 0 && c.read_only <= 0);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (sessions) * G_N_ELEMENTS (timeouts); i++) {
+    c.session = sessions[i / G_N_ELEMENTS (timeouts)];
+    c.number = timeouts[i % G_N_ELEMENTS (timeouts)];
+    for (c.read_only = -1; c.read_only <= 1; c.read_only++)
+      try_response (c, c.session != 0 && c.number > 0 && c.read_only <= 0);
+  }
   c = (Case){ .session = 7, .number = 10000 };
   for (c.longer = -16; c.longer < 24; c.longer++)
     try_response (c, c.longer == 0);
   /* What a server says that always agrees. */
-  for (gint64 length = -1; length <= 0; length++)
-    {
-      const Case agreed = {
-        .mechanism = LOGIN_DIGEST, .n_true = 1, .saying = SAYS_SASL, .session = length
-      };
-      assert_int_equal (try_case (&agreed), CURATOR_CONNECT_ERROR_SASL);
-    }
+  for (gint64 length = -1; length <= 0; length++) {
+    const Case agreed = {
+      .mechanism = LOGIN_DIGEST, .n_true = 1, .saying = SAYS_SASL, .session = length
+    };
+    assert_int_equal (try_case (&agreed), CURATOR_CONNECT_ERROR_SASL);
+  }
 }
 
 static int

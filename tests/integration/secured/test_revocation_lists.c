@@ -126,12 +126,11 @@ make_pems (Subject *subject)
                                             &world.stranger, &world.mute };
   const Party *revoked =
       subject->is_of_server ? &world.server[subject->chain == DIRECT ? 0 : 1] : &world.middle;
-  for (guint i = 0; i < N_LISTS; i++)
-    {
-      const List list = list_of (i);
-      subject->pems[i] = make_list (signers[list.signer], list.revokes ? revoked : NULL,
-                                    world.begin[list.window], world.end[list.window]);
-    }
+  for (guint i = 0; i < N_LISTS; i++) {
+    const List list = list_of (i);
+    subject->pems[i] = make_list (signers[list.signer], list.revokes ? revoked : NULL,
+                                  world.begin[list.window], world.end[list.window]);
+  }
 }
 
 /* --- what must be ----------------------------------------------------------------------------- */
@@ -139,21 +138,19 @@ make_pems (Subject *subject)
 static char *
 expected_objection (const Subject *subject, const List *lists, guint n)
 {
-  for (guint i = 0; i < n; i++)
-    {
-      const char *name = name_of (subject, lists[i].signer);
-      if (lists[i].window == IS_ENDLESS)
-        return g_strdup_printf ("\"%s\" has no date of its next update", name);
-      if (lists[i].window != IS_CURRENT)
-        {
-          const gboolean past = lists[i].window == IS_PAST;
-          g_autoptr (GDateTime) date =
-              g_date_time_new_from_unix_utc ((past ? world.end : world.begin)[lists[i].window]);
-          g_autofree char *shown = g_date_time_format (date, "%Y-%m-%d %H:%M:%SZ");
-          return g_strdup_printf ("\"%s\" %s %s", name,
-                                  past ? "was to be renewed by" : "is not valid before", shown);
-        }
+  for (guint i = 0; i < n; i++) {
+    const char *name = name_of (subject, lists[i].signer);
+    if (lists[i].window == IS_ENDLESS)
+      return g_strdup_printf ("\"%s\" has no date of its next update", name);
+    if (lists[i].window != IS_CURRENT) {
+      const gboolean past = lists[i].window == IS_PAST;
+      g_autoptr (GDateTime) date =
+          g_date_time_new_from_unix_utc ((past ? world.end : world.begin)[lists[i].window]);
+      g_autofree char *shown = g_date_time_format (date, "%Y-%m-%d %H:%M:%SZ");
+      return g_strdup_printf ("\"%s\" %s %s", name,
+                              past ? "was to be renewed by" : "is not valid before", shown);
     }
+  }
   for (guint i = 0; i < n; i++)
     if (lists[i].signer != BY_ISSUER || !is_trusted (subject))
       return g_strdup_printf ("\"%s\" is not signed by", name_of (subject, lists[i].signer));
@@ -205,12 +202,11 @@ shake_hands (Chain chain, CuratorTlsCredentials *credentials)
   gnutls_transport_set_int (server, fds[1]);
   CuratorTlsSession *client = curator_tls_session_new (fds[0], HOST, credentials, TRUE, &error);
   assert_non_null (client);
-  while (client_rc == 0)
-    {
-      client_rc = curator_tls_session_shake (client, &error);
-      if (server_rc != 0)
-        server_rc = gnutls_handshake (server);
-    }
+  while (client_rc == 0) {
+    client_rc = curator_tls_session_shake (client, &error);
+    if (server_rc != 0)
+      server_rc = gnutls_handshake (server);
+  }
   for (int i = 0; i < 3 && server_rc != 0 && !gnutls_error_is_fatal (server_rc); i++)
     server_rc = gnutls_handshake (server);
   assert_int_equal (client_rc > 0, server_rc == 0);
@@ -289,11 +285,10 @@ check_later (const Subject *subject, const List *lists, guint n, CuratorTlsCrede
                 { world.end[IS_CURRENT] + DAY, late },    { world.begin[IS_CURRENT] - 600, early },
                 { world.begin[IS_CURRENT] + 1, verdict }, { now, verdict } };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (times); i++)
-    {
-      g_atomic_int_set (&clock_offset_s, (gint) (times[i].at - now));
-      check_handshake (subject, lists, n, credentials, times[i].text);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (times); i++) {
+    g_atomic_int_set (&clock_offset_s, (gint) (times[i].at - now));
+    check_handshake (subject, lists, n, credentials, times[i].text);
+  }
   g_atomic_int_set (&clock_offset_s, 0);
 }
 
@@ -306,20 +301,19 @@ check_replaced (const Subject *subject, CuratorTls *tls, gboolean old_revokes)
   const guint old[] = { old_revokes ? 1 : 0 };
   const List old_list = list_of (old[0]);
 
-  for (guint i = 0; i < N_LISTS; i++)
-    {
-      g_autoptr (CuratorTlsCredentials) credentials = NULL;
-      const List list = list_of (i);
-      g_autofree char *objection = expected_objection (subject, &list, 1);
-      write_lists (subject, old, 1);
-      assert_ok (curator_tls_credentials_refresh (&credentials, tls, &error), &error);
-      write_lists (subject, &i, 1);
-      if (curator_tls_credentials_refresh (&credentials, tls, &error) != (objection == NULL))
-        fail_cell (subject, &list, 1, "another answer when it replaces the file", "");
-      g_clear_error (&error);
-      const gboolean revoked = objection == NULL ? list.revokes : old_list.revokes;
-      check_later (subject, &list, 1, credentials, verdict_of (subject, revoked));
-    }
+  for (guint i = 0; i < N_LISTS; i++) {
+    g_autoptr (CuratorTlsCredentials) credentials = NULL;
+    const List list = list_of (i);
+    g_autofree char *objection = expected_objection (subject, &list, 1);
+    write_lists (subject, old, 1);
+    assert_ok (curator_tls_credentials_refresh (&credentials, tls, &error), &error);
+    write_lists (subject, &i, 1);
+    if (curator_tls_credentials_refresh (&credentials, tls, &error) != (objection == NULL))
+      fail_cell (subject, &list, 1, "another answer when it replaces the file", "");
+    g_clear_error (&error);
+    const gboolean revoked = objection == NULL ? list.revokes : old_list.revokes;
+    check_later (subject, &list, 1, credentials, verdict_of (subject, revoked));
+  }
 }
 
 static void
@@ -358,13 +352,12 @@ check_no_lists (CuratorTls *tls)
   g_autofree char *certificate = party_to_pem (&world.root);
   const char *const texts[] = { "", "no list\n", certificate };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      assert_true (g_file_set_contents (world.crl_file, texts[i], -1, NULL));
-      assert_false (curator_tls_set_crl_file (tls, world.crl_file, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_autoptr (GError) error = NULL;
+    assert_true (g_file_set_contents (world.crl_file, texts[i], -1, NULL));
+    assert_false (curator_tls_set_crl_file (tls, world.crl_file, &error));
+    assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  }
 }
 
 static void
@@ -377,15 +370,13 @@ check_subject (Subject *subject)
   make_pems (subject);
   write_lists (subject, &current, 1);
   assert_ok (curator_tls_set_crl_file (tls, world.crl_file, &error), &error);
-  for (guint i = 0; i < N_LISTS; i++)
-    {
-      check_file (subject, tls, &i, 1);
-      for (guint j = 0; j < N_LISTS; j++)
-        {
-          const guint pair[] = { i, j };
-          check_file (subject, tls, pair, 2);
-        }
+  for (guint i = 0; i < N_LISTS; i++) {
+    check_file (subject, tls, &i, 1);
+    for (guint j = 0; j < N_LISTS; j++) {
+      const guint pair[] = { i, j };
+      check_file (subject, tls, pair, 2);
     }
+  }
   for (gboolean revokes = FALSE; is_trusted (subject) && revokes <= TRUE; revokes++)
     check_replaced (subject, tls, revokes);
   check_no_lists (tls);
@@ -395,14 +386,12 @@ check_subject (Subject *subject)
 
 TEST (test_every_list)
 {
-  for (Chain chain = DIRECT; chain < N_CHAINS; chain++)
-    {
-      for (gboolean is_of_server = chain == DIRECT; is_of_server <= TRUE; is_of_server++)
-        {
-          Subject subject = { .chain = chain, .is_of_server = is_of_server };
-          check_subject (&subject);
-        }
+  for (Chain chain = DIRECT; chain < N_CHAINS; chain++) {
+    for (gboolean is_of_server = chain == DIRECT; is_of_server <= TRUE; is_of_server++) {
+      Subject subject = { .chain = chain, .is_of_server = is_of_server };
+      check_subject (&subject);
     }
+  }
   print_message ("%u cells\n", world.n_cells);
   assert_true (world.n_cells > 3000);
 }

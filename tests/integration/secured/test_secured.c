@@ -42,13 +42,12 @@ TEST (test_good_servers_are_trusted)
   curator_tls_set_verify (tls, FALSE);
   g_autoptr (CuratorClient) unverified = secured_client (secured->address, tls);
   CuratorClient *clients[] = { by_address, by_name, by_other_name, unverified };
-  for (gsize i = 0; i < G_N_ELEMENTS (clients); i++)
-    {
-      client_start (clients[i]);
-      lock_once (clients[i], "/tls/good");
-      g_autofree char *server = curator_client_dup_server (clients[i]);
-      assert_string_equal (server, i == 1 ? secured->proxied : secured->address);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (clients); i++) {
+    client_start (clients[i]);
+    lock_once (clients[i], "/tls/good");
+    g_autofree char *server = curator_client_dup_server (clients[i]);
+    assert_string_equal (server, i == 1 ? secured->proxied : secured->address);
+  }
 }
 
 static void
@@ -82,14 +81,13 @@ TEST (test_weak_certificates_are_refused)
   g_autoptr (CuratorTls) tls = secured_tls (secured);
 
   curator_tls_set_server_name (tls, "zk.test");
-  for (gsize i = 0; i < G_N_ELEMENTS (weak); i++)
-    {
-      g_autofree char *address = NULL;
-      const pid_t pid =
-          secured_start_other (secured, weak[i], "-cipher", "DEFAULT@SECLEVEL=0", &address);
-      refuse (address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, weak[i]);
-      process_kill (pid);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (weak); i++) {
+    g_autofree char *address = NULL;
+    const pid_t pid =
+        secured_start_other (secured, weak[i], "-cipher", "DEFAULT@SECLEVEL=0", &address);
+    refuse (address, tls, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED, weak[i]);
+    process_kill (pid);
+  }
 }
 
 TEST (test_revoked_certificates_are_refused)
@@ -116,12 +114,11 @@ are_named (CuratorClient *client, const char *const *servers)
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   gboolean all = error != NULL;
 
-  for (; all && *servers != NULL; servers++)
-    {
-      g_autofree char *failure = g_strconcat (*servers, ": ", NULL);
-      /* Behind the connect string. */
-      all = strstr (strchr (error->message, '('), failure) != NULL;
-    }
+  for (; all && *servers != NULL; servers++) {
+    g_autofree char *failure = g_strconcat (*servers, ": ", NULL);
+    /* Behind the connect string. */
+    all = strstr (strchr (error->message, '('), failure) != NULL;
+  }
   return all;
 }
 
@@ -190,18 +187,16 @@ TEST (test_files_are_checked)
   assert_bad_files (tls, certificate, "/no/such/file", NULL);
   const char *key = secured_file (secured, "client.key");
   assert_bad_files (tls, secured_file (secured, "expired-client.pem"), key, NULL);
-  for (gsize i = 0; i < G_N_ELEMENTS (open_to_others); i++)
-    {
-      g_chmod (key, open_to_others[i]);
-      assert_bad_files (tls, certificate, key, NULL);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (open_to_others); i++) {
+    g_chmod (key, open_to_others[i]);
+    assert_bad_files (tls, certificate, key, NULL);
+  }
   g_chmod (key, 0600);
-  if (geteuid () == 0)
-    {
-      assert_int_equal (chown (key, STRANGER, (gid_t) -1), 0);
-      assert_bad_files (tls, certificate, key, NULL);
-      assert_int_equal (chown (key, 0, (gid_t) -1), 0);
-    }
+  if (geteuid () == 0) {
+    assert_int_equal (chown (key, STRANGER, (gid_t) -1), 0);
+    assert_bad_files (tls, certificate, key, NULL);
+    assert_int_equal (chown (key, 0, (gid_t) -1), 0);
+  }
   assert_bad_files (tls, certificate, secured->directory, NULL);
   assert_false (curator_tls_set_ca_file (tls, key, &error));
   assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
@@ -222,11 +217,10 @@ TEST (test_one_good_server_is_found)
       g_strdup_printf ("%s,%s:%d,no-such-host.invalid:2281,%s", zk_server_address (secured->server),
                        secured->host, zk_server_free_port (secured->host), secured->address);
 
-  for (int i = 0; i < 4; i++)
-    {
-      g_autoptr (CuratorClient) client = secured_tls_client (secured, servers);
-      client_start (client);
-    }
+  for (int i = 0; i < 4; i++) {
+    g_autoptr (CuratorClient) client = secured_tls_client (secured, servers);
+    client_start (client);
+  }
 }
 
 TEST (test_silent_handshake)
@@ -265,44 +259,42 @@ TEST (test_hold_survives_a_restart)
   struct ACL entry = { ZOO_PERM_ALL, { (char *) "sasl", (char *) SASL_USER } };
   const struct ACL_vector acl = { 1, &entry };
 
-  for (int with_tls = 0; with_tls <= 1; with_tls++)
-    {
-      g_autoptr (CuratorClient) client = digest_client (secured, with_tls, SASL_PASSWORD);
-      g_autoptr (StateLog) log = state_log_new (client);
-      g_autofree char *path = g_strdup_printf ("/sasl/%d", with_tls);
-      client_start (client);
-      raw_zk_make_path (secured->raw, path);
-      assert_int_equal (raw_zk_set_acl (secured->raw, path, &acl), ZOK);
-      g_autoptr (CuratorLock) lock = mutex_new (client, path);
-      assert_acquired (lock);
-      CuratorLease *lease = held_lease (lock);
-      const gint64 session = curator_lease_get_session_id (lease);
-      assert_true (zk_server_restart (secured->server));
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-      assert_int_equal (curator_client_get_session_id (client), session);
-      assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
-      assert_released (lock);
-      lock_once (client, path);
-      curator_client_close (client);
-      g_autofree char *states = state_log_to_string (log);
-      assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
-    }
+  for (int with_tls = 0; with_tls <= 1; with_tls++) {
+    g_autoptr (CuratorClient) client = digest_client (secured, with_tls, SASL_PASSWORD);
+    g_autoptr (StateLog) log = state_log_new (client);
+    g_autofree char *path = g_strdup_printf ("/sasl/%d", with_tls);
+    client_start (client);
+    raw_zk_make_path (secured->raw, path);
+    assert_int_equal (raw_zk_set_acl (secured->raw, path, &acl), ZOK);
+    g_autoptr (CuratorLock) lock = mutex_new (client, path);
+    assert_acquired (lock);
+    CuratorLease *lease = held_lease (lock);
+    const gint64 session = curator_lease_get_session_id (lease);
+    assert_true (zk_server_restart (secured->server));
+    assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
+    assert_int_equal (curator_client_get_session_id (client), session);
+    assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+    assert_released (lock);
+    lock_once (client, path);
+    curator_client_close (client);
+    g_autofree char *states = state_log_to_string (log);
+    assert_string_equal (states, "CONNECTED SUSPENDED RECONNECTED");
+  }
 }
 
 TEST (test_wrong_password)
 {
-  for (int with_tls = 0; with_tls <= 1; with_tls++)
-    {
-      g_autoptr (CuratorClient) client = digest_client (secured, with_tls, "not the password");
-      g_autoptr (StateLog) log = state_log_new (client);
-      g_autoptr (GError) error = NULL;
-      assert_ok (curator_client_start (client, &error), &error);
-      assert_false (curator_client_block_until_connected (client, LONG_MS, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
-      assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_SASL));
-      assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
-      curator_client_close (client);
-    }
+  for (int with_tls = 0; with_tls <= 1; with_tls++) {
+    g_autoptr (CuratorClient) client = digest_client (secured, with_tls, "not the password");
+    g_autoptr (StateLog) log = state_log_new (client);
+    g_autoptr (GError) error = NULL;
+    assert_ok (curator_client_start (client, &error), &error);
+    assert_false (curator_client_block_until_connected (client, LONG_MS, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_AUTH_FAILED);
+    assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_SASL));
+    assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
+    curator_client_close (client);
+  }
 }
 
 static void
@@ -335,11 +327,10 @@ static void
 count_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer user_data)
 {
   gint *n = user_data;
-  if (lease != NULL)
-    {
-      curator_lease_unref (lease);
-      g_atomic_int_inc (n);
-    }
+  if (lease != NULL) {
+    curator_lease_unref (lease);
+    g_atomic_int_inc (n);
+  }
 }
 
 /* Many answers in few records, and one that is larger than any buffer. */
@@ -350,12 +341,11 @@ TEST (test_gathered_and_large_answers)
   gint n = 0;
 
   client_start (client);
-  for (int i = 0; i < N_BURST; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/tls/burst/%d", i);
-      g_autoptr (CuratorLock) lock = mutex_new (client, path);
-      curator_lock_acquire_then (lock, LONG_MS, NULL, count_acquired, &n);
-    }
+  for (int i = 0; i < N_BURST; i++) {
+    g_autofree char *path = g_strdup_printf ("/tls/burst/%d", i);
+    g_autoptr (CuratorLock) lock = mutex_new (client, path);
+    curator_lock_acquire_then (lock, LONG_MS, NULL, count_acquired, &n);
+  }
   assert_true (holds_within (g_atomic_int_get (&n) == N_BURST, 2 * LONG_MS));
 
   raw_zk_make_path (secured->raw, "/tls/large");
@@ -379,11 +369,10 @@ TEST (test_many_descriptors)
   getrlimit (RLIMIT_NOFILE, &before);
   const struct rlimit more = { MIN (before.rlim_max, 4096), before.rlim_max };
   assert_int_equal (setrlimit (RLIMIT_NOFILE, &more), 0);
-  for (int i = 0; i < N_FDS; i++)
-    {
-      fds[i] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
-      assert_true (fds[i] >= 0);
-    }
+  for (int i = 0; i < N_FDS; i++) {
+    fds[i] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_true (fds[i] >= 0);
+  }
   client_start (client);
   lock_once (client, "/tls/descriptors");
   for (int i = 0; i < N_FDS; i++)
@@ -397,17 +386,16 @@ find_port (Secured *secured)
 {
   const int proxy_port = atoi (strchr (proxy_address (secured->proxy), ':') + 1);
 
-  for (int fd = 3; fd < 1024; fd++)
-    {
-      int listens = 0;
-      struct sockaddr_in name = { 0 };
-      socklen_t length = sizeof listens;
-      socklen_t name_length = sizeof name;
-      if (getsockopt (fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
-          && getsockname (fd, (struct sockaddr *) &name, &name_length) == 0
-          && name.sin_addr.s_addr == htonl (INADDR_LOOPBACK) && ntohs (name.sin_port) != proxy_port)
-        return g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
-    }
+  for (int fd = 3; fd < 1024; fd++) {
+    int listens = 0;
+    struct sockaddr_in name = { 0 };
+    socklen_t length = sizeof listens;
+    socklen_t name_length = sizeof name;
+    if (getsockopt (fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0
+        && getsockname (fd, (struct sockaddr *) &name, &name_length) == 0
+        && name.sin_addr.s_addr == htonl (INADDR_LOOPBACK) && ntohs (name.sin_port) != proxy_port)
+      return g_strdup_printf ("127.0.0.1:%d", ntohs (name.sin_port));
+  }
   return NULL;
 }
 
@@ -454,11 +442,10 @@ TEST (test_strangers_are_turned_away)
   assert_non_null (port);
   const int silent = net_connect (port, LONG_MS);
   assert_true (silent >= 0);
-  for (guint8 fill = 0; fill < 40; fill++)
-    {
-      assert_turned_away (port, 0, fill);
-      assert_turned_away (port, curator_client_get_session_id (client), fill);
-    }
+  for (guint8 fill = 0; fill < 40; fill++) {
+    assert_turned_away (port, 0, fill);
+    assert_turned_away (port, curator_client_get_session_id (client), fill);
+  }
   assert_ended (silent);
   assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
@@ -487,19 +474,18 @@ flood (const struct sockaddr_in *port, Flood kind)
   static int staying[N_STAYING];
   const struct linger reset = { .l_onoff = 1 };
 
-  for (guint n = 0;; n = (n + 1) % N_STAYING)
-    {
-      const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-      (void) !connect (fd, (const struct sockaddr *) port, sizeof *port);
-      setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
-      if (kind == FLOOD_TALKS)
-        (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
-      if (staying[n] > 0)
-        close (staying[n]);
-      staying[n] = kind == FLOOD_STAYS ? fd : 0;
-      if (kind != FLOOD_STAYS)
-        close (fd);
-    }
+  for (guint n = 0;; n = (n + 1) % N_STAYING) {
+    const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    (void) !connect (fd, (const struct sockaddr *) port, sizeof *port);
+    setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    if (kind == FLOOD_TALKS)
+      (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
+    if (staying[n] > 0)
+      close (staying[n]);
+    staying[n] = kind == FLOOD_STAYS ? fd : 0;
+    if (kind != FLOOD_STAYS)
+      close (fd);
+  }
 }
 
 static pid_t
@@ -538,22 +524,20 @@ TEST (test_flood_of_another_user)
   assert_acquired (lock);
   const gint64 session = curator_client_get_session_id (client);
   g_autofree char *port = find_port (secured);
-  for (Flood kind = 0; kind < N_FLOODS; kind++)
-    {
-      pid_t flooders[N_FLOODERS];
-      for (int i = 0; i < N_FLOODERS; i++)
-        flooders[i] = start_flood (port, kind);
-      for (int i = 0; i < N_CUTS; i++)
-        {
-          const gint64 start = wait_now_ms ();
-          proxy_cut (secured->proxy);
-          assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, ++n, LONG_MS));
-          print_message ("flood %d: connected again after %d ms\n", (int) kind,
-                         (int) (wait_now_ms () - start));
-        }
-      for (int i = 0; i < N_FLOODERS; i++)
-        process_kill (flooders[i]);
+  for (Flood kind = 0; kind < N_FLOODS; kind++) {
+    pid_t flooders[N_FLOODERS];
+    for (int i = 0; i < N_FLOODERS; i++)
+      flooders[i] = start_flood (port, kind);
+    for (int i = 0; i < N_CUTS; i++) {
+      const gint64 start = wait_now_ms ();
+      proxy_cut (secured->proxy);
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, ++n, LONG_MS));
+      print_message ("flood %d: connected again after %d ms\n", (int) kind,
+                     (int) (wait_now_ms () - start));
     }
+    for (int i = 0; i < N_FLOODERS; i++)
+      process_kill (flooders[i]);
+  }
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_int_equal (curator_client_get_session_id (client), session);
   assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
@@ -607,19 +591,17 @@ TEST (test_certificate_on_a_token)
               { secured_file (secured, "client.pem"), secured_file (secured, "client.key") } };
 
   assert_ok (curator_tls_set_ca_file (tls, secured_file (secured, "ca.pem"), &error), &error);
-  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
-    {
-      assert_false (curator_tls_set_pkcs11 (tls, bad[i].certificate, bad[i].key, &error));
-      assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++) {
+    assert_false (curator_tls_set_pkcs11 (tls, bad[i].certificate, bad[i].key, &error));
+    assert_curator_error (&error, CURATOR_ERROR_INVALID_ARGUMENT);
+  }
   refuse (secured->address, tls, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE, "nothing was set");
   assert_ok (curator_tls_set_pkcs11 (tls, TOKEN_CERTIFICATE, TOKEN_KEY "1234", &error), &error);
-  for (int i = 0; i < 2; i++)
-    {
-      g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
-      client_start (client);
-      lock_once (client, "/tls/token");
-    }
+  for (int i = 0; i < 2; i++) {
+    g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
+    client_start (client);
+    lock_once (client, "/tls/token");
+  }
 }
 
 PROMPT_SUITE ("secured", secured_start_with_token, secured_stop_with_token)

@@ -19,18 +19,17 @@ watch_requests (Proxy *proxy, int n_pings)
   int reads = proxy_count (proxy, PROXY_EXISTS);
   gint64 pinged_ms = wait_now_ms ();
 
-  while (pings < n_pings)
-    {
-      const int more_pings = proxy_count (proxy, PROXY_PING);
-      const int more_reads = proxy_count (proxy, PROXY_EXISTS);
-      const gint64 now_ms = wait_now_ms ();
-      assert_true (more_reads == reads || now_ms - pinged_ms > 2 * IDLE_SESSION_MS / 5);
-      assert_true (now_ms - pinged_ms < LONG_MS);
-      pinged_ms = more_pings > pings ? now_ms : pinged_ms;
-      pings = more_pings;
-      reads = more_reads;
-      wait_ms (10);
-    }
+  while (pings < n_pings) {
+    const int more_pings = proxy_count (proxy, PROXY_PING);
+    const int more_reads = proxy_count (proxy, PROXY_EXISTS);
+    const gint64 now_ms = wait_now_ms ();
+    assert_true (more_reads == reads || now_ms - pinged_ms > 2 * IDLE_SESSION_MS / 5);
+    assert_true (now_ms - pinged_ms < LONG_MS);
+    pinged_ms = more_pings > pings ? now_ms : pinged_ms;
+    pings = more_pings;
+    reads = more_reads;
+    wait_ms (10);
+  }
 }
 
 static CuratorLeaseEvidence

@@ -34,12 +34,11 @@ count_threads (const char *name)
   const char *task;
   guint n = 0;
 
-  while ((task = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc/self/task", task, "comm", NULL);
-      g_autofree char *comm = NULL;
-      n += g_file_get_contents (path, &comm, NULL, NULL) && g_str_equal (g_strchomp (comm), name);
-    }
+  while ((task = g_dir_read_name (dir)) != NULL) {
+    g_autofree char *path = g_build_filename ("/proc/self/task", task, "comm", NULL);
+    g_autofree char *comm = NULL;
+    n += g_file_get_contents (path, &comm, NULL, NULL) && g_str_equal (g_strchomp (comm), name);
+  }
   return n;
 }
 

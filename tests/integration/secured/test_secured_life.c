@@ -139,11 +139,10 @@ count_entries (const char *directory)
 static void
 connect_times (Secured *secured, guint n)
 {
-  for (guint i = 0; i < n; i++)
-    {
-      g_autoptr (CuratorClient) client = logged_in_client (secured);
-      connect_patiently (client);
-    }
+  for (guint i = 0; i < n; i++) {
+    g_autoptr (CuratorClient) client = logged_in_client (secured);
+    connect_patiently (client);
+  }
 }
 
 TEST (test_connects_leave_nothing)

@@ -76,15 +76,14 @@ client_of (Fixture *fixture, const Identity *identity, int team)
   for (gsize i = 0; i < G_N_ELEMENTS (credentials); i++)
     if (credentials[i] != NULL)
       curator_client_add_auth (client, "digest", credentials[i], strlen (credentials[i]));
-  if (team >= 0 && identity->own != NULL)
-    {
-      struct ACL entries[] = { entry_of (identity->own, ZOO_PERM_ALL),
-                               entry_of (identities[JOE].team, team) };
-      const struct ACL_vector acl = { team > 0 ? 2 : 1, entries };
-      curator_client_set_acl (client, &acl);
-      g_free (entries[0].id.id);
-      g_free (entries[1].id.id);
-    }
+  if (team >= 0 && identity->own != NULL) {
+    struct ACL entries[] = { entry_of (identity->own, ZOO_PERM_ALL),
+                             entry_of (identities[JOE].team, team) };
+    const struct ACL_vector acl = { team > 0 ? 2 : 1, entries };
+    curator_client_set_acl (client, &acl);
+    g_free (entries[0].id.id);
+    g_free (entries[1].id.id);
+  }
   client_start (client);
   return client;
 }
@@ -191,15 +190,12 @@ static char
 try_wait (Meeting *meeting)
 {
   g_autoptr (Taking) taking = taking_start_lock (meeting->lock, LONG_MS, NULL);
-  if (raw_zk_count_children (meeting->raw, meeting->path) >= 0)
-    {
-      assert_children (meeting->fixture, meeting->path, 2, LONG_MS);
-      assert_false (taking_has_returned (taking));
-    }
-  else
-    {
-      assert_true (taking_wait (taking, LONG_MS));
-    }
+  if (raw_zk_count_children (meeting->raw, meeting->path) >= 0) {
+    assert_children (meeting->fixture, meeting->path, 2, LONG_MS);
+    assert_false (taking_has_returned (taking));
+  } else {
+    assert_true (taking_wait (taking, LONG_MS));
+  }
   let_go (meeting);
   assert_true (taking_wait (taking, LONG_MS));
   char letter = outcome (taking->leases != NULL, &taking->error);
@@ -213,11 +209,10 @@ static char
 try_break (Meeting *meeting)
 {
   int rc = raw_zk_delete (meeting->raw, curator_lease_get_node_path (meeting->lease));
-  if (rc == ZOK)
-    {
-      assert_lease_state (meeting->lease, CURATOR_LEASE_LOST, LONG_MS);
-      hold_again (meeting);
-    }
+  if (rc == ZOK) {
+    assert_lease_state (meeting->lease, CURATOR_LEASE_LOST, LONG_MS);
+    hold_again (meeting);
+  }
   return rc == ZOK ? 'y' : rc == ZNOAUTH ? '-' : '?';
 }
 
@@ -241,36 +236,34 @@ static char (*const tries[]) (Meeting *meeting) = { try_list, try_inspect, try_r
 TEST (test_acl_matrix)
 {
   int wrong = 0;
-  for (gsize s = 0; s < G_N_ELEMENTS (sets); s++)
-    {
-      g_autofree char *path = g_strdup_printf ("/acl/%s", sets[s].name);
-      make_parent (fixture, path, sets[s].team);
-      g_autoptr (CuratorClient) joe = client_of (fixture, &identities[JOE], sets[s].team);
-      g_autoptr (CuratorLock) held = mutex_new (joe, path);
-      RawZk *observer = g_steal_pointer (&fixture->raw);
-      fixture->raw = raw_of (fixture, &identities[JOE]);
-      for (int i = 0; i < N_IDENTITIES; i++)
-        {
-          char letters[G_N_ELEMENTS (tries) + 1] = "";
-          Meeting meeting = { .fixture = fixture, .path = path, .held = held };
-          meeting.client = client_of (fixture, &identities[i], sets[s].team);
-          meeting.lock = mutex_new (meeting.client, path);
-          meeting.raw = raw_of (fixture, &identities[i]);
-          hold_again (&meeting);
-          for (gsize k = 0; k < G_N_ELEMENTS (tries); k++)
-            letters[k] = tries[k](&meeting);
-          print_message ("%-10s %-7s %s\n", sets[s].name, identities[i].name, letters);
-          wrong += strcmp (letters, sets[s].expected[i]) == 0 ? 0 : 1;
-          let_go (&meeting);
-          assert_no_residue (fixture, path, SETTLE_MS);
-          curator_lease_unref (meeting.lease);
-          curator_lock_unref (meeting.lock);
-          curator_client_unref (meeting.client);
-          raw_zk_close (meeting.raw);
-        }
-      raw_zk_close (fixture->raw);
-      fixture->raw = observer;
+  for (gsize s = 0; s < G_N_ELEMENTS (sets); s++) {
+    g_autofree char *path = g_strdup_printf ("/acl/%s", sets[s].name);
+    make_parent (fixture, path, sets[s].team);
+    g_autoptr (CuratorClient) joe = client_of (fixture, &identities[JOE], sets[s].team);
+    g_autoptr (CuratorLock) held = mutex_new (joe, path);
+    RawZk *observer = g_steal_pointer (&fixture->raw);
+    fixture->raw = raw_of (fixture, &identities[JOE]);
+    for (int i = 0; i < N_IDENTITIES; i++) {
+      char letters[G_N_ELEMENTS (tries) + 1] = "";
+      Meeting meeting = { .fixture = fixture, .path = path, .held = held };
+      meeting.client = client_of (fixture, &identities[i], sets[s].team);
+      meeting.lock = mutex_new (meeting.client, path);
+      meeting.raw = raw_of (fixture, &identities[i]);
+      hold_again (&meeting);
+      for (gsize k = 0; k < G_N_ELEMENTS (tries); k++)
+        letters[k] = tries[k](&meeting);
+      print_message ("%-10s %-7s %s\n", sets[s].name, identities[i].name, letters);
+      wrong += strcmp (letters, sets[s].expected[i]) == 0 ? 0 : 1;
+      let_go (&meeting);
+      assert_no_residue (fixture, path, SETTLE_MS);
+      curator_lease_unref (meeting.lease);
+      curator_lock_unref (meeting.lock);
+      curator_client_unref (meeting.client);
+      raw_zk_close (meeting.raw);
     }
+    raw_zk_close (fixture->raw);
+    fixture->raw = observer;
+  }
   assert_int_equal (wrong, 0);
 }
 
@@ -290,18 +283,16 @@ TEST (test_creator_only_queue)
   g_autoptr (CuratorClient) ann = client_of (fixture, &identities[ANN], 0);
   g_autoptr (CuratorLock) his = mutex_new (joe, path);
   g_autoptr (CuratorLock) hers = mutex_new (ann, path);
-  for (int i = 0; i < N; i++)
-    {
-      takings[i] = taking_start_lock (i % 2 == 0 ? his : hers, 60000, NULL);
-      assert_children (fixture, path, i + 1, LONG_MS);
-    }
-  for (int i = 0; i < N; i++)
-    {
-      taking_assert_granted (takings[i]);
-      assert_true (i + 1 == N || !taking_has_returned (takings[i + 1]));
-      taking_give_back (takings[i]);
-      taking_free (takings[i]);
-    }
+  for (int i = 0; i < N; i++) {
+    takings[i] = taking_start_lock (i % 2 == 0 ? his : hers, 60000, NULL);
+    assert_children (fixture, path, i + 1, LONG_MS);
+  }
+  for (int i = 0; i < N; i++) {
+    taking_assert_granted (takings[i]);
+    assert_true (i + 1 == N || !taking_has_returned (takings[i + 1]));
+    taking_give_back (takings[i]);
+    taking_free (takings[i]);
+  }
   assert_no_residue (fixture, path, SETTLE_MS);
   raw_zk_close (fixture->raw);
   fixture->raw = observer;

@@ -249,11 +249,10 @@ static void *
 forward (void *data)
 {
   Forwarding *forwarding = data;
-  while (!g_atomic_int_get (&forwarding->stop))
-    {
-      curator_client_forward_event (forwarding->client, forwarding->zh, ZOO_SESSION_EVENT,
-                                    ZOO_CONNECTED_STATE, "");
-    }
+  while (!g_atomic_int_get (&forwarding->stop)) {
+    curator_client_forward_event (forwarding->client, forwarding->zh, ZOO_SESSION_EVENT,
+                                  ZOO_CONNECTED_STATE, "");
+  }
   return NULL;
 }
 
@@ -281,17 +280,16 @@ TEST (test_children_of_fork)
   client_start (forwarding.client);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_create (&threads[i], NULL, forward, &forwarding);
-  for (int i = 0; i < 30; i++)
-    {
-      int status = 0;
-      g_usleep (1000);
-      const pid_t pid = fork ();
-      if (pid == 0)
-        _exit (live (fixture_server (fixture)));
-      assert_int_equal (waitpid (pid, &status, 0), pid);
-      if (status != 0)
-        fail_msg ("child %d: status 0x%x", i, (unsigned) status);
-    }
+  for (int i = 0; i < 30; i++) {
+    int status = 0;
+    g_usleep (1000);
+    const pid_t pid = fork ();
+    if (pid == 0)
+      _exit (live (fixture_server (fixture)));
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    if (status != 0)
+      fail_msg ("child %d: status 0x%x", i, (unsigned) status);
+  }
   g_atomic_int_set (&forwarding.stop, 1);
   for (gsize i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_join (threads[i], NULL);

@@ -9,22 +9,21 @@
 TEST (test_protected_create_node_deletion)
 {
   static const char *const namespaces[] = { "", "nsnode" };
-  for (gsize i = 0; i < G_N_ELEMENTS (namespaces); i++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorRetryPolicy) never = curator_retry_policy_new_n_times (0, 0);
-      g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), never);
-      curator_client_set_session_timeout (client, 10000);
-      assert_ok (curator_client_set_namespace (client, namespaces[i], &error), &error);
-      client_start (client);
-      g_autofree char *path = g_strdup_printf ("%s%s/framework/deletion",
-                                               *namespaces[i] != '\0' ? "/" : "", namespaces[i]);
-      raw_zk_make_path (fixture->raw, path);
-      g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/deletion");
-      proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-      assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_CONNECTION_LOST);
-      assert_no_residue (fixture, path, 3000);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (namespaces); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorRetryPolicy) never = curator_retry_policy_new_n_times (0, 0);
+    g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), never);
+    curator_client_set_session_timeout (client, 10000);
+    assert_ok (curator_client_set_namespace (client, namespaces[i], &error), &error);
+    client_start (client);
+    g_autofree char *path = g_strdup_printf ("%s%s/framework/deletion",
+                                             *namespaces[i] != '\0' ? "/" : "", namespaces[i]);
+    raw_zk_make_path (fixture->raw, path);
+    g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/deletion");
+    proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
+    assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_CONNECTION_LOST);
+    assert_no_residue (fixture, path, 3000);
+  }
 }
 
 /* TestFrameworkEdges.testBackgroundLatencyUnSleep: a call that waits for the connection continues
@@ -79,11 +78,10 @@ TEST (test_session_survives)
   gint64 session = curator_client_get_session_id (client);
   FourLetterPackets packets;
   int connected = -1;
-  for (int i = 0; i < 3; i++)
-    {
-      const char *address = zk_server_address (zk_ensemble_server (ensemble, i));
-      connected = four_letter_packets (address, session, &packets) ? i : connected;
-    }
+  for (int i = 0; i < 3; i++) {
+    const char *address = zk_server_address (zk_ensemble_server (ensemble, i));
+    connected = four_letter_packets (address, session, &packets) ? i : connected;
+  }
   assert_true (connected >= 0);
   zk_server_kill (zk_ensemble_server (ensemble, connected));
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
@@ -110,28 +108,24 @@ static void *
 take_turns (void *data)
 {
   Worker *worker = data;
-  while (!g_atomic_int_get (worker->stop))
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLease) lease =
-          curator_semaphore_acquire (worker->semaphore, 500, NULL, &error);
-      if (lease != NULL)
-        {
-          g_atomic_int_inc (worker->turns);
-          wait_ms (5);
-          /* Without a quorum, a release that is not confirmed in time is no failure. */
-          worker->unexpected +=
-              !curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error)
-              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
-        }
-      else
-        {
-          worker->unexpected +=
-              !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
-              && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
-        }
+  while (!g_atomic_int_get (worker->stop)) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorLease) lease =
+        curator_semaphore_acquire (worker->semaphore, 500, NULL, &error);
+    if (lease != NULL) {
+      g_atomic_int_inc (worker->turns);
+      wait_ms (5);
+      /* Without a quorum, a release that is not confirmed in time is no failure. */
+      worker->unexpected +=
+          !curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error)
+          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RELEASE_PENDING);
+    } else {
+      worker->unexpected +=
+          !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
+          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
+          && !g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST);
     }
+  }
   return NULL;
 }
 
@@ -143,13 +137,12 @@ TEST (test_cluster)
   Worker workers[N_CLIENTS];
   pthread_t threads[N_CLIENTS];
   assert_non_null (ensemble);
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      CuratorClient *client = client_connect (zk_ensemble_connect_string (ensemble));
-      workers[i] =
-          (Worker){ client, semaphore_new (client, "/cluster/semaphore", 1), &turns, &stop, 0 };
-      pthread_create (&threads[i], NULL, take_turns, &workers[i]);
-    }
+  for (int i = 0; i < N_CLIENTS; i++) {
+    CuratorClient *client = client_connect (zk_ensemble_connect_string (ensemble));
+    workers[i] =
+        (Worker){ client, semaphore_new (client, "/cluster/semaphore", 1), &turns, &stop, 0 };
+    pthread_create (&threads[i], NULL, take_turns, &workers[i]);
+  }
   assert_counter (&turns, 100, LONG_MS);
 
   const int leader = zk_ensemble_leader (ensemble);
@@ -165,13 +158,12 @@ TEST (test_cluster)
   assert_true (zk_server_relaunch (zk_ensemble_server (ensemble, leader)));
   assert_counter (&turns, before + 50, 2 * LONG_MS);
   g_atomic_int_set (&stop, 1);
-  for (int i = 0; i < N_CLIENTS; i++)
-    {
-      pthread_join (threads[i], NULL);
-      assert_int_equal (workers[i].unexpected, 0);
-      curator_semaphore_unref (workers[i].semaphore);
-      curator_client_unref (workers[i].client);
-    }
+  for (int i = 0; i < N_CLIENTS; i++) {
+    pthread_join (threads[i], NULL);
+    assert_int_equal (workers[i].unexpected, 0);
+    curator_semaphore_unref (workers[i].semaphore);
+    curator_client_unref (workers[i].client);
+  }
 }
 
 SUITE ("Curator's framework tests", fixture_start, fixture_stop)

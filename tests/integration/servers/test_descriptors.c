@@ -88,11 +88,10 @@ typedef struct
 static void
 many_add (Many *many, int fd)
 {
-  if (fd >= 0 && many->n < N_MANY)
-    {
-      many->fds[many->n] = fd;
-      many->flags[many->n++] = flags_of (fd);
-    }
+  if (fd >= 0 && many->n < N_MANY) {
+    many->fds[many->n] = fd;
+    many->flags[many->n++] = flags_of (fd);
+  }
 }
 
 /* As libzookeeper's own: non-blocking, inherited, and with the same peer. */
@@ -104,34 +103,31 @@ add_look_alikes (Many *many, const char *address)
                               .sin_port = htons ((guint16) atoi (parts[1])) };
 
   inet_pton (AF_INET, parts[0], &name.sin_addr);
-  for (int i = 0; i < N_LOOK_ALIKE; i++)
-    {
-      const int fd = socket (AF_INET, SOCK_STREAM, 0);
-      int ends[2];
-      assert_int_equal (connect (fd, (struct sockaddr *) &name, sizeof name), 0);
-      real_fcntl (fd, F_SETFL, GINT_TO_POINTER (O_NONBLOCK));
-      many_add (many, fd);
-      assert_int_equal (pipe2 (ends, O_NONBLOCK), 0);
-      many_add (many, ends[0]);
-      many_add (many, ends[1]);
-    }
+  for (int i = 0; i < N_LOOK_ALIKE; i++) {
+    const int fd = socket (AF_INET, SOCK_STREAM, 0);
+    int ends[2];
+    assert_int_equal (connect (fd, (struct sockaddr *) &name, sizeof name), 0);
+    real_fcntl (fd, F_SETFL, GINT_TO_POINTER (O_NONBLOCK));
+    many_add (many, fd);
+    assert_int_equal (pipe2 (ends, O_NONBLOCK), 0);
+    many_add (many, ends[0]);
+    many_add (many, ends[1]);
+  }
 }
 
 /* With gaps between them. */
 static void
 open_many (Many *many, int most)
 {
-  while (many->n < most)
-    {
-      const int fd = open ("/dev/null", O_RDONLY | (many->n % 3 == 0 ? O_CLOEXEC : 0));
-      assert_true (fd >= 0);
-      many_add (many, fd);
-    }
-  for (int i = most / 2; i < most; i += 97)
-    {
-      close (many->fds[i]);
-      many->fds[i] = -1;
-    }
+  while (many->n < most) {
+    const int fd = open ("/dev/null", O_RDONLY | (many->n % 3 == 0 ? O_CLOEXEC : 0));
+    assert_true (fd >= 0);
+    many_add (many, fd);
+  }
+  for (int i = most / 2; i < most; i += 97) {
+    close (many->fds[i]);
+    many->fds[i] = -1;
+  }
 }
 
 static void
@@ -166,12 +162,11 @@ static GHashTable *
 channels_now (int most)
 {
   GHashTable *now = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  for (int fd = 0; fd < most; fd++)
-    {
-      const guint64 inode = inode_of (fd);
-      if (inode != 0)
-        g_hash_table_add (now, g_memdup2 (&inode, sizeof inode));
-    }
+  for (int fd = 0; fd < most; fd++) {
+    const guint64 inode = inode_of (fd);
+    if (inode != 0)
+      g_hash_table_add (now, g_memdup2 (&inode, sizeof inode));
+  }
   return now;
 }
 
@@ -180,15 +175,13 @@ static void
 assert_none_inherited (GHashTable *before, int most, int at_least)
 {
   int n = 0;
-  for (int fd = 0; fd < most; fd++)
-    {
-      const guint64 inode = inode_of (fd);
-      if (inode != 0 && !g_hash_table_contains (before, &inode))
-        {
-          n++;
-          assert_int_equal (flags_of (fd), FD_CLOEXEC);
-        }
+  for (int fd = 0; fd < most; fd++) {
+    const guint64 inode = inode_of (fd);
+    if (inode != 0 && !g_hash_table_contains (before, &inode)) {
+      n++;
+      assert_int_equal (flags_of (fd), FD_CLOEXEC);
     }
+  }
   assert_true (n >= at_least);
 }
 
@@ -199,18 +192,16 @@ static gint n_changed;
 static void *
 churn (void *data)
 {
-  while (g_atomic_int_get (&churning) != 0)
-    {
-      int fds[4] = { -1, -1, -1, -1 };
-      if (pipe2 (fds, O_NONBLOCK) == 0 && socketpair (AF_UNIX, SOCK_STREAM, 0, fds + 2) == 0)
-        g_usleep (50);
-      for (guint i = 0; i < G_N_ELEMENTS (fds); i++)
-        {
-          if (fds[i] >= 0 && flags_of (fds[i]) != 0)
-            g_atomic_int_inc (&n_changed);
-          close (fds[i]);
-        }
+  while (g_atomic_int_get (&churning) != 0) {
+    int fds[4] = { -1, -1, -1, -1 };
+    if (pipe2 (fds, O_NONBLOCK) == 0 && socketpair (AF_UNIX, SOCK_STREAM, 0, fds + 2) == 0)
+      g_usleep (50);
+    for (guint i = 0; i < G_N_ELEMENTS (fds); i++) {
+      if (fds[i] >= 0 && flags_of (fds[i]) != 0)
+        g_atomic_int_inc (&n_changed);
+      close (fds[i]);
     }
+  }
   return NULL;
 }
 
@@ -238,11 +229,10 @@ allow_descriptors (struct rlimit *before)
   assert_int_equal (getrlimit (RLIMIT_NOFILE, before), 0);
   const rlim_t most = MIN (before->rlim_max, N_MANY + N_OTHERS);
   const struct rlimit wanted = { most, before->rlim_max };
-  if (most < N_ENOUGH || setrlimit (RLIMIT_NOFILE, &wanted) != 0)
-    {
-      print_message ("a process may not have %d descriptors here: skipped\n", N_ENOUGH);
-      skip ();
-    }
+  if (most < N_ENOUGH || setrlimit (RLIMIT_NOFILE, &wanted) != 0) {
+    print_message ("a process may not have %d descriptors here: skipped\n", N_ENOUGH);
+    skip ();
+  }
   return (int) most;
 }
 
@@ -277,11 +267,10 @@ TEST (test_very_many_descriptors)
   client_start (client);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
   assert_in_range (g_atomic_int_get (&n_looks), 1, MOST_LOOKS);
-  for (int i = 1; i <= N_RECONNECTS; i++)
-    {
-      reconnect_and_test (fixture, log, before, most, i);
-      assert_unchanged (&many);
-    }
+  for (int i = 1; i <= N_RECONNECTS; i++) {
+    reconnect_and_test (fixture, log, before, most, i);
+    assert_unchanged (&many);
+  }
   curator_client_close (client);
   assert_unchanged (&many);
   many_close (&many);

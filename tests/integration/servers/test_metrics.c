@@ -48,12 +48,11 @@ work (Fixture *fixture, CuratorClient *client)
   };
   g_autoptr (CuratorLock) lock = mutex_new (client, "/metrics/work");
   g_autoptr (CuratorLock) other = mutex_new (client, "/metrics/deleted");
-  for (int i = 0; i < ROUNDS; i++)
-    {
-      g_autoptr (CuratorLease) lease = lease_of (lock);
-      wait_ms (i);
-      assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-    }
+  for (int i = 0; i < ROUNDS; i++) {
+    g_autoptr (CuratorLease) lease = lease_of (lock);
+    wait_ms (i);
+    assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
+  }
   g_autoptr (CuratorLease) deleted = lease_of (other);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (deleted)), ZOK);
   assert_true (wait_for_line (client, "curator_lost_holds_total{reason=\"deleted\"} 1\n"));
@@ -122,12 +121,11 @@ TEST (test_faults_are_found)
 
   assert_true (is_accepted (text, "curator_holds=2"));
   assert_false (is_accepted (text, "curator_holds=3"));
-  for (gsize i = 0; i < G_N_ELEMENTS (faults); i++)
-    {
-      g_autofree char *bad = changed (text, faults[i].what, faults[i].by);
-      print_message ("%s -> %s\n", faults[i].what, faults[i].by);
-      assert_false (is_accepted (bad, ""));
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (faults); i++) {
+    g_autofree char *bad = changed (text, faults[i].what, faults[i].by);
+    print_message ("%s -> %s\n", faults[i].what, faults[i].by);
+    assert_false (is_accepted (bad, ""));
+  }
   curator_client_close (client);
 }
 

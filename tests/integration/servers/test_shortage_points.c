@@ -90,11 +90,10 @@ getrandom (void *bytes, size_t length, unsigned flags)
   REAL (getrandom);
   if (g_atomic_int_get (&is_entropy_late) && (flags & GRND_NONBLOCK) == 0)
     g_atomic_int_inc (&n_waits);
-  if (g_atomic_int_get (&is_entropy_late) && (flags & GRND_NONBLOCK) != 0)
-    {
-      errno = EAGAIN;
-      return -1;
-    }
+  if (g_atomic_int_get (&is_entropy_late) && (flags & GRND_NONBLOCK) != 0) {
+    errno = EAGAIN;
+    return -1;
+  }
   return real (bytes, length, flags);
 }
 
@@ -128,22 +127,17 @@ live (Fixture *fixture, Kind kind, gint nth, gboolean lasting)
   g_atomic_int_set (&first_refused, nth);
   g_atomic_int_set (&is_lasting, lasting);
   g_atomic_int_set (&refused_kind, (gint) kind);
-  if (!curator_client_start (client, &error))
-    {
-      assert_shortage (&error, kind, nth);
-      n_refused_starts++;
-    }
-  else if (!curator_lock_acquire (lock, lasting ? 1000 : LONG_MS, NULL, &error))
-    {
-      assert_true (lasting);
-      assert_shortage (&error, kind, nth);
-      n_errors++;
-    }
-  else
-    {
-      assert_true (curator_lock_release (lock, LONG_MS, NULL, &error));
-      n_lives++;
-    }
+  if (!curator_client_start (client, &error)) {
+    assert_shortage (&error, kind, nth);
+    n_refused_starts++;
+  } else if (!curator_lock_acquire (lock, lasting ? 1000 : LONG_MS, NULL, &error)) {
+    assert_true (lasting);
+    assert_shortage (&error, kind, nth);
+    n_errors++;
+  } else {
+    assert_true (curator_lock_release (lock, LONG_MS, NULL, &error));
+    n_lives++;
+  }
   curator_client_close (client);
   g_atomic_int_set (&refused_kind, -1);
   return g_atomic_int_get (&n_calls);
@@ -151,17 +145,14 @@ live (Fixture *fixture, Kind kind, gint nth, gboolean lasting)
 
 TEST (test_every_point)
 {
-  for (Kind kind = 0; kind < N_KINDS; kind++)
-    {
-      for (int lasting = 0; lasting <= 1; lasting++)
-        {
-          gint nth = 1;
-          while (live (fixture, kind, nth, lasting) >= nth)
-            nth++;
-          print_message ("%s, %s: %d points\n", names[kind], lasting ? "for good" : "once",
-                         nth - 1);
-        }
+  for (Kind kind = 0; kind < N_KINDS; kind++) {
+    for (int lasting = 0; lasting <= 1; lasting++) {
+      gint nth = 1;
+      while (live (fixture, kind, nth, lasting) >= nth)
+        nth++;
+      print_message ("%s, %s: %d points\n", names[kind], lasting ? "for good" : "once", nth - 1);
     }
+  }
   print_message ("%d lives, %d starts refused, %d errors, 0 aborts\n", n_lives, n_refused_starts,
                  n_errors);
   assert_true (n_lives > 0 && n_refused_starts > 0 && n_errors > 0);

@@ -42,13 +42,12 @@ sample (CuratorClient *client, const char *name)
 
 TEST (test_names)
 {
-  for (gsize i = 0; i < N_KNOWN; i++)
-    {
-      const char *name = curator_counter_to_string ((CuratorCounter) i);
-      assert_non_null (name);
-      for (gsize k = 0; k < i; k++)
-        assert_string_not_equal (name, curator_counter_to_string ((CuratorCounter) k));
-    }
+  for (gsize i = 0; i < N_KNOWN; i++) {
+    const char *name = curator_counter_to_string ((CuratorCounter) i);
+    assert_non_null (name);
+    for (gsize k = 0; k < i; k++)
+      assert_string_not_equal (name, curator_counter_to_string ((CuratorCounter) k));
+  }
   assert_null (curator_counter_to_string ((CuratorCounter) N_KNOWN));
 }
 
@@ -84,11 +83,10 @@ TEST (test_requests_of_a_round)
   assert_true (four_letter_packets (fixture_server (fixture), session, &packets_before));
   const Counters before = counters (client);
   const gint64 begun = wait_now_ms ();
-  for (int i = 0; i < ROUNDS; i++)
-    {
-      assert_acquired (lock);
-      assert_released (lock);
-    }
+  for (int i = 0; i < ROUNDS; i++) {
+    assert_acquired (lock);
+    assert_released (lock);
+  }
   const guint64 beats = added (client, &before, CURATOR_COUNTER_HEARTBEATS)
                         + added (client, &before, CURATOR_COUNTER_HEARTBEATS_MISSED);
   assert_int_equal (added (client, &before, CURATOR_COUNTER_REQUESTS), 3 * ROUNDS + beats);
@@ -180,16 +178,13 @@ note_event (const CuratorTraceEvent *event, gpointer user_data)
 
   pthread_mutex_lock (&trace->mutex);
   trace->session = curator_trace_event_get_session_id (event);
-  if (kind == CURATOR_TRACE_KIND_HEARTBEAT)
-    {
-      trace->heartbeats += *curator_trace_event_get_path (event) == '\0';
-    }
-  else if (trace->n < 8)
-    {
-      g_string_append_printf (trace->lines, "%s %s\n", kinds[kind],
-                              curator_trace_event_get_path (event));
-      trace->durations[trace->n++] = curator_trace_event_get_duration_us (event);
-    }
+  if (kind == CURATOR_TRACE_KIND_HEARTBEAT) {
+    trace->heartbeats += *curator_trace_event_get_path (event) == '\0';
+  } else if (trace->n < 8) {
+    g_string_append_printf (trace->lines, "%s %s\n", kinds[kind],
+                            curator_trace_event_get_path (event));
+    trace->durations[trace->n++] = curator_trace_event_get_duration_us (event);
+  }
   pthread_mutex_unlock (&trace->mutex);
 }
 

@@ -29,11 +29,10 @@ on_event (int type, int state, const char *path, gpointer data)
   Watcher *watcher = data;
 
   note (watcher, state == ZOO_CONNECTED_STATE ? "connected" : "connecting");
-  if (g_atomic_int_compare_and_exchange (&watcher->is_inside, 0, 1))
-    {
-      (void) holds_within (proxy_accepted (watcher->proxy) >= 2, LONG_MS);
-      note (watcher, "left");
-    }
+  if (g_atomic_int_compare_and_exchange (&watcher->is_inside, 0, 1)) {
+    (void) holds_within (proxy_accepted (watcher->proxy) >= 2, LONG_MS);
+    note (watcher, "left");
+  }
   g_atomic_int_inc (&watcher->n_events);
 }
 

@@ -31,11 +31,10 @@ expire_at (Fixture *fixture, int k)
   proxy_disarm (fixture->proxy);
   proxy_let_go (fixture->proxy);
   contender_assert_granted (waiter);
-  if (!before)
-    {
-      assert_int_not_equal (waiter->session, dead);
-      assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
-    }
+  if (!before) {
+    assert_int_not_equal (waiter->session, dead);
+    assert_int_equal (raw_zk_owner (fixture->raw, waiter->node), waiter->session);
+  }
   print_message ("request %d: %s, granted %s the expiry\n", k, fired ? "reached" : "not sent",
                  before ? "before" : "after");
   contender_join (waiter);
@@ -132,11 +131,10 @@ TEST (test_p23_holder_is_notified)
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_true (held_lease (lock) == lease);
 
-  for (int level = 0; level < 2; level++)
-    {
-      assert_not_acquired (lock, 1000, CURATOR_ERROR_LOCK_LOST);
-      assert_released (lock);
-    }
+  for (int level = 0; level < 2; level++) {
+    assert_not_acquired (lock, 1000, CURATOR_ERROR_LOCK_LOST);
+    assert_released (lock);
+  }
   assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_acquired (lock);
@@ -198,13 +196,12 @@ TEST (test_p18_place_is_kept)
   const char *path = "/expiry/place";
   CuratorClient *clients[3];
   Contender *contenders[3];
-  for (int i = 0; i < 3; i++)
-    {
-      clients[i] = client_connect (fixture_server (fixture));
-      g_autoptr (CuratorLock) lock = mutex_new (clients[i], path);
-      contenders[i] = contender_start (lock, 60000, NULL);
-      assert_children (fixture, path, i + 1, LONG_MS);
-    }
+  for (int i = 0; i < 3; i++) {
+    clients[i] = client_connect (fixture_server (fixture));
+    g_autoptr (CuratorLock) lock = mutex_new (clients[i], path);
+    contenders[i] = contender_start (lock, 60000, NULL);
+    assert_children (fixture, path, i + 1, LONG_MS);
+  }
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
   g_autofree char *pushed = g_strconcat (path, "/", names[1], NULL);
   g_autofree char *last = g_strconcat (path, "/", names[2], NULL);
@@ -215,11 +212,10 @@ TEST (test_p18_place_is_kept)
   assert_string_equal (contenders[2]->node, last);
   contender_join (contenders[2]);
   contender_assert_granted (contenders[1]);
-  for (int i = 0; i < 3; i++)
-    {
-      contender_free (contenders[i]);
-      curator_client_unref (clients[i]);
-    }
+  for (int i = 0; i < 3; i++) {
+    contender_free (contenders[i]);
+    curator_client_unref (clients[i]);
+  }
   assert_no_residue (fixture, path, 3000);
 }
 

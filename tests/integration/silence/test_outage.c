@@ -87,18 +87,16 @@ find_operations (void)
   static const char *const others[] = { "_connected", "_delete_ownerless", "_selector_await",
                                         NULL };
 
-  for (guint i = 0; i < n_extremes; i++)
-    {
-      const gboolean acquires = g_str_has_prefix (extremes[i].function, "curator_lock_acquire");
-      const gsize n = acquires ? G_N_ELEMENTS (recipes) : 1;
-      if (extremes[i].rule != RULE_WAIT || has_any (extremes[i].function, others))
-        continue;
-      for (gsize r = 0; r < n; r++)
-        {
-          g_assert (n_operations < G_N_ELEMENTS (operations));
-          operations[n_operations++] = (Operation){ &extremes[i], acquires ? &recipes[r] : NULL };
-        }
+  for (guint i = 0; i < n_extremes; i++) {
+    const gboolean acquires = g_str_has_prefix (extremes[i].function, "curator_lock_acquire");
+    const gsize n = acquires ? G_N_ELEMENTS (recipes) : 1;
+    if (extremes[i].rule != RULE_WAIT || has_any (extremes[i].function, others))
+      continue;
+    for (gsize r = 0; r < n; r++) {
+      g_assert (n_operations < G_N_ELEMENTS (operations));
+      operations[n_operations++] = (Operation){ &extremes[i], acquires ? &recipes[r] : NULL };
     }
+  }
 }
 
 /* Which it waits for. */
@@ -141,10 +139,9 @@ run_cell (gpointer data)
   const Extreme *extreme = cell->operation->extreme;
   const gint64 since = wait_now_ms ();
 
-  if (strstr (extreme->function, "_latch_await") != NULL)
-    {
-      G_GNUC_UNUSED const gboolean is_first = curator_leader_latch_start (cell->stage.latch, NULL);
-    }
+  if (strstr (extreme->function, "_latch_await") != NULL) {
+    G_GNUC_UNUSED const gboolean is_first = curator_leader_latch_start (cell->stage.latch, NULL);
+  }
   extreme->run (&cell->stage, &cell->outcome);
   extreme_await (extreme, &cell->outcome);
   cell->took_ms = wait_now_ms () - since;
@@ -239,19 +236,17 @@ is_as_expected (const Cell *cell, const Column *column)
 static void
 check_cells (GPtrArray *cells, const Column *column, gint64 within_ms)
 {
-  for (guint i = 0; i < cells->len; i++)
-    {
-      Cell *cell = g_ptr_array_index (cells, i);
-      cell_end (cell);
-      const GError *error = cell->outcome.error;
-      if (!is_as_expected (cell, column) || cell->took_ms > within_ms)
-        {
-          fail_msg ("%s, %s (), timeout %d: %s, code %d, after %d ms", column->name,
-                    cell->operation->extreme->function, (int) cell->stage.value,
-                    error != NULL ? error->message : "succeeded", error != NULL ? error->code : -1,
-                    (int) cell->took_ms);
-        }
+  for (guint i = 0; i < cells->len; i++) {
+    Cell *cell = g_ptr_array_index (cells, i);
+    cell_end (cell);
+    const GError *error = cell->outcome.error;
+    if (!is_as_expected (cell, column) || cell->took_ms > within_ms) {
+      fail_msg ("%s, %s (), timeout %d: %s, code %d, after %d ms", column->name,
+                cell->operation->extreme->function, (int) cell->stage.value,
+                error != NULL ? error->message : "succeeded", error != NULL ? error->code : -1,
+                (int) cell->took_ms);
     }
+  }
 }
 
 /* All operations at once, with each kind of limit. */
@@ -265,12 +260,11 @@ check_outage (const Stage *world, const Column *column)
   add_cells (cells, world, CALL_MS, FALSE);
   add_cells (cells, world, CURATOR_WAIT_FOREVER, TRUE);
   wait_ms (50);
-  for (guint i = 0; i < cells->len; i++)
-    {
-      Cell *cell = g_ptr_array_index (cells, i);
-      if (cell->is_cancelled)
-        g_cancellable_cancel (cell->stage.cancellable);
-    }
+  for (guint i = 0; i < cells->len; i++) {
+    Cell *cell = g_ptr_array_index (cells, i);
+    if (cell->is_cancelled)
+      g_cancellable_cancel (cell->stage.cancellable);
+  }
   check_cells (cells, column, CONNECT_MS + SLACK_MS);
 }
 
@@ -359,16 +353,15 @@ TEST (test_refused_at_every_spelling)
   static const char *const hosts[] = { "127.0.0.1", "localhost", "[::1]", "[0:0:0:0:0:0:0:1]",
                                        "[::ffff:127.0.0.1]" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (hosts); i++)
-    {
-      g_autofree char *address = g_strdup_printf ("%s:1", hosts[i]);
-      g_autoptr (CuratorClient) client = impatient_client (address);
-      start (client);
-      assert_soon (has_cause (client, ":1: Connection refused"));
-      g_autoptr (GError) error = curator_client_dup_connection_error (client);
-      assert_error (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
-      curator_client_close (client);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (hosts); i++) {
+    g_autofree char *address = g_strdup_printf ("%s:1", hosts[i]);
+    g_autoptr (CuratorClient) client = impatient_client (address);
+    start (client);
+    assert_soon (has_cause (client, ":1: Connection refused"));
+    g_autoptr (GError) error = curator_client_dup_connection_error (client);
+    assert_error (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT);
+    curator_client_close (client);
+  }
 }
 
 TEST (test_unresolvable)
@@ -416,16 +409,14 @@ run_fake (gpointer data)
 {
   FakeServer *server = data;
   struct pollfd listening = { .fd = server->listener, .events = POLLIN };
-  while (!g_atomic_int_get (&server->stop))
-    {
-      const int fd = poll (&listening, 1, 50) > 0 ? accept (server->listener, NULL, NULL) : -1;
-      if (fd >= 0)
-        {
-          g_atomic_int_inc (&server->n_accepted);
-          server->serve (server, fd);
-          close (fd);
-        }
+  while (!g_atomic_int_get (&server->stop)) {
+    const int fd = poll (&listening, 1, 50) > 0 ? accept (server->listener, NULL, NULL) : -1;
+    if (fd >= 0) {
+      g_atomic_int_inc (&server->n_accepted);
+      server->serve (server, fd);
+      close (fd);
     }
+  }
   return NULL;
 }
 
@@ -453,11 +444,10 @@ read_request (FakeServer *server, int fd)
 {
   guint8 size[4];
   guint8 request[256];
-  if (net_read (fd, size, sizeof size, LONG_MS) == sizeof size)
-    {
-      const gsize length = (gsize) net_get_int32 (size);
-      (void) !net_read (fd, request, MIN (length, sizeof request), LONG_MS);
-    }
+  if (net_read (fd, size, sizeof size, LONG_MS) == sizeof size) {
+    const gsize length = (gsize) net_get_int32 (size);
+    (void) !net_read (fd, request, MIN (length, sizeof request), LONG_MS);
+  }
 }
 
 TEST (test_no_quorum)
@@ -501,27 +491,25 @@ TEST (test_contention)
   g_autoptr (GPtrArray) cells = cells_new ();
   Stage world = { 0 };
 
-  for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorLock) lock = recipes[r].block (holder, recipes[r].path);
-      CuratorLease *lease = curator_lock_acquire_lease (lock, 0, NULL, &error);
-      /* Two recipes are excluded by the same hold. */
-      if (lease != NULL)
-        g_ptr_array_add (held, lease);
-    }
+  for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorLock) lock = recipes[r].block (holder, recipes[r].path);
+    CuratorLease *lease = curator_lock_acquire_lease (lock, 0, NULL, &error);
+    /* Two recipes are excluded by the same hold. */
+    if (lease != NULL)
+      g_ptr_array_add (held, lease);
+  }
   assert_int_equal (held->len, 4);
   world_connect (&world, fixture_server (fixture));
-  for (guint i = 0; i < n_operations; i++)
-    {
-      if (operations[i].recipe != NULL)
-        continue;
-      g_autoptr (Cell) cell = cell_start (&world, &operations[i], LONG_MS, FALSE);
-      cell_end (cell);
-      assert_ok (cell->outcome.error == NULL, &cell->outcome.error);
-      /* The version is that of the last set. */
-      curator_shared_count_get_versioned (world.count, NULL, &world.version);
-    }
+  for (guint i = 0; i < n_operations; i++) {
+    if (operations[i].recipe != NULL)
+      continue;
+    g_autoptr (Cell) cell = cell_start (&world, &operations[i], LONG_MS, FALSE);
+    cell_end (cell);
+    assert_ok (cell->outcome.error == NULL, &cell->outcome.error);
+    /* The version is that of the last set. */
+    curator_shared_count_get_versioned (world.count, NULL, &world.version);
+  }
   add_acquires (cells, &world, CONTENTION_MS);
   check_cells (cells, &column, CONTENTION_MS + SLACK_MS);
   g_ptr_array_set_size (cells, 0);
@@ -659,14 +647,13 @@ answer (int fd, gboolean connected, const guint8 *request)
   static const guint8 password[16] = { 1 };
   g_autoptr (GByteArray) reply = g_byte_array_new ();
   const gint32 xid = net_get_int32 (request);
-  if (!connected)
-    {
-      net_put_int32 (reply, 0);
-      net_put_int32 (reply, 10000);
-      net_put_int64 (reply, 0x1234);
-      net_put_buffer (reply, password, sizeof password);
-      return send_frame (fd, reply);
-    }
+  if (!connected) {
+    net_put_int32 (reply, 0);
+    net_put_int32 (reply, 10000);
+    net_put_int64 (reply, 0x1234);
+    net_put_buffer (reply, password, sizeof password);
+    return send_frame (fd, reply);
+  }
   net_put_int32 (reply, xid);
   net_put_int64 (reply, 1);
   net_put_int32 (reply, xid == -2 ? ZOK : ZUNIMPLEMENTED);
@@ -681,13 +668,12 @@ serve (FakeServer *server, int fd)
   gboolean connected = FALSE;
   gboolean goes_on = TRUE;
   while (goes_on && !g_atomic_int_get (&server->stop)
-         && net_read (fd, head, sizeof head, LONG_MS) == sizeof head)
-    {
-      const gsize length = (gsize) net_get_int32 (head);
-      goes_on = length <= sizeof body && net_read (fd, body, length, LONG_MS) == length
-                && answer (fd, connected, body);
-      connected = TRUE;
-    }
+         && net_read (fd, head, sizeof head, LONG_MS) == sizeof head) {
+    const gsize length = (gsize) net_get_int32 (head);
+    goes_on = length <= sizeof body && net_read (fd, body, length, LONG_MS) == length
+              && answer (fd, connected, body);
+    connected = TRUE;
+  }
 }
 
 TEST (test_server_of_3_4)
@@ -697,13 +683,12 @@ TEST (test_server_of_3_4)
   g_autoptr (CuratorClient) client = client_new (server.address);
   g_autoptr (GError) error = NULL;
   start (client);
-  for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++)
-    {
-      g_autoptr (CuratorLock) lock = recipes[r].create (client, recipes[r].path);
-      assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
-      assert_non_null (strstr (error->message, "3.5"));
-      assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
-    }
+  for (gsize r = 0; r < G_N_ELEMENTS (recipes); r++) {
+    g_autoptr (CuratorLock) lock = recipes[r].create (client, recipes[r].path);
+    assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
+    assert_non_null (strstr (error->message, "3.5"));
+    assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
+  }
   curator_client_close (client);
   fake_stop (&server);
 }
@@ -737,11 +722,10 @@ make_greeting (FakeServer *server)
   net_put_int32 (greeting, kind->is_noise ? (gint32) g_rand_int (server->rand) : 0);
   net_put_int32 (greeting, kind->timeout_ms);
   net_put_int64 (greeting, kind->id);
-  while (greeting->len < 4 + GREETING_BYTES)
-    {
-      const guint8 byte = (guint8) (kind->is_noise ? g_rand_int_range (server->rand, 0, 256) : 0);
-      g_byte_array_append (greeting, &byte, 1);
-    }
+  while (greeting->len < 4 + GREETING_BYTES) {
+    const guint8 byte = (guint8) (kind->is_noise ? g_rand_int_range (server->rand, 0, 256) : 0);
+    g_byte_array_append (greeting, &byte, 1);
+  }
   greeting->data[4 + GREETING_BYTES - 1] |= kind->is_read_only;
   return greeting;
 }
@@ -756,9 +740,8 @@ greet (FakeServer *server, int fd)
   send (fd, greeting->data, greeting->len, MSG_NOSIGNAL);
   /* It reads the greeting before it sees the end. */
   shutdown (fd, SHUT_WR);
-  while (recv (fd, request, sizeof request, 0) > 0)
-    {
-    }
+  while (recv (fd, request, sizeof request, 0) > 0) {
+  }
 }
 
 /* Whoever answers on a server's port grants no session, no timeout, or what nobody has asked for: the
@@ -775,20 +758,19 @@ TEST (test_sessions_that_end_at_once)
     { "a negative timeout in noise", -1, 1, TRUE },
   };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
-    {
-      g_autoptr (GRand) rand = g_rand_new_with_seed (1);
-      FakeServer server = { .serve = greet, .greeting = &kinds[i], .rand = rand };
-      fake_start (&server);
-      g_autoptr (CuratorClient) client = client_new (server.address);
-      start (client);
-      wait_ms (TIME_MS);
-      const int n = g_atomic_int_get (&server.n_accepted);
-      curator_client_close (client);
-      fake_stop (&server);
-      print_message ("%s: %d connections in %d ms\n", kinds[i].name, n, TIME_MS);
-      assert_in_range (n, LEAST_CONNECTIONS, MOST_CONNECTIONS);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (GRand) rand = g_rand_new_with_seed (1);
+    FakeServer server = { .serve = greet, .greeting = &kinds[i], .rand = rand };
+    fake_start (&server);
+    g_autoptr (CuratorClient) client = client_new (server.address);
+    start (client);
+    wait_ms (TIME_MS);
+    const int n = g_atomic_int_get (&server.n_accepted);
+    curator_client_close (client);
+    fake_stop (&server);
+    print_message ("%s: %d connections in %d ms\n", kinds[i].name, n, TIME_MS);
+    assert_in_range (n, LEAST_CONNECTIONS, MOST_CONNECTIONS);
+  }
 }
 
 /* --- what the log says: the cause, soon, and not again and again ------------------------------ */
@@ -802,13 +784,12 @@ static struct
 static GLogWriterOutput
 count_warnings (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer data)
 {
-  for (gsize i = 0; i < n_fields; i++)
-    {
-      const char *text = fields[i].value;
-      if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
-          && g_atomic_int_add (&warnings.n, 1) == 0)
-        warnings.first = g_strdup (text);
-    }
+  for (gsize i = 0; i < n_fields; i++) {
+    const char *text = fields[i].value;
+    if ((level & G_LOG_LEVEL_WARNING) != 0 && strcmp (fields[i].key, "MESSAGE") == 0
+        && g_atomic_int_add (&warnings.n, 1) == 0)
+      warnings.first = g_strdup (text);
+  }
   return G_LOG_WRITER_HANDLED;
 }
 
@@ -824,24 +805,23 @@ TEST (test_one_warning)
 {
   static const char *const servers[] = { "127.0.0.1:1", "no-such-host.invalid:2181" };
 
-  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++)
-    {
-      g_autoptr (CuratorClient) client = client_new (servers[i]);
-      g_autoptr (GError) error = NULL;
+  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++) {
+    g_autoptr (CuratorClient) client = client_new (servers[i]);
+    g_autoptr (GError) error = NULL;
 
-      curator_client_set_session_timeout (client, 1000);
-      curator_client_set_connection_timeout (client, CONNECT_MS);
-      g_clear_pointer (&warnings.first, g_free);
-      g_atomic_int_set (&warnings.n, 0);
-      start (client);
-      assert_soon (g_atomic_int_get (&warnings.n) > 0);
-      assert_soon (has_lost_three (client));
-      assert_int_equal (g_atomic_int_get (&warnings.n), 1);
-      assert_non_null (strstr (warnings.first, servers[i]));
-      g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/warnings");
-      assert_false (curator_lock_acquire (lock, 0, NULL, &error));
-      assert_null (strstr (error->message, "for 0 ms"));
-    }
+    curator_client_set_session_timeout (client, 1000);
+    curator_client_set_connection_timeout (client, CONNECT_MS);
+    g_clear_pointer (&warnings.first, g_free);
+    g_atomic_int_set (&warnings.n, 0);
+    start (client);
+    assert_soon (g_atomic_int_get (&warnings.n) > 0);
+    assert_soon (has_lost_three (client));
+    assert_int_equal (g_atomic_int_get (&warnings.n), 1);
+    assert_non_null (strstr (warnings.first, servers[i]));
+    g_autoptr (CuratorLock) lock = mutex_new (client, "/outage/warnings");
+    assert_false (curator_lock_acquire (lock, 0, NULL, &error));
+    assert_null (strstr (error->message, "for 0 ms"));
+  }
 }
 
 /* --- clients that a server does not serve ----------------------------------------------------- */
@@ -890,11 +870,10 @@ assert_is_told (const Stage *world, const Operation *operation, Proxy *proxy)
 {
   g_autoptr (Cell) cell = cell_start (world, operation, LONG_MS, FALSE);
   cell_end (cell);
-  if (!is_told (cell->outcome.error, proxy))
-    {
-      fail_msg ("%s (): %s", operation->extreme->function,
-                cell->outcome.error != NULL ? cell->outcome.error->message : "succeeded");
-    }
+  if (!is_told (cell->outcome.error, proxy)) {
+    fail_msg ("%s (): %s", operation->extreme->function,
+              cell->outcome.error != NULL ? cell->outcome.error->message : "succeeded");
+  }
 }
 
 /* The server's side is seen by the proxy: it has no connection any more, and gets none. */
@@ -934,19 +913,18 @@ check_digest (Proxy *proxy, gboolean is_taken)
 
 TEST (test_every_first_question)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++)
-    {
-      ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, servers[i].options);
-      assert_non_null (server);
-      Proxy *proxy = proxy_new (zk_server_address (server));
-      print_message ("%s\n", servers[i].name);
-      for (guint k = 0; k < n_operations; k++)
-        if (!needs_server (&operations[k]))
-          check_refused (proxy, &operations[k]);
-      check_digest (proxy, servers[i].takes_digest);
-      proxy_free (proxy);
-      zk_server_stop (server);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (servers); i++) {
+    ZkServer *server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, servers[i].options);
+    assert_non_null (server);
+    Proxy *proxy = proxy_new (zk_server_address (server));
+    print_message ("%s\n", servers[i].name);
+    for (guint k = 0; k < n_operations; k++)
+      if (!needs_server (&operations[k]))
+        check_refused (proxy, &operations[k]);
+    check_digest (proxy, servers[i].takes_digest);
+    proxy_free (proxy);
+    zk_server_stop (server);
+  }
 }
 
 /* Credentials of a scheme that the server does not know: the handle fails, and every call and
@@ -986,14 +964,13 @@ TEST (test_refused_under_way)
       g_ptr_array_add (cells, cell_start (&world, &operations[i], LONG_MS, FALSE));
   wait_ms (200);
   proxy_let_go (fixture->proxy);
-  for (guint i = 0; i < cells->len; i++)
-    {
-      Cell *cell = g_ptr_array_index (cells, i);
-      cell_end (cell);
-      if (cell->outcome.error == NULL)
-        fail_msg ("%s () succeeds", cell->operation->extreme->function);
-      assert_curator_error (&cell->outcome.error, CURATOR_ERROR_AUTH_FAILED);
-    }
+  for (guint i = 0; i < cells->len; i++) {
+    Cell *cell = g_ptr_array_index (cells, i);
+    cell_end (cell);
+    if (cell->outcome.error == NULL)
+      fail_msg ("%s () succeeds", cell->operation->extreme->function);
+    assert_curator_error (&cell->outcome.error, CURATOR_ERROR_AUTH_FAILED);
+  }
   g_ptr_array_set_size (cells, 0);
   proxy_disarm (fixture->proxy);
   world_close (&world);

@@ -91,17 +91,15 @@ typedef enum
 static gboolean
 go_the_way (Way way, Policy *policy, gint64 timeout_ms, GError **error)
 {
-  if (way == WAY_LOCK)
-    {
-      return curator_lock_acquire (policy->lock, timeout_ms, NULL, error)
-             && curator_lock_release (policy->lock, CURATOR_WAIT_DEFAULT, NULL, error);
-    }
-  if (way == WAY_CALL)
-    {
-      g_autoptr (CuratorSharedCount) count =
-          curator_shared_count_new (policy->client, "/policy/count", 1, NULL);
-      return curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, error);
-    }
+  if (way == WAY_LOCK) {
+    return curator_lock_acquire (policy->lock, timeout_ms, NULL, error)
+           && curator_lock_release (policy->lock, CURATOR_WAIT_DEFAULT, NULL, error);
+  }
+  if (way == WAY_CALL) {
+    g_autoptr (CuratorSharedCount) count =
+        curator_shared_count_new (policy->client, "/policy/count", 1, NULL);
+    return curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, error);
+  }
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (policy->client, "/policy/permits", 1);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
   return lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, error);
@@ -118,32 +116,30 @@ lose_a_reply (Fixture *fixture, Way way)
 
 TEST (test_policies_may_call_the_library)
 {
-  for (int way = 0; way < N_WAYS; way++)
-    {
-      g_autoptr (GError) error = NULL;
-      Policy policy = { NULL };
-      g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/lock");
-      lose_a_reply (fixture, (Way) way);
-      assert_ok (go_the_way ((Way) way, &policy, LONG_MS, &error), &error);
-      assert_true (g_atomic_int_get (&policy.asked) > 0);
-      curator_client_close (client);
-      curator_lock_unref (policy.lock);
-    }
+  for (int way = 0; way < N_WAYS; way++) {
+    g_autoptr (GError) error = NULL;
+    Policy policy = { NULL };
+    g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/lock");
+    lose_a_reply (fixture, (Way) way);
+    assert_ok (go_the_way ((Way) way, &policy, LONG_MS, &error), &error);
+    assert_true (g_atomic_int_get (&policy.asked) > 0);
+    curator_client_close (client);
+    curator_lock_unref (policy.lock);
+  }
 }
 
 TEST (test_policies_may_close_the_client)
 {
-  for (int way = 0; way < N_WAYS; way++)
-    {
-      g_autoptr (GError) error = NULL;
-      Policy policy = { .closes = TRUE };
-      g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/close");
-      lose_a_reply (fixture, (Way) way);
-      assert_false (go_the_way ((Way) way, &policy, LONG_MS, &error));
-      assert_curator_error (&error, CURATOR_ERROR_CLOSED);
-      curator_client_close (client);
-      curator_lock_unref (policy.lock);
-    }
+  for (int way = 0; way < N_WAYS; way++) {
+    g_autoptr (GError) error = NULL;
+    Policy policy = { .closes = TRUE };
+    g_autoptr (CuratorClient) client = client_with (fixture, &policy, "/policy/close");
+    lose_a_reply (fixture, (Way) way);
+    assert_false (go_the_way ((Way) way, &policy, LONG_MS, &error));
+    assert_curator_error (&error, CURATOR_ERROR_CLOSED);
+    curator_client_close (client);
+    curator_lock_unref (policy.lock);
+  }
 }
 
 SUITE ("retry policies", fixture_start, fixture_stop)

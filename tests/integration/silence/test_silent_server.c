@@ -57,13 +57,12 @@ holder_end (Holder *holder)
 static void
 assert_survived (Holder *holders, int n, int times)
 {
-  for (int i = 0; i < n; i++)
-    {
-      assert_true (state_log_wait (holders[i].log, CURATOR_CONNECTION_STATE_RECONNECTED, times,
-                                   MAX_SESSION_MS));
-      assert_int_equal (state_log_count (holders[i].log, CURATOR_CONNECTION_STATE_LOST), 0);
-      assert_soon (curator_lease_get_state (holders[i].lease) == CURATOR_LEASE_HELD);
-    }
+  for (int i = 0; i < n; i++) {
+    assert_true (state_log_wait (holders[i].log, CURATOR_CONNECTION_STATE_RECONNECTED, times,
+                                 MAX_SESSION_MS));
+    assert_int_equal (state_log_count (holders[i].log, CURATOR_CONNECTION_STATE_LOST), 0);
+    assert_soon (curator_lease_get_state (holders[i].lease) == CURATOR_LEASE_HELD);
+  }
 }
 
 static int
@@ -92,14 +91,13 @@ look_alike_start (Fixture *fixture, int *fds)
 static void
 look_alike_end (const int *fds)
 {
-  for (int i = 0; i < N_LOOK_ALIKE; i++)
-    {
-      char byte;
-      assert_int_equal (recv (fds[i], &byte, 1, MSG_DONTWAIT), -1);
-      assert_int_equal (errno, EAGAIN);
-      assert_int_equal (fcntl (fds[i], F_GETFD), 0);
-      close (fds[i]);
-    }
+  for (int i = 0; i < N_LOOK_ALIKE; i++) {
+    char byte;
+    assert_int_equal (recv (fds[i], &byte, 1, MSG_DONTWAIT), -1);
+    assert_int_equal (errno, EAGAIN);
+    assert_int_equal (fcntl (fds[i], F_GETFD), 0);
+    close (fds[i]);
+  }
 }
 
 static void
@@ -109,16 +107,15 @@ test_accepted_in_silence (Fixture *fixture, int session_ms, int rounds)
 
   for (int i = 0; i < N_CLIENTS; i++)
     holder_start (&holders[i], fixture_proxy (fixture), session_ms);
-  for (int round = 1; round <= rounds; round++)
-    {
-      int fds[N_LOOK_ALIKE];
-      look_alike_start (fixture, fds);
-      proxy_silence (fixture->proxy, N_CLIENTS);
-      proxy_cut (fixture->proxy);
-      assert_survived (holders, N_CLIENTS, round);
-      assert_int_equal (proxy_silent_left (fixture->proxy), 0);
-      look_alike_end (fds);
-    }
+  for (int round = 1; round <= rounds; round++) {
+    int fds[N_LOOK_ALIKE];
+    look_alike_start (fixture, fds);
+    proxy_silence (fixture->proxy, N_CLIENTS);
+    proxy_cut (fixture->proxy);
+    assert_survived (holders, N_CLIENTS, round);
+    assert_int_equal (proxy_silent_left (fixture->proxy), 0);
+    look_alike_end (fds);
+  }
   for (int i = 0; i < N_CLIENTS; i++)
     holder_end (&holders[i]);
 }
@@ -163,13 +160,12 @@ static void
 hole_open (Hole *hole)
 {
   assert_int_equal (listen (hole->fd, 0), 0);
-  while (hole->n_fillers < (int) G_N_ELEMENTS (hole->fillers))
-    {
-      struct pollfd made = { .fd = connect_to (hole->address), .events = POLLOUT };
-      hole->fillers[hole->n_fillers++] = made.fd;
-      if (poll (&made, 1, 100) == 0)
-        return;
-    }
+  while (hole->n_fillers < (int) G_N_ELEMENTS (hole->fillers)) {
+    struct pollfd made = { .fd = connect_to (hole->address), .events = POLLOUT };
+    hole->fillers[hole->n_fillers++] = made.fd;
+    if (poll (&made, 1, 100) == 0)
+      return;
+  }
   fail_msg ("the system accepts every connection");
 }
 
@@ -192,11 +188,10 @@ TEST (test_no_handshake)
   g_autofree char *both = g_strdup_printf ("%s,%s", fixture_proxy (fixture), hole.address);
   holder_start (&holder, both, 30000);
   hole_open (&hole);
-  for (int round = 1; round <= 4; round++)
-    {
-      proxy_cut (fixture->proxy);
-      assert_survived (&holder, 1, round);
-    }
+  for (int round = 1; round <= 4; round++) {
+    proxy_cut (fixture->proxy);
+    assert_survived (&holder, 1, round);
+  }
   holder_end (&holder);
   hole_free (&hole);
 }
@@ -206,9 +201,8 @@ static gint spinning; /* atomic */
 static void *
 spin (void *data)
 {
-  while (g_atomic_int_get (&spinning) != 0)
-    {
-    }
+  while (g_atomic_int_get (&spinning) != 0) {
+  }
   return NULL;
 }
 
@@ -228,14 +222,13 @@ TEST (test_restart_of_the_server)
   g_atomic_int_set (&spinning, 1);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_create (&threads[i], NULL, spin, NULL);
-  for (int round = 1; round <= 2; round++)
-    {
-      zk_server_kill (fixture->server);
-      g_usleep (1500000);
-      assert_true (zk_server_relaunch (fixture->server));
-      assert_true (zk_server_wait_serving (fixture->server, LONG_MS));
-      assert_survived (holders, N_CLIENTS, round);
-    }
+  for (int round = 1; round <= 2; round++) {
+    zk_server_kill (fixture->server);
+    g_usleep (1500000);
+    assert_true (zk_server_relaunch (fixture->server));
+    assert_true (zk_server_wait_serving (fixture->server, LONG_MS));
+    assert_survived (holders, N_CLIENTS, round);
+  }
   g_atomic_int_set (&spinning, 0);
   for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
     pthread_join (threads[i], NULL);

@@ -35,13 +35,12 @@ TEST (test_first_connection)
 static void
 cut_twice (Fixture *fixture, StateLog *log)
 {
-  for (int i = 1; i <= 2; i++)
-    {
-      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, i, LONG_MS));
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i, LONG_MS));
-    }
+  for (int i = 1; i <= 2; i++) {
+    proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+    assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, i, LONG_MS));
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+    assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i, LONG_MS));
+  }
 }
 
 static void
@@ -94,31 +93,30 @@ static const struct
  * only. */
 TEST (test_fates_of_a_connection)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (fates); i++)
-    {
-      g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
-      g_autoptr (StateLog) log = state_log_new (client);
-      const gboolean loses = strcmp (fates[i].states, LOSES) == 0;
-      print_message ("%s\n", fates[i].name);
-      curator_client_set_session_timeout (client, fates[i].session_ms);
-      client_start (client);
-      const gint64 session = curator_client_get_session_id (client);
-      g_autoptr (CuratorLock) lock = mutex_new (client, "/states/fates");
-      assert_acquired (lock);
-      fates[i].strike (fixture, log);
-      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-      g_autofree char *seen = state_log_to_string (log);
-      assert_string_equal (seen, fates[i].states);
-      /* A server that comes back may still know the session. */
-      if (!loses || fates[i].strike == expire)
-        assert_int_equal (curator_client_get_session_id (client) != session, loses);
-      assert_int_equal (curator_lease_get_state (held_lease (lock)) == CURATOR_LEASE_LOST, loses);
-      assert_released (lock);
-      assert_acquired (lock);
-      assert_released (lock);
-      assert_no_residue (fixture, "/states/fates", LONG_MS);
-      curator_client_close (client);
-    }
+  for (gsize i = 0; i < G_N_ELEMENTS (fates); i++) {
+    g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+    g_autoptr (StateLog) log = state_log_new (client);
+    const gboolean loses = strcmp (fates[i].states, LOSES) == 0;
+    print_message ("%s\n", fates[i].name);
+    curator_client_set_session_timeout (client, fates[i].session_ms);
+    client_start (client);
+    const gint64 session = curator_client_get_session_id (client);
+    g_autoptr (CuratorLock) lock = mutex_new (client, "/states/fates");
+    assert_acquired (lock);
+    fates[i].strike (fixture, log);
+    assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
+    g_autofree char *seen = state_log_to_string (log);
+    assert_string_equal (seen, fates[i].states);
+    /* A server that comes back may still know the session. */
+    if (!loses || fates[i].strike == expire)
+      assert_int_equal (curator_client_get_session_id (client) != session, loses);
+    assert_int_equal (curator_lease_get_state (held_lease (lock)) == CURATOR_LEASE_LOST, loses);
+    assert_released (lock);
+    assert_acquired (lock);
+    assert_released (lock);
+    assert_no_residue (fixture, "/states/fates", LONG_MS);
+    curator_client_close (client);
+  }
 }
 
 TEST (test_block_until_connected_in_vain)
@@ -149,18 +147,17 @@ TEST (test_server_comes_late)
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   g_autoptr (StateLog) log = state_log_new (client);
-  for (int outage = 1; outage <= 2; outage++)
-    {
-      proxy_set_mode (fixture->proxy, PROXY_REFUSE);
-      if (outage == 1)
-        assert_ok (curator_client_start (client, &error), &error);
-      else
-        assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
-      assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
-      assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
-      proxy_set_mode (fixture->proxy, PROXY_PASS);
-      assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
-    }
+  for (int outage = 1; outage <= 2; outage++) {
+    proxy_set_mode (fixture->proxy, PROXY_REFUSE);
+    if (outage == 1)
+      assert_ok (curator_client_start (client, &error), &error);
+    else
+      assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_SUSPENDED, 1, LONG_MS));
+    assert_false (curator_client_block_until_connected (client, 300, NULL, &error));
+    assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
+    proxy_set_mode (fixture->proxy, PROXY_PASS);
+    assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
+  }
   assert_ok (curator_client_block_until_connected (client, 0, NULL, &error), &error);
   assert_ok (curator_client_block_until_connected (client, CURATOR_WAIT_FOREVER, NULL, &error),
              &error);

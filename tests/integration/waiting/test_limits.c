@@ -39,11 +39,10 @@ start_waiter (Fixture *fixture, CuratorClient *client, int i, char **plant)
 
   raw_zk_make_path (fixture->raw, folder);
   assert_int_equal (raw_zk_create (fixture->raw, node, NULL, ZOO_EPHEMERAL_SEQUENTIAL, plant), ZOK);
-  if (is_semaphore)
-    {
-      g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 1);
-      return taking_start (semaphore, 1, CURATOR_WAIT_FOREVER, NULL);
-    }
+  if (is_semaphore) {
+    g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, path, 1);
+    return taking_start (semaphore, 1, CURATOR_WAIT_FOREVER, NULL);
+  }
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   return taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
 }
@@ -67,24 +66,22 @@ TEST (test_a_server_takes_less_than_the_list_of_watches)
   for (int i = 0; i < N; i++)
     takings[i] = start_waiter (little, client, i, &plants[i]);
   assert_soon (four_letter_watches_of_session (fixture_server (little), session) >= N);
-  for (int cut = 0; cut < 3; cut++)
-    {
-      const int n_connections = proxy_accepted (little->proxy);
-      proxy_cut (little->proxy);
-      assert_soon (proxy_accepted (little->proxy) > n_connections);
-      assert_soon (four_letter_watches_of_session (fixture_server (little), session) >= N);
-      print_message ("%d connections\n", proxy_accepted (little->proxy) - n_connections);
-    }
-  for (int i = 0; i < N; i++)
-    {
-      assert_false (taking_has_returned (takings[i]));
-      assert_int_equal (raw_zk_delete (little->raw, plants[i]), ZOK);
-      taking_assert_granted (takings[i]);
-      assert_int_equal (curator_lease_get_session_id (taking_lease (takings[i], 0)), session);
-      taking_give_back (takings[i]);
-      taking_free (takings[i]);
-      g_free (plants[i]);
-    }
+  for (int cut = 0; cut < 3; cut++) {
+    const int n_connections = proxy_accepted (little->proxy);
+    proxy_cut (little->proxy);
+    assert_soon (proxy_accepted (little->proxy) > n_connections);
+    assert_soon (four_letter_watches_of_session (fixture_server (little), session) >= N);
+    print_message ("%d connections\n", proxy_accepted (little->proxy) - n_connections);
+  }
+  for (int i = 0; i < N; i++) {
+    assert_false (taking_has_returned (takings[i]));
+    assert_int_equal (raw_zk_delete (little->raw, plants[i]), ZOK);
+    taking_assert_granted (takings[i]);
+    assert_int_equal (curator_lease_get_session_id (taking_lease (takings[i], 0)), session);
+    taking_give_back (takings[i]);
+    taking_free (takings[i]);
+    g_free (plants[i]);
+  }
   curator_client_close (client);
   fixture_stop ((void **) &little);
 }

@@ -89,36 +89,28 @@ on_acquired (CuratorLock *lock, CuratorLease *lease, const GError *error, gpoint
   crowd.n_told++;
   crowd.n_twice += waiter->told ? 1 : 0;
   waiter->told = TRUE;
-  if (lease != NULL)
-    {
-      const gint64 number = number_of (lease);
-      crowd.n_out_of_order += number <= crowd.last_number ? 1 : 0;
-      crowd.last_number = number;
-      waiter->granted = TRUE;
-      crowd.n_granted++;
-      if (crowd.n_granted == crowd.park_at)
-        crowd.parked = g_steal_pointer (&lease);
-    }
-  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    {
-      waiter->cancelled = TRUE;
-      crowd.n_cancelled++;
-    }
-  else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED))
-    {
-      crowd.n_refused++;
-    }
+  if (lease != NULL) {
+    const gint64 number = number_of (lease);
+    crowd.n_out_of_order += number <= crowd.last_number ? 1 : 0;
+    crowd.last_number = number;
+    waiter->granted = TRUE;
+    crowd.n_granted++;
+    if (crowd.n_granted == crowd.park_at)
+      crowd.parked = g_steal_pointer (&lease);
+  } else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    waiter->cancelled = TRUE;
+    crowd.n_cancelled++;
+  } else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED)) {
+    crowd.n_refused++;
+  }
   /* A deadline of some milliseconds may pass before the server has shown who is in front. */
   else if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)
-           || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER))
-    {
-      crowd.n_timed_out++;
-    }
-  else
-    {
-      g_printerr ("a waiter failed: %s\n", error->message);
-      crowd.n_other++;
-    }
+           || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)) {
+    crowd.n_timed_out++;
+  } else {
+    g_printerr ("a waiter failed: %s\n", error->message);
+    crowd.n_other++;
+  }
   pthread_mutex_unlock (&crowd.mutex);
   g_clear_pointer (&lease, curator_lease_unref);
 }
@@ -162,11 +154,10 @@ are_told (int n)
 static void
 check_crowd (int n, int least_granted)
 {
-  if (!holds_within (are_told (n), PATIENCE_MS))
-    {
-      fail_msg ("%d of %d callbacks were called, %d of them with a grant", crowd.n_told, n,
-                crowd.n_granted);
-    }
+  if (!holds_within (are_told (n), PATIENCE_MS)) {
+    fail_msg ("%d of %d callbacks were called, %d of them with a grant", crowd.n_told, n,
+              crowd.n_granted);
+  }
   pthread_mutex_lock (&crowd.mutex);
   assert_int_equal (crowd.n_told, n);
   assert_int_equal (crowd.n_twice, 0);
@@ -296,11 +287,10 @@ pass_half_then (Fixture *fixture, const char *path, const Mishap *mishap)
   crowd_init (N_WAITERS / 2);
   /* The session that a proxy has seen last is the crowd's. */
   const gint64 session = curator_client_get_session_id (client);
-  for (int i = 0; i < N_WAITERS; i++)
-    {
-      crowd.waiters[i].cancellable = g_cancellable_new ();
-      queue_up (lock, i);
-    }
+  for (int i = 0; i < N_WAITERS; i++) {
+    crowd.waiters[i].cancellable = g_cancellable_new ();
+    queue_up (lock, i);
+  }
   assert_children (fixture, path, N_WAITERS + 1, PATIENCE_MS);
   doorkeeper_open (&keeper);
   assert_true (holds_within (is_parked (), PATIENCE_MS));
@@ -350,15 +340,14 @@ TEST (test_session_ends)
 static Waiter *
 pick (GRand *rand)
 {
-  for (;;)
-    {
-      Waiter *waiter = &crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)];
-      pthread_mutex_lock (&crowd.mutex);
-      const gboolean fits = !waiter->told && !g_cancellable_is_cancelled (waiter->cancellable);
-      pthread_mutex_unlock (&crowd.mutex);
-      if (fits)
-        return waiter;
-    }
+  for (;;) {
+    Waiter *waiter = &crowd.waiters[g_rand_int_range (rand, 0, N_WAITERS)];
+    pthread_mutex_lock (&crowd.mutex);
+    const gboolean fits = !waiter->told && !g_cancellable_is_cancelled (waiter->cancellable);
+    pthread_mutex_unlock (&crowd.mutex);
+    if (fits)
+      return waiter;
+  }
 }
 
 /* Nothing is granted meanwhile, so each of them is cancelled for certain. Some more are cancelled
@@ -399,14 +388,12 @@ static void
 delete_foreign (Fixture *fixture, const char *path)
 {
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);
-  for (char **name = names; *name != NULL; name++)
-    {
-      if (g_str_has_prefix (*name, "lock-"))
-        {
-          g_autofree char *node = g_strdup_printf ("%s/%s", path, *name);
-          assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-        }
+  for (char **name = names; *name != NULL; name++) {
+    if (g_str_has_prefix (*name, "lock-")) {
+      g_autofree char *node = g_strdup_printf ("%s/%s", path, *name);
+      assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
     }
+  }
 }
 
 /* All watches are sent in one packet at a reconnect, and a server does not accept more than 1 MiB.
@@ -422,11 +409,10 @@ TEST (test_p16_more_than_can_be_watched)
     LEAST_WAITERS = 350
   };
   g_autoptr (GString) path = g_string_new ("/many");
-  for (int i = 0; i < N_NAMES; i++)
-    {
-      g_autofree char *name = g_strnfill (LONG_NAME, 'x');
-      g_string_append_printf (path, "/%s", name);
-    }
+  for (int i = 0; i < N_NAMES; i++) {
+    g_autofree char *name = g_strnfill (LONG_NAME, 'x');
+    g_string_append_printf (path, "/%s", name);
+  }
   g_autofree char *stranger = g_strdup_printf ("%s/lock-", path->str);
   assert_int_equal (raw_zk_make_path (fixture->raw, path->str), ZOK);
   g_autoptr (CuratorClient) client = connect_patient (fixture_proxy (fixture));
@@ -434,13 +420,12 @@ TEST (test_p16_more_than_can_be_watched)
   const gint64 session = curator_client_get_session_id (client);
   crowd_init (-1);
   int n = 0;
-  for (; n < N_WAITERS && !are_told (1); n++)
-    {
-      assert_int_equal (raw_zk_create (fixture->raw, stranger, "", ZOO_EPHEMERAL_SEQUENTIAL, NULL),
-                        ZOK);
-      queue_up (lock, n);
-      settle (client);
-    }
+  for (; n < N_WAITERS && !are_told (1); n++) {
+    assert_int_equal (raw_zk_create (fixture->raw, stranger, "", ZOO_EPHEMERAL_SEQUENTIAL, NULL),
+                      ZOK);
+    queue_up (lock, n);
+    settle (client);
+  }
   /* The last create, its list, and the delete for the waiter refused after that. */
   settle (client);
   settle (client);
@@ -473,13 +458,11 @@ heap_at_rest (void)
 {
   gsize seen = 0;
   gsize before;
-  do
-    {
-      before = seen;
-      wait_ms (100);
-      seen = heap_in_use ();
-    }
-  while (seen != before);
+  do {
+    before = seen;
+    wait_ms (100);
+    seen = heap_in_use ();
+  } while (seen != before);
   return seen;
 }
 
@@ -490,16 +473,14 @@ give_up_together (CuratorLock *lock, gboolean cancels, int pause_ms)
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
 
   crowd_init (-1);
-  for (int i = 0; i < N_BATCH; i++)
-    {
-      curator_lock_acquire_then (lock, cancels ? CURATOR_WAIT_FOREVER : 1 + i % 8, cancellable,
-                                 on_acquired, &crowd.waiters[i]);
-    }
-  if (cancels)
-    {
-      wait_ms (pause_ms);
-      g_cancellable_cancel (cancellable);
-    }
+  for (int i = 0; i < N_BATCH; i++) {
+    curator_lock_acquire_then (lock, cancels ? CURATOR_WAIT_FOREVER : 1 + i % 8, cancellable,
+                               on_acquired, &crowd.waiters[i]);
+  }
+  if (cancels) {
+    wait_ms (pause_ms);
+    g_cancellable_cancel (cancellable);
+  }
   assert_true (holds_within (are_told (N_BATCH), PATIENCE_MS));
   assert_int_equal (cancels ? crowd.n_cancelled : crowd.n_timed_out, N_BATCH);
 }
@@ -515,16 +496,15 @@ give_up_thousands (Fixture *fixture, const char *path, gboolean cancels)
   Doorkeeper keeper;
 
   doorkeeper_shut (&keeper, fixture, mutex_new, path);
-  for (int i = 0; i < 2 || (growth >= N_GIVE_UP && i < 5); i++)
-    {
-      const gsize before = heap_at_rest ();
-      for (int n = 0; n < N_GIVE_UP; n += N_BATCH)
-        give_up_together (lock, cancels, n / N_BATCH % 5);
-      assert_children (fixture, path, 1, LONG_MS);
-      assert_soon (n_watched (fixture, curator_client_get_session_id (client)) == 0);
-      growth = (gssize) heap_at_rest () - (gssize) before;
-      print_message ("heap growth over %d acquires: %zd bytes\n", N_GIVE_UP, growth);
-    }
+  for (int i = 0; i < 2 || (growth >= N_GIVE_UP && i < 5); i++) {
+    const gsize before = heap_at_rest ();
+    for (int n = 0; n < N_GIVE_UP; n += N_BATCH)
+      give_up_together (lock, cancels, n / N_BATCH % 5);
+    assert_children (fixture, path, 1, LONG_MS);
+    assert_soon (n_watched (fixture, curator_client_get_session_id (client)) == 0);
+    growth = (gssize) heap_at_rest () - (gssize) before;
+    print_message ("heap growth over %d acquires: %zd bytes\n", N_GIVE_UP, growth);
+  }
   assert_true (growth < N_GIVE_UP);
   doorkeeper_open (&keeper);
 }
@@ -588,21 +568,19 @@ TEST (test_idle_locks)
   static CuratorLock *locks[N_LOCKS];
   g_autoptr (CuratorClient) client = connect_patient (fixture_server (fixture));
   const gsize before = heap_in_use ();
-  for (int i = 0; i < N_LOCKS; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/many/idle/%05d", i);
-      locks[i] = mutex_new (client, path);
-    }
+  for (int i = 0; i < N_LOCKS; i++) {
+    g_autofree char *path = g_strdup_printf ("/many/idle/%05d", i);
+    locks[i] = mutex_new (client, path);
+  }
   const gsize each = (heap_in_use () - before) / N_LOCKS;
   print_message ("an idle lock: %zu bytes\n", each);
   assert_true (each <= 300);
 
   const gsize unused = heap_in_use ();
-  for (int i = 0; i < N_USED; i++)
-    {
-      assert_acquired (locks[i]);
-      assert_released (locks[i]);
-    }
+  for (int i = 0; i < N_USED; i++) {
+    assert_acquired (locks[i]);
+    assert_released (locks[i]);
+  }
   const gssize more = ((gssize) heap_in_use () - (gssize) unused) / N_USED;
   print_message ("once it was used: %+zd bytes\n", more);
   assert_true (each + (gsize) MAX (more, 0) <= 300);

@@ -35,19 +35,18 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Party, party_leave)
 static const char *
 word_of (const ProxyFrame *frame)
 {
-  switch (frame->type)
-    {
-    case PROXY_CREATE:
-    case PROXY_CREATE2:
-      return "create";
-    case PROXY_DELETE:
-      return "delete";
-    case PROXY_GET_CHILDREN:
-    case PROXY_GET_CHILDREN2:
-      return frame->watch ? "watch" : "list";
-    default:
-      return "other";
-    }
+  switch (frame->type) {
+  case PROXY_CREATE:
+  case PROXY_CREATE2:
+    return "create";
+  case PROXY_DELETE:
+    return "delete";
+  case PROXY_GET_CHILDREN:
+  case PROXY_GET_CHILDREN2:
+    return frame->watch ? "watch" : "list";
+  default:
+    return "other";
+  }
 }
 
 /* In the order in which the proxy forwarded them. n_open: how many are not answered. */
@@ -59,20 +58,19 @@ words_of (Party *party, int *n_open)
   GString *words = g_string_new (NULL);
 
   *n_open = 0;
-  for (guint i = 0; i < log->len; i++)
-    {
-      const ProxyFrame *frame = g_ptr_array_index (log, i);
-      if (frame->session != curator_client_get_session_id (party->client)
-          || frame->type == PROXY_PING || frame->type == PROXY_MULTI)
-        continue;
-      if (frame->is_reply && frame->path != NULL)
-        g_hash_table_add (own, frame->path);
-      *n_open += frame->type == PROXY_EVENT ? 0 : frame->is_reply ? -1 : 1;
-      const gboolean about_own = frame->path != NULL && frame->type != PROXY_DELETE
-                                 && g_hash_table_contains (own, frame->path);
-      if (!frame->is_reply && !about_own)
-        g_string_append_printf (words, "%s ", word_of (frame));
-    }
+  for (guint i = 0; i < log->len; i++) {
+    const ProxyFrame *frame = g_ptr_array_index (log, i);
+    if (frame->session != curator_client_get_session_id (party->client) || frame->type == PROXY_PING
+        || frame->type == PROXY_MULTI)
+      continue;
+    if (frame->is_reply && frame->path != NULL)
+      g_hash_table_add (own, frame->path);
+    *n_open += frame->type == PROXY_EVENT ? 0 : frame->is_reply ? -1 : 1;
+    const gboolean about_own = frame->path != NULL && frame->type != PROXY_DELETE
+                               && g_hash_table_contains (own, frame->path);
+    if (!frame->is_reply && !about_own)
+      g_string_append_printf (words, "%s ", word_of (frame));
+  }
   return g_string_free (words, FALSE);
 }
 

@@ -131,20 +131,19 @@ TEST (test_silent_server)
   ground_enter (&ground, fixture);
   silence (&ground);
 
-  for (guint i = 0; i < n_calls; i++)
-    {
-      const gint64 start = wait_now_ms ();
-      Told *told = begin (&ground, i, BOUND_MS);
-      assert_soon (was_told (told));
-      const gint64 took = wait_now_ms () - start;
-      assert_true (took >= BOUND_MS - 1);
-      /* types.h: milliseconds for the whole call. */
-      assert_promised_ms (took, BOUND_MS + SESSION_MS, start);
-      const int code = told->outcome.error != NULL ? told->outcome.error->code : 0;
-      assert_true (code == CURATOR_ERROR_NO_ANSWER || code == CURATOR_ERROR_TIMED_OUT
-                   || code == CURATOR_ERROR_CONNECTION_LOST);
-      assert_told (&ground, told, code);
-    }
+  for (guint i = 0; i < n_calls; i++) {
+    const gint64 start = wait_now_ms ();
+    Told *told = begin (&ground, i, BOUND_MS);
+    assert_soon (was_told (told));
+    const gint64 took = wait_now_ms () - start;
+    assert_true (took >= BOUND_MS - 1);
+    /* types.h: milliseconds for the whole call. */
+    assert_promised_ms (took, BOUND_MS + SESSION_MS, start);
+    const int code = told->outcome.error != NULL ? told->outcome.error->code : 0;
+    assert_true (code == CURATOR_ERROR_NO_ANSWER || code == CURATOR_ERROR_TIMED_OUT
+                 || code == CURATOR_ERROR_CONNECTION_LOST);
+    assert_told (&ground, told, code);
+  }
 }
 
 static void

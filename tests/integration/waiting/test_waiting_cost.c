@@ -53,19 +53,18 @@ sessions_start (Session *sessions, Fixture *fixture)
   assert_int_equal (
       raw_zk_create (fixture->raw, PATH "/_c_front-lock-", "", ZOO_PERSISTENT_SEQUENTIAL, NULL),
       ZOK);
-  for (int i = 0; i < N_SESSIONS; i++)
-    {
-      Session *session = &sessions[i];
-      session->client = client_new (fixture_server (fixture));
-      curator_client_set_session_timeout (session->client, session_ms ());
-      curator_client_set_server_tick (session->client, session_ms () / 20);
-      client_start (session->client);
-      g_autoptr (CuratorLock) lock = mutex_new (session->client, PATH);
-      session->taking = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
-      assert_soon (four_letter_watches_of_session (fixture_server (fixture),
-                                                   curator_client_get_session_id (session->client))
-                   > 0);
-    }
+  for (int i = 0; i < N_SESSIONS; i++) {
+    Session *session = &sessions[i];
+    session->client = client_new (fixture_server (fixture));
+    curator_client_set_session_timeout (session->client, session_ms ());
+    curator_client_set_server_tick (session->client, session_ms () / 20);
+    client_start (session->client);
+    g_autoptr (CuratorLock) lock = mutex_new (session->client, PATH);
+    session->taking = taking_start_lock (lock, CURATOR_WAIT_FOREVER, NULL);
+    assert_soon (four_letter_watches_of_session (fixture_server (fixture),
+                                                 curator_client_get_session_id (session->client))
+                 > 0);
+  }
 }
 
 /* Begun before the counting, and answered in it, or the other way round. */
@@ -93,21 +92,19 @@ TEST (test_transactions)
       N_SESSIONS, n_timeouts, (int) session_ms (), (double) of_far / N_FAR / n_timeouts,
       (double) of_near / n_timeouts, (int) by_server, (int) (of_near + of_far));
 
-  for (guint i = 0; i < N_SESSIONS; i++)
-    {
-      /* One at the beginning and one at the end. */
-      assert_true ((double) n_since (&sessions[i]) <= (i == 0 ? 4 : 1) * n_timeouts + 1);
-    }
+  for (guint i = 0; i < N_SESSIONS; i++) {
+    /* One at the beginning and one at the end. */
+    assert_true ((double) n_since (&sessions[i]) <= (i == 0 ? 4 : 1) * n_timeouts + 1);
+  }
   assert_true (of_far > 0 && of_near > 0 && zxid_before >= 0);
   assert_true ((double) of_far <= N_FAR * n_timeouts);
   assert_in_range (by_server + SLACK, of_near + of_far, of_near + of_far + 2 * SLACK);
 
-  for (guint i = N_SESSIONS; i-- > 0;)
-    {
-      curator_client_close (sessions[i].client);
-      taking_free (sessions[i].taking);
-      curator_client_unref (sessions[i].client);
-    }
+  for (guint i = N_SESSIONS; i-- > 0;) {
+    curator_client_close (sessions[i].client);
+    taking_free (sessions[i].taking);
+    curator_client_unref (sessions[i].client);
+  }
 }
 
 static int

@@ -50,15 +50,12 @@ look_at_thread (const char *task, Waits *waits)
       || sscanf (call, "%ld %lx %lx", &number, &address, &operation) != 3 || number != SYS_futex)
     return;
   const gboolean is_private = (operation & FUTEX_PRIVATE_FLAG) != 0;
-  if (g_str_has_prefix (name, "curator-"))
-    {
-      waits->lanes++;
-      waits->private_lanes += is_private ? 1 : 0;
-    }
-  else
-    {
-      waits->callers += is_private ? 0 : 1;
-    }
+  if (g_str_has_prefix (name, "curator-")) {
+    waits->lanes++;
+    waits->private_lanes += is_private ? 1 : 0;
+  } else {
+    waits->callers += is_private ? 0 : 1;
+  }
 }
 
 /* A mutex is waited for by a private futex, but not for long. */
@@ -110,19 +107,16 @@ TEST (test_by_shared_futexes)
   assert_acquired (held);
   for (int i = 0; i < N_CALLERS; i++)
     assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
-  if (!holds_within (all_wait_by_shared_ones (&waits), PATIENCE_MS))
-    {
-      fail_msg (
-          "%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
-          waits.lanes, waits.private_lanes, waits.callers);
-    }
+  if (!holds_within (all_wait_by_shared_ones (&waits), PATIENCE_MS)) {
+    fail_msg ("%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
+              waits.lanes, waits.private_lanes, waits.callers);
+  }
   assert_released (held);
-  for (int i = 0; i < N_CALLERS; i++)
-    {
-      void *took_turn;
-      pthread_join (threads[i], &took_turn);
-      n_turns += GPOINTER_TO_INT (took_turn) != 0 ? 1 : 0;
-    }
+  for (int i = 0; i < N_CALLERS; i++) {
+    void *took_turn;
+    pthread_join (threads[i], &took_turn);
+    n_turns += GPOINTER_TO_INT (took_turn) != 0 ? 1 : 0;
+  }
   assert_int_equal (n_turns, N_CALLERS);
 }
 

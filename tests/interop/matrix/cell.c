@@ -33,11 +33,10 @@ CuratorClient *
 cell_client_start (CuratorClient *client)
 {
   if (!curator_client_start (client, NULL)
-      || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL))
-    {
-      curator_client_close (client);
-      g_clear_pointer (&client, curator_client_unref);
-    }
+      || !curator_client_block_until_connected (client, LONG_MS, NULL, NULL)) {
+    curator_client_close (client);
+    g_clear_pointer (&client, curator_client_unref);
+  }
   return client;
 }
 
@@ -89,12 +88,11 @@ CuratorLease *
 cell_take (CuratorClient *client, const char *recipe, const char *path, gint64 timeout_ms,
            GError **error)
 {
-  if (permits_of (recipe) > 0)
-    {
-      g_autoptr (CuratorSemaphore) semaphore =
-          curator_semaphore_new (client, path, permits_of (recipe), error);
-      return curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
-    }
+  if (permits_of (recipe) > 0) {
+    g_autoptr (CuratorSemaphore) semaphore =
+        curator_semaphore_new (client, path, permits_of (recipe), error);
+    return curator_semaphore_acquire (semaphore, timeout_ms, NULL, error);
+  }
   g_autoptr (CuratorLock) lock = new_lock (client, recipe, path, error);
   return curator_lock_acquire_lease (lock, timeout_ms, NULL, error);
 }
@@ -123,11 +121,10 @@ void
 taker_free (Taker *taker)
 {
   pthread_join (taker->thread, NULL);
-  if (taker->lease != NULL)
-    {
-      curator_lease_release (taker->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
-      curator_lease_unref (taker->lease);
-    }
+  if (taker->lease != NULL) {
+    curator_lease_release (taker->lease, CURATOR_WAIT_DEFAULT, NULL, NULL);
+    curator_lease_unref (taker->lease);
+  }
   g_clear_error (&taker->error);
   g_free (taker->path);
   g_free (taker);
@@ -210,22 +207,20 @@ cell_kill_java (Cell *cell)
   g_autoptr (Peer) victim = peer_start_java (cell->servers, KILLED_MS, cell->compression);
   g_autoptr (GPtrArray) takers = g_ptr_array_new_with_free_func ((GDestroyNotify) taker_free);
   CELL_CHECK (victim != NULL, NULL);
-  for (int i = 0; i < CELL_PAIRS; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/kill-java/%d", i);
-      peer_tell (victim, "acquire h%d %s %s -1", i, cell_pairs[i][0], path);
-      CELL_CHECK (peer_expect (victim, LONG_MS, "ACQUIRED h%d", i), NULL);
-      g_ptr_array_add (takers, taker_start (cell->client, cell_pairs[i][1], path));
-      CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
-    }
+  for (int i = 0; i < CELL_PAIRS; i++) {
+    g_autofree char *path = g_strdup_printf ("/kill-java/%d", i);
+    peer_tell (victim, "acquire h%d %s %s -1", i, cell_pairs[i][0], path);
+    CELL_CHECK (peer_expect (victim, LONG_MS, "ACQUIRED h%d", i), NULL);
+    g_ptr_array_add (takers, taker_start (cell->client, cell_pairs[i][1], path));
+    CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
+  }
   for (guint i = 0; i < takers->len; i++)
     CELL_CHECK (!g_atomic_int_get (&((Taker *) g_ptr_array_index (takers, i))->returned), NULL);
   peer_kill (victim);
-  for (guint i = 0; i < takers->len; i++)
-    {
-      Taker *taker = g_ptr_array_index (takers, i);
-      CELL_CHECK (taker_is_granted (taker), taker->error);
-    }
+  for (guint i = 0; i < takers->len; i++) {
+    Taker *taker = g_ptr_array_index (takers, i);
+    CELL_CHECK (taker_is_granted (taker), taker->error);
+  }
   return NULL;
 }
 
@@ -240,19 +235,17 @@ cell_kill_c (Cell *cell)
   contest_add (argv, "/kill-c");
   g_autoptr (Peer) victim = peer_start (argv, NULL, NULL);
   CELL_CHECK (victim != NULL && peer_expect (victim, LONG_MS, "HOLDING"), NULL);
-  for (int i = 0; i < CELL_PAIRS; i++)
-    {
-      g_autofree char *path = g_strdup_printf ("/kill-c/%d", i);
-      peer_tell (cell->peer, "acquire k%d %s %s -1", i, cell_pairs[i][1], path);
-      CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
-    }
+  for (int i = 0; i < CELL_PAIRS; i++) {
+    g_autofree char *path = g_strdup_printf ("/kill-c/%d", i);
+    peer_tell (cell->peer, "acquire k%d %s %s -1", i, cell_pairs[i][1], path);
+    CELL_CHECK (queue_has (cell, cell_pairs[i][0], path, 2), NULL);
+  }
   CELL_CHECK (!peer_has (cell->peer, "ACQUIRED k0"), NULL);
   peer_kill (victim);
-  for (int i = 0; i < CELL_PAIRS; i++)
-    {
-      CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED k%d", i), NULL);
-      peer_tell (cell->peer, "release k%d", i);
-    }
+  for (int i = 0; i < CELL_PAIRS; i++) {
+    CELL_CHECK (peer_expect (cell->peer, LONG_MS, "ACQUIRED k%d", i), NULL);
+    peer_tell (cell->peer, "release k%d", i);
+  }
   return NULL;
 }
 

@@ -25,13 +25,12 @@ static gboolean
 still_leads (Cell *cell)
 {
   peer_tell (cell->peer, "leads java");
-  while (!peer_has (cell->peer, "ERROR"))
-    {
-      if (peer_expect (cell->peer, QUIET_MS, "LEADS java"))
-        return TRUE;
-      if (peer_expect (cell->peer, QUIET_MS, "FOLLOWS java"))
-        return FALSE;
-    }
+  while (!peer_has (cell->peer, "ERROR")) {
+    if (peer_expect (cell->peer, QUIET_MS, "LEADS java"))
+      return TRUE;
+    if (peer_expect (cell->peer, QUIET_MS, "FOLLOWS java"))
+      return FALSE;
+  }
   return TRUE;
 }
 

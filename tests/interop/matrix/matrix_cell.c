@@ -97,21 +97,19 @@ run_cell (Cell *cell, ZkEnsemble *three, char **words)
 {
   const char *curator = words[0];
   cell->downgrade_is_overtaken = !is_at_least (curator, 5, 5);
-  if (open_cell (cell, SESSION_MS, SESSION_MS))
-    {
-      contend (cell, "contention");
-      report ("downgrade", "contest", cell_contend (cell, "downgrade"));
-      report ("count", "counted", cell_contend (cell, "counted:/counted-by"));
-      run_peers (cell, curator);
-    }
+  if (open_cell (cell, SESSION_MS, SESSION_MS)) {
+    contend (cell, "contention");
+    report ("downgrade", "contest", cell_contend (cell, "downgrade"));
+    report ("count", "counted", cell_contend (cell, "counted:/counted-by"));
+    run_peers (cell, curator);
+  }
   cell_close (cell);
   cell->compression = TRUE;
-  if (is_at_least (curator, 5, 8) && open_cell (cell, SESSION_MS, SESSION_MS))
-    {
-      contend (cell, "compression");
-      revoke_all (cell, "compression");
-      report ("compression", "count", cell_count (cell));
-    }
+  if (is_at_least (curator, 5, 8) && open_cell (cell, SESSION_MS, SESSION_MS)) {
+    contend (cell, "compression");
+    revoke_all (cell, "compression");
+    report ("compression", "count", cell_count (cell));
+  }
 }
 
 /* Curator has mended CURATOR-696 in 5.7.0. */
@@ -214,12 +212,11 @@ upgrade (Cell *cell, ZkEnsemble *three, char **words)
   g_setenv ("CURATOR_TEST_ZOOKEEPER_CLASSPATH", words[0], TRUE);
   /* The leader last, as an upgrade is done. */
   const int leader = zk_ensemble_leader (three);
-  for (int i = 1; all_good && i <= 3; i++)
-    {
-      g_autofree char *step = g_strdup_printf ("server-%d", i);
-      char *problem = replace (three, (leader + i) % 3, words[1]);
-      report ("upgrade", step, problem != NULL ? problem : still_held (&held));
-    }
+  for (int i = 1; all_good && i <= 3; i++) {
+    g_autofree char *step = g_strdup_printf ("server-%d", i);
+    char *problem = replace (three, (leader + i) % 3, words[1]);
+    report ("upgrade", step, problem != NULL ? problem : still_held (&held));
+  }
   if (all_good)
     report ("upgrade", "handed-over", hand_over (&held));
   g_clear_pointer (&held.lease, curator_lease_unref);
@@ -229,12 +226,11 @@ static int
 hold (const char *servers, const char *path)
 {
   CuratorClient *client = cell_connect (servers, KILLED_MS, FALSE);
-  for (int i = 0; client != NULL && i < CELL_PAIRS; i++)
-    {
-      g_autofree char *one = g_strdup_printf ("%s/%d", path, i);
-      if (cell_take (client, cell_pairs[i][0], one, LONG_MS, NULL) == NULL)
-        return 1;
-    }
+  for (int i = 0; client != NULL && i < CELL_PAIRS; i++) {
+    g_autofree char *one = g_strdup_printf ("%s/%d", path, i);
+    if (cell_take (client, cell_pairs[i][0], one, LONG_MS, NULL) == NULL)
+      return 1;
+  }
   printf ("HOLDING\n");
   fflush (stdout);
   wait_ms (10 * LONG_MS);
@@ -261,11 +257,10 @@ run (const Mode *mode, Cell *cell, char **words)
 {
   g_autoptr (ZkServer) one = mode->has_three ? NULL : zk_server_start (mode->tick_ms, NULL);
   g_autoptr (ZkEnsemble) three = mode->has_three ? zk_ensemble_start (mode->tick_ms, NULL) : NULL;
-  if (one == NULL && three == NULL)
-    {
-      report ("start", "servers", g_strdup ("they do not serve"));
-      return 1;
-    }
+  if (one == NULL && three == NULL) {
+    report ("start", "servers", g_strdup ("they do not serve"));
+    return 1;
+  }
   cell->servers = one != NULL ? zk_server_address (one) : zk_ensemble_connect_string (three);
   mode->run (cell, three, words);
   cell_close (cell);
@@ -276,12 +271,11 @@ int
 main (int argc, char **argv)
 {
   Cell cell = { .program = argv[0], .acquisitions = 25 };
-  if (argc > 2 && strcmp (argv[1], "--acquisitions") == 0)
-    {
-      cell.acquisitions = atoi (argv[2]);
-      argc -= 2;
-      argv += 2;
-    }
+  if (argc > 2 && strcmp (argv[1], "--acquisitions") == 0) {
+    cell.acquisitions = atoi (argv[2]);
+    argc -= 2;
+    argv += 2;
+  }
   if (argc == 4 && strcmp (argv[1], "hold") == 0)
     return hold (argv[2], argv[3]);
   for (gsize i = 0; argc > 1 && cell.acquisitions > 0 && i < G_N_ELEMENTS (modes); i++)

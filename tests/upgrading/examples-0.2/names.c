@@ -21,15 +21,14 @@ static const CuratorCreateMode modes[] = { CURATOR_CREATE_EPHEMERAL,
 static void
 on_state (CuratorClient *client, CuratorConnectionState state, gpointer user_data)
 {
-  switch (state)
-    {
-    case CURATOR_STATE_SUSPENDED:
-    case CURATOR_STATE_READ_ONLY:
-      break;
-    default:
-      if (state != GONE && state != CURATOR_STATE_LOST)
-        g_debug ("%s", states[state]);
-    }
+  switch (state) {
+  case CURATOR_STATE_SUSPENDED:
+  case CURATOR_STATE_READ_ONLY:
+    break;
+  default:
+    if (state != GONE && state != CURATOR_STATE_LOST)
+      g_debug ("%s", states[state]);
+  }
 }
 
 static gboolean

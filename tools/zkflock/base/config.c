@@ -18,12 +18,11 @@ line_of (const char *text, const char *start)
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   const gsize length = strlen (start);
 
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      const char *line = lines[i] + strspn (lines[i], " \t");
-      if (strncmp (line, start, length) == 0 && strchr (" \t\r=", line[length]) != NULL)
-        return i + 1;
-    }
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const char *line = lines[i] + strspn (lines[i], " \t");
+    if (strncmp (line, start, length) == 0 && strchr (" \t\r=", line[length]) != NULL)
+      return i + 1;
+  }
   return 1;
 }
 
@@ -72,16 +71,15 @@ foreign_line (const char *text)
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   gboolean has_group = FALSE;
 
-  for (guint i = 0; lines[i] != NULL; i++)
-    {
-      const char *line = g_strstrip (lines[i]);
-      if (*line == '\0' || *line == '#')
-        continue;
-      if (*line == '[' ? strcmp (line, "[" GROUP "]") != 0
-                       : !has_group || *line == '=' || strchr (line, '=') == NULL)
-        return i + 1;
-      has_group = TRUE;
-    }
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const char *line = g_strstrip (lines[i]);
+    if (*line == '\0' || *line == '#')
+      continue;
+    if (*line == '[' ? strcmp (line, "[" GROUP "]") != 0
+                     : !has_group || *line == '=' || strchr (line, '=') == NULL)
+      return i + 1;
+    has_group = TRUE;
+  }
   return 0;
 }
 
@@ -102,13 +100,12 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   if (!g_key_file_load_from_data (parsed, text, (gsize) -1, G_KEY_FILE_NONE, NULL))
     return options_usage ("%s: it is no configuration", file);
   g_auto (GStrv) names = g_key_file_get_keys (parsed, GROUP, NULL, NULL);
-  for (char **name = names; name != NULL && *name != NULL; name++)
-    {
-      /* The keys that belong to one certificate come from one file. */
-      if (!(has_certificate && g_str_has_prefix (*name, "tls-key"))
-          && !take_key (parsed, *name, defaults, file, text))
-        return FALSE;
-    }
+  for (char **name = names; name != NULL && *name != NULL; name++) {
+    /* The keys that belong to one certificate come from one file. */
+    if (!(has_certificate && g_str_has_prefix (*name, "tls-key"))
+        && !take_key (parsed, *name, defaults, file, text))
+      return FALSE;
+  }
   return TRUE;
 }
 

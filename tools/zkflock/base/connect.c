@@ -35,21 +35,18 @@ add_credentials (const Options *options, CuratorClient *client, int *exit_code)
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) credentials = NULL;
 
-  if (options->secure.is_tls && !secure_set_tls (&options->secure, client, &error))
-    {
-      /* Its files may be right again at the next start, so this is no usage error. */
-      *exit_code = g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT)
-                       ? EXIT_CODE_TLS
-                       : 0;
-    }
+  if (options->secure.is_tls && !secure_set_tls (&options->secure, client, &error)) {
+    /* Its files may be right again at the next start, so this is no usage error. */
+    *exit_code =
+        g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT) ? EXIT_CODE_TLS : 0;
+  }
   if (error == NULL && options->auth_file != NULL)
     credentials = credentials_read (options->auth_file, &error);
-  if (error == NULL && secure_set_sasl (&options->secure, client, &error))
-    {
-      if (credentials != NULL)
-        credentials_apply (client, credentials);
-      return TRUE;
-    }
+  if (error == NULL && secure_set_sasl (&options->secure, client, &error)) {
+    if (credentials != NULL)
+      credentials_apply (client, credentials);
+    return TRUE;
+  }
   print_error (options->paths[0], "%s", error->message);
   *exit_code = *exit_code != 0 ? *exit_code : code_of_setting (options, error);
   return FALSE;
@@ -80,12 +77,11 @@ connect_start (const Options *options, int *exit_code)
     return NULL;
   if (options->acl_creator)
     curator_client_add_acl (client, "auth", "", CURATOR_PERMISSIONS_ALL);
-  if (!curator_client_start (client, &error))
-    {
-      print_error (options->paths[0], "%s", error->message);
-      *exit_code = code_of_setting (options, error);
-      return NULL;
-    }
+  if (!curator_client_start (client, &error)) {
+    print_error (options->paths[0], "%s", error->message);
+    *exit_code = code_of_setting (options, error);
+    return NULL;
+  }
   return g_steal_pointer (&client);
 }
 
@@ -119,11 +115,10 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   const gint64 most_ms = probe != NULL ? PROBE_LATE_MS : PROBE_WAIT_MS;
   const gint64 until_us = g_get_monotonic_time () + most_ms * 1000;
 
-  if (code != EXIT_CODE_UNREACHABLE)
-    {
-      print_error (options->paths[0], "%s", error->message);
-      return code;
-    }
+  if (code != EXIT_CODE_UNREACHABLE) {
+    print_error (options->paths[0], "%s", error->message);
+    return code;
+  }
   Probe *started = probe == NULL ? probe_start (options, PROBE_TIMEOUT_MS) : NULL;
   probe = probe != NULL ? probe : started;
   while ((probe_causes (probe) & CAUSE_PENDING) != 0 && g_get_monotonic_time () < until_us)
@@ -167,23 +162,21 @@ wait_connected (const Options *options, CuratorClient *client, Probe **probe, GE
 {
   const gint64 until = g_get_monotonic_time () + options->connect_timeout_ms * 1000;
 
-  for (;;)
-    {
-      g_autoptr (GError) failure = NULL;
-      const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
-      const gint64 slice_ms = MIN (left_ms, CONNECT_POLL_MS);
-      if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
-        return TRUE;
-      const gboolean is_refused = options->secure.is_tls && connect_knows_cause (options, client);
-      if (*probe == NULL && (is_refused || left_ms < options->connect_timeout_ms / 2))
-        *probe = probe_start (options, options->connect_timeout_ms / 4);
-      if (!is_no_answer (failure) || left_ms <= slice_ms
-          || connect_is_refused (options, client, *probe))
-        {
-          g_propagate_error (error, g_steal_pointer (&failure));
-          return FALSE;
-        }
+  for (;;) {
+    g_autoptr (GError) failure = NULL;
+    const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
+    const gint64 slice_ms = MIN (left_ms, CONNECT_POLL_MS);
+    if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
+      return TRUE;
+    const gboolean is_refused = options->secure.is_tls && connect_knows_cause (options, client);
+    if (*probe == NULL && (is_refused || left_ms < options->connect_timeout_ms / 2))
+      *probe = probe_start (options, options->connect_timeout_ms / 4);
+    if (!is_no_answer (failure) || left_ms <= slice_ms
+        || connect_is_refused (options, client, *probe)) {
+      g_propagate_error (error, g_steal_pointer (&failure));
+      return FALSE;
     }
+  }
 }
 
 CuratorClient *
@@ -195,20 +188,16 @@ connect_and_wait (const Options *options, int *exit_code)
 
   if (client == NULL)
     return NULL;
-  if (wait_connected (options, client, &probe, &error) && check_chroot (client, options, &error))
-    {
-      probe_free (probe);
-      return g_steal_pointer (&client);
-    }
-  if (is_no_answer (error))
-    {
-      *exit_code = connect_report_failure (options, client, probe);
-    }
-  else
-    {
-      *exit_code = exit_code_of (options, error);
-      print_error (options->paths[0], "%s", error->message);
-    }
+  if (wait_connected (options, client, &probe, &error) && check_chroot (client, options, &error)) {
+    probe_free (probe);
+    return g_steal_pointer (&client);
+  }
+  if (is_no_answer (error)) {
+    *exit_code = connect_report_failure (options, client, probe);
+  } else {
+    *exit_code = exit_code_of (options, error);
+    print_error (options->paths[0], "%s", error->message);
+  }
   probe_free (probe);
   return NULL;
 }

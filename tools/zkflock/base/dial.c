@@ -37,15 +37,14 @@ dial_split_hosts (const char *hosts)
   g_auto (GStrv) servers = g_strsplit (hosts, ",", -1);
   GPtrArray *names = g_ptr_array_new ();
 
-  for (char **server = servers; *server != NULL; server++)
-    {
-      char *name = g_strstrip (*server);
-      name += g_ascii_strncasecmp (name, TLS_PREFIX, strlen (TLS_PREFIX)) == 0 ? strlen (TLS_PREFIX)
-                                                                               : 0;
-      name[strcspn (name, "/")] = '\0';
-      if (*name != '\0')
-        g_ptr_array_add (names, g_strdup (name));
-    }
+  for (char **server = servers; *server != NULL; server++) {
+    char *name = g_strstrip (*server);
+    name +=
+        g_ascii_strncasecmp (name, TLS_PREFIX, strlen (TLS_PREFIX)) == 0 ? strlen (TLS_PREFIX) : 0;
+    name[strcspn (name, "/")] = '\0';
+    if (*name != '\0')
+      g_ptr_array_add (names, g_strdup (name));
+  }
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
 }
@@ -73,11 +72,10 @@ dial_new (const Secure *secure, GError **error)
     return dial;
   if (secure == NULL || set_files (&dial->tls, secure, error))
     dial->credentials = curator_tls_credentials_load (&dial->tls, error);
-  if (dial->credentials == NULL)
-    {
-      dial_free (dial);
-      return NULL;
-    }
+  if (dial->credentials == NULL) {
+    dial_free (dial);
+    return NULL;
+  }
   dial->server_name = secure != NULL ? g_strdup (secure->tls_server_name) : NULL;
   return dial;
 }
@@ -139,11 +137,9 @@ shake_hands (Line *line, Dial *dial, const char *host, GError **error)
   line->tls = curator_tls_session_new (fd, host, dial->credentials, FALSE, error);
   if (line->tls == NULL)
     return FALSE;
-  do
-    {
-      rc = curator_tls_session_shake (line->tls, error);
-    }
-  while (rc == 0 && wait_ready (line, error));
+  do {
+    rc = curator_tls_session_shake (line->tls, error);
+  } while (rc == 0 && wait_ready (line, error));
   return rc > 0;
 }
 
@@ -193,16 +189,13 @@ write_all (Line *line, const void *bytes, gsize size, GError **error)
 {
   gssize n;
 
-  if (line->tls == NULL)
-    {
-      GOutputStream *out = g_io_stream_get_output_stream (G_IO_STREAM (line->connection));
-      return g_output_stream_write_all (out, bytes, size, NULL, NULL, error);
-    }
-  do
-    {
-      n = curator_tls_session_write (line->tls, bytes, size, error);
-    }
-  while (n == 0 && wait_ready (line, error));
+  if (line->tls == NULL) {
+    GOutputStream *out = g_io_stream_get_output_stream (G_IO_STREAM (line->connection));
+    return g_output_stream_write_all (out, bytes, size, NULL, NULL, error);
+  }
+  do {
+    n = curator_tls_session_write (line->tls, bytes, size, error);
+  } while (n == 0 && wait_ready (line, error));
   return n > 0;
 }
 
@@ -216,11 +209,9 @@ read_some (Line *line, guint8 *buffer, gsize size, GError **error)
   if (line->tls == NULL)
     return wait_ready (line, error) ? g_socket_receive (socket, (char *) buffer, size, NULL, error)
                                     : -1;
-  do
-    {
-      n = curator_tls_session_read (line->tls, buffer, size, error);
-    }
-  while (n == 0 && wait_ready (line, error));
+  do {
+    n = curator_tls_session_read (line->tls, buffer, size, error);
+  } while (n == 0 && wait_ready (line, error));
   return n;
 }
 
@@ -244,11 +235,10 @@ read_all (Line *line, GError **error)
 
   while (answer->len < MAX_ANSWER && (n = read_some (line, buffer, sizeof buffer, &failure)) > 0)
     g_byte_array_append (answer, buffer, (guint) n);
-  if (answer->len == 0 && failure != NULL)
-    {
-      g_propagate_error (error, g_steal_pointer (&failure));
-      return NULL;
-    }
+  if (answer->len == 0 && failure != NULL) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return NULL;
+  }
   return g_byte_array_free_to_bytes (g_steal_pointer (&answer));
 }
 

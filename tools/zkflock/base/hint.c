@@ -13,17 +13,15 @@ edit_distance (const char *a, const char *b)
 
   for (guint j = 0; j <= length; j++)
     row[j] = j;
-  for (guint i = 1; a[i - 1] != '\0'; i++)
-    {
-      guint diagonal = row[0];
-      row[0] = i;
-      for (guint j = 1; j <= length; j++)
-        {
-          const guint change = diagonal + (a[i - 1] != b[j - 1]);
-          diagonal = row[j];
-          row[j] = MIN (change, MIN (row[j], row[j - 1]) + 1);
-        }
+  for (guint i = 1; a[i - 1] != '\0'; i++) {
+    guint diagonal = row[0];
+    row[0] = i;
+    for (guint j = 1; j <= length; j++) {
+      const guint change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = MIN (change, MIN (row[j], row[j - 1]) + 1);
     }
+  }
   return row[length];
 }
 
@@ -61,18 +59,16 @@ hint_option (const char *word, const OptionRow *row)
   if (!g_str_has_prefix (word, "--"))
     return NULL;
   name = g_strndup (word + 2, strcspn (word + 2, "="));
-  for (; *name != '\0' && row->name != NULL; row++)
-    {
-      const char *one = row->name;
-      /* GNU programs allow "--non" for "--nonblock". */
-      const guint distance = g_str_has_prefix (one, name) ? 0
-                             : is_near (name, one)        ? edit_distance (name, one)
-                                                          : G_MAXUINT;
-      if (distance < least)
-        {
-          nearest = one;
-          least = distance;
-        }
+  for (; *name != '\0' && row->name != NULL; row++) {
+    const char *one = row->name;
+    /* GNU programs allow "--non" for "--nonblock". */
+    const guint distance = g_str_has_prefix (one, name) ? 0
+                           : is_near (name, one)        ? edit_distance (name, one)
+                                                        : G_MAXUINT;
+    if (distance < least) {
+      nearest = one;
+      least = distance;
     }
+  }
   return nearest;
 }

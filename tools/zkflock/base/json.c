@@ -11,19 +11,18 @@ static void
 append_quoted (GString *out, const char *text)
 {
   g_string_append_c (out, '"');
-  for (const char *c = text; *c != '\0'; c = g_utf8_next_char (c))
-    {
-      const gunichar value = g_utf8_get_char (c);
-      if (value == '"' || value == '\\')
-        g_string_append_printf (out, "\\%c", *c);
-      else if (message_is_printable (value))
-        g_string_append_unichar (out, value);
-      else if (value <= 0xffff)
-        g_string_append_printf (out, "\\u%04x", value);
-      else
-        g_string_append_printf (out, "\\u%04x\\u%04x", 0xd7c0 + (value >> 10),
-                                0xdc00 + (value & 0x3ff));
-    }
+  for (const char *c = text; *c != '\0'; c = g_utf8_next_char (c)) {
+    const gunichar value = g_utf8_get_char (c);
+    if (value == '"' || value == '\\')
+      g_string_append_printf (out, "\\%c", *c);
+    else if (message_is_printable (value))
+      g_string_append_unichar (out, value);
+    else if (value <= 0xffff)
+      g_string_append_printf (out, "\\u%04x", value);
+    else
+      g_string_append_printf (out, "\\u%04x\\u%04x", 0xd7c0 + (value >> 10),
+                              0xdc00 + (value & 0x3ff));
+  }
   g_string_append_c (out, '"');
 }
 
@@ -35,11 +34,10 @@ begin_member (GString *out, const char *name)
 
   if (last != '{' && last != '[' && last != '\n')
     g_string_append_c (out, ',');
-  if (name != NULL)
-    {
-      append_quoted (out, name);
-      g_string_append_c (out, ':');
-    }
+  if (name != NULL) {
+    append_quoted (out, name);
+    g_string_append_c (out, ':');
+  }
 }
 
 void

@@ -57,14 +57,12 @@ kind_of_node (const char *node, Kind *kind)
   if (length <= KIND_DIGITS || strspn (node + length - KIND_DIGITS, "0123456789") != KIND_DIGITS)
     return FALSE;
   g_autofree char *name = g_strndup (node, length - KIND_DIGITS);
-  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
-    {
-      if (g_str_has_suffix (name, endings[i].name))
-        {
-          *kind = endings[i].kind;
-          return TRUE;
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++) {
+    if (g_str_has_suffix (name, endings[i].name)) {
+      *kind = endings[i].kind;
+      return TRUE;
     }
+  }
   return FALSE;
 }
 
@@ -96,11 +94,10 @@ kind_find_counts (const CuratorInspection *lock, guint *least, guint *greatest)
 {
   *least = G_MAXUINT;
   *greatest = 0;
-  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
-    {
-      const guint count = kind_get_count (curator_inspection_get_participant (lock, i));
-      *least = count > 0 ? MIN (*least, count) : *least;
-      *greatest = MAX (*greatest, count);
-    }
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++) {
+    const guint count = kind_get_count (curator_inspection_get_participant (lock, i));
+    *least = count > 0 ? MIN (*least, count) : *least;
+    *greatest = MAX (*greatest, count);
+  }
   return *greatest > 0;
 }

@@ -103,12 +103,11 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoint
 
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0 || logs == LOGS_ALL)
     return g_log_writer_default (level, fields, n_fields, NULL);
-  if ((level & G_LOG_LEVEL_WARNING) != 0 && logs == LOGS_WARNINGS)
-    {
-      const char *text = text_of (fields, n_fields);
-      if (!is_reported_otherwise (text) && is_new (text))
-        print_error (NULL, "warning: %s", text);
-    }
+  if ((level & G_LOG_LEVEL_WARNING) != 0 && logs == LOGS_WARNINGS) {
+    const char *text = text_of (fields, n_fields);
+    if (!is_reported_otherwise (text) && is_new (text))
+      print_error (NULL, "warning: %s", text);
+  }
   return G_LOG_WRITER_HANDLED;
 }
 

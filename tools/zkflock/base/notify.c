@@ -33,14 +33,13 @@ notify_send (const char *state)
   if (*name == '@')
     address.sun_path[0] = '\0';
   const int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd >= 0)
-    {
-      /* A notification is best effort: no failure here matters to the lock. */
-      (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL | MSG_DONTWAIT,
-                      (struct sockaddr *) &address,
-                      (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (name)));
-      close (fd);
-    }
+  if (fd >= 0) {
+    /* A notification is best effort: no failure here matters to the lock. */
+    (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL | MSG_DONTWAIT,
+                    (struct sockaddr *) &address,
+                    (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (name)));
+    close (fd);
+  }
 }
 
 void

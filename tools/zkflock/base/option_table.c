@@ -139,17 +139,16 @@ options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
   g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_autoptr (GError) error = NULL;
 
-  for (gsize i = 0; option_rows[i].name != NULL; i++)
-    {
-      const OptionRow *row = &option_rows[i];
-      entries[i] = (GOptionEntry){ .long_name = row->name,
-                                   .short_name = row->letter,
-                                   .flags = row->help == NULL ? G_OPTION_FLAG_HIDDEN : 0,
-                                   .arg = args[row->type],
-                                   .arg_data = option_given (raw, row),
-                                   .description = row->help,
-                                   .arg_description = row->argument };
-    }
+  for (gsize i = 0; option_rows[i].name != NULL; i++) {
+    const OptionRow *row = &option_rows[i];
+    entries[i] = (GOptionEntry){ .long_name = row->name,
+                                 .short_name = row->letter,
+                                 .flags = row->help == NULL ? G_OPTION_FLAG_HIDDEN : 0,
+                                 .arg = args[row->type],
+                                 .arg_data = option_given (raw, row),
+                                 .description = row->help,
+                                 .arg_description = row->argument };
+  }
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_set_summary (context, SUMMARY);
   g_option_context_set_strict_posix (context, !is_verb);

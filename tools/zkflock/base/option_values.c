@@ -61,22 +61,21 @@ parse_value (RawOptions *raw, const OptionRow *row)
 
   if (text == NULL)
     return TRUE;
-  switch (row->type)
-    {
-    case OPTION_SECONDS:
-      if (option_parse_seconds (text, value))
-        return TRUE;
-      return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
-    case OPTION_NUMBER:
-      return parse_int (name, text, row->least, row->most > 0 ? row->most : G_MAXINT, value);
-    case OPTION_WORD:
-      return parse_word (name, text, row->words, value);
-    case OPTION_FLAG:
-    case OPTION_TEXT:
-    case OPTION_TEXTS:
-    default:
+  switch (row->type) {
+  case OPTION_SECONDS:
+    if (option_parse_seconds (text, value))
       return TRUE;
-    }
+    return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
+  case OPTION_NUMBER:
+    return parse_int (name, text, row->least, row->most > 0 ? row->most : G_MAXINT, value);
+  case OPTION_WORD:
+    return parse_word (name, text, row->words, value);
+  case OPTION_FLAG:
+  case OPTION_TEXT:
+  case OPTION_TEXTS:
+  default:
+    return TRUE;
+  }
 }
 
 gboolean
@@ -100,17 +99,15 @@ options_check_verb (RawOptions *raw)
   static const guint uses[] = { [VERB_REVOKE] = OPTION_REVOKES, [VERB_WAIT] = OPTION_WAITS };
   const Verb verb = raw->options.verb;
 
-  for (const OptionRow *row = option_rows; verb != VERB_LOCK && row->name != NULL; row++)
-    {
-      const gpointer given = option_given (raw, row);
-      const gboolean is_given =
-          row->type == OPTION_FLAG ? *(gboolean *) given : *(gpointer *) given != NULL;
-      if (is_given && (row->uses & OPTION_LOCKS) != 0 && (row->uses & uses[verb]) == 0)
-        {
-          g_autofree char *name = shown_name (row);
-          return options_usage ("%s applies to locking only", name);
-        }
+  for (const OptionRow *row = option_rows; verb != VERB_LOCK && row->name != NULL; row++) {
+    const gpointer given = option_given (raw, row);
+    const gboolean is_given =
+        row->type == OPTION_FLAG ? *(gboolean *) given : *(gpointer *) given != NULL;
+    if (is_given && (row->uses & OPTION_LOCKS) != 0 && (row->uses & uses[verb]) == 0) {
+      g_autofree char *name = shown_name (row);
+      return options_usage ("%s applies to locking only", name);
     }
+  }
   return TRUE;
 }
 

@@ -44,29 +44,27 @@ fill_in (RawOptions *raw, RawOptions *from)
   /* A key belongs to the certificate that is named beside it. */
   const gboolean has_certificate = secure->tls_cert != NULL;
 
-  for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    {
-      char **to = option_given (raw, row);
-      if ((row->uses & OPTION_IN_FILE) != 0 && *to == NULL
-          && !(has_certificate && g_str_has_prefix (row->name, "tls-key"))
-          && !is_of_other_mechanism (row->name, secure->sasl_mechanism))
-        *to = g_steal_pointer ((char **) option_given (from, row));
-    }
+  for (const OptionRow *row = option_rows; row->name != NULL; row++) {
+    char **to = option_given (raw, row);
+    if ((row->uses & OPTION_IN_FILE) != 0 && *to == NULL
+        && !(has_certificate && g_str_has_prefix (row->name, "tls-key"))
+        && !is_of_other_mechanism (row->name, secure->sasl_mechanism))
+      *to = g_steal_pointer ((char **) option_given (from, row));
+  }
 }
 
 static void
 read_environment (RawOptions *raw)
 {
-  for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    {
-      if ((row->uses & OPTION_IN_ENVIRONMENT) == 0)
-        continue;
-      g_autofree char *variable = g_ascii_strup (row->name, -1);
-      g_autofree char *name = g_strconcat ("ZKFLOCK_", g_strdelimit (variable, "-", '_'), NULL);
-      const char *text = g_getenv (name);
-      if (text != NULL && *text != '\0')
-        *(char **) option_given (raw, row) = g_strdup (text);
-    }
+  for (const OptionRow *row = option_rows; row->name != NULL; row++) {
+    if ((row->uses & OPTION_IN_ENVIRONMENT) == 0)
+      continue;
+    g_autofree char *variable = g_ascii_strup (row->name, -1);
+    g_autofree char *name = g_strconcat ("ZKFLOCK_", g_strdelimit (variable, "-", '_'), NULL);
+    const char *text = g_getenv (name);
+    if (text != NULL && *text != '\0')
+      *(char **) option_given (raw, row) = g_strdup (text);
+  }
 }
 
 static gboolean
@@ -74,11 +72,10 @@ settle_hosts (Options *options)
 {
   Secure *secure = &options->secure;
 
-  if (!secure_settle (secure, options->hosts))
-    {
-      g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
-      return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
-    }
+  if (!secure_settle (secure, options->hosts)) {
+    g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
+    return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
+  }
   if (options->hosts == NULL)
     options->hosts = g_strdup (secure->is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
   return TRUE;
@@ -109,22 +106,20 @@ parse_command (Options *options, char **words)
 {
   const guint n = g_strv_length (words);
 
-  if (n == 0)
-    {
-      if (options->min_hold_ms > 0)
-        return options_usage ("--min-hold needs a COMMAND");
-      return TRUE;
-    }
+  if (n == 0) {
+    if (options->min_hold_ms > 0)
+      return options_usage ("--min-hold needs a COMMAND");
+    return TRUE;
+  }
   if (options->hold)
     return options_usage ("--hold takes no COMMAND");
-  if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0)
-    {
-      if (n != 2)
-        return options_usage ("-c takes exactly one STRING");
-      const char *const shell[] = { "/bin/sh", "-c", words[1], NULL };
-      options->command = g_strdupv ((char **) shell);
-      return TRUE;
-    }
+  if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0) {
+    if (n != 2)
+      return options_usage ("-c takes exactly one STRING");
+    const char *const shell[] = { "/bin/sh", "-c", words[1], NULL };
+    options->command = g_strdupv ((char **) shell);
+    return TRUE;
+  }
   options->command = g_strdupv (words + (strcmp (words[0], "--") == 0 ? 1 : 0));
   if (options->command[0] == NULL || *options->command[0] == '\0')
     return options_usage ("COMMAND is missing");
@@ -186,11 +181,10 @@ verb_of (const char *word)
 static void
 drop_separator (char **words)
 {
-  if (words[0] != NULL && strcmp (words[0], "--") == 0)
-    {
-      g_free (words[0]);
-      memmove (words, words + 1, g_strv_length (words + 1) * sizeof *words + sizeof *words);
-    }
+  if (words[0] != NULL && strcmp (words[0], "--") == 0) {
+    g_free (words[0]);
+    memmove (words, words + 1, g_strv_length (words + 1) * sizeof *words + sizeof *words);
+  }
 }
 
 /* Options, and the verb, which takes the place of the program's name. */
@@ -219,11 +213,10 @@ parse (RawOptions *raw, char ***words, int *exit_code)
   if (raw->version)
     return TRUE;
   drop_separator (*words + 1);
-  if (!config_read (&files, exit_code))
-    {
-      options_clear_raw (&files);
-      return FALSE;
-    }
+  if (!config_read (&files, exit_code)) {
+    options_clear_raw (&files);
+    return FALSE;
+  }
   read_environment (&environment);
   fill_in (raw, &environment);
   fill_in (raw, &files);
@@ -307,13 +300,12 @@ options_parse (int argc, char **argv, int *exit_code)
   raw->options = DEFAULTS;
   *exit_code = EXIT_CODE_USAGE;
   if (check_command_line (argv, &raw->options.waits) && add_environment (&words)
-      && parse (raw, &words, exit_code))
-    {
-      *exit_code = 0;
-      if (!raw->version)
-        return &raw->options;
-      print_versions ();
-    }
+      && parse (raw, &words, exit_code)) {
+    *exit_code = 0;
+    if (!raw->version)
+      return &raw->options;
+    print_versions ();
+  }
   options_free (&raw->options);
   return NULL;
 }
@@ -323,13 +315,12 @@ options_free (Options *options)
 {
   RawOptions *raw = (RawOptions *) options; /* its first member */
 
-  if (raw != NULL)
-    {
-      options_clear_raw (raw);
-      g_strfreev (options->command);
-      g_strfreev (options->paths);
-      g_free (raw);
-    }
+  if (raw != NULL) {
+    options_clear_raw (raw);
+    g_strfreev (options->command);
+    g_strfreev (options->paths);
+    g_free (raw);
+  }
 }
 
 const char *

@@ -70,17 +70,16 @@ exit_code_of_cause (const GError *error)
     return EXIT_CODE_SHORTAGE;
   if (error->domain != CURATOR_CONNECT_ERROR)
     return EXIT_CODE_UNREACHABLE;
-  switch (error->code)
-    {
-    case CURATOR_CONNECT_ERROR_TLS:
-    case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
-    case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
-      return EXIT_CODE_TLS;
-    case CURATOR_CONNECT_ERROR_SASL:
-      return EXIT_CODE_REFUSED;
-    default:
-      return EXIT_CODE_UNREACHABLE;
-    }
+  switch (error->code) {
+  case CURATOR_CONNECT_ERROR_TLS:
+  case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
+  case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
+    return EXIT_CODE_TLS;
+  case CURATOR_CONNECT_ERROR_SASL:
+    return EXIT_CODE_REFUSED;
+  default:
+    return EXIT_CODE_UNREACHABLE;
+  }
 }
 
 int
@@ -103,14 +102,11 @@ exit_code_of (const Options *options, const GError *error)
 int
 fail_with (const Options *options, const GError *error)
 {
-  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT))
-    {
-      status_set_verdict ("conflict");
-      print_verbose (options, "another contender is still ahead");
-    }
-  else
-    {
-      print_error (options->paths[0], "%s", error->message);
-    }
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT)) {
+    status_set_verdict ("conflict");
+    print_verbose (options, "another contender is still ahead");
+  } else {
+    print_error (options->paths[0], "%s", error->message);
+  }
   return exit_code_of (options, error);
 }

@@ -44,13 +44,12 @@ free_target (gpointer data)
 void
 probe_free (Probe *probe)
 {
-  if (probe != NULL && g_atomic_int_dec_and_test (&probe->refs))
-    {
-      g_ptr_array_unref (probe->targets);
-      g_clear_pointer (&probe->dial, dial_free);
-      g_mutex_clear (&probe->mutex);
-      g_free (probe);
-    }
+  if (probe != NULL && g_atomic_int_dec_and_test (&probe->refs)) {
+    g_ptr_array_unref (probe->targets);
+    g_clear_pointer (&probe->dial, dial_free);
+    g_mutex_clear (&probe->mutex);
+    g_free (probe);
+  }
 }
 
 static Cause
@@ -160,33 +159,32 @@ probe_causes (Probe *probe)
 static const char *
 describe_target (const Target *target)
 {
-  switch (target->cause)
-    {
-    case CAUSE_NOT_ASKED:
-      return "no connection, and no thread left to ask it";
-    case CAUSE_UNKNOWN_HOST:
-      return "unknown host";
-    case CAUSE_REFUSED:
-      return "connection refused";
-    case CAUSE_UNREACHABLE:
-    case CAUSE_TLS:
-      return target->error->message;
-    case CAUSE_SILENT:
-      return "accepts connections and does not answer";
-    case CAUSE_CLOSED:
-      return "closes the connection without an answer: is its maxClientCnxns reached?";
-    case CAUSE_WANTS_TLS:
-      return "expects TLS: write tls:// before it";
-    case CAUSE_FOREIGN:
-      return "not a ZooKeeper server";
-    case CAUSE_NO_QUORUM:
-      return "no quorum";
-    case CAUSE_SERVES:
-      return "serves, but no session was established";
-    case CAUSE_PENDING:
-    default:
-      return "no connection yet";
-    }
+  switch (target->cause) {
+  case CAUSE_NOT_ASKED:
+    return "no connection, and no thread left to ask it";
+  case CAUSE_UNKNOWN_HOST:
+    return "unknown host";
+  case CAUSE_REFUSED:
+    return "connection refused";
+  case CAUSE_UNREACHABLE:
+  case CAUSE_TLS:
+    return target->error->message;
+  case CAUSE_SILENT:
+    return "accepts connections and does not answer";
+  case CAUSE_CLOSED:
+    return "closes the connection without an answer: is its maxClientCnxns reached?";
+  case CAUSE_WANTS_TLS:
+    return "expects TLS: write tls:// before it";
+  case CAUSE_FOREIGN:
+    return "not a ZooKeeper server";
+  case CAUSE_NO_QUORUM:
+    return "no quorum";
+  case CAUSE_SERVES:
+    return "serves, but no session was established";
+  case CAUSE_PENDING:
+  default:
+    return "no connection yet";
+  }
 }
 
 char *
@@ -195,13 +193,11 @@ probe_describe (Probe *probe)
   GString *all = g_string_new (NULL);
 
   g_mutex_lock (&probe->mutex);
-  for (guint i = 0; i < probe->targets->len; i++)
-    {
-      const Target *target = g_ptr_array_index (probe->targets, i);
-      g_autofree char *address = curator_escape_name (target->address, -1);
-      g_string_append_printf (all, "%s%s: %s", i > 0 ? "; " : "", address,
-                              describe_target (target));
-    }
+  for (guint i = 0; i < probe->targets->len; i++) {
+    const Target *target = g_ptr_array_index (probe->targets, i);
+    g_autofree char *address = curator_escape_name (target->address, -1);
+    g_string_append_printf (all, "%s%s: %s", i > 0 ? "; " : "", address, describe_target (target));
+  }
   g_mutex_unlock (&probe->mutex);
   return g_string_free (all, FALSE);
 }

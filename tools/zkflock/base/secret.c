@@ -46,23 +46,21 @@ own_file_read (const char *file, const char *what, gboolean is_secret, GError **
   gssize length = 0;
   gssize n = 0;
 
-  if (!check_file (fd, file, what, is_secret, error))
-    {
-      if (fd >= 0)
-        close (fd);
-      return NULL;
-    }
+  if (!check_file (fd, file, what, is_secret, error)) {
+    if (fd >= 0)
+      close (fd);
+    return NULL;
+  }
   char *text = g_malloc0 (MAX_SIZE + 1);
   while (length < MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE - length))) > 0)
     length += n;
   const int number = errno;
   close (fd);
-  if (n < 0 || strlen (text) != (gsize) length)
-    {
-      refuse (error, file, what, n < 0 ? g_strerror (number) : "it contains a zero byte");
-      explicit_bzero (text, MAX_SIZE);
-      g_clear_pointer (&text, g_free);
-    }
+  if (n < 0 || strlen (text) != (gsize) length) {
+    refuse (error, file, what, n < 0 ? g_strerror (number) : "it contains a zero byte");
+    explicit_bzero (text, MAX_SIZE);
+    g_clear_pointer (&text, g_free);
+  }
   return text;
 }
 
@@ -75,12 +73,11 @@ secret_read_password (const char *file, const char *what, GError **error)
   if (text == NULL)
     return NULL;
   const char *end = text + length;
-  if (length == 0 || (*end != '\0' && strcmp (end, "\n") != 0 && strcmp (end, "\r\n") != 0))
-    {
-      refuse (error, file, what, "it must consist of one line, the password");
-      secret_free (text);
-      return NULL;
-    }
+  if (length == 0 || (*end != '\0' && strcmp (end, "\n") != 0 && strcmp (end, "\r\n") != 0)) {
+    refuse (error, file, what, "it must consist of one line, the password");
+    secret_free (text);
+    return NULL;
+  }
   text[length] = '\0';
   return text;
 }
@@ -88,27 +85,25 @@ secret_read_password (const char *file, const char *what, GError **error)
 void
 secret_free (char *secret)
 {
-  if (secret != NULL)
-    {
-      explicit_bzero (secret, strlen (secret));
-      g_free (secret);
-    }
+  if (secret != NULL) {
+    explicit_bzero (secret, strlen (secret));
+    g_free (secret);
+  }
 }
 
 static gboolean
 parse_lines (GPtrArray *credentials, const char *text)
 {
-  for (gsize length; *text != '\0'; text += length + strspn (text + length, "\r\n"))
-    {
-      length = strcspn (text, "\r\n");
-      if (length == 0 || *text == '#')
-        continue;
-      char *line = g_strndup (text, length);
-      const char *colon = strchr (line, ':');
-      g_ptr_array_add (credentials, line);
-      if (colon == NULL || colon == line || colon[1] == '\0')
-        return FALSE;
-    }
+  for (gsize length; *text != '\0'; text += length + strspn (text + length, "\r\n")) {
+    length = strcspn (text, "\r\n");
+    if (length == 0 || *text == '#')
+      continue;
+    char *line = g_strndup (text, length);
+    const char *colon = strchr (line, ':');
+    g_ptr_array_add (credentials, line);
+    if (colon == NULL || colon == line || colon[1] == '\0')
+      return FALSE;
+  }
   return credentials->len > 0;
 }
 
@@ -122,22 +117,20 @@ credentials_read (const char *file, GError **error)
     return NULL;
   const gboolean fine = parse_lines (credentials, text);
   secret_free (text);
-  if (!fine)
-    {
-      refuse (error, file, AUTH_FILE, "it must consist of lines of scheme:credentials");
-      return NULL;
-    }
+  if (!fine) {
+    refuse (error, file, AUTH_FILE, "it must consist of lines of scheme:credentials");
+    return NULL;
+  }
   return g_steal_pointer (&credentials);
 }
 
 void
 credentials_apply (CuratorClient *client, GPtrArray *credentials)
 {
-  for (guint i = 0; i < credentials->len; i++)
-    {
-      const char *line = g_ptr_array_index (credentials, i);
-      const char *colon = strchr (line, ':');
-      g_autofree char *scheme = g_strndup (line, (gsize) (colon - line));
-      curator_client_add_auth (client, scheme, colon + 1, strlen (colon + 1));
-    }
+  for (guint i = 0; i < credentials->len; i++) {
+    const char *line = g_ptr_array_index (credentials, i);
+    const char *colon = strchr (line, ':');
+    g_autofree char *scheme = g_strndup (line, (gsize) (colon - line));
+    curator_client_add_auth (client, scheme, colon + 1, strlen (colon + 1));
+  }
 }

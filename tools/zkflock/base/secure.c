@@ -46,12 +46,11 @@ set_certificate (const Secure *secure, CuratorTls *tls, GError **error)
 {
   char *password = NULL;
 
-  if (secure->tls_key_password_file != NULL)
-    {
-      password = secret_read_password (secure->tls_key_password_file, "key password file ", error);
-      if (password == NULL)
-        return FALSE;
-    }
+  if (secure->tls_key_password_file != NULL) {
+    password = secret_read_password (secure->tls_key_password_file, "key password file ", error);
+    if (password == NULL)
+      return FALSE;
+  }
   const gboolean set = curator_tls_set_certificate_files (
       tls, secure->tls_cert, secure->tls_key != NULL ? secure->tls_key : secure->tls_cert, password,
       error);

@@ -29,11 +29,10 @@ status_open (int fd)
 {
   const int flags = fcntl (fd, F_GETFL);
 
-  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-    {
-      errno = flags < 0 ? errno : EBADF;
-      return FALSE;
-    }
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+    errno = flags < 0 ? errno : EBADF;
+    return FALSE;
+  }
   status.fd = fcntl (fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
   if (status.fd < 0)
     return FALSE;
@@ -56,23 +55,21 @@ flush (int wait_ms)
 {
   const gint64 until = g_get_monotonic_time () + wait_ms * 1000;
 
-  while (status.fd >= 0 && status.unread->len > 0)
-    {
-      struct pollfd one = { .fd = status.fd, .events = POLLOUT };
-      const gint64 left_ms = MAX (until - g_get_monotonic_time (), 0) / 1000;
-      const int ready = poll (&one, 1, (int) left_ms);
-      if (ready == 0 || (ready < 0 && errno != EINTR))
-        return;
-      const gssize n =
-          ready > 0 ? write (status.fd, status.unread->str, MIN (status.unread->len, 4096)) : 0;
-      if (n < 0 && errno != EINTR && errno != EAGAIN)
-        {
-          /* Nobody reads any more. */
-          close (status.fd);
-          status.fd = -1;
-        }
-      g_string_erase (status.unread, 0, MAX (n, 0));
+  while (status.fd >= 0 && status.unread->len > 0) {
+    struct pollfd one = { .fd = status.fd, .events = POLLOUT };
+    const gint64 left_ms = MAX (until - g_get_monotonic_time (), 0) / 1000;
+    const int ready = poll (&one, 1, (int) left_ms);
+    if (ready == 0 || (ready < 0 && errno != EINTR))
+      return;
+    const gssize n =
+        ready > 0 ? write (status.fd, status.unread->str, MIN (status.unread->len, 4096)) : 0;
+    if (n < 0 && errno != EINTR && errno != EAGAIN) {
+      /* Nobody reads any more. */
+      close (status.fd);
+      status.fd = -1;
     }
+    g_string_erase (status.unread, 0, MAX (n, 0));
+  }
 }
 
 GString *
@@ -148,12 +145,11 @@ status_finish (int exit_code)
   json_string (event, "verdict", status.verdict != NULL ? status.verdict : verdict_of (exit_code),
                -1);
   json_int (event, "exit_code", exit_code);
-  if (status.command_ended)
-    {
-      json_begin (event, "command", '{');
-      json_int (event, status.by_signal ? "signal" : "exit_code", status.number);
-      json_end (event, '}');
-    }
+  if (status.command_ended) {
+    json_begin (event, "command", '{');
+    json_int (event, status.by_signal ? "signal" : "exit_code", status.number);
+    json_end (event, '}');
+  }
   status_send (event);
   flush (LAST_WAIT_MS);
 }

@@ -48,20 +48,18 @@ text_fit (GString *out, const char *text, int width, gboolean left)
 
   if (width <= 0)
     return;
-  if (whole <= width)
-    {
-      pad (out, left ? width - whole : 0);
-      g_string_append (out, text);
-      pad (out, left ? 0 : width - whole);
-      return;
-    }
+  if (whole <= width) {
+    pad (out, left ? width - whole : 0);
+    g_string_append (out, text);
+    pad (out, left ? 0 : width - whole);
+    return;
+  }
   int used = 0;
   const char *c = text;
-  while (used + width_of (g_utf8_get_char (c)) <= width - 1)
-    {
-      used += width_of (g_utf8_get_char (c));
-      c = g_utf8_next_char (c);
-    }
+  while (used + width_of (g_utf8_get_char (c)) <= width - 1) {
+    used += width_of (g_utf8_get_char (c));
+    c = g_utf8_next_char (c);
+  }
   g_string_append_len (out, text, c - text);
   g_string_append (out, cut_mark ());
   pad (out, width - 1 - used);
@@ -73,11 +71,10 @@ text_fit_end (GString *out, const char *text, int width)
   int left = text_width (text);
   const char *c = text;
 
-  if (left <= width || width <= 0)
-    {
-      text_fit (out, text, width, FALSE);
-      return;
-    }
+  if (left <= width || width <= 0) {
+    text_fit (out, text, width, FALSE);
+    return;
+  }
   for (; left > width - 1; c = g_utf8_next_char (c))
     left -= width_of (g_utf8_get_char (c));
   /* Skip combining characters whose base character was cut. */

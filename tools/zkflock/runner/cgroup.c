@@ -116,16 +116,15 @@ make_folder (Cgroup *cgroup)
 {
   struct stat info;
 
-  for (int i = 0; i < MAKE_TRIES; i++)
-    {
-      g_snprintf (cgroup->name, sizeof cgroup->name, PREFIX "%d-%08x", (int) getpid (),
-                  g_random_int ());
-      if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0)
-        return FALSE;
-      /* Another one that sweeps may have removed it before it was locked. */
-      if (open_folder (cgroup) && fstatat (cgroup->parent_fd, cgroup->name, &info, 0) == 0)
-        return TRUE;
-    }
+  for (int i = 0; i < MAKE_TRIES; i++) {
+    g_snprintf (cgroup->name, sizeof cgroup->name, PREFIX "%d-%08x", (int) getpid (),
+                g_random_int ());
+    if (mkdirat (cgroup->parent_fd, cgroup->name, 0755) != 0)
+      return FALSE;
+    /* Another one that sweeps may have removed it before it was locked. */
+    if (open_folder (cgroup) && fstatat (cgroup->parent_fd, cgroup->name, &info, 0) == 0)
+      return TRUE;
+  }
   return FALSE;
 }
 
@@ -136,18 +135,16 @@ sweep (int parent_fd)
   const int fd = openat (parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
 
-  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
-    {
-      Cgroup left = { .parent_fd = parent_fd };
-      if (g_str_has_prefix (entry->d_name, PREFIX)
-          && g_strlcpy (left.name, entry->d_name, sizeof left.name) < sizeof left.name
-          && open_folder (&left))
-        {
-          cgroup_kill (&left);
-          cgroup_remove (&left);
-          close (left.fd);
-        }
+  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;) {
+    Cgroup left = { .parent_fd = parent_fd };
+    if (g_str_has_prefix (entry->d_name, PREFIX)
+        && g_strlcpy (left.name, entry->d_name, sizeof left.name) < sizeof left.name
+        && open_folder (&left)) {
+      cgroup_kill (&left);
+      cgroup_remove (&left);
+      close (left.fd);
     }
+  }
   if (folder != NULL)
     closedir (folder);
 }
@@ -162,14 +159,13 @@ cgroup_create (Cgroup *cgroup)
   cgroup->parent_fd = own != NULL ? open (own, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (cgroup->parent_fd < 0)
     return FALSE;
-  if (!make_folder (cgroup) || !may_kill (cgroup))
-    {
-      const int error = errno;
-      cgroup_remove (cgroup);
-      cgroup_close (cgroup);
-      errno = error;
-      return FALSE;
-    }
+  if (!make_folder (cgroup) || !may_kill (cgroup)) {
+    const int error = errno;
+    cgroup_remove (cgroup);
+    cgroup_close (cgroup);
+    errno = error;
+    return FALSE;
+  }
   sweep (cgroup->parent_fd);
   return TRUE;
 }
@@ -221,14 +217,12 @@ signal_new_ones (const Cgroup *cgroup, pid_t group, int signal, GHashTable *told
   gboolean found = FALSE;
   int pid;
 
-  while (procs != NULL && fscanf (procs, "%d", &pid) == 1)
-    {
-      if (pid > 1 && getpgid (pid) != group && g_hash_table_add (told, GINT_TO_POINTER (pid)))
-        {
-          kill (pid, signal);
-          found = TRUE;
-        }
+  while (procs != NULL && fscanf (procs, "%d", &pid) == 1) {
+    if (pid > 1 && getpgid (pid) != group && g_hash_table_add (told, GINT_TO_POINTER (pid))) {
+      kill (pid, signal);
+      found = TRUE;
     }
+  }
   if (procs != NULL)
     fclose (procs);
   else if (fd >= 0)
@@ -241,10 +235,9 @@ cgroup_signal_others (const Cgroup *cgroup, pid_t group, int signal)
 {
   g_autoptr (GHashTable) told = g_hash_table_new (NULL, NULL);
 
-  for (int i = 0; i < SIGNAL_ROUNDS && signal_new_ones (cgroup, group, signal, told); i++)
-    {
-      /* Those that were told may have had children meanwhile. */
-    }
+  for (int i = 0; i < SIGNAL_ROUNDS && signal_new_ones (cgroup, group, signal, told); i++) {
+    /* Those that were told may have had children meanwhile. */
+  }
 }
 
 void
@@ -274,19 +267,16 @@ remove_folders_in (int parent_fd)
   const int fd = openat (parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *folder = fd >= 0 ? fdopendir (fd) : NULL;
 
-  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;)
-    {
-      if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-        {
-          const int child = openat (parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-          if (child >= 0)
-            {
-              remove_folders_in (child);
-              close (child);
-            }
-          unlinkat (parent_fd, entry->d_name, AT_REMOVEDIR);
-        }
+  for (const struct dirent *entry; folder != NULL && (entry = readdir (folder)) != NULL;) {
+    if (entry->d_type == DT_DIR && entry->d_name[0] != '.') {
+      const int child = openat (parent_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      if (child >= 0) {
+        remove_folders_in (child);
+        close (child);
+      }
+      unlinkat (parent_fd, entry->d_name, AT_REMOVEDIR);
     }
+  }
   if (folder != NULL)
     closedir (folder);
 }
@@ -307,11 +297,10 @@ cgroup_remove (const Cgroup *cgroup)
   gboolean removed = try_to_remove (cgroup);
 
   /* What was killed a moment ago is still in it. */
-  for (int i = 0; i < REMOVE_TRIES && !removed; i++)
-    {
-      nanosleep (&pause, NULL);
-      removed = try_to_remove (cgroup);
-    }
+  for (int i = 0; i < REMOVE_TRIES && !removed; i++) {
+    nanosleep (&pause, NULL);
+    removed = try_to_remove (cgroup);
+  }
   return removed;
 }
 

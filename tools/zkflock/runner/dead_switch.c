@@ -24,17 +24,15 @@ set_one (pid_t group, gboolean reader_last)
 
   if (pipe2 (ends, O_CLOEXEC) != 0)
     return FALSE;
-  if (reader_last)
-    {
-      const int reader = fcntl (ends[0], F_DUPFD_CLOEXEC, ends[1] + 1);
-      close (ends[0]);
-      ends[0] = reader;
-      if (reader < 0)
-        {
-          errno = EMFILE; /* also where the number alone is above the limit */
-          return FALSE;
-        }
+  if (reader_last) {
+    const int reader = fcntl (ends[0], F_DUPFD_CLOEXEC, ends[1] + 1);
+    close (ends[0]);
+    ends[0] = reader;
+    if (reader < 0) {
+      errno = EMFILE; /* also where the number alone is above the limit */
+      return FALSE;
     }
+  }
   return fcntl (ends[0], F_SETOWN_EX, &owner) == 0 && fcntl (ends[0], F_SETSIG, SIGKILL) == 0
          && fcntl (ends[0], F_SETFL, O_ASYNC) == 0;
 }

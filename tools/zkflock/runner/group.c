@@ -67,11 +67,10 @@ runs (pid_t pid)
   const int fd = (int) syscall (SYS_pidfd_open, pid, 0);
   struct pollfd end = { .fd = fd, .events = POLLIN };
 
-  if (fd < 0)
-    {
-      /* EINVAL: a thread. */
-      return errno != ESRCH && errno != EINVAL && !is_zombie (pid);
-    }
+  if (fd < 0) {
+    /* EINVAL: a thread. */
+    return errno != ESRCH && errno != EINVAL && !is_zombie (pid);
+  }
   const gboolean running = poll (&end, 1, 0) == 0;
   close (fd);
   return running;
@@ -101,11 +100,9 @@ group_is_alive (pid_t group, gboolean leader_ended)
 
   if (proc == NULL)
     return has_members (group, leader_ended);
-  do
-    {
-      pid = next_pid (proc);
-    }
-  while (pid > 0 && !runs_in (pid, group));
+  do {
+    pid = next_pid (proc);
+  } while (pid > 0 && !runs_in (pid, group));
   closedir (proc);
   return pid > 0;
 }
@@ -134,14 +131,12 @@ group_describe (pid_t group)
   GString *all = g_string_new (NULL);
   int n = 0;
 
-  for (pid_t pid; (pid = next_pid (proc)) > 0;)
-    {
-      if (runs_in (pid, group) && ++n <= MAX_DESCRIBED)
-        {
-          g_autofree char *text = describe (pid);
-          g_string_append_printf (all, "%s%s", n > 1 ? ", " : "", text);
-        }
+  for (pid_t pid; (pid = next_pid (proc)) > 0;) {
+    if (runs_in (pid, group) && ++n <= MAX_DESCRIBED) {
+      g_autofree char *text = describe (pid);
+      g_string_append_printf (all, "%s%s", n > 1 ? ", " : "", text);
     }
+  }
   if (proc != NULL)
     closedir (proc);
   if (n > MAX_DESCRIBED)

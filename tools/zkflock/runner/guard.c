@@ -60,11 +60,10 @@ leave_standard_descriptors (void)
 static void
 kill_group (GuardBoard *board, pid_t group, const Cgroup *cgroup)
 {
-  if (atomic_load (&board->is_armed))
-    {
-      cgroup_kill (cgroup);
-      kill (-group, SIGKILL);
-    }
+  if (atomic_load (&board->is_armed)) {
+    cgroup_kill (cgroup);
+    kill (-group, SIGKILL);
+  }
 }
 
 static struct timespec
@@ -103,13 +102,12 @@ check_board (GuardBoard *board, pid_t group, const Cgroup *cgroup, int timer, ti
   const gint64 set_us = atomic_load (&board->deadline_us);
   const gint64 now = MAX (boottime_us (), g_get_real_time () - atomic_load (&board->wall_us));
 
-  if (now >= set_us)
-    {
-      atomic_store (&board->has_killed, 1);
-      kill_group (board, group, cgroup);
-      /* Kill once; zkflock reports the loss. */
-      atomic_store (&board->deadline_us, NEVER);
-    }
+  if (now >= set_us) {
+    atomic_store (&board->has_killed, 1);
+    kill_group (board, group, cgroup);
+    /* Kill once; zkflock reports the loss. */
+    atomic_store (&board->deadline_us, NEVER);
+  }
   const gint64 deadline = atomic_load (&board->deadline_us);
   set_timer (timer, deadline, now);
   set_own_end (own_end, deadline - now + atomic_load (&board->slack_us));
@@ -147,20 +145,18 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
   if (error != 0)
     _exit (1);
   struct pollfd polls[] = { { .fd = fd, .events = POLLIN }, { .fd = timer, .events = POLLIN } };
-  for (;;)
-    {
-      poll (polls, G_N_ELEMENTS (polls), -1);
-      const gboolean is_asked = polls[0].revents != 0;
-      if (is_asked && read (fd, &byte, 1) <= 0)
-        {
-          kill_group (board, group, &cgroup);
-          cgroup_remove (&cgroup);
-          _exit (0);
-        }
-      check_board (board, group, &cgroup, timer, own_end);
-      if (is_asked)
-        send (fd, "", 1, MSG_NOSIGNAL);
+  for (;;) {
+    poll (polls, G_N_ELEMENTS (polls), -1);
+    const gboolean is_asked = polls[0].revents != 0;
+    if (is_asked && read (fd, &byte, 1) <= 0) {
+      kill_group (board, group, &cgroup);
+      cgroup_remove (&cgroup);
+      _exit (0);
     }
+    check_board (board, group, &cgroup, timer, own_end);
+    if (is_asked)
+      send (fd, "", 1, MSG_NOSIGNAL);
+  }
 }
 
 /* The guard has ended, or ends now that nobody has the other end. */
@@ -186,12 +182,11 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
     return FALSE;
   atomic_store (&guard->board->deadline_us, NEVER);
   const pid_t pid = fork ();
-  if (pid == 0)
-    {
-      /* The other descriptors are zkflock's as well, whose end is the guard's. */
-      close (ends[1]);
-      run_guard (ends[0], guard->board, group, *cgroup);
-    }
+  if (pid == 0) {
+    /* The other descriptors are zkflock's as well, whose end is the guard's. */
+    close (ends[1]);
+    run_guard (ends[0], guard->board, group, *cgroup);
+  }
   const int fork_error = errno;
   int error = ECHILD;
 

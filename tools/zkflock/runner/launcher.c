@@ -22,26 +22,24 @@
 static gboolean
 read_all (int fd, void *buffer, gsize length)
 {
-  for (gsize done = 0; done < length;)
-    {
-      const gssize n = read (fd, (char *) buffer + done, length - done);
-      if (n == 0 || (n < 0 && errno != EINTR))
-        return FALSE;
-      done += n > 0 ? (gsize) n : 0;
-    }
+  for (gsize done = 0; done < length;) {
+    const gssize n = read (fd, (char *) buffer + done, length - done);
+    if (n == 0 || (n < 0 && errno != EINTR))
+      return FALSE;
+    done += n > 0 ? (gsize) n : 0;
+  }
   return TRUE;
 }
 
 static gboolean
 write_all (int fd, const void *buffer, gsize length)
 {
-  for (gsize done = 0; done < length;)
-    {
-      const gssize n = write (fd, (const char *) buffer + done, length - done);
-      if (n < 0 && errno != EINTR)
-        return FALSE;
-      done += n > 0 ? (gsize) n : 0;
-    }
+  for (gsize done = 0; done < length;) {
+    const gssize n = write (fd, (const char *) buffer + done, length - done);
+    if (n < 0 && errno != EINTR)
+      return FALSE;
+    done += n > 0 ? (gsize) n : 0;
+  }
   return TRUE;
 }
 
@@ -49,12 +47,11 @@ write_all (int fd, const void *buffer, gsize length)
 static gboolean
 apply_environment (char *text, gsize length)
 {
-  for (char *entry = text; entry < text + length; entry += strlen (entry) + 1)
-    {
-      const int failed = strchr (entry, '=') != NULL ? putenv (entry) : unsetenv (entry);
-      if (failed != 0)
-        return FALSE;
-    }
+  for (char *entry = text; entry < text + length; entry += strlen (entry) + 1) {
+    const int failed = strchr (entry, '=') != NULL ? putenv (entry) : unsetenv (entry);
+    if (failed != 0)
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -102,15 +99,14 @@ launcher_start (Launcher *launcher, char *const *argv, const Cgroup *cgroup)
   pid = is_in_cgroup ? pid : fork ();
   if (pid < 0)
     return FALSE;
-  if (pid == 0)
-    {
-      setpgid (0, 0);
-      close (grant[1]);
-      close (error[0]);
-      cgroup_forget (cgroup);
-      title_set ("lock-launcher");
-      run_launcher (grant[0], error[1], parent, argv);
-    }
+  if (pid == 0) {
+    setpgid (0, 0);
+    close (grant[1]);
+    close (error[0]);
+    cgroup_forget (cgroup);
+    title_set ("lock-launcher");
+    run_launcher (grant[0], error[1], parent, argv);
+  }
   /* Parent and child both set the group, so that neither continues before it exists. */
   setpgid (pid, pid);
   close (grant[0]);
@@ -128,11 +124,10 @@ launcher_go (Launcher *launcher, const char *const *environment)
   guint32 length = 0;
 
   g_byte_array_append (bytes, (const guint8 *) &length, sizeof length);
-  for (gsize i = 0; environment[i] != NULL; i++)
-    {
-      g_byte_array_append (bytes, (const guint8 *) environment[i],
-                           (guint) strlen (environment[i]) + 1);
-    }
+  for (gsize i = 0; environment[i] != NULL; i++) {
+    g_byte_array_append (bytes, (const guint8 *) environment[i],
+                         (guint) strlen (environment[i]) + 1);
+  }
   length = bytes->len - (guint32) sizeof length;
   memcpy (bytes->data, &length, sizeof length);
   write_all (launcher->grant_fd, bytes->data, bytes->len);

@@ -66,11 +66,10 @@ reap_orphans (void)
   siginfo_t info = { 0 };
 
   while (getpid () == 1 && waitid (P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0
-         && info.si_pid > 0 && info.si_pid != own_children[0] && info.si_pid != own_children[1])
-    {
-      waitpid (info.si_pid, NULL, 0);
-      info.si_pid = 0;
-    }
+         && info.si_pid > 0 && info.si_pid != own_children[0] && info.si_pid != own_children[1]) {
+    waitpid (info.si_pid, NULL, 0);
+    info.si_pid = 0;
+  }
 }
 
 static gboolean
@@ -78,13 +77,12 @@ on_readable (int fd, GIOCondition condition, gpointer data)
 {
   struct signalfd_siginfo info;
 
-  while (read (fd, &info, sizeof info) == (gssize) sizeof info)
-    {
-      if (info.ssi_signo == SIGCHLD)
-        reap_orphans ();
-      if (current_handler != NULL)
-        current_handler ((int) info.ssi_signo, current_data);
-    }
+  while (read (fd, &info, sizeof info) == (gssize) sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      reap_orphans ();
+    if (current_handler != NULL)
+      current_handler ((int) info.ssi_signo, current_data);
+  }
   return G_SOURCE_CONTINUE;
 }
 

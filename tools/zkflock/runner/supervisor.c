@@ -155,13 +155,12 @@ ask_to_end (Supervisor *self, const char *reason)
 static void
 kill_for_loss (Supervisor *self)
 {
-  if (!self->killed_for_loss)
-    {
-      print_verbose (self->job->options, "the hold is about to end: KILL to the command");
-      self->killed_for_loss = TRUE;
-      self->killed_at_us = boottime_us ();
-      status_event ("kill");
-    }
+  if (!self->killed_for_loss) {
+    print_verbose (self->job->options, "the hold is about to end: KILL to the command");
+    self->killed_for_loss = TRUE;
+    self->killed_at_us = boottime_us ();
+    status_event ("kill");
+  }
   kill_group (self, SIGKILL);
 }
 
@@ -172,117 +171,96 @@ react_to_doubt (Supervisor *self, gint64 left_ms)
   const CuratorLeaseState state = curator_lease_get_state (self->job->lease);
   const gboolean in_doubt = state == CURATOR_LEASE_SUSPECT || left_ms <= self->moments.doubt;
 
-  if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss)
-    {
-      print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
-      pause_group (self, TRUE);
-    }
-  else if (!in_doubt && state == CURATOR_LEASE_HELD && self->paused)
-    {
-      print_verbose (self->job->options, "the hold is proven again: the command continues");
-      pause_group (self, FALSE);
-    }
-  else if (in_doubt && what == ON_SUSPEND_KILL && self->kill_at_us == 0)
-    {
-      print_verbose (self->job->options, "the hold is in doubt: TERM to the command");
-      self->doubted = TRUE;
-      self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
-      ask_to_end (self, "doubt");
-    }
+  if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss) {
+    print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
+    pause_group (self, TRUE);
+  } else if (!in_doubt && state == CURATOR_LEASE_HELD && self->paused) {
+    print_verbose (self->job->options, "the hold is proven again: the command continues");
+    pause_group (self, FALSE);
+  } else if (in_doubt && what == ON_SUSPEND_KILL && self->kill_at_us == 0) {
+    print_verbose (self->job->options, "the hold is in doubt: TERM to the command");
+    self->doubted = TRUE;
+    self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
+    ask_to_end (self, "doubt");
+  }
 }
 
 /* The hold is as good as ever, but is over when it has lasted its maximum. */
 static void
 check_maximum (Supervisor *self, gint64 left_ms)
 {
-  if (left_ms <= self->limit.term && !self->asked_for_maximum && !self->ended)
-    {
-      print_verbose (self->job->options,
-                     "the hold has nearly lasted its maximum: TERM to the command");
-      self->asked_for_maximum = TRUE;
-      ask_to_end (self, "maximum");
+  if (left_ms <= self->limit.term && !self->asked_for_maximum && !self->ended) {
+    print_verbose (self->job->options,
+                   "the hold has nearly lasted its maximum: TERM to the command");
+    self->asked_for_maximum = TRUE;
+    ask_to_end (self, "maximum");
+  }
+  if (left_ms <= self->limit.kill) {
+    if (!self->killed_for_maximum) {
+      self->killed_for_maximum = TRUE;
+      self->killed_at_us = boottime_us ();
+      status_event ("kill");
     }
-  if (left_ms <= self->limit.kill)
-    {
-      if (!self->killed_for_maximum)
-        {
-          self->killed_for_maximum = TRUE;
-          self->killed_at_us = boottime_us ();
-          status_event ("kill");
-        }
-      kill_group (self, SIGKILL);
-    }
+    kill_group (self, SIGKILL);
+  }
 }
 
 static void
 check_deadline (Supervisor *self, gint64 left_ms)
 {
-  if (left_ms <= self->moments.kill)
-    {
-      kill_for_loss (self);
+  if (left_ms <= self->moments.kill) {
+    kill_for_loss (self);
+  } else if (self->doubted && !self->ended) {
+    if (boottime_us () >= self->kill_at_us)
+      kill_group (self, SIGKILL);
+  } else if (left_ms <= self->moments.term) {
+    if (!self->asked_for_loss) {
+      print_verbose (self->job->options,
+                     "the hold ends in %d ms unless the server answers: TERM to the command",
+                     (int) left_ms);
+      self->asked_for_loss = TRUE;
+      self->obeys_until_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
+      ask_to_end (self, "loss");
     }
-  else if (self->doubted && !self->ended)
-    {
-      if (boottime_us () >= self->kill_at_us)
-        kill_group (self, SIGKILL);
-    }
-  else if (left_ms <= self->moments.term)
-    {
-      if (!self->asked_for_loss)
-        {
-          print_verbose (self->job->options,
-                         "the hold ends in %d ms unless the server answers: TERM to the command",
-                         (int) left_ms);
-          self->asked_for_loss = TRUE;
-          self->obeys_until_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
-          ask_to_end (self, "loss");
-        }
-    }
-  else if (self->asked_for_loss && !self->ended)
-    {
-      print_verbose (self->job->options, "the hold is proven again: no KILL");
-      self->asked_for_loss = FALSE;
-    }
+  } else if (self->asked_for_loss && !self->ended) {
+    print_verbose (self->job->options, "the hold is proven again: no KILL");
+    self->asked_for_loss = FALSE;
+  }
 }
 
 /* The lock is not let go under a process that runs, also if it cannot be killed. */
 static void
 name_leftovers (Supervisor *self)
 {
-  if (!self->named_leftovers && boottime_us () >= self->kill_at_us + KILL_WAIT_MS * 1000)
-    {
-      self->named_leftovers = TRUE;
-      g_autofree char *running = group_describe (self->group);
-      print_error (self->job->path,
-                   "the command has ended, but the lock is held until these do, which cannot be "
-                   "killed: %s",
-                   *running != '\0' ? running : "processes of its control group");
-    }
+  if (!self->named_leftovers && boottime_us () >= self->kill_at_us + KILL_WAIT_MS * 1000) {
+    self->named_leftovers = TRUE;
+    g_autofree char *running = group_describe (self->group);
+    print_error (self->job->path,
+                 "the command has ended, but the lock is held until these do, which cannot be "
+                 "killed: %s",
+                 *running != '\0' ? running : "processes of its control group");
+  }
 }
 
 /* The leader has exited. End what it left in its group, which would run without the lock. */
 static void
 clear_group (Supervisor *self)
 {
-  if (!is_alive (self))
-    {
-      self->group_dead = TRUE;
-      self->left_at_death_ms = remaining_ms (self);
-      g_main_loop_quit (self->loop);
-      return;
-    }
-  if (self->kill_at_us == 0)
-    {
-      print_verbose (self->job->options,
-                     "the command has exited and left processes in its group: TERM to them");
-      self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
-      ask_to_end (self, "leftovers");
-    }
-  else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss)
-    {
-      kill_group (self, SIGKILL);
-      name_leftovers (self);
-    }
+  if (!is_alive (self)) {
+    self->group_dead = TRUE;
+    self->left_at_death_ms = remaining_ms (self);
+    g_main_loop_quit (self->loop);
+    return;
+  }
+  if (self->kill_at_us == 0) {
+    print_verbose (self->job->options,
+                   "the command has exited and left processes in its group: TERM to them");
+    self->kill_at_us = boottime_us () + (self->moments.term - self->moments.kill) * 1000;
+    ask_to_end (self, "leftovers");
+  } else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss) {
+    kill_group (self, SIGKILL);
+    name_leftovers (self);
+  }
 }
 
 /* Milliseconds until the next check is due. */
@@ -296,11 +274,10 @@ next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
   for (gsize i = 0; i < G_N_ELEMENTS (thresholds); i++)
     if (left_ms > thresholds[i])
       wait_ms = MIN (wait_ms, left_ms - thresholds[i]);
-  if (limit_ms != G_MAXINT64)
-    {
-      const gint64 next = limit_ms > self->limit.term ? self->limit.term : self->limit.kill;
-      wait_ms = MIN (wait_ms, limit_ms - next);
-    }
+  if (limit_ms != G_MAXINT64) {
+    const gint64 next = limit_ms > self->limit.term ? self->limit.term : self->limit.kill;
+    wait_ms = MIN (wait_ms, limit_ms - next);
+  }
   if (self->kill_at_us != 0)
     wait_ms = MIN (wait_ms, (self->kill_at_us - boottime_us ()) / 1000);
   return MAX (wait_ms, self->doubted ? GROUP_POLL_MS : 1);
@@ -317,11 +294,10 @@ has_survived (Supervisor *self, gint64 left_ms)
       || !is_alive (self))
     return FALSE;
   self->survivors = group_describe (self->group);
-  if (*self->survivors == '\0')
-    {
-      g_free (self->survivors);
-      self->survivors = g_strdup ("a process that has left its process group");
-    }
+  if (*self->survivors == '\0') {
+    g_free (self->survivors);
+    self->survivors = g_strdup ("a process that has left its process group");
+  }
   g_main_loop_quit (self->loop);
   return TRUE;
 }
@@ -378,11 +354,10 @@ follow_stop (Supervisor *self, int signal)
 {
   if (self->terminal.fd < 0 || signal == SIGSTOP)
     return;
-  if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_give (&self->terminal))
-    {
-      kill_group (self, SIGCONT);
-      return;
-    }
+  if ((signal == SIGTTIN || signal == SIGTTOU) && terminal_give (&self->terminal)) {
+    kill_group (self, SIGCONT);
+    return;
+  }
   self->stopped = TRUE;
   if (self->stop_timer == 0)
     self->stop_timer = g_timeout_add (STOP_CHECK_MS, on_not_stopped, self);
@@ -409,16 +384,15 @@ on_child (Supervisor *self)
     follow_stop (self, info.si_status);
   info.si_pid = 0;
   if (!self->ended && waitid (P_PID, (id_t) self->group, &info, WEXITED | WNOHANG | WNOWAIT) == 0
-      && info.si_pid != 0)
-    {
-      self->ended = TRUE;
-      self->end = info;
-      self->kill_at_us = 0;
-      self->obeyed =
-          boottime_us () < self->obeys_until_us
-          || (self->obeys_until_us != 0 && info.si_code == CLD_KILLED && info.si_status == SIGTERM);
-      check_lease (self);
-    }
+      && info.si_pid != 0) {
+    self->ended = TRUE;
+    self->end = info;
+    self->kill_at_us = 0;
+    self->obeyed =
+        boottime_us () < self->obeys_until_us
+        || (self->obeys_until_us != 0 && info.si_code == CLD_KILLED && info.si_status == SIGTERM);
+    check_lease (self);
+  }
 }
 
 static void
@@ -426,18 +400,16 @@ on_signal (int signal, gpointer data)
 {
   Supervisor *self = data;
 
-  if (signal == SIGCHLD)
-    {
-      on_child (self);
-      return;
-    }
-  if (signal == SIGCONT)
-    {
-      /* Much time may have passed: a command whose lock is lost must not run again. */
-      check_lease (self);
-      continue_command (self);
-      return;
-    }
+  if (signal == SIGCHLD) {
+    on_child (self);
+    return;
+  }
+  if (signal == SIGCONT) {
+    /* Much time may have passed: a command whose lock is lost must not run again. */
+    check_lease (self);
+    continue_command (self);
+    return;
+  }
   print_verbose (self->job->options, "signal %d goes to the command", signal);
   if (signal == SIGTERM && ++self->n_terms > 1)
     signal = SIGKILL;
@@ -462,11 +434,10 @@ on_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 void
 supervisor_revoke (Supervisor *self)
 {
-  if (self->running && !self->ended)
-    {
-      print_verbose (self->job->options, "another client asks for the lock: TERM to the command");
-      ask_to_end (self, "revoked");
-    }
+  if (self->running && !self->ended) {
+    print_verbose (self->job->options, "another client asks for the lock: TERM to the command");
+    ask_to_end (self, "revoked");
+  }
 }
 
 static int
@@ -474,20 +445,15 @@ report_loss (Supervisor *self)
 {
   const char *path = self->job->path;
 
-  if (self->left_at_death_ms > 0)
-    {
-      print_error (path,
-                   "lock lost: the command was dead %d ms before anybody else could hold the lock",
-                   (int) self->left_at_death_ms);
-    }
-  else if (guard_has_killed (self->job->guard) || self->guard_ended)
-    {
-      print_error (path, "lock lost: the command was killed in time while zkflock was stopped");
-    }
-  else
-    {
-      print_error (path, "lock lost: the hold ended before the command did");
-    }
+  if (self->left_at_death_ms > 0) {
+    print_error (path,
+                 "lock lost: the command was dead %d ms before anybody else could hold the lock",
+                 (int) self->left_at_death_ms);
+  } else if (guard_has_killed (self->job->guard) || self->guard_ended) {
+    print_error (path, "lock lost: the command was killed in time while zkflock was stopped");
+  } else {
+    print_error (path, "lock lost: the hold ended before the command did");
+  }
   return EXIT_CODE_LOST;
 }
 
@@ -505,40 +471,34 @@ exit_code (Supervisor *self, gboolean *lost)
 {
   const gboolean by_signal = self->end.si_code != CLD_EXITED;
 
-  if (self->survivors != NULL)
-    {
-      *lost = TRUE;
-      print_error (self->job->path, "%s, and the command could not be killed; running: %s",
-                   self->killed_for_maximum ? "held for its maximum" : "lock lost",
-                   self->survivors);
-      return EXIT_CODE_NOT_KILLED;
-    }
-  if (has_lasted_its_maximum (self) && self->left_at_death_ms > 0)
-    {
-      print_error (self->job->path, "held for its maximum of %g s: the command was ended",
-                   (double) self->job->options->max_hold_ms / 1000);
-      status_set_verdict ("maximum");
-      return EXIT_CODE_LOST;
-    }
+  if (self->survivors != NULL) {
+    *lost = TRUE;
+    print_error (self->job->path, "%s, and the command could not be killed; running: %s",
+                 self->killed_for_maximum ? "held for its maximum" : "lock lost", self->survivors);
+    return EXIT_CODE_NOT_KILLED;
+  }
+  if (has_lasted_its_maximum (self) && self->left_at_death_ms > 0) {
+    print_error (self->job->path, "held for its maximum of %g s: the command was ended",
+                 (double) self->job->options->max_hold_ms / 1000);
+    status_set_verdict ("maximum");
+    return EXIT_CODE_LOST;
+  }
   *lost = self->killed_for_loss || self->asked_for_loss || guard_has_killed (self->job->guard)
           || (self->doubted && self->left_at_death_ms == 0);
   if (*lost)
     return report_loss (self);
-  if (self->doubted || self->obeyed)
-    {
-      print_error (self->job->path,
-                   "the hold was in doubt: the command was ended; the lock was not "
-                   "lost");
-      status_set_verdict ("doubt");
-      return EXIT_CODE_LOST;
-    }
-  if (self->guard_ended && by_signal && self->end.si_status == SIGKILL)
-    {
-      print_error (self->job->path,
-                   "a helper process of zkflock was killed, and the command with it");
-      status_set_verdict ("helper killed");
-      return EXIT_CODE_SIGNAL + SIGKILL;
-    }
+  if (self->doubted || self->obeyed) {
+    print_error (self->job->path, "the hold was in doubt: the command was ended; the lock was not "
+                                  "lost");
+    status_set_verdict ("doubt");
+    return EXIT_CODE_LOST;
+  }
+  if (self->guard_ended && by_signal && self->end.si_status == SIGKILL) {
+    print_error (self->job->path,
+                 "a helper process of zkflock was killed, and the command with it");
+    status_set_verdict ("helper killed");
+    return EXIT_CODE_SIGNAL + SIGKILL;
+  }
   status_set_verdict ("command");
   return by_signal ? EXIT_CODE_SIGNAL + self->end.si_status : self->end.si_status;
 }

@@ -43,21 +43,18 @@ append_cells (Frame *frame, GString *row, const char *label, const char *address
   const int width = frame->style->width;
 
   text_fit (row, label, label_width_of (width), FALSE);
-  if (width >= WIDTH_FOR_ADDRESS)
-    {
-      g_string_append (row, "  ");
-      text_fit (row, address, ADDRESS_WIDTH, FALSE);
-    }
-  if (width >= WIDTH_FOR_SESSION)
-    {
-      g_string_append (row, "  ");
-      text_fit (row, session, SESSION_WIDTH, FALSE);
-    }
-  if (width >= WIDTH_FOR_NODE)
-    {
-      g_string_append (row, "  ");
-      text_fit_end (row, node, width - text_width (row->str));
-    }
+  if (width >= WIDTH_FOR_ADDRESS) {
+    g_string_append (row, "  ");
+    text_fit (row, address, ADDRESS_WIDTH, FALSE);
+  }
+  if (width >= WIDTH_FOR_SESSION) {
+    g_string_append (row, "  ");
+    text_fit (row, session, SESSION_WIDTH, FALSE);
+  }
+  if (width >= WIDTH_FOR_NODE) {
+    g_string_append (row, "  ");
+    text_fit_end (row, node, width - text_width (row->str));
+  }
 }
 
 static void
@@ -83,15 +80,13 @@ append_value (GPtrArray *lines, const char *name, const char *value, int width)
   const glong room = MAX (width - NAME_WIDTH, 1);
   glong left = g_utf8_strlen (value, -1);
 
-  do
-    {
-      g_autofree char *part = g_utf8_substring (value, 0, MIN (room, left));
-      g_ptr_array_add (lines, g_strdup_printf ("%-*s%s", NAME_WIDTH, name, part));
-      value = g_utf8_offset_to_pointer (value, MIN (room, left));
-      left -= room;
-      name = "";
-    }
-  while (left > 0);
+  do {
+    g_autofree char *part = g_utf8_substring (value, 0, MIN (room, left));
+    g_ptr_array_add (lines, g_strdup_printf ("%-*s%s", NAME_WIDTH, name, part));
+    value = g_utf8_offset_to_pointer (value, MIN (room, left));
+    left -= room;
+    name = "";
+  } while (left > 0);
 }
 
 static GPtrArray *

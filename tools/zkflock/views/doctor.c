@@ -45,21 +45,20 @@ check_counter (Doctor *doctor, const CuratorInspection *lock)
 static void
 check_numbers (Doctor *doctor, const CuratorInspection *lock)
 {
-  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      const gint64 number = curator_participant_get_number (one);
-      const gint64 next = curator_inspection_get_next_number (lock);
-      g_autofree char *node = who_node_path (one);
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+    const gint64 number = curator_participant_get_number (one);
+    const gint64 next = curator_inspection_get_next_number (lock);
+    g_autofree char *node = who_node_path (one);
 
-      if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_OTHER
-          && (number < 0 || number >= next))
-        doctor_report (doctor, LEVEL_PROBLEM, "number", node,
-                       "its path has not numbered it: the next number is %" G_GINT64_FORMAT
-                       "; others may wait for it, or fail when they get the same number: delete "
-                       "this node unless it is at work",
-                       next);
-    }
+    if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_OTHER
+        && (number < 0 || number >= next))
+      doctor_report (doctor, LEVEL_PROBLEM, "number", node,
+                     "its path has not numbered it: the next number is %" G_GINT64_FORMAT
+                     "; others may wait for it, or fail when they get the same number: delete "
+                     "this node unless it is at work",
+                     next);
+  }
 }
 
 static void
@@ -68,11 +67,10 @@ report_foreign (Doctor *doctor, const CuratorInspection *lock, const char *const
   const guint n = g_strv_length ((char **) names);
   g_autoptr (GString) list = g_string_new (NULL);
 
-  for (guint i = 0; i < MIN (n, MAX_NAMES); i++)
-    {
-      g_autofree char *name = curator_escape_name (names[i], -1);
-      g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", name);
-    }
+  for (guint i = 0; i < MIN (n, MAX_NAMES); i++) {
+    g_autofree char *name = curator_escape_name (names[i], -1);
+    g_string_append_printf (list, "%s%s", i > 0 ? ", " : "", name);
+  }
   doctor_report (doctor, LEVEL_PROBLEM, "foreign", curator_inspection_get_path (lock),
                  "%u %s no lock %s (%s%s): Java programs may wait for it without end", n,
                  n == 1 ? "child is" : "children are", n == 1 ? "node" : "nodes", list->str,
@@ -86,21 +84,15 @@ check_foreign (Doctor *doctor, const CuratorInspection *lock)
 
   g_autofree char *others = who_other_kinds (doctor->client, lock);
 
-  if (curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_OTHER)
-    {
-      g_autofree char *summary = who_summary (lock);
-      doctor_report (doctor, LEVEL_NOTE, "kinds", curator_inspection_get_path (lock), "%s",
-                     summary);
-    }
-  else if (others != NULL)
-    {
-      doctor_report (doctor, LEVEL_PROBLEM, "kinds", curator_inspection_get_path (lock), "%s: %s",
-                     curator_lock_kind_to_string (curator_inspection_get_kind (lock)), others);
-    }
-  else if (*names != NULL && curator_inspection_get_kind (lock) != CURATOR_LOCK_KIND_NONE)
-    {
-      report_foreign (doctor, lock, names);
-    }
+  if (curator_inspection_get_kind (lock) == CURATOR_LOCK_KIND_OTHER) {
+    g_autofree char *summary = who_summary (lock);
+    doctor_report (doctor, LEVEL_NOTE, "kinds", curator_inspection_get_path (lock), "%s", summary);
+  } else if (others != NULL) {
+    doctor_report (doctor, LEVEL_PROBLEM, "kinds", curator_inspection_get_path (lock), "%s: %s",
+                   curator_lock_kind_to_string (curator_inspection_get_kind (lock)), others);
+  } else if (*names != NULL && curator_inspection_get_kind (lock) != CURATOR_LOCK_KIND_NONE) {
+    report_foreign (doctor, lock, names);
+  }
 }
 
 /* No lock node is there, so a child may be the path of an idle lock. That has had children. */
@@ -110,17 +102,15 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
   const char *const *names = curator_inspection_get_foreign_children (lock);
   g_autoptr (GPtrArray) leaves = g_ptr_array_new ();
 
-  for (guint i = 0; names[i] != NULL && i < MAX_CHILDREN; i++)
-    {
-      g_autofree char *path =
-          g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
-      g_autoptr (CuratorInspection) child =
-          curator_client_inspect (doctor->client, path, CURATOR_WAIT_DEFAULT, NULL, error);
-      if (child == NULL)
-        return FALSE;
-      if (curator_inspection_get_next_number (child) == 0)
-        g_ptr_array_add (leaves, (gpointer) names[i]);
-    }
+  for (guint i = 0; names[i] != NULL && i < MAX_CHILDREN; i++) {
+    g_autofree char *path = g_strdup_printf ("%s/%s", curator_inspection_get_path (lock), names[i]);
+    g_autoptr (CuratorInspection) child =
+        curator_client_inspect (doctor->client, path, CURATOR_WAIT_DEFAULT, NULL, error);
+    if (child == NULL)
+      return FALSE;
+    if (curator_inspection_get_next_number (child) == 0)
+      g_ptr_array_add (leaves, (gpointer) names[i]);
+  }
   g_ptr_array_add (leaves, NULL);
   if (leaves->len > 1)
     report_foreign (doctor, lock, (const char *const *) leaves->pdata);
@@ -142,33 +132,30 @@ check_counts (Doctor *doctor, const CuratorInspection *lock)
 static void
 check_owners (Doctor *doctor, const CuratorInspection *lock)
 {
-  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      const gint64 session = curator_participant_get_session_id (one);
-      g_autofree char *node = who_node_path (one);
-      g_autofree char *label = text_label (curator_participant_get_data (one));
+  for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+    const gint64 session = curator_participant_get_session_id (one);
+    g_autofree char *node = who_node_path (one);
+    g_autofree char *label = text_label (curator_participant_get_data (one));
 
-      if (!curator_participant_is_readable (one))
-        doctor_report (doctor, LEVEL_NOTE, "owner", node,
-                       "it cannot be read with these credentials");
-      else if (session == 0 && !who_is_by_recipe (one))
-        doctor_report (
-            doctor, LEVEL_PROBLEM, "owner", node,
-            "no session owns this lock node, and its name is none that Curator's recipes "
-            "give: if it is an application's, keep locks and data apart");
-      else if (session == 0)
-        doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
-                       "no session owns this lock node: it stays until it is deleted by hand");
-      else if (servers_know_sessions (doctor->servers)
-               && !servers_have_session (doctor->servers, session))
-        doctor_report (
-            doctor, LEVEL_WARNING, "owner", node,
-            "its owner %s, session 0x%" G_GINT64_MODIFIER
-            "x, is connected to none of the servers: if it does not reconnect, the node stays "
-            "until its session expires",
-            label, session);
-    }
+    if (!curator_participant_is_readable (one))
+      doctor_report (doctor, LEVEL_NOTE, "owner", node, "it cannot be read with these credentials");
+    else if (session == 0 && !who_is_by_recipe (one))
+      doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
+                     "no session owns this lock node, and its name is none that Curator's recipes "
+                     "give: if it is an application's, keep locks and data apart");
+    else if (session == 0)
+      doctor_report (doctor, LEVEL_PROBLEM, "owner", node,
+                     "no session owns this lock node: it stays until it is deleted by hand");
+    else if (servers_know_sessions (doctor->servers)
+             && !servers_have_session (doctor->servers, session))
+      doctor_report (
+          doctor, LEVEL_WARNING, "owner", node,
+          "its owner %s, session 0x%" G_GINT64_MODIFIER
+          "x, is connected to none of the servers: if it does not reconnect, the node stays "
+          "until its session expires",
+          label, session);
+  }
 }
 
 static void
@@ -208,24 +195,22 @@ check_servers (Doctor *doctor)
 {
   gint64 tick = 0;
 
-  for (guint i = 0; i < doctor->servers->len; i++)
-    {
-      const Server *server = g_ptr_array_index (doctor->servers, i);
-      if (server->trouble != NULL)
-        {
-          doctor_report (doctor, LEVEL_PROBLEM, "server", server->address, "it does not answer: %s",
-                         server->trouble);
-          continue;
-        }
-      if (server->certificate.refusal != NULL)
-        continue; /* it was not asked */
-      check_ticks (doctor, server);
-      if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
-        doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
-                       "its tick is %d ms long, that of another server %d ms",
-                       (int) server->tick_ms, (int) tick);
-      tick = server->tick_ms > 0 ? server->tick_ms : tick;
+  for (guint i = 0; i < doctor->servers->len; i++) {
+    const Server *server = g_ptr_array_index (doctor->servers, i);
+    if (server->trouble != NULL) {
+      doctor_report (doctor, LEVEL_PROBLEM, "server", server->address, "it does not answer: %s",
+                     server->trouble);
+      continue;
     }
+    if (server->certificate.refusal != NULL)
+      continue; /* it was not asked */
+    check_ticks (doctor, server);
+    if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
+      doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
+                     "its tick is %d ms long, that of another server %d ms", (int) server->tick_ms,
+                     (int) tick);
+    tick = server->tick_ms > 0 ? server->tick_ms : tick;
+  }
   if (!servers_know_sessions (doctor->servers))
     doctor_report (doctor, LEVEL_NOTE, "owner", doctor->options->hosts,
                    "not every server answers \"cons\": whether owners are still connected was not "
@@ -242,15 +227,14 @@ check_locks (Doctor *doctor, GError **error)
 
   if (locks == NULL)
     return FALSE;
-  for (guint i = 0; i < locks->len; i++)
-    {
-      const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      check_counter (doctor, lock);
-      check_numbers (doctor, lock);
-      check_foreign (doctor, lock);
-      check_counts (doctor, lock);
-      check_owners (doctor, lock);
-    }
+  for (guint i = 0; i < locks->len; i++) {
+    const CuratorInspection *lock = g_ptr_array_index (locks, i);
+    check_counter (doctor, lock);
+    check_numbers (doctor, lock);
+    check_foreign (doctor, lock);
+    check_counts (doctor, lock);
+    check_owners (doctor, lock);
+  }
   if (!complete)
     doctor_report (doctor, LEVEL_NOTE, "access", path, "not everything below it could be read");
   if (strcmp (path, "/") == 0 || locks->len > 0)

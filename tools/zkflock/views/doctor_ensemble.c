@@ -49,19 +49,17 @@ check_belongs (Doctor *doctor, guint i)
 {
   const Server *server = g_ptr_array_index (doctor->servers, i);
 
-  for (guint k = 0; k < i; k++)
-    {
-      const Server *other = g_ptr_array_index (doctor->servers, k);
-      if (are_apart (doctor, server, other) || have_other_members (server, other))
-        {
-          doctor_report (doctor, LEVEL_PROBLEM, "ensemble", server->address,
-                         "it is %s%s, and no member of the ensemble of %s: a lock at one excludes "
-                         "nobody at the other; name the members of one ensemble",
-                         is_mode (server, "standalone") ? "" : "a ",
-                         server->mode != NULL ? server->mode : "server", other->address);
-          return;
-        }
+  for (guint k = 0; k < i; k++) {
+    const Server *other = g_ptr_array_index (doctor->servers, k);
+    if (are_apart (doctor, server, other) || have_other_members (server, other)) {
+      doctor_report (doctor, LEVEL_PROBLEM, "ensemble", server->address,
+                     "it is %s%s, and no member of the ensemble of %s: a lock at one excludes "
+                     "nobody at the other; name the members of one ensemble",
+                     is_mode (server, "standalone") ? "" : "a ",
+                     server->mode != NULL ? server->mode : "server", other->address);
+      return;
     }
+  }
 }
 
 static void
@@ -83,15 +81,14 @@ count_most (const Server *server)
   guint most = 0;
 
   g_hash_table_iter_init (&iter, server->sessions);
-  while (g_hash_table_iter_next (&iter, NULL, &address))
-    {
-      const char *colon = strrchr (address, ':');
-      char *host = colon != NULL ? g_strndup (address, (gsize) (colon - (char *) address))
-                                 : g_strdup (address);
-      const guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, host)) + 1;
-      g_hash_table_insert (counts, host, GUINT_TO_POINTER (n));
-      most = MAX (most, n);
-    }
+  while (g_hash_table_iter_next (&iter, NULL, &address)) {
+    const char *colon = strrchr (address, ':');
+    char *host = colon != NULL ? g_strndup (address, (gsize) (colon - (char *) address))
+                               : g_strdup (address);
+    const guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, host)) + 1;
+    g_hash_table_insert (counts, host, GUINT_TO_POINTER (n));
+    most = MAX (most, n);
+  }
   return most;
 }
 
@@ -157,13 +154,12 @@ check_names_all (Doctor *doctor)
 void
 doctor_check_ensemble (Doctor *doctor)
 {
-  for (guint i = 0; i < doctor->servers->len; i++)
-    {
-      const Server *server = g_ptr_array_index (doctor->servers, i);
-      check_belongs (doctor, i);
-      check_vote (doctor, server);
-      check_connections (doctor, server);
-      check_clock (doctor, server);
-    }
+  for (guint i = 0; i < doctor->servers->len; i++) {
+    const Server *server = g_ptr_array_index (doctor->servers, i);
+    check_belongs (doctor, i);
+    check_vote (doctor, server);
+    check_connections (doctor, server);
+    check_clock (doctor, server);
+  }
   check_names_all (doctor);
 }

@@ -49,12 +49,11 @@ check_clear_text (Doctor *doctor, const Server *server)
   const int port = server->secure_port > 0 ? server->secure_port : DEFAULT_SECURE_PORT;
   g_autofree char *secure = with_port (server->address, port);
 
-  if (server->secure_port > 0 || (!server->allows_conf && dial_offers_tls (secure, TIMEOUT_MS)))
-    {
-      doctor_report (doctor, LEVEL_WARNING, "clear text", server->address,
-                     "the connection is in clear text, and the server offers TLS: use tls://%s",
-                     secure);
-    }
+  if (server->secure_port > 0 || (!server->allows_conf && dial_offers_tls (secure, TIMEOUT_MS))) {
+    doctor_report (doctor, LEVEL_WARNING, "clear text", server->address,
+                   "the connection is in clear text, and the server offers TLS: use tls://%s",
+                   secure);
+  }
 }
 
 /* A client of the same connection without any identity: no user, and no certificate. */
@@ -79,13 +78,12 @@ check_sasl (Doctor *doctor)
 {
   const Options *options = doctor->options;
 
-  if (options->secure.sasl != SASL_NONE && serves_strangers (options))
-    {
-      g_autofree char *hosts = curator_escape_name (options->hosts, -1);
-      doctor_report (doctor, LEVEL_WARNING, "sasl", hosts,
-                     "clients without SASL are served, too, and take locks wherever the ACLs are "
-                     "open: set enforce.auth.enabled and enforce.auth.schemes at every server");
-    }
+  if (options->secure.sasl != SASL_NONE && serves_strangers (options)) {
+    g_autofree char *hosts = curator_escape_name (options->hosts, -1);
+    doctor_report (doctor, LEVEL_WARNING, "sasl", hosts,
+                   "clients without SASL are served, too, and take locks wherever the ACLs are "
+                   "open: set enforce.auth.enabled and enforce.auth.schemes at every server");
+  }
 }
 
 void
@@ -93,18 +91,16 @@ doctor_check_security (Doctor *doctor)
 {
   const Secure *secure = &doctor->options->secure;
 
-  if (secure->tls_cert != NULL)
-    {
-      g_autofree char *file = curator_escape_name (secure->tls_cert, -1);
-      check_expiry (doctor, file, "our certificate", dial_get_own_expiry (doctor->dial));
-    }
+  if (secure->tls_cert != NULL) {
+    g_autofree char *file = curator_escape_name (secure->tls_cert, -1);
+    check_expiry (doctor, file, "our certificate", dial_get_own_expiry (doctor->dial));
+  }
   check_sasl (doctor);
-  for (guint i = 0; i < doctor->servers->len; i++)
-    {
-      const Server *server = g_ptr_array_index (doctor->servers, i);
-      if (secure->is_tls)
-        check_certificate (doctor, server);
-      else if (server->trouble == NULL)
-        check_clear_text (doctor, server);
-    }
+  for (guint i = 0; i < doctor->servers->len; i++) {
+    const Server *server = g_ptr_array_index (doctor->servers, i);
+    if (secure->is_tls)
+      check_certificate (doctor, server);
+    else if (server->trouble == NULL)
+      check_clear_text (doctor, server);
+  }
 }

@@ -15,11 +15,10 @@ doctor_report (Doctor *doctor, Level level, const char *check, const char *subje
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
   doctor->has_problem = doctor->has_problem || level != LEVEL_NOTE;
-  if (!doctor->options->json)
-    {
-      g_string_append_printf (out, "%s: %s: %s\n", levels[level], subject, text);
-      return;
-    }
+  if (!doctor->options->json) {
+    g_string_append_printf (out, "%s: %s: %s\n", levels[level], subject, text);
+    return;
+  }
   json_begin (out, NULL, '{');
   json_string (out, "level", levels[level], -1);
   json_string (out, "check", check, -1);

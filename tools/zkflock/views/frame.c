@@ -47,19 +47,18 @@ queue_of (const CuratorInspection *lock, int width)
   guint n = 0;
   for (guint i = 0; i < curator_inspection_get_n_participants (lock)
                     && (width == 0 ? n < MAX_QUEUED : text->len <= (gsize) width * 4);
-       i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-      /* A lease not granted yet belongs to the first turn, which has a row of its own. */
-      if (curator_participant_is_holder (one)
-          || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_LEASE)
-        continue;
-      g_autofree char *place = who_place (one);
-      g_autofree char *label = who_label (one);
-      g_autofree char *age = text_age (curator_participant_get_age_ms (one));
-      g_string_append_printf (text, "%s%s %s %s", text->len > 0 ? ", " : "", place, label, age);
-      n++;
-    }
+       i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
+    /* A lease not granted yet belongs to the first turn, which has a row of its own. */
+    if (curator_participant_is_holder (one)
+        || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_LEASE)
+      continue;
+    g_autofree char *place = who_place (one);
+    g_autofree char *label = who_label (one);
+    g_autofree char *age = text_age (curator_participant_get_age_ms (one));
+    g_string_append_printf (text, "%s%s %s %s", text->len > 0 ? ", " : "", place, label, age);
+    n++;
+  }
   if (width == 0 && curator_inspection_get_n_waiting (lock) > n)
     g_string_append_printf (text, " and %u more", curator_inspection_get_n_waiting (lock) - n);
   return g_string_free (text, FALSE);
@@ -73,19 +72,14 @@ share_room (Frame *frame, int room)
 
   if (frame->lock_width + frame->holder_width <= room)
     return;
-  if (frame->lock_width <= half)
-    {
-      frame->holder_width = room - frame->lock_width;
-    }
-  else if (frame->holder_width <= half)
-    {
-      frame->lock_width = room - frame->holder_width;
-    }
-  else
-    {
-      frame->lock_width = room - half;
-      frame->holder_width = half;
-    }
+  if (frame->lock_width <= half) {
+    frame->holder_width = room - frame->lock_width;
+  } else if (frame->holder_width <= half) {
+    frame->lock_width = room - frame->holder_width;
+  } else {
+    frame->lock_width = room - half;
+    frame->holder_width = half;
+  }
 }
 
 static void
@@ -95,14 +89,13 @@ measure (Frame *frame, GPtrArray *locks)
 
   frame->lock_width = text_width ("LOCK");
   frame->holder_width = text_width ("HELD BY");
-  for (guint i = 0; i < locks->len; i++)
-    {
-      const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      g_autofree char *path = who_path (lock);
-      g_autofree char *holder = who_holder (lock, TRUE);
-      frame->lock_width = MAX (frame->lock_width, text_width (path));
-      frame->holder_width = MAX (frame->holder_width, text_width (holder));
-    }
+  for (guint i = 0; i < locks->len; i++) {
+    const CuratorInspection *lock = g_ptr_array_index (locks, i);
+    g_autofree char *path = who_path (lock);
+    g_autofree char *holder = who_holder (lock, TRUE);
+    frame->lock_width = MAX (frame->lock_width, text_width (path));
+    frame->holder_width = MAX (frame->holder_width, text_width (holder));
+  }
   frame->kind_width = width == 0 || width >= WIDTH_FOR_KIND ? KIND_WIDTH : 0;
   frame->queue_width = -1;
   if (width == 0)
@@ -141,11 +134,10 @@ append_header (Frame *frame, GPtrArray *locks)
   guint held = 0;
   guint waiting = 0;
 
-  for (guint i = 0; i < locks->len; i++)
-    {
-      held += curator_inspection_get_n_holders (g_ptr_array_index (locks, i)) > 0;
-      waiting += curator_inspection_get_n_waiting (g_ptr_array_index (locks, i));
-    }
+  for (guint i = 0; i < locks->len; i++) {
+    held += curator_inspection_get_n_holders (g_ptr_array_index (locks, i)) > 0;
+    waiting += curator_inspection_get_n_waiting (g_ptr_array_index (locks, i));
+  }
   g_autofree char *hosts = curator_escape_name (frame->style->hosts, -1);
   g_autofree char *text =
       g_strdup_printf ("%s  zkflock top  %u %s, %u held, %u waiting  %s", frame->style->clock,
@@ -177,30 +169,27 @@ append_mixed (Frame *frame, GPtrArray *locks)
 {
   guint n = 0;
 
-  for (guint i = 0; frame->style->others != NULL && i < locks->len && n < MAX_MIXED; i++)
-    {
-      const char *path = curator_inspection_get_path (g_ptr_array_index (locks, i));
-      const guint kinds = GPOINTER_TO_UINT (g_hash_table_lookup (frame->style->others, path));
-      if (kinds != 0)
-        {
-          g_autofree char *names = who_describe_kinds (kinds);
-          g_autofree char *shown = curator_escape_name (path, -1);
-          g_autofree char *text =
-              g_strdup_printf ("%s: also used as %s: they do not exclude each other", shown, names);
-          frame_append_line (frame, RED, text);
-          n++;
-        }
+  for (guint i = 0; frame->style->others != NULL && i < locks->len && n < MAX_MIXED; i++) {
+    const char *path = curator_inspection_get_path (g_ptr_array_index (locks, i));
+    const guint kinds = GPOINTER_TO_UINT (g_hash_table_lookup (frame->style->others, path));
+    if (kinds != 0) {
+      g_autofree char *names = who_describe_kinds (kinds);
+      g_autofree char *shown = curator_escape_name (path, -1);
+      g_autofree char *text =
+          g_strdup_printf ("%s: also used as %s: they do not exclude each other", shown, names);
+      frame_append_line (frame, RED, text);
+      n++;
     }
+  }
 }
 
 static void
 append_cell (Frame *frame, const char *title, int width, gboolean left)
 {
-  if (width > 0)
-    {
-      text_fit (frame->out, title, width, left);
-      g_string_append_c (frame->out, ' ');
-    }
+  if (width > 0) {
+    text_fit (frame->out, title, width, left);
+    g_string_append_c (frame->out, ' ');
+  }
 }
 
 static void
@@ -269,11 +258,10 @@ append_details (Frame *frame, const CuratorInspection *lock)
   frame_end_line (frame);
   who_append_rows (rows, lock, frame->style->width, (guint) frame_rows_left (frame));
   g_auto (GStrv) lines = g_strsplit (rows->str, "\n", -1);
-  for (char **line = lines; *line != NULL && **line != '\0'; line++)
-    {
-      g_string_append (frame->out, *line);
-      frame_end_line (frame);
-    }
+  for (char **line = lines; *line != NULL && **line != '\0'; line++) {
+    g_string_append (frame->out, *line);
+    frame_end_line (frame);
+  }
 }
 
 /* The rows of the locks, and how many do not fit. */
@@ -288,15 +276,14 @@ append_locks (Frame *frame, GPtrArray *locks, Screen *screen)
   const guint end = MIN (locks->len, screen->locks.first + visible);
   for (guint i = screen->locks.first; i < end; i++)
     append_lock (frame, g_ptr_array_index (locks, i), is_live && i == screen->locks.row);
-  if (end - screen->locks.first < locks->len)
-    {
-      g_autofree char *text =
-          g_strdup_printf ("%u to %u of %u; ? for help", screen->locks.first + 1, end, locks->len);
-      g_autofree char *brief =
-          g_strdup_printf ("%u-%u/%u; ?", screen->locks.first + 1, end, locks->len);
-      const int width = frame->style->width;
-      frame_append_line (frame, DIM, width == 0 || text_width (text) <= width ? text : brief);
-    }
+  if (end - screen->locks.first < locks->len) {
+    g_autofree char *text =
+        g_strdup_printf ("%u to %u of %u; ? for help", screen->locks.first + 1, end, locks->len);
+    g_autofree char *brief =
+        g_strdup_printf ("%u-%u/%u; ?", screen->locks.first + 1, end, locks->len);
+    const int width = frame->style->width;
+    frame_append_line (frame, DIM, width == 0 || text_width (text) <= width ? text : brief);
+  }
 }
 
 char *
@@ -308,12 +295,11 @@ frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen)
   measure (&frame, shown);
   append_header (&frame, locks);
   append_choice (&frame, screen, shown->len);
-  if (shown->len == 0)
-    {
-      frame_append_line (
-          &frame, NULL, locks->len == 0 ? "no lock is held or waited for" : "no lock is like this");
-      return g_string_free (frame.out, FALSE);
-    }
+  if (shown->len == 0) {
+    frame_append_line (&frame, NULL,
+                       locks->len == 0 ? "no lock is held or waited for" : "no lock is like this");
+    return g_string_free (frame.out, FALSE);
+  }
   append_mixed (&frame, shown);
   append_cells (&frame);
   append_locks (&frame, shown, screen);

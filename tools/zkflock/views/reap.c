@@ -17,42 +17,35 @@ find_ownerless (GPtrArray *locks, guint *others)
 {
   GPtrArray *found = g_ptr_array_new ();
 
-  for (guint i = 0; i < locks->len; i++)
-    {
-      const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      for (guint k = 0; k < curator_inspection_get_n_participants (lock); k++)
-        {
-          const CuratorParticipant *one = curator_inspection_get_participant (lock, k);
-          if (!curator_participant_is_readable (one)
-              || curator_participant_get_session_id (one) != 0)
-            continue;
-          if (who_is_by_recipe (one))
-            {
-              g_ptr_array_add (found, (gpointer) one);
-            }
-          else
-            {
-              g_autofree char *node = who_node_path (one);
-              print_error (node, "no session owns it, and its name is none that Curator's recipes "
-                                 "give: it may be an application's, and is left alone");
-              ++*others;
-            }
-        }
+  for (guint i = 0; i < locks->len; i++) {
+    const CuratorInspection *lock = g_ptr_array_index (locks, i);
+    for (guint k = 0; k < curator_inspection_get_n_participants (lock); k++) {
+      const CuratorParticipant *one = curator_inspection_get_participant (lock, k);
+      if (!curator_participant_is_readable (one) || curator_participant_get_session_id (one) != 0)
+        continue;
+      if (who_is_by_recipe (one)) {
+        g_ptr_array_add (found, (gpointer) one);
+      } else {
+        g_autofree char *node = who_node_path (one);
+        print_error (node, "no session owns it, and its name is none that Curator's recipes "
+                           "give: it may be an application's, and is left alone");
+        ++*others;
+      }
     }
+  }
   return found;
 }
 
 static void
 show (GPtrArray *found)
 {
-  for (guint i = 0; i < found->len; i++)
-    {
-      const CuratorParticipant *one = g_ptr_array_index (found, i);
-      g_autofree char *node = who_node_path (one);
-      g_autofree char *label = text_label (curator_participant_get_data (one));
-      g_autofree char *age = text_age (curator_participant_get_age_ms (one));
-      printf ("%s  %s  %s\n", node, label, age);
-    }
+  for (guint i = 0; i < found->len; i++) {
+    const CuratorParticipant *one = g_ptr_array_index (found, i);
+    g_autofree char *node = who_node_path (one);
+    g_autofree char *label = text_label (curator_participant_get_data (one));
+    g_autofree char *age = text_age (curator_participant_get_age_ms (one));
+    printf ("%s  %s  %s\n", node, label, age);
+  }
   fflush (stdout);
 }
 
@@ -70,13 +63,12 @@ ask (guint n)
 static int
 delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
 {
-  for (guint i = 0; i < found->len; i++)
-    {
-      g_autoptr (GError) error = NULL;
-      if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i),
-                                            CURATOR_WAIT_DEFAULT, NULL, &error))
-        return fail_with (options, error);
-    }
+  for (guint i = 0; i < found->len; i++) {
+    g_autoptr (GError) error = NULL;
+    if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i),
+                                          CURATOR_WAIT_DEFAULT, NULL, &error))
+      return fail_with (options, error);
+  }
   return 0;
 }
 
@@ -96,11 +88,10 @@ reap_run (const Options *options, CuratorClient *client)
     print_error (options->paths[0], "not everything below it could be read");
   if (found->len == 0)
     return others > 0 ? LEFT_CODE : 0;
-  if (!options->agreed && !ask (found->len))
-    {
-      print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");
-      return LEFT_CODE;
-    }
+  if (!options->agreed && !ask (found->len)) {
+    print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");
+    return LEFT_CODE;
+  }
   const int failure = delete_all (client, options, found);
   return failure == 0 && others > 0 ? LEFT_CODE : failure;
 }

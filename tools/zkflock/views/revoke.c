@@ -27,13 +27,12 @@ have_let_go (CuratorClient *client, CuratorInspection *inspection, gpointer data
 {
   const GPtrArray *asked = data;
 
-  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-      if (g_ptr_array_find_with_equal_func (
-              (GPtrArray *) asked, curator_participant_get_node_path (one), g_str_equal, NULL))
-        return FALSE;
-    }
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    if (g_ptr_array_find_with_equal_func (
+            (GPtrArray *) asked, curator_participant_get_node_path (one), g_str_equal, NULL))
+      return FALSE;
+  }
   return TRUE;
 }
 
@@ -60,23 +59,21 @@ revoke_run (const Options *options, CuratorClient *client)
       curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL)
     return fail_with (options, error);
-  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-      if (!curator_participant_is_holder (one))
-        continue;
-      holders++;
-      if (!is_revocable (one))
-        {
-          g_autofree char *label = text_label (curator_participant_get_data (one));
-          print_error (options->paths[0], "%s holds it and has not made it revocable: not asked",
-                       label);
-          continue;
-        }
-      if (!ask (client, options, one, &error))
-        return fail_with (options, error);
-      g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    if (!curator_participant_is_holder (one))
+      continue;
+    holders++;
+    if (!is_revocable (one)) {
+      g_autofree char *label = text_label (curator_participant_get_data (one));
+      print_error (options->paths[0], "%s holds it and has not made it revocable: not asked",
+                   label);
+      continue;
     }
+    if (!ask (client, options, one, &error))
+      return fail_with (options, error);
+    g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
+  }
   if (holders == 0)
     print_error (options->paths[0], "nobody is known to hold it");
   if (asked->len == 0)

@@ -51,11 +51,10 @@ screen_sort_to_string (Sort sort)
 static gsize
 key_length (const char *keys)
 {
-  if (*keys != *ESCAPE || (keys[1] != '[' && keys[1] != 'O'))
-    {
-      const gunichar c = g_utf8_get_char_validated (keys, -1);
-      return c >= (gunichar) -2 ? 1 : (gsize) g_unichar_to_utf8 (c, NULL);
-    }
+  if (*keys != *ESCAPE || (keys[1] != '[' && keys[1] != 'O')) {
+    const gunichar c = g_utf8_get_char_validated (keys, -1);
+    return c >= (gunichar) -2 ? 1 : (gsize) g_unichar_to_utf8 (c, NULL);
+  }
   gsize length = 2;
   while (keys[length] != '\0' && !(keys[length] >= '@' && keys[length] <= '~'))
     length++;
@@ -76,20 +75,15 @@ type_filter (Screen *screen, const char *key)
   GString *filter = screen->filter;
 
   go_to_start (screen);
-  if (strcmp (key, "\r") == 0 || strcmp (key, "\n") == 0 || strcmp (key, ESCAPE) == 0)
-    {
-      screen->is_typing = FALSE;
-      g_string_truncate (filter, *key == *ESCAPE ? 0 : filter->len);
-    }
-  else if (*key == BACKSPACE || *key == '\b')
-    {
-      const char *last = g_utf8_find_prev_char (filter->str, filter->str + filter->len);
-      g_string_truncate (filter, last != NULL ? (gsize) (last - filter->str) : 0);
-    }
-  else if (c < (gunichar) -2 && g_unichar_isprint (c))
-    {
-      g_string_append (filter, key);
-    }
+  if (strcmp (key, "\r") == 0 || strcmp (key, "\n") == 0 || strcmp (key, ESCAPE) == 0) {
+    screen->is_typing = FALSE;
+    g_string_truncate (filter, *key == *ESCAPE ? 0 : filter->len);
+  } else if (*key == BACKSPACE || *key == '\b') {
+    const char *last = g_utf8_find_prev_char (filter->str, filter->str + filter->len);
+    g_string_truncate (filter, last != NULL ? (gsize) (last - filter->str) : 0);
+  } else if (c < (gunichar) -2 && g_unichar_isprint (c)) {
+    g_string_append (filter, key);
+  }
 }
 
 static void
@@ -102,62 +96,57 @@ move (Cursor *cursor, gint64 rows)
 static gboolean
 type_move (Screen *screen, const char *key, guint page)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (moves); i++)
-    {
-      if (strcmp (key, moves[i].keys) == 0)
-        {
-          move (screen->mode == SCREEN_DETAILS ? &screen->participants : &screen->locks,
-                moves[i].rows + (gint64) moves[i].pages * page);
-          if (screen->mode != SCREEN_DETAILS)
-            g_clear_pointer (&screen->selected, g_free);
-          return TRUE;
-        }
+  for (gsize i = 0; i < G_N_ELEMENTS (moves); i++) {
+    if (strcmp (key, moves[i].keys) == 0) {
+      move (screen->mode == SCREEN_DETAILS ? &screen->participants : &screen->locks,
+            moves[i].rows + (gint64) moves[i].pages * page);
+      if (screen->mode != SCREEN_DETAILS)
+        g_clear_pointer (&screen->selected, g_free);
+      return TRUE;
     }
+  }
   return FALSE;
 }
 
 static void
 type_list (Screen *screen, const char *key)
 {
-  switch (*key)
-    {
-    case '\r':
-    case '\n':
-      screen->mode = SCREEN_DETAILS;
-      screen->participants = (Cursor){ 0 };
-      break;
-    case '/':
-      screen->is_typing = TRUE;
-      break;
-    case 's':
-      screen->sort = (screen->sort + 1) % N_SORTS;
-      go_to_start (screen);
-      break;
-    case 'r':
-      screen->is_reversed = !screen->is_reversed;
-      go_to_start (screen);
-      break;
-    default:
-      break;
-    }
+  switch (*key) {
+  case '\r':
+  case '\n':
+    screen->mode = SCREEN_DETAILS;
+    screen->participants = (Cursor){ 0 };
+    break;
+  case '/':
+    screen->is_typing = TRUE;
+    break;
+  case 's':
+    screen->sort = (screen->sort + 1) % N_SORTS;
+    go_to_start (screen);
+    break;
+  case 'r':
+    screen->is_reversed = !screen->is_reversed;
+    go_to_start (screen);
+    break;
+  default:
+    break;
+  }
 }
 
 /* Returns TRUE to quit. */
 static gboolean
 type_key (Screen *screen, const char *key, guint page)
 {
-  if (screen->is_typing)
-    {
-      type_filter (screen, key);
-      return FALSE;
-    }
-  if (strcmp (key, "Q") == 0 || strcmp (key, "q") == 0 || strcmp (key, ESCAPE) == 0)
-    {
-      const gboolean quits = screen->mode == SCREEN_LIST && *key != *ESCAPE;
-      g_string_truncate (screen->filter, screen->mode == SCREEN_LIST ? 0 : screen->filter->len);
-      screen->mode = SCREEN_LIST;
-      return quits;
-    }
+  if (screen->is_typing) {
+    type_filter (screen, key);
+    return FALSE;
+  }
+  if (strcmp (key, "Q") == 0 || strcmp (key, "q") == 0 || strcmp (key, ESCAPE) == 0) {
+    const gboolean quits = screen->mode == SCREEN_LIST && *key != *ESCAPE;
+    g_string_truncate (screen->filter, screen->mode == SCREEN_LIST ? 0 : screen->filter->len);
+    screen->mode = SCREEN_LIST;
+    return quits;
+  }
   if (screen->mode == SCREEN_HELP)
     screen->mode = SCREEN_LIST;
   else if (*key == '?' || *key == 'h')
@@ -172,13 +161,12 @@ screen_type (Screen *screen, const char *keys, guint page)
 {
   gboolean quits = FALSE;
 
-  while (*keys != '\0' && !quits)
-    {
-      const gsize length = key_length (keys);
-      g_autofree char *key = g_strndup (keys, length);
-      quits = type_key (screen, key, page);
-      keys += length;
-    }
+  while (*keys != '\0' && !quits) {
+    const gsize length = key_length (keys);
+    g_autofree char *key = g_strndup (keys, length);
+    quits = type_key (screen, key, page);
+    keys += length;
+  }
   return quits;
 }
 
@@ -217,25 +205,24 @@ compare_locks (gconstpointer left, gconstpointer right, gpointer data)
   const CuratorInspection *b = *(const CuratorInspection *const *) right;
   int order = 0;
 
-  switch (screen->sort)
-    {
-    case SORT_KIND:
-      order = COMPARE (curator_inspection_get_kind (a), curator_inspection_get_kind (b));
-      break;
-    case SORT_HOLDER:
-      order = compare_holders (a, b);
-      break;
-    case SORT_AGE:
-      order = COMPARE (age_of (b), age_of (a));
-      break;
-    case SORT_WAITING:
-      order = COMPARE (curator_inspection_get_n_waiting (b), curator_inspection_get_n_waiting (a));
-      break;
-    case SORT_LOCK:
-    case N_SORTS:
-    default:
-      break;
-    }
+  switch (screen->sort) {
+  case SORT_KIND:
+    order = COMPARE (curator_inspection_get_kind (a), curator_inspection_get_kind (b));
+    break;
+  case SORT_HOLDER:
+    order = compare_holders (a, b);
+    break;
+  case SORT_AGE:
+    order = COMPARE (age_of (b), age_of (a));
+    break;
+  case SORT_WAITING:
+    order = COMPARE (curator_inspection_get_n_waiting (b), curator_inspection_get_n_waiting (a));
+    break;
+  case SORT_LOCK:
+  case N_SORTS:
+  default:
+    break;
+  }
   if (order == 0)
     order = strcmp (curator_inspection_get_path (a), curator_inspection_get_path (b));
   return screen->is_reversed ? -order : order;
@@ -262,23 +249,21 @@ passes (const CuratorInspection *lock, const char *folded)
 static void
 follow_selected (Screen *screen, GPtrArray *locks)
 {
-  for (guint i = 0; screen->selected != NULL && i < locks->len; i++)
-    {
-      if (strcmp (curator_inspection_get_path (g_ptr_array_index (locks, i)), screen->selected)
-          == 0)
-        {
-          screen->locks.row = i;
-          return;
-        }
+  for (guint i = 0; screen->selected != NULL && i < locks->len; i++) {
+    if (strcmp (curator_inspection_get_path (g_ptr_array_index (locks, i)), screen->selected)
+        == 0) {
+      screen->locks.row = i;
+      return;
     }
+  }
   screen->locks.row = MIN (screen->locks.row, MAX (locks->len, 1) - 1);
-  if (screen->mode != SCREEN_DETAILS || screen->selected == NULL)
-    {
-      g_free (screen->selected);
-      screen->selected = locks->len > 0 ? g_strdup (curator_inspection_get_path (
-                             g_ptr_array_index (locks, screen->locks.row)))
-                                        : NULL;
-    }
+  if (screen->mode != SCREEN_DETAILS || screen->selected == NULL) {
+    g_free (screen->selected);
+    screen->selected =
+        locks->len > 0
+            ? g_strdup (curator_inspection_get_path (g_ptr_array_index (locks, screen->locks.row)))
+            : NULL;
+  }
   if (screen->mode == SCREEN_DETAILS && screen->selected == NULL)
     screen->mode = SCREEN_LIST;
 }

@@ -42,12 +42,11 @@ value_of (const char *answer, const char *name)
 {
   const gsize length = strlen (name);
 
-  for (const char *line = answer; line != NULL; line = strchr (line, '\n'))
-    {
-      line += *line == '\n';
-      if (strncmp (line, name, length) == 0 && line[length] == '=')
-        return g_ascii_strtoll (line + length + 1, NULL, 10);
-    }
+  for (const char *line = answer; line != NULL; line = strchr (line, '\n')) {
+    line += *line == '\n';
+    if (strncmp (line, name, length) == 0 && line[length] == '=')
+      return g_ascii_strtoll (line + length + 1, NULL, 10);
+  }
   return 0;
 }
 
@@ -73,11 +72,10 @@ parse_srvr (Server *server, const char *answer)
 {
   const char *mode = strstr (answer, "Mode: ");
 
-  if (mode != NULL)
-    {
-      mode += strlen ("Mode: ");
-      server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
-    }
+  if (mode != NULL) {
+    mode += strlen ("Mode: ");
+    server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
+  }
 }
 
 static void
@@ -106,15 +104,13 @@ parse_sessions (GHashTable *sessions, const char *answer)
 {
   g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
 
-  for (char **line = lines; *line != NULL; line++)
-    {
-      const char *sid = strstr (*line, "sid=0x");
-      if (sid != NULL)
-        {
-          const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
-          g_hash_table_insert (sessions, g_memdup (&id, sizeof id), address_of_line (*line));
-        }
+  for (char **line = lines; *line != NULL; line++) {
+    const char *sid = strstr (*line, "sid=0x");
+    if (sid != NULL) {
+      const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
+      g_hash_table_insert (sessions, g_memdup (&id, sizeof id), address_of_line (*line));
     }
+  }
 }
 
 static GHashTable *
@@ -130,23 +126,21 @@ newest_connection_ms (const char *answer)
 {
   gint64 newest = 0;
 
-  while ((answer = strstr (answer, ",est=")) != NULL)
-    {
-      answer += strlen (",est=");
-      newest = MAX (newest, g_ascii_strtoll (answer, NULL, 10));
-    }
+  while ((answer = strstr (answer, ",est=")) != NULL) {
+    answer += strlen (",est=");
+    newest = MAX (newest, g_ascii_strtoll (answer, NULL, 10));
+  }
   return newest;
 }
 
 static void
 parse_cons (Server *server, const char *answer)
 {
-  if (!is_forbidden (answer))
-    {
-      server->newest_ms = newest_connection_ms (answer);
-      server->sessions = new_sessions ();
-      parse_sessions (server->sessions, answer);
-    }
+  if (!is_forbidden (answer)) {
+    server->newest_ms = newest_connection_ms (answer);
+    server->sessions = new_sessions ();
+    parse_sessions (server->sessions, answer);
+  }
 }
 
 static Server *
@@ -160,11 +154,10 @@ ask_server (Dial *dial, const char *address)
       && server->certificate.refusal != NULL)
     return server;
   g_autofree char *conf = dial_ask (dial, address, "conf", TIMEOUT_MS, &error);
-  if (conf == NULL)
-    {
-      server->trouble = g_strdup (error->message);
-      return server;
-    }
+  if (conf == NULL) {
+    server->trouble = g_strdup (error->message);
+    return server;
+  }
   parse_conf (server, conf);
   g_autofree char *srvr = dial_ask (dial, address, "srvr", TIMEOUT_MS, NULL);
   if (srvr != NULL)
@@ -172,11 +165,10 @@ ask_server (Dial *dial, const char *address)
   g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
   if (cons != NULL)
     parse_cons (server, cons);
-  if (server->members == NULL && g_strcmp0 (server->mode, "standalone") != 0)
-    {
-      g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
-      server->members = configuration != NULL ? members_of (configuration) : NULL;
-    }
+  if (server->members == NULL && g_strcmp0 (server->mode, "standalone") != 0) {
+    g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
+    server->members = configuration != NULL ? members_of (configuration) : NULL;
+  }
   return server;
 }
 
@@ -198,11 +190,10 @@ servers_ask_addresses (const Options *options)
   g_autoptr (Dial) dial = dial_new (&options->secure, NULL);
   g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
-  for (char **address = addresses; dial != NULL && *address != NULL; address++)
-    {
-      g_autofree char *cons = dial_ask (dial, *address, "cons", TIMEOUT_MS, NULL);
-      parse_sessions (sessions, cons != NULL ? cons : "");
-    }
+  for (char **address = addresses; dial != NULL && *address != NULL; address++) {
+    g_autofree char *cons = dial_ask (dial, *address, "cons", TIMEOUT_MS, NULL);
+    parse_sessions (sessions, cons != NULL ? cons : "");
+  }
   return sessions;
 }
 
@@ -218,11 +209,10 @@ servers_know_sessions (GPtrArray *servers)
 gboolean
 servers_have_session (GPtrArray *servers, gint64 session)
 {
-  for (guint i = 0; i < servers->len; i++)
-    {
-      const Server *server = g_ptr_array_index (servers, i);
-      if (server->sessions != NULL && g_hash_table_contains (server->sessions, &session))
-        return TRUE;
-    }
+  for (guint i = 0; i < servers->len; i++) {
+    const Server *server = g_ptr_array_index (servers, i);
+    if (server->sessions != NULL && g_hash_table_contains (server->sessions, &session))
+      return TRUE;
+  }
   return FALSE;
 }

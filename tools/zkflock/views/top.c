@@ -65,19 +65,17 @@ inspect_all (Top *top, GPtrArray *previous, GError **error)
       g_ptr_array_new_with_free_func ((GDestroyNotify) curator_inspection_unref);
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (char **path = top->options->paths; *path != NULL; path++)
-    {
-      g_autoptr (GPtrArray) found =
-          curator_client_inspect_all (top->client, *path, previous, NULL, WALK_MS, NULL, error);
-      if (found == NULL)
-        return NULL;
-      for (guint i = 0; i < found->len; i++)
-        {
-          CuratorInspection *lock = g_ptr_array_index (found, i);
-          if (g_hash_table_add (seen, (gpointer) curator_inspection_get_path (lock)))
-            g_ptr_array_add (all, curator_inspection_ref (lock));
-        }
+  for (char **path = top->options->paths; *path != NULL; path++) {
+    g_autoptr (GPtrArray) found =
+        curator_client_inspect_all (top->client, *path, previous, NULL, WALK_MS, NULL, error);
+    if (found == NULL)
+      return NULL;
+    for (guint i = 0; i < found->len; i++) {
+      CuratorInspection *lock = g_ptr_array_index (found, i);
+      if (g_hash_table_add (seen, (gpointer) curator_inspection_get_path (lock)))
+        g_ptr_array_add (all, curator_inspection_ref (lock));
     }
+  }
   return g_steal_pointer (&all);
 }
 
@@ -86,14 +84,13 @@ find_others (Top *top, GPtrArray *locks)
 {
   GHashTable *others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
-  for (guint i = 0; i < locks->len; i++)
-    {
-      const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      const guint kinds = who_find_other_kinds (top->client, lock);
-      if (kinds != 0)
-        g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
-                             GUINT_TO_POINTER (kinds));
-    }
+  for (guint i = 0; i < locks->len; i++) {
+    const CuratorInspection *lock = g_ptr_array_index (locks, i);
+    const guint kinds = who_find_other_kinds (top->client, lock);
+    if (kinds != 0)
+      g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
+                           GUINT_TO_POINTER (kinds));
+  }
   return others;
 }
 
@@ -103,20 +100,18 @@ publish (Top *top, GPtrArray *locks, GError *error)
   g_autoptr (GHashTable) others = locks != NULL ? find_others (top, locks) : NULL;
 
   g_mutex_lock (&top->mutex);
-  if (locks != NULL)
-    {
-      top->answered_us = g_get_monotonic_time ();
-      g_clear_pointer (&top->locks, g_ptr_array_unref);
-      top->locks = g_ptr_array_ref (locks);
-      g_clear_pointer (&top->others, g_hash_table_unref);
-      top->others = g_steal_pointer (&others);
-    }
+  if (locks != NULL) {
+    top->answered_us = g_get_monotonic_time ();
+    g_clear_pointer (&top->locks, g_ptr_array_unref);
+    top->locks = g_ptr_array_ref (locks);
+    g_clear_pointer (&top->others, g_hash_table_unref);
+    top->others = g_steal_pointer (&others);
+  }
   /* Without an answer, draw_text() shows how old the last one is. */
-  else if (!is_no_answer (error))
-    {
-      g_clear_error (&top->fatal);
-      top->fatal = g_error_copy (error);
-    }
+  else if (!is_no_answer (error)) {
+    g_clear_error (&top->fatal);
+    top->fatal = g_error_copy (error);
+  }
   g_mutex_unlock (&top->mutex);
 }
 
@@ -128,22 +123,19 @@ read_details (Top *top, const char *path, gint64 *asked_us)
       curator_client_inspect (top->client, path, CURATOR_WAIT_DEFAULT, NULL, NULL);
   GHashTable *addresses = NULL;
 
-  if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000)
-    {
-      addresses = servers_ask_addresses (top->options);
-      *asked_us = g_get_monotonic_time ();
-    }
+  if (g_get_monotonic_time () - *asked_us > ADDRESS_MS * 1000) {
+    addresses = servers_ask_addresses (top->options);
+    *asked_us = g_get_monotonic_time ();
+  }
   g_mutex_lock (&top->mutex);
-  if (details != NULL)
-    {
-      g_clear_pointer (&top->details, curator_inspection_unref);
-      top->details = details;
-    }
-  if (addresses != NULL)
-    {
-      g_clear_pointer (&top->addresses, g_hash_table_unref);
-      top->addresses = addresses;
-    }
+  if (details != NULL) {
+    g_clear_pointer (&top->details, curator_inspection_unref);
+    top->details = details;
+  }
+  if (addresses != NULL) {
+    g_clear_pointer (&top->addresses, g_hash_table_unref);
+    top->addresses = addresses;
+  }
   g_mutex_unlock (&top->mutex);
 }
 
@@ -172,17 +164,16 @@ read_locks (gpointer data)
   gint64 asked_us = G_MININT64 / 2;
 
   g_mutex_lock (&top->mutex);
-  while (!top->stopped)
-    {
-      g_autofree char *wanted = g_strdup (top->wanted);
-      const gint64 next = g_get_monotonic_time () + top->options->top.interval_ms * 1000;
-      top->is_hurried = FALSE;
-      g_mutex_unlock (&top->mutex);
-      locks = look (top, locks, wanted, &asked_us);
-      g_mutex_lock (&top->mutex);
-      while (!top->stopped && !top->is_hurried && g_get_monotonic_time () < next)
-        g_cond_wait_until (&top->cond, &top->mutex, next);
-    }
+  while (!top->stopped) {
+    g_autofree char *wanted = g_strdup (top->wanted);
+    const gint64 next = g_get_monotonic_time () + top->options->top.interval_ms * 1000;
+    top->is_hurried = FALSE;
+    g_mutex_unlock (&top->mutex);
+    locks = look (top, locks, wanted, &asked_us);
+    g_mutex_lock (&top->mutex);
+    while (!top->stopped && !top->is_hurried && g_get_monotonic_time () < next)
+      g_cond_wait_until (&top->cond, &top->mutex, next);
+  }
   g_mutex_unlock (&top->mutex);
   g_clear_pointer (&locks, g_ptr_array_unref);
   return NULL;
@@ -205,12 +196,11 @@ enter_screen (Top *top)
 static void
 leave_screen (Top *top)
 {
-  if (top->is_live)
-    {
-      fputs (LEAVE_SCREEN, stdout);
-      fflush (stdout);
-      tcsetattr (STDIN_FILENO, TCSANOW, &top->terminal);
-    }
+  if (top->is_live) {
+    fputs (LEAVE_SCREEN, stdout);
+    fflush (stdout);
+    tcsetattr (STDIN_FILENO, TCSANOW, &top->terminal);
+  }
 }
 
 /* Seconds since the last answer if one is overdue, else 0. */
@@ -252,14 +242,13 @@ want_details (Top *top)
 {
   const char *wanted = top->screen.mode == SCREEN_DETAILS ? top->screen.selected : NULL;
 
-  if (g_strcmp0 (wanted, top->wanted) != 0)
-    {
-      g_free (top->wanted);
-      top->wanted = g_strdup (wanted);
-      g_clear_pointer (&top->details, curator_inspection_unref);
-      top->is_hurried = wanted != NULL;
-      g_cond_signal (&top->cond);
-    }
+  if (g_strcmp0 (wanted, top->wanted) != 0) {
+    g_free (top->wanted);
+    top->wanted = g_strdup (wanted);
+    g_clear_pointer (&top->details, curator_inspection_unref);
+    top->is_hurried = wanted != NULL;
+    g_cond_signal (&top->cond);
+  }
 }
 
 static void
@@ -275,11 +264,10 @@ draw_text (Top *top)
   const int overdue = overdue_seconds (top);
   g_autofree char *trouble = g_strdup_printf ("no answer for %d s", overdue);
 
-  if (overdue > 0)
-    {
-      style.trouble = trouble;
-      style.is_stale = TRUE;
-    }
+  if (overdue > 0) {
+    style.trouble = trouble;
+    style.is_stale = TRUE;
+  }
   if (top->is_live || isatty (STDOUT_FILENO))
     measure (&style.width, &style.height);
   /* An empty line follows, and the cursor's. */
@@ -295,13 +283,12 @@ draw_json (GPtrArray *locks, GHashTable *others)
   g_autoptr (GString) out = g_string_new (NULL);
 
   json_begin (out, NULL, '[');
-  for (guint i = 0; i < locks->len; i++)
-    {
-      const CuratorInspection *lock = g_ptr_array_index (locks, i);
-      who_append_json (
-          out, lock,
-          GPOINTER_TO_UINT (g_hash_table_lookup (others, curator_inspection_get_path (lock))));
-    }
+  for (guint i = 0; i < locks->len; i++) {
+    const CuratorInspection *lock = g_ptr_array_index (locks, i);
+    who_append_json (
+        out, lock,
+        GPOINTER_TO_UINT (g_hash_table_lookup (others, curator_inspection_get_path (lock))));
+  }
   json_end (out, ']');
   puts (out->str);
 }
@@ -388,14 +375,13 @@ show (Top *top)
 
   for (gsize i = 0; top->is_live && i < G_N_ELEMENTS (handled); i++)
     signal (handled[i], on_signal);
-  while (code < 0)
-    {
-      polls[0].revents = 0;
-      polls[1].revents = 0;
-      /* The timeout of 1 s bounds the delay of a signal that comes just before poll(). */
-      poll (polls, G_N_ELEMENTS (polls), 1000);
-      code = react (top, polls, &refreshes);
-    }
+  while (code < 0) {
+    polls[0].revents = 0;
+    polls[1].revents = 0;
+    /* The timeout of 1 s bounds the delay of a signal that comes just before poll(). */
+    poll (polls, G_N_ELEMENTS (polls), 1000);
+    code = react (top, polls, &refreshes);
+  }
   return code;
 }
 

@@ -42,20 +42,18 @@ append_text (GString *out, CuratorClient *client, GPtrArray *found)
   const int fixed = 2 + KIND_WIDTH + 2 + COUNT_WIDTH + 2;
   int width = text_width ("PATH");
 
-  for (guint i = 0; i < found->len; i++)
-    {
-      g_autofree char *path = who_path (g_ptr_array_index (found, i));
-      width = MAX (width, text_width (path));
-    }
+  for (guint i = 0; i < found->len; i++) {
+    g_autofree char *path = who_path (g_ptr_array_index (found, i));
+    width = MAX (width, text_width (path));
+  }
   const int room = MAX (terminal - fixed - MIN_HOLDER, MIN_PATH);
   width = terminal > 0 ? MIN (width, room) : width;
   const int holder_width = terminal > 0 ? MAX (terminal - fixed - width, 1) : G_MAXINT;
-  if (found->len > 0)
-    {
-      text_fit (out, "PATH", width, FALSE);
-      g_string_append_printf (out, "  %-*s  %*s  HELD BY\n", KIND_WIDTH, "KIND", COUNT_WIDTH,
-                              "WAITING");
-    }
+  if (found->len > 0) {
+    text_fit (out, "PATH", width, FALSE);
+    g_string_append_printf (out, "  %-*s  %*s  HELD BY\n", KIND_WIDTH, "KIND", COUNT_WIDTH,
+                            "WAITING");
+  }
   for (guint i = 0; i < found->len; i++)
     append_line (out, client, g_ptr_array_index (found, i), width, holder_width);
 }
@@ -63,11 +61,10 @@ append_text (GString *out, CuratorClient *client, GPtrArray *found)
 static void
 append_paths (GString *out, GPtrArray *found)
 {
-  for (guint i = 0; i < found->len; i++)
-    {
-      g_autofree char *path = who_path (g_ptr_array_index (found, i));
-      g_string_append_printf (out, "%s\n", path);
-    }
+  for (guint i = 0; i < found->len; i++) {
+    g_autofree char *path = who_path (g_ptr_array_index (found, i));
+    g_string_append_printf (out, "%s\n", path);
+  }
 }
 
 int
@@ -80,25 +77,19 @@ tree_run (const Options *options, CuratorClient *client)
                                                             &complete, WALK_MS, NULL, &error);
   if (found == NULL)
     return fail_with (options, error);
-  if (options->json)
-    {
-      json_begin (out, NULL, '[');
-      for (guint i = 0; i < found->len; i++)
-        {
-          CuratorInspection *one = g_ptr_array_index (found, i);
-          who_append_json (out, one, who_find_other_kinds (client, one));
-        }
-      json_end (out, ']');
-      g_string_append_c (out, '\n');
+  if (options->json) {
+    json_begin (out, NULL, '[');
+    for (guint i = 0; i < found->len; i++) {
+      CuratorInspection *one = g_ptr_array_index (found, i);
+      who_append_json (out, one, who_find_other_kinds (client, one));
     }
-  else if (options->only_paths)
-    {
-      append_paths (out, found);
-    }
-  else
-    {
-      append_text (out, client, found);
-    }
+    json_end (out, ']');
+    g_string_append_c (out, '\n');
+  } else if (options->only_paths) {
+    append_paths (out, found);
+  } else {
+    append_text (out, client, found);
+  }
   fputs (out->str, stdout);
   if (!complete)
     print_error (options->paths[0], "not everything below it could be read");

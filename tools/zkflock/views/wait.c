@@ -26,20 +26,19 @@ wait_until (const Options *options, CuratorClient *client, WaitCondition conditi
   const gint64 until_us =
       options->wait_ms < 0 ? G_MAXINT64 : g_get_monotonic_time () + options->wait_ms * 1000;
 
-  for (gint64 pause_ms = FIRST_PAUSE_MS;; pause_ms = MIN (2 * pause_ms, LAST_PAUSE_MS))
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (CuratorInspection) inspection =
-          curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
-      if (inspection == NULL)
-        return fail_with (options, error);
-      if (condition (client, inspection, data))
-        return 0;
-      const gint64 left_us = until_us - g_get_monotonic_time ();
-      if (left_us <= 0)
-        return report_timeout (options, inspection);
-      g_usleep ((gulong) MIN (pause_ms * 1000, left_us));
-    }
+  for (gint64 pause_ms = FIRST_PAUSE_MS;; pause_ms = MIN (2 * pause_ms, LAST_PAUSE_MS)) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (CuratorInspection) inspection =
+        curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
+    if (inspection == NULL)
+      return fail_with (options, error);
+    if (condition (client, inspection, data))
+      return 0;
+    const gint64 left_us = until_us - g_get_monotonic_time ();
+    if (left_us <= 0)
+      return report_timeout (options, inspection);
+    g_usleep ((gulong) MIN (pause_ms * 1000, left_us));
+  }
 }
 
 static gboolean

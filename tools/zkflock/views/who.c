@@ -40,13 +40,12 @@ find_kinds (const CuratorInspection *inspection)
   guint seen = 0;
   Kind kind;
 
-  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++)
-    {
-      const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-      if (is_other (one))
-        seen |= 1U << (kind_of_node (curator_participant_get_node_path (one), &kind) ? kind
-                                                                                     : KIND_OTHER);
-    }
+  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    if (is_other (one))
+      seen |=
+          1U << (kind_of_node (curator_participant_get_node_path (one), &kind) ? kind : KIND_OTHER);
+  }
   for (const char *const *name = curator_inspection_get_foreign_children (inspection);
        *name != NULL; name++)
     if (kind_of_node (*name, &kind))
@@ -88,13 +87,12 @@ who_summary (const CuratorInspection *inspection)
 
   if (who_is_free (inspection))
     return g_strdup ("free");
-  if (!is_of_curator (inspection))
-    {
-      g_autofree char *names = who_describe_kinds (find_kinds (inspection));
-      return n > 0 ? g_strdup_printf ("used as %s by %u %s: who of them holds it is not known",
-                                      names, n, n == 1 ? "node" : "nodes")
-                   : g_strdup_printf ("has nodes of %s, which no session owns", names);
-    }
+  if (!is_of_curator (inspection)) {
+    g_autofree char *names = who_describe_kinds (find_kinds (inspection));
+    return n > 0 ? g_strdup_printf ("used as %s by %u %s: who of them holds it is not known", names,
+                                    n, n == 1 ? "node" : "nodes")
+                 : g_strdup_printf ("has nodes of %s, which no session owns", names);
+  }
   g_autofree char *counts = show_counts (inspection);
   return g_strdup_printf ("%s%s%s, %u %s, %u %s",
                           curator_lock_kind_to_string (curator_inspection_get_kind (inspection)),
@@ -191,15 +189,12 @@ append_cells (GString *out, GString *start, const char *label, const char *sessi
   g_string_append (start, "  ");
   text_fit (start, session, SESSION_WIDTH, FALSE);
   g_string_append (start, "  ");
-  if (width == 0)
-    {
-      g_string_append (start, node);
-    }
-  else
-    {
-      /* Keep the end: it has the sequence number. */
-      text_fit_end (start, node, width - text_width (start->str));
-    }
+  if (width == 0) {
+    g_string_append (start, node);
+  } else {
+    /* Keep the end: it has the sequence number. */
+    text_fit_end (start, node, width - text_width (start->str));
+  }
   text_fit (out, start->str, width > 0 ? width : text_width (start->str), FALSE);
   while (out->len > 0 && out->str[out->len - 1] == ' ')
     g_string_truncate (out, out->len - 1);
@@ -304,12 +299,11 @@ who_describe_kinds (guint kinds)
 {
   GString *text = g_string_new (NULL);
 
-  for (guint kind = 0; kinds >> kind != 0; kind++)
-    {
-      if ((kinds >> kind & 1) != 0)
-        g_string_append_printf (text, "%s%s", text->len > 0 ? " and " : "",
-                                kind_to_string ((Kind) kind));
-    }
+  for (guint kind = 0; kinds >> kind != 0; kind++) {
+    if ((kinds >> kind & 1) != 0)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? " and " : "",
+                              kind_to_string ((Kind) kind));
+  }
   return g_string_free (text, FALSE);
 }
 
@@ -333,25 +327,22 @@ who_run (const Options *options, CuratorClient *client)
       curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
   if (inspection == NULL)
     return fail_with (options, error);
-  if (options->json)
-    {
-      who_append_json (out, inspection, who_find_other_kinds (client, inspection));
-      g_string_append_c (out, '\n');
-    }
-  else
-    {
-      g_autofree char *summary = who_summary (inspection);
-      g_autofree char *path = curator_escape_name (options->paths[0], -1);
-      g_string_append_printf (out, "%s: %s\n", path, summary);
-      const int width = text_terminal_width ();
-      g_autoptr (GString) titles = g_string_new ("    #  KIND     AGE  ");
-      if (curator_inspection_get_n_participants (inspection) > 0)
-        append_cells (out, titles, "LABEL", "SESSION", "NODE", width);
-      who_append_rows (out, inspection, width, G_MAXUINT);
-      g_autofree char *others = who_other_kinds (client, inspection);
-      if (others != NULL)
-        g_string_append_printf (out, "%s: %s\n", path, others);
-    }
+  if (options->json) {
+    who_append_json (out, inspection, who_find_other_kinds (client, inspection));
+    g_string_append_c (out, '\n');
+  } else {
+    g_autofree char *summary = who_summary (inspection);
+    g_autofree char *path = curator_escape_name (options->paths[0], -1);
+    g_string_append_printf (out, "%s: %s\n", path, summary);
+    const int width = text_terminal_width ();
+    g_autoptr (GString) titles = g_string_new ("    #  KIND     AGE  ");
+    if (curator_inspection_get_n_participants (inspection) > 0)
+      append_cells (out, titles, "LABEL", "SESSION", "NODE", width);
+    who_append_rows (out, inspection, width, G_MAXUINT);
+    g_autofree char *others = who_other_kinds (client, inspection);
+    if (others != NULL)
+      g_string_append_printf (out, "%s: %s\n", path, others);
+  }
   fputs (out->str, stdout);
   return who_is_free (inspection) ? EXIT_CODE_FREE : 0;
 }
