@@ -263,13 +263,22 @@ is_foreign_lock (ChaosThird *third, guint lock)
   return FALSE;
 }
 
+/* A server may lag behind the others: what it shows after a write of the same session was true no
+ * earlier than that write. */
+static int
+stat_after_a_write (ChaosThird *third, const char *path, struct Stat *stat)
+{
+  const int rc = raw_zk_set (third->raw, CHAOS_ROOT, "");
+  return rc == ZOK ? raw_zk_stat (third->raw, path, stat) : rc;
+}
+
 static void
 foreign_add (ChaosThird *third, const Node *node, int mode)
 {
   Node *foreign = node_new (node->lock, node->path);
   const gint64 session = mode == ZOO_EPHEMERAL ? raw_zk_session (third->raw) : 0;
   foreign->created_ns = foreign->seen_ns = wait_now_ns ();
-  if (raw_zk_stat (third->raw, node->path, &foreign->stat) != ZOK
+  if (stat_after_a_write (third, node->path, &foreign->stat) != ZOK
       || foreign->stat.ephemeralOwner != session)
     foreign->stat = (struct Stat){ .ephemeralOwner = session };
   g_ptr_array_add (third->foreign, foreign);
@@ -312,7 +321,7 @@ foreign_is_gone (ChaosThird *third, Node *node)
 {
   struct Stat stat = { 0 };
   const gint64 before_ns = wait_now_ns ();
-  const int rc = raw_zk_stat (third->raw, node->path, &stat);
+  const int rc = stat_after_a_write (third, node->path, &stat);
   if (rc == ZOK && stat.ephemeralOwner == node->stat.ephemeralOwner
       && (node->stat.czxid == 0 || stat.czxid == node->stat.czxid)) {
     node->stat = stat;
