@@ -59,8 +59,9 @@ objection_to (const struct stat *found)
   return NULL;
 }
 
-static gboolean
-read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
+/* The objection to it, or NULL. */
+static const char *
+read_all (int fd, gnutls_datum_t *into)
 {
   gssize got = 1;
 
@@ -71,7 +72,9 @@ read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
     into->size += (unsigned) MAX (got, 0);
     got = got < 0 && errno == EINTR ? 1 : got;
   }
-  return got == 0 || refuse (error, path, got < 0 ? g_strerror (errno) : "it is too large");
+  if (got < 0)
+    return g_strerror (errno);
+  return got > 0 ? "it is too large" : NULL;
 }
 
 static void
@@ -89,19 +92,19 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
   struct stat found;
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-  if (fd < 0 || fstat (fd, &found) != 0) {
-    const int failed = errno;
-    if (fd >= 0)
-      close (fd);
-    return refuse (error, path, g_strerror (failed));
-  }
-  const char *objection = !S_ISREG (found.st_mode) ? "it is not a file"
-                          : is_secret              ? objection_to (&found)
-                                                   : NULL;
-  const gboolean good =
-      objection == NULL ? read_all (fd, path, into, error) : refuse (error, path, objection);
-  close (fd);
-  return good;
+  const char *objection = NULL;
+
+  if (fd < 0 || fstat (fd, &found) != 0)
+    objection = g_strerror (errno);
+  else if (!S_ISREG (found.st_mode))
+    objection = "it is not a file";
+  else if (is_secret)
+    objection = objection_to (&found);
+  if (objection == NULL)
+    objection = read_all (fd, into);
+  if (fd >= 0)
+    close (fd);
+  return objection == NULL || refuse (error, path, objection);
 }
 
 static CuratorTlsCredentials *
@@ -113,28 +116,14 @@ credentials_new (void)
 }
 
 static gboolean
-load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error)
+load_ca (CuratorTlsCredentials *into, const char *path, GError **error)
 {
   if (path == NULL) {
-    const int n = gnutls_certificate_set_x509_system_trust (into);
+    const int n = gnutls_certificate_set_x509_system_trust (into->loaded);
     return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
   }
-  const int n = gnutls_certificate_set_x509_trust_file (into, path, GNUTLS_X509_FMT_PEM);
+  const int n = gnutls_certificate_set_x509_trust_file (into->loaded, path, GNUTLS_X509_FMT_PEM);
   return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
-}
-
-static gboolean
-import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
-{
-  gnutls_datum_t pem = { 0 };
-  int rc = gnutls_load_file (path, &pem);
-
-  if (rc >= 0)
-    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
-  gnutls_free (pem.data);
-  if (rc < 0)
-    into->n_lists = 0;
-  return into->n_lists > 0 || refuse (error, path, rc < 0 ? gnutls_strerror (rc) : "no list in it");
 }
 
 /* "the list of ISSUER WHAT", and a date unless it is -1. */
@@ -173,10 +162,21 @@ dup_objection_to_dates (const CuratorTlsCredentials *credentials)
   return NULL;
 }
 
+/* And checks their dates. */
 static gboolean
-check_dates (const CuratorTlsCredentials *credentials, const char *path, GError **error)
+import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
 {
-  g_autofree char *why = dup_objection_to_dates (credentials);
+  gnutls_datum_t pem = { 0 };
+  int rc = gnutls_load_file (path, &pem);
+
+  if (rc >= 0)
+    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
+  gnutls_free (pem.data);
+  if (rc < 0)
+    into->n_lists = 0;
+  if (into->n_lists == 0)
+    return refuse (error, path, rc < 0 ? gnutls_strerror (rc) : "no list in it");
+  g_autofree char *why = dup_objection_to_dates (into);
   return why == NULL || refuse (error, path, why);
 }
 
@@ -194,20 +194,6 @@ is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
     gnutls_x509_crt_deinit (ca);
   }
   return found;
-}
-
-static gboolean
-check_signatures (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted,
-                  const char *path, GError **error)
-{
-  for (unsigned i = 0; i < credentials->n_lists; i++) {
-    if (!is_signed (credentials->lists[i], trusted)) {
-      g_autofree char *why = describe_list (
-          credentials->lists[i], "is not signed by one of the CAs that may sign lists", -1);
-      return refuse (error, path, why);
-    }
-  }
-  return TRUE;
 }
 
 /* GnuTLS asks no list about a CA that it trusts. */
@@ -236,27 +222,18 @@ load_lists (CuratorTlsCredentials *into, const char *path, GError **error)
 
   if (path == NULL)
     return TRUE;
-  gnutls_certificate_get_trust_list (into->loaded, &trusted);
-  if (!import_lists (into, path, error) || !check_dates (into, path, error)
-      || !check_signatures (into, trusted, path, error))
+  if (!import_lists (into, path, error))
     return FALSE;
+  gnutls_certificate_get_trust_list (into->loaded, &trusted);
+  for (unsigned i = 0; i < into->n_lists; i++) {
+    if (!is_signed (into->lists[i], trusted)) {
+      g_autofree char *why =
+          describe_list (into->lists[i], "is not signed by one of the CAs that may sign lists", -1);
+      return refuse (error, path, why);
+    }
+  }
   distrust_revoked (into, trusted);
   return TRUE;
-}
-
-/* The CAs may be set later. */
-gboolean
-curator_tls_check_crl (const char *path, GError **error)
-{
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return import_lists (probe, path, error) && check_dates (probe, path, error);
-}
-
-gboolean
-curator_tls_check_ca (const char *path, GError **error)
-{
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return load_ca (probe->loaded, path, error);
 }
 
 /* The name to show: a URI may have the PIN. */
@@ -278,11 +255,12 @@ curator_tls_expiry_of (gconstpointer der)
   return end;
 }
 
-static gint64
-expiry_of (gnutls_certificate_credentials_t loaded)
+gint64
+curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
 {
   gnutls_datum_t der;
-  return gnutls_certificate_get_crt_raw (loaded, 0, 0, &der) < 0 ? 0 : curator_tls_expiry_of (&der);
+  const int rc = gnutls_certificate_get_crt_raw (credentials->loaded, 0, 0, &der);
+  return rc < 0 ? 0 : curator_tls_expiry_of (&der);
 }
 
 static int
@@ -312,7 +290,7 @@ refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **
 }
 
 static gboolean
-load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, GError **error)
+load_certificate (CuratorTlsCredentials *into, const CuratorTls *tls, GError **error)
 {
   if (tls->certificate == NULL)
     return TRUE;
@@ -325,43 +303,39 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
   gboolean good = tls->is_token
                   || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
                       && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
-  const int rc = good ? load_pair (into, tls, &certificate, &key) : 0;
+  const int rc = good ? load_pair (into->loaded, tls, &certificate, &key) : 0;
   good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, error));
   wipe (&certificate);
   wipe (&key);
   return good
-         && (expiry_of (into) > time (NULL)
+         && (curator_tls_credentials_get_expiry (into) > time (NULL)
              || refuse (error, shown (tls), "the certificate has expired"));
 }
 
 gboolean
-curator_tls_check_certificate (const CuratorTls *tls, GError **error)
+curator_tls_check (const CuratorTls *tls, GError **error)
 {
   g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return load_certificate (probe->loaded, tls, error);
-}
-
-static void
-stamp_file (const char *path, gboolean is_file, Stamp *stamp)
-{
-  struct stat found;
-
-  memset (stamp, 0, sizeof *stamp); /* they are compared as bytes */
-  if (path != NULL && is_file && stat (path, &found) == 0) {
-    stamp->device = found.st_dev;
-    stamp->inode = found.st_ino;
-    stamp->size = found.st_size;
-    stamp->changed = found.st_mtim;
-  }
+  return (tls->ca_file == NULL || load_ca (probe, tls->ca_file, error))
+         && (tls->crl_file == NULL || import_lists (probe, tls->crl_file, error))
+         && load_certificate (probe, tls, error);
 }
 
 static void
 stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
 {
-  stamp_file (tls->ca_file, TRUE, &stamps[0]);
-  stamp_file (tls->certificate, !tls->is_token, &stamps[1]);
-  stamp_file (tls->key, !tls->is_token, &stamps[2]);
-  stamp_file (tls->crl_file, TRUE, &stamps[3]);
+  const char *paths[N_FILES] = { tls->ca_file, tls->crl_file, tls->certificate, tls->key };
+  struct stat found;
+
+  memset (stamps, 0, N_FILES * sizeof *stamps); /* they are compared as bytes */
+  for (int i = 0; i < (tls->is_token ? 2 : N_FILES); i++) {
+    if (paths[i] != NULL && stat (paths[i], &found) == 0) {
+      stamps[i].device = found.st_dev;
+      stamps[i].inode = found.st_ino;
+      stamps[i].size = found.st_size;
+      stamps[i].changed = found.st_mtim;
+    }
+  }
 }
 
 CuratorTlsCredentials *
@@ -373,9 +347,9 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
   if ((tls->verify
-       && (!load_ca (credentials->loaded, tls->ca_file, error)
+       && (!load_ca (credentials, tls->ca_file, error)
            || !load_lists (credentials, tls->crl_file, error)))
-      || !load_certificate (credentials->loaded, tls, error))
+      || !load_certificate (credentials, tls, error))
     return NULL;
   return g_steal_pointer (&credentials);
 }
@@ -392,32 +366,22 @@ curator_tls_credentials_free (CuratorTlsCredentials *credentials)
   }
 }
 
-static gboolean
-are_current (const CuratorTlsCredentials *credentials)
-{
-  Stamp now[N_FILES];
-  stamp_files (credentials->tls, now);
-  return memcmp (now, credentials->stamps, sizeof now) == 0;
-}
-
 gboolean
 curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const CuratorTls *tls,
                                  GError **error)
 {
-  if (*credentials != NULL && are_current (*credentials))
-    return TRUE;
+  if (*credentials != NULL) {
+    Stamp now[N_FILES];
+    stamp_files (tls, now);
+    if (memcmp (now, (*credentials)->stamps, sizeof now) == 0)
+      return TRUE;
+  }
   CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
   if (fresh != NULL) {
     curator_tls_credentials_free (*credentials);
     *credentials = fresh;
   }
   return fresh != NULL;
-}
-
-gint64
-curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
-{
-  return expiry_of (credentials->loaded);
 }
 
 char *
@@ -445,11 +409,7 @@ curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
 #else
 
 CURATOR_STUB (gboolean, curator_tls_is_built_in, (void), FALSE)
-CURATOR_STUB (gboolean, curator_tls_check_ca, (const char *path, GError **error),
-              curator_channel_unsupported (error, "TLS"))
-CURATOR_STUB (gboolean, curator_tls_check_crl, (const char *path, GError **error),
-              curator_channel_unsupported (error, "TLS"))
-CURATOR_STUB (gboolean, curator_tls_check_certificate, (const CuratorTls *tls, GError **error),
+CURATOR_STUB (gboolean, curator_tls_check, (const CuratorTls *tls, GError **error),
               curator_channel_unsupported (error, "TLS"))
 
 CuratorTlsCredentials *
