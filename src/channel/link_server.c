@@ -166,19 +166,18 @@ on_connecting (CuratorLink *link)
 {
   g_autoptr (GError) error = NULL;
   const gboolean was_connected = curator_stream_is_connected (link->stream);
-  const CuratorStreamResult result = curator_stream_establish (link->stream, &error);
+  const int rc = curator_stream_establish (link->stream, &error);
 
   if (!was_connected && curator_stream_is_connected (link->stream))
     set_deadline (
         link, curator_patience_answer_us (
                   &link->context->spent, curator_endpoints_n_addresses (link->context->endpoints)));
-  if (result == CURATOR_STREAM_FAILED) {
+  if (rc < 0) {
     fail_over (link, error);
-  } else if (result == CURATOR_STREAM_DONE) {
-    GByteArray *frame = g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX);
+  } else if (rc > 0) {
     link->state = CURATOR_LINK_ASKED;
-    g_byte_array_append (frame, link->request, (guint) link->request_size);
-    send_out (link, frame);
+    send_out (link, g_byte_array_append (g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX),
+                                         link->request, (guint) link->request_size));
   }
 }
 
@@ -230,7 +229,8 @@ open_link (CuratorLink *link)
   CuratorLinkContext *context = link->context;
   CuratorConnectFrame response;
 
-  g_assert (context->sasl == NULL || (link->sasl != NULL && curator_sasl_is_complete (link->sasl)));
+  g_assert (context->sasl == NULL
+            || (link->sasl != NULL && curator_sasl_outcome (link->sasl)->is_complete));
   curator_frame_read_response (link->response, link->response_size, &response);
   context->session_id = response.session_id;
   memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
@@ -310,17 +310,16 @@ on_asked (CuratorLink *link)
 static void
 on_sasl_step_done (CuratorLink *link)
 {
-  const GError *error = curator_sasl_get_error (link->sasl);
-  GBytes *response = curator_sasl_get_response (link->sasl);
+  const CuratorSaslOutcome *outcome = curator_sasl_outcome (link->sasl);
   gsize length;
 
   g_clear_pointer (&link->job, curator_job_drop);
-  if (error != NULL) {
-    fail_over (link, error);
-  } else if (response == NULL) {
+  if (outcome->error != NULL) {
+    fail_over (link, outcome->error);
+  } else if (outcome->response == NULL) {
     open_link (link);
   } else {
-    const guint8 *token = g_bytes_get_data (response, &length);
+    const guint8 *token = g_bytes_get_data (outcome->response, &length);
     send_out (link, curator_frame_write_sasl (++link->sasl_xid, token, length));
   }
 }
@@ -343,7 +342,7 @@ on_sasl (CuratorLink *link)
   CuratorSaslReply reply;
 
   if (link->job != NULL) {
-    if (curator_job_result (link->job) != NULL)
+    if (curator_job_is_done (link->job))
       on_sasl_step_done (link);
     return;
   }
@@ -363,7 +362,7 @@ on_sasl (CuratorLink *link)
   } else if (reply.error != 0) {
     on_sasl_refused (link, reply.error);
   } else {
-    const gboolean is_complete = curator_sasl_is_complete (link->sasl);
+    const gboolean is_complete = curator_sasl_outcome (link->sasl)->is_complete;
     curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
     if (consume_answer (link, (gsize) size))
       (is_complete ? open_link : step_sasl) (link);

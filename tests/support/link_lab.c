@@ -71,10 +71,10 @@ curator_stream_has_pending (CuratorStream *stream)
   return FALSE;
 }
 
-CuratorStreamResult
+int
 curator_stream_establish (CuratorStream *stream, GError **error)
 {
-  return CURATOR_STREAM_DONE;
+  return 1;
 }
 
 gssize
@@ -132,9 +132,7 @@ struct _CuratorSasl
   CuratorSaslSettings *settings;
   guint n_steps;
   GBytes *challenge;
-  GBytes *response;
-  gboolean is_complete;
-  GError *error;
+  CuratorSaslOutcome outcome;
 };
 
 static char *
@@ -166,8 +164,8 @@ curator_sasl_unref (gpointer data)
   CuratorSasl *sasl = data;
   if (curator_refs_dec (&sasl->refs)) {
     g_clear_pointer (&sasl->challenge, g_bytes_unref);
-    g_clear_pointer (&sasl->response, g_bytes_unref);
-    g_clear_error (&sasl->error);
+    g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
+    g_clear_error (&sasl->outcome.error);
     g_free (sasl);
   }
 }
@@ -176,7 +174,7 @@ void
 curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
 {
   g_clear_pointer (&sasl->challenge, g_bytes_unref);
-  g_clear_pointer (&sasl->response, g_bytes_unref);
+  g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
   sasl->challenge = g_bytes_new (bytes, n);
 }
 
@@ -205,38 +203,27 @@ void
 curator_sasl_step (gpointer data)
 {
   CuratorSasl *sasl = data;
+  CuratorSaslOutcome *outcome = &sasl->outcome;
 
-  g_assert_false (sasl->is_complete); /* no step follows */
+  g_assert_false (outcome->is_complete); /* no step follows */
   curator_sasl_end_step (sasl);
   if (sasl->n_steps > 0 && !is_true_challenge (sasl)) {
-    sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
+    outcome->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
     return;
   }
-  sasl->is_complete = sasl->n_steps == LAB_STEPS;
-  lab.is_proven |= sasl->is_complete && sasl == newest;
-  if (!sasl->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST) {
+  outcome->is_complete = sasl->n_steps == LAB_STEPS;
+  lab.is_proven |= outcome->is_complete && sasl == newest;
+  if (!outcome->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST) {
     g_autofree char *text = g_strdup_printf ("response %u of the client", sasl->n_steps);
-    sasl->response = g_bytes_new (text, strlen (text));
+    outcome->response = g_bytes_new (text, strlen (text));
   }
   sasl->n_steps++;
 }
 
-const GError *
-curator_sasl_get_error (CuratorSasl *sasl)
+const CuratorSaslOutcome *
+curator_sasl_outcome (CuratorSasl *sasl)
 {
-  return sasl->error;
-}
-
-GBytes *
-curator_sasl_get_response (CuratorSasl *sasl)
-{
-  return sasl->response;
-}
-
-gboolean
-curator_sasl_is_complete (CuratorSasl *sasl)
-{
-  return sasl->is_complete;
+  return &sasl->outcome;
 }
 
 /* --- the laboratory --- */
@@ -405,7 +392,7 @@ wait_for_job (void)
   struct pollfd woken = { .fd = lab.context.wake_fd, .events = POLLIN };
   eventfd_t ignored;
 
-  if (lab.link->job != NULL && curator_job_result (lab.link->job) == NULL && !lab.holds_jobs
+  if (lab.link->job != NULL && !curator_job_is_done (lab.link->job) && !lab.holds_jobs
       && poll (&woken, 1, JOB_MS) == 1)
     eventfd_read (lab.context.wake_fd, &ignored);
 }
