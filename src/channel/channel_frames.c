@@ -16,20 +16,12 @@
 #define REPLY_ERROR       16 /* after xid and zxid */
 #define REPLY_TOKEN       20
 
-static gint32
-read_int (const guint8 *bytes)
+gint32
+curator_frame_read_int (const guint8 *bytes)
 {
   guint32 value;
   memcpy (&value, bytes, sizeof value);
   return (gint32) GUINT32_FROM_BE (value);
-}
-
-static gint64
-read_long (const guint8 *bytes)
-{
-  guint64 value;
-  memcpy (&value, bytes, sizeof value);
-  return (gint64) GUINT64_FROM_BE (value);
 }
 
 gssize
@@ -37,7 +29,7 @@ curator_frame_size (const guint8 *bytes, gsize n, gsize max)
 {
   if (n < 4)
     return 0;
-  const gint32 length = read_int (bytes);
+  const gint32 length = curator_frame_read_int (bytes);
   if (length < 0 || (gsize) length + 4 > max)
     return -1;
   return (gsize) length + 4 <= n ? (gssize) length + 4 : 0;
@@ -48,10 +40,11 @@ read_connect (const guint8 *frame, gsize size, gsize timeout, gsize session, gsi
               CuratorConnectFrame *into)
 {
   if (size < password + CURATOR_PASSWORD_LENGTH
-      || read_int (frame + password - 4) != CURATOR_PASSWORD_LENGTH)
+      || curator_frame_read_int (frame + password - 4) != CURATOR_PASSWORD_LENGTH)
     return FALSE;
-  into->timeout_ms = read_int (frame + timeout);
-  into->session_id = read_long (frame + session);
+  into->timeout_ms = curator_frame_read_int (frame + timeout);
+  memcpy (&into->session_id, frame + session, sizeof into->session_id);
+  into->session_id = GINT64_FROM_BE (into->session_id);
   memcpy (into->password, frame + password, CURATOR_PASSWORD_LENGTH);
   return TRUE;
 }
@@ -76,10 +69,10 @@ curator_frame_read_sasl_reply (const guint8 *frame, gsize size, CuratorSaslReply
 {
   if (size < REPLY_TOKEN)
     return FALSE;
-  *reply = (CuratorSaslReply){ .error = read_int (frame + REPLY_ERROR) };
+  *reply = (CuratorSaslReply){ .error = curator_frame_read_int (frame + REPLY_ERROR) };
   if (reply->error != 0 || size < REPLY_TOKEN + 4)
     return TRUE;
-  const gint32 length = read_int (frame + REPLY_TOKEN);
+  const gint32 length = curator_frame_read_int (frame + REPLY_TOKEN);
   if (length > 0 && (gsize) length > size - REPLY_TOKEN - 4)
     return FALSE;
   reply->token = frame + REPLY_TOKEN + 4;
