@@ -105,11 +105,11 @@ wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_
     eventfd_read (channel->context.wake_fd, &ignored);
 }
 
-/* Transfer full. An open connection is left alone unless it may have to end. */
-static GPtrArray *
-take_next (CuratorChannel *channel)
+/* An open connection is left alone unless it may have to end. */
+static void
+change_servers (CuratorChannel *channel)
 {
-  GPtrArray *next = NULL;
+  g_autoptr (GPtrArray) next = NULL;
 
   pthread_mutex_lock (&channel->mutex);
   if (channel->leaves || channel->link == NULL || channel->link->state < CURATOR_LINK_OPEN) {
@@ -117,14 +117,6 @@ take_next (CuratorChannel *channel)
     channel->leaves = FALSE;
   }
   pthread_mutex_unlock (&channel->mutex);
-  return next;
-}
-
-static void
-change_servers (CuratorChannel *channel)
-{
-  g_autoptr (GPtrArray) next = take_next (channel);
-
   if (next == NULL)
     return;
   if (channel->link == NULL)
@@ -182,18 +174,12 @@ list_of_copies (guint16 port)
 }
 
 CuratorChannel *
-curator_channel_open (const CuratorChannelSetup *setup)
+curator_channel_open (const CuratorChannelSetup *setup, GPtrArray *servers)
 {
   CuratorChannel *channel = g_new0 (CuratorChannel, 1);
 
-  channel->context.tls = setup->tls;
-  channel->context.sasl = setup->sasl;
-  channel->context.failed = setup->failed;
-  channel->context.warned = setup->warned;
-  channel->context.opened = setup->opened;
-  channel->context.pinged = setup->pinged;
-  channel->context.data = setup->data;
-  channel->context.endpoints = curator_endpoints_new (setup->servers);
+  channel->context.setup = *setup;
+  channel->context.endpoints = curator_endpoints_new (servers);
   pthread_mutex_init (&channel->mutex, NULL);
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;

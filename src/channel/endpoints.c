@@ -28,8 +28,8 @@ shuffle (GPtrArray *array)
   }
 }
 
-static const CuratorServer *
-current (CuratorEndpoints *endpoints)
+const CuratorServer *
+curator_endpoints_server (CuratorEndpoints *endpoints)
 {
   return endpoints->servers->pdata[endpoints->at];
 }
@@ -38,7 +38,7 @@ current (CuratorEndpoints *endpoints)
 static void
 take_addresses (CuratorEndpoints *endpoints)
 {
-  const CuratorServer *server = current (endpoints);
+  const CuratorServer *server = curator_endpoints_server (endpoints);
 
   g_ptr_array_set_size (endpoints->addresses, 0);
   endpoints->at_address = 0;
@@ -81,7 +81,7 @@ go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *addr
   for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++) {
     take_addresses (endpoints);
     for (guint i = 0; i < endpoints->addresses->len; i++) {
-      if (g_str_equal (current (endpoints)->host, host)
+      if (g_str_equal (curator_endpoints_server (endpoints)->host, host)
           && curator_address_equal (endpoints->addresses->pdata[i], address)) {
         endpoints->at_address = i;
         return TRUE;
@@ -99,7 +99,7 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
   const CuratorAddress *address = curator_endpoints_address (endpoints);
   const CuratorAddress before = address != NULL ? *address : (CuratorAddress){ 0 };
   GPtrArray *old = endpoints->servers;
-  const char *host = current (endpoints)->host;
+  const char *host = curator_endpoints_server (endpoints)->host;
   const guint n_tried = endpoints->n_tried;
 
   set_servers (endpoints, servers);
@@ -108,24 +108,6 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
     endpoints->n_tried = n_tried;
   g_ptr_array_unref (old);
   return stays;
-}
-
-const char *
-curator_endpoints_host (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->host;
-}
-
-guint16
-curator_endpoints_port (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->port;
-}
-
-gboolean
-curator_endpoints_is_numeric (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->is_numeric;
 }
 
 const CuratorAddress *
@@ -139,7 +121,7 @@ curator_endpoints_address (CuratorEndpoints *endpoints)
 const char *
 curator_endpoints_why (CuratorEndpoints *endpoints)
 {
-  const CuratorServer *server = current (endpoints);
+  const CuratorServer *server = curator_endpoints_server (endpoints);
   return server->why != NULL ? server->why : "no name server has answered yet";
 }
 

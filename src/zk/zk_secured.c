@@ -170,7 +170,6 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   CuratorClient *client = ((Secured *) ops)->client;
   CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
   const CuratorChannelSetup setup = {
-    .servers = client->known,
     .tls = client->settings.tls,
     .sasl = client->settings.sasl,
     .failed = on_failed,
@@ -184,7 +183,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   secured->watcher = watcher;
   secured->context = context;
   secured->told = curator_servers_copy (client->known, FALSE);
-  secured->channel = curator_channel_open (&setup);
+  secured->channel = curator_channel_open (&setup, client->known);
   CuratorZkHandle *handle =
       secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
   if (handle == NULL) {

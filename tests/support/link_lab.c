@@ -242,6 +242,11 @@ on_warned (const char *text, gpointer data)
 }
 
 static void
+on_opened (const char *server, gpointer data)
+{
+}
+
+static void
 on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
 {
 }
@@ -256,12 +261,13 @@ lab_open (LabLogin login)
   g_ptr_array_add (hosts, &host);
   g_autoptr (GPtrArray) servers = curator_servers_new (hosts);
   lab = (LinkLab){ .client_fd = -1, .login = login };
-  lab.context.sasl = login != LAB_NO_LOGIN ? &settings : NULL;
+  lab.context.setup.sasl = login != LAB_NO_LOGIN ? &settings : NULL;
   lab.context.endpoints = curator_endpoints_new (servers);
   lab.context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  lab.context.failed = on_failed;
-  lab.context.warned = on_warned;
-  lab.context.pinged = on_pinged;
+  lab.context.setup.failed = on_failed;
+  lab.context.setup.warned = on_warned;
+  lab.context.setup.opened = on_opened;
+  lab.context.setup.pinged = on_pinged;
   lab.script = g_byte_array_new ();
   lab.received = g_byte_array_new ();
   lab.delivered = g_byte_array_new ();
