@@ -71,17 +71,9 @@ on_request (int fd, guint8 *bytes, gsize size, gpointer data)
     curator_frame_clear_password (bytes);
   explicit_bzero (&frame, sizeof frame);
   /* libzookeeper has one connection at a time: it has left the other one. */
-  curator_link_free (channel->link);
+  g_clear_pointer (&channel->link, curator_link_free);
   channel->link = curator_link_new (&channel->context, fd, bytes, size);
   return TRUE;
-}
-
-static int
-milliseconds_until (gint64 us)
-{
-  if (us == G_MAXINT64)
-    return -1;
-  return (int) CLAMP ((us - g_get_monotonic_time () + 999) / 1000, 0, G_MAXINT);
 }
 
 /* Waits until something has happened. */
@@ -89,18 +81,18 @@ static void
 wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_at_us)
 {
   gint64 link_us = G_MAXINT64;
-  gint64 loopback_us;
   eventfd_t ignored;
 
   fds[0] = (struct pollfd){ .fd = channel->context.wake_fd, .events = POLLIN };
-  curator_loopback_prepare (channel->loopback, fds + 1, &loopback_us);
+  const gint64 loopback_us = curator_loopback_prepare (channel->loopback, fds + 1);
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
     fds[1 + CURATOR_LOOPBACK_FDS + i] = (struct pollfd){ .fd = -1 };
   if (channel->link != NULL)
-    curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
-  if (poll (fds, N_FDS, milliseconds_until (MIN (MIN (link_us, loopback_us), stop_at_us))) < 0)
-    for (int i = 0; i < N_FDS; i++)
-      fds[i].revents = 0;
+    link_us = curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS);
+  const gint64 until_us = MIN (MIN (link_us, loopback_us), stop_at_us);
+  const gint64 left_ms = (until_us - g_get_monotonic_time () + 999) / 1000;
+  if (poll (fds, N_FDS, until_us == G_MAXINT64 ? -1 : (int) CLAMP (left_ms, 0, G_MAXINT)) < 0)
+    memset (fds, 0, N_FDS * sizeof *fds); /* no events */
   if (fds[0].revents != 0)
     eventfd_read (channel->context.wake_fd, &ignored);
 }
@@ -152,9 +144,9 @@ run (void *data)
 static void
 channel_free (CuratorChannel *channel)
 {
-  curator_loopback_close (channel->loopback);
+  g_clear_pointer (&channel->loopback, curator_loopback_close);
   curator_endpoints_free (channel->context.endpoints);
-  curator_tls_credentials_free (channel->context.credentials);
+  g_clear_pointer (&channel->context.credentials, curator_tls_credentials_free);
   g_clear_pointer (&channel->next, g_ptr_array_unref);
   pthread_mutex_destroy (&channel->mutex);
   if (channel->context.wake_fd >= 0)

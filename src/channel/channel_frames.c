@@ -7,14 +7,13 @@
 
 /* Offsets in a frame, its length field included. */
 #define REQUEST_TIMEOUT   16 /* after the version and the last zxid */
-#define REQUEST_SESSION   20
-#define REQUEST_PASSWORD  32 /* after its length */
 #define RESPONSE_TIMEOUT  8  /* after the version */
-#define RESPONSE_SESSION  12
-#define RESPONSE_PASSWORD 24
 #define RESPONSE_READONLY 40 /* not sent by old servers */
 #define REPLY_ERROR       16 /* after xid and zxid */
 #define REPLY_TOKEN       20
+/* From the timeout. */
+#define SESSION  4
+#define PASSWORD 16 /* after its length */
 
 gint32
 curator_frame_read_int (const guint8 *bytes)
@@ -36,23 +35,22 @@ curator_frame_size (const guint8 *bytes, gsize n, gsize max)
 }
 
 static gboolean
-read_connect (const guint8 *frame, gsize size, gsize timeout, gsize session, gsize password,
-              CuratorConnectFrame *into)
+read_connect (const guint8 *frame, gsize size, gsize timeout, CuratorConnectFrame *into)
 {
-  if (size < password + CURATOR_PASSWORD_LENGTH
-      || curator_frame_read_int (frame + password - 4) != CURATOR_PASSWORD_LENGTH)
+  if (size < timeout + PASSWORD + CURATOR_PASSWORD_LENGTH
+      || curator_frame_read_int (frame + timeout + PASSWORD - 4) != CURATOR_PASSWORD_LENGTH)
     return FALSE;
   into->timeout_ms = curator_frame_read_int (frame + timeout);
-  memcpy (&into->session_id, frame + session, sizeof into->session_id);
+  memcpy (&into->session_id, frame + timeout + SESSION, sizeof into->session_id);
   into->session_id = GINT64_FROM_BE (into->session_id);
-  memcpy (into->password, frame + password, CURATOR_PASSWORD_LENGTH);
+  memcpy (into->password, frame + timeout + PASSWORD, CURATOR_PASSWORD_LENGTH);
   return TRUE;
 }
 
 gboolean
 curator_frame_read_request (const guint8 *frame, gsize size, CuratorConnectFrame *request)
 {
-  return read_connect (frame, size, REQUEST_TIMEOUT, REQUEST_SESSION, REQUEST_PASSWORD, request);
+  return read_connect (frame, size, REQUEST_TIMEOUT, request);
 }
 
 gboolean
@@ -60,8 +58,7 @@ curator_frame_read_response (const guint8 *frame, gsize size, CuratorConnectFram
 {
   if (size > RESPONSE_READONLY + 1 || (size > RESPONSE_READONLY && frame[RESPONSE_READONLY] != 0))
     return FALSE;
-  return read_connect (frame, size, RESPONSE_TIMEOUT, RESPONSE_SESSION, RESPONSE_PASSWORD,
-                       response);
+  return read_connect (frame, size, RESPONSE_TIMEOUT, response);
 }
 
 gboolean
@@ -83,7 +80,7 @@ curator_frame_read_sasl_reply (const guint8 *frame, gsize size, CuratorSaslReply
 void
 curator_frame_clear_password (guint8 *request)
 {
-  memset (request + REQUEST_PASSWORD, 0, CURATOR_PASSWORD_LENGTH);
+  memset (request + REQUEST_TIMEOUT + PASSWORD, 0, CURATOR_PASSWORD_LENGTH);
 }
 
 GByteArray *

@@ -48,9 +48,8 @@ curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *requ
 void
 curator_link_free (CuratorLink *link)
 {
-  if (link == NULL)
-    return;
   CuratorLinkContext *context = link->context;
+
   context->n_rounds += link->state >= CURATOR_LINK_OPEN && !link->is_answered ? 1 : 0;
   curator_link_drop_server (link);
   if (link->state != CURATOR_LINK_PAUSED) {
@@ -95,8 +94,8 @@ client_events (CuratorLink *link)
   return events;
 }
 
-void
-curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gint64 *until_us)
+gint64
+curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS])
 {
   fds[0] = (struct pollfd){ .fd = link->client_fd, .events = client_events (link) };
   fds[1] = (struct pollfd){ .fd = link->stream != NULL ? curator_stream_fd (link->stream) : -1,
@@ -104,10 +103,9 @@ curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS], gi
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
     if (fds[i].events == 0)
       fds[i].fd = -1; /* poll would report a hang-up again and again */
-  *until_us = link->deadline_us;
-  if (link->state <= CURATOR_LINK_OPEN && (fds[1].events & POLLIN) != 0
-      && curator_stream_has_pending (link->stream))
-    *until_us = 0;
+  const gboolean is_pending = link->state <= CURATOR_LINK_OPEN && (fds[1].events & POLLIN) != 0
+                              && curator_stream_has_pending (link->stream);
+  return is_pending ? 0 : link->deadline_us;
 }
 
 /* FALSE: libzookeeper is gone. */

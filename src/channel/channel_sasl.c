@@ -228,14 +228,6 @@ start (CuratorSasl *sasl, const char **out, unsigned *length)
              : rc;
 }
 
-static int
-proceed (CuratorSasl *sasl, const char **out, unsigned *length)
-{
-  gsize size;
-  const char *bytes = g_bytes_get_data (sasl->challenge, &size);
-  return sasl_client_step (sasl->connection, bytes, (unsigned) size, NULL, out, length);
-}
-
 gboolean
 curator_sasl_begin_step (CuratorSasl *sasl)
 {
@@ -254,8 +246,11 @@ curator_sasl_step (gpointer data)
   CuratorSasl *sasl = data;
   const char *out = NULL;
   unsigned length = 0;
-  const gboolean is_first = sasl->challenge == NULL;
-  const int rc = is_first ? start (sasl, &out, &length) : proceed (sasl, &out, &length);
+  gsize size = 0;
+  const char *bytes = sasl->challenge != NULL ? g_bytes_get_data (sasl->challenge, &size) : NULL;
+  const int rc = sasl->challenge == NULL ? start (sasl, &out, &length)
+                                         : sasl_client_step (sasl->connection, bytes,
+                                                             (unsigned) size, NULL, &out, &length);
 
   curator_sasl_end_step (sasl);
   if (rc != SASL_OK && rc != SASL_CONTINUE) {

@@ -50,9 +50,7 @@ curator_stream_open (const CuratorAddress *address, const char *host,
 void
 curator_stream_close (CuratorStream *stream)
 {
-  if (stream == NULL)
-    return;
-  curator_tls_session_free (stream->tls);
+  g_clear_pointer (&stream->tls, curator_tls_session_free);
   if (stream->fd >= 0) {
     shutdown (stream->fd, SHUT_RDWR);
     close (stream->fd);

@@ -191,12 +191,10 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
 void
 curator_tls_session_free (CuratorTlsSession *tls)
 {
-  if (tls != NULL) {
-    gnutls_deinit (tls->session);
-    g_free (tls->host);
-    g_free (tls->refusal);
-    g_free (tls);
-  }
+  gnutls_deinit (tls->session);
+  g_free (tls->host);
+  g_free (tls->refusal);
+  g_free (tls);
 }
 
 gboolean

@@ -50,6 +50,7 @@ take_addresses (CuratorEndpoints *endpoints)
 static void
 set_servers (CuratorEndpoints *endpoints, GPtrArray *servers)
 {
+  g_clear_pointer (&endpoints->servers, g_ptr_array_unref);
   endpoints->servers = curator_servers_copy (servers, FALSE);
   shuffle (endpoints->servers);
   endpoints->at = endpoints->n_tried = 0;
@@ -74,40 +75,27 @@ curator_endpoints_free (CuratorEndpoints *endpoints)
   g_free (endpoints);
 }
 
-/* Makes it the turn of that address of that server. */
-static gboolean
-go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *address)
-{
-  for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++) {
-    take_addresses (endpoints);
-    for (guint i = 0; i < endpoints->addresses->len; i++) {
-      if (g_str_equal (curator_endpoints_server (endpoints)->host, host)
-          && curator_address_equal (endpoints->addresses->pdata[i], address)) {
-        endpoints->at_address = i;
-        return TRUE;
-      }
-    }
-  }
-  endpoints->at = 0;
-  take_addresses (endpoints);
-  return FALSE;
-}
-
 gboolean
 curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
 {
   const CuratorAddress *address = curator_endpoints_address (endpoints);
   const CuratorAddress before = address != NULL ? *address : (CuratorAddress){ 0 };
-  GPtrArray *old = endpoints->servers;
-  const char *host = curator_endpoints_server (endpoints)->host;
+  g_autofree char *host = g_strdup (curator_endpoints_server (endpoints)->host);
   const guint n_tried = endpoints->n_tried;
 
   set_servers (endpoints, servers);
-  const gboolean stays = address != NULL && go_to (endpoints, host, &before);
-  if (stays)
-    endpoints->n_tried = n_tried;
-  g_ptr_array_unref (old);
-  return stays;
+  for (; endpoints->at < endpoints->servers->len; endpoints->at++) {
+    take_addresses (endpoints);
+    if (g_str_equal (curator_endpoints_server (endpoints)->host, host)
+        && g_ptr_array_find_with_equal_func (endpoints->addresses, &before, curator_address_equal,
+                                             &endpoints->at_address)) {
+      endpoints->n_tried = n_tried;
+      return TRUE;
+    }
+  }
+  endpoints->at = 0;
+  take_addresses (endpoints);
+  return FALSE;
 }
 
 const CuratorAddress *

@@ -87,8 +87,6 @@ dismiss (Guest *guest)
 void
 curator_loopback_close (CuratorLoopback *loopback)
 {
-  if (loopback == NULL)
-    return;
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
     dismiss (&loopback->guests[i]);
   /* A forked child has the descriptor, too; this ends the port there. */
@@ -105,20 +103,20 @@ curator_loopback_get_port (CuratorLoopback *loopback)
   return loopback->port;
 }
 
-void
-curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS],
-                          gint64 *until_us)
+gint64
+curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS])
 {
   const gboolean pausing = loopback->pause_until_us > g_get_monotonic_time ();
+  gint64 until_us = pausing ? loopback->pause_until_us : G_MAXINT64;
 
-  *until_us = pausing ? loopback->pause_until_us : G_MAXINT64;
   fds[0] = (struct pollfd){ .fd = pausing ? -1 : loopback->fd, .events = POLLIN };
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++) {
     const Guest *guest = &loopback->guests[i];
     fds[1 + i] = (struct pollfd){ .fd = guest->fd, .events = POLLIN };
     if (guest->fd >= 0)
-      *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
+      until_us = MIN (until_us, guest->since_us + SILENCE_US);
   }
+  return until_us;
 }
 
 /* A free place, or that of the oldest guest. */

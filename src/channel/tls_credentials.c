@@ -357,13 +357,11 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 void
 curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 {
-  if (credentials != NULL) {
-    gnutls_certificate_free_credentials (credentials->loaded);
-    for (unsigned i = 0; i < credentials->n_lists; i++)
-      gnutls_x509_crl_deinit (credentials->lists[i]);
-    gnutls_free (credentials->lists);
-    g_free (credentials);
-  }
+  gnutls_certificate_free_credentials (credentials->loaded);
+  for (unsigned i = 0; i < credentials->n_lists; i++)
+    gnutls_x509_crl_deinit (credentials->lists[i]);
+  gnutls_free (credentials->lists);
+  g_free (credentials);
 }
 
 gboolean
@@ -378,7 +376,7 @@ curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const Cura
   }
   CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
   if (fresh != NULL) {
-    curator_tls_credentials_free (*credentials);
+    g_clear_pointer (credentials, curator_tls_credentials_free);
     *credentials = fresh;
   }
   return fresh != NULL;

@@ -408,9 +408,8 @@ static void
 turn (void)
 {
   struct pollfd fds[CURATOR_LINK_FDS];
-  gint64 until_us;
 
-  curator_link_prepare (lab.link, fds, &until_us);
+  curator_link_prepare (lab.link, fds);
   fds[1].fd = -1;
   poll (fds, 1, 0);
   fds[1].revents = fds[1].events; /* whatever the server does is there at once */

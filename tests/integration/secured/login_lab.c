@@ -188,9 +188,8 @@ turn_client (gboolean *moved)
   const CuratorLinkState state = login_lab.link->state;
   const gsize buffered = buffered_bytes (login_lab.link);
   struct pollfd fds[CURATOR_LINK_FDS];
-  gint64 until_us;
 
-  curator_link_prepare (login_lab.link, fds, &until_us);
+  curator_link_prepare (login_lab.link, fds);
   poll (fds, CURATOR_LINK_FDS, 0);
   if (curator_link_dispatch (login_lab.link, fds)) {
     check ();
