@@ -36,7 +36,6 @@ struct _CuratorChannel
   pthread_t thread;
   atomic_bool is_stopping;
   guint8 secret[CURATOR_PASSWORD_LENGTH];
-  char *hosts;
   CuratorLoopback *loopback;
   CuratorLinkContext context;
   CuratorLink *link;     /* NULL: none */
@@ -151,18 +150,8 @@ channel_free (CuratorChannel *channel)
   pthread_mutex_destroy (&channel->mutex);
   if (channel->context.wake_fd >= 0)
     close (channel->context.wake_fd);
-  g_free (channel->hosts);
   explicit_bzero (channel, sizeof *channel);
   g_free (channel);
-}
-
-static char *
-list_of_copies (guint16 port)
-{
-  GString *hosts = g_string_new (NULL);
-  for (int i = 0; i < N_COPIES; i++)
-    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
-  return g_string_free (hosts, FALSE);
 }
 
 CuratorChannel *
@@ -178,10 +167,8 @@ curator_channel_open (const CuratorChannelSetup *setup, GPtrArray *servers)
   int failed = channel->loopback == NULL ? errno : 0;
   if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
     failed = errno;
-  if (failed == 0) {
-    channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
+  if (failed == 0)
     failed = curator_thread_start (&channel->thread, run, channel);
-  }
   if (failed != 0) {
     channel_free (channel);
     errno = failed;
@@ -212,10 +199,14 @@ curator_channel_close (CuratorChannel *channel)
   channel_free (channel);
 }
 
-const char *
-curator_channel_get_hosts (CuratorChannel *channel)
+char *
+curator_channel_dup_hosts (CuratorChannel *channel)
 {
-  return channel->hosts;
+  const guint16 port = curator_loopback_get_port (channel->loopback);
+  GString *hosts = g_string_new (NULL);
+  for (int i = 0; i < N_COPIES; i++)
+    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
+  return g_string_free (hosts, FALSE);
 }
 
 const guint8 *

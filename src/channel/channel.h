@@ -21,5 +21,5 @@ void curator_channel_set_servers (CuratorChannel *channel, GPtrArray *servers, g
 void curator_channel_close (CuratorChannel *channel);
 
 /* For libzookeeper: its list of servers, and the password of a session with id 0. */
-const char *curator_channel_get_hosts (CuratorChannel *channel);
+char *curator_channel_dup_hosts (CuratorChannel *channel);
 const guint8 *curator_channel_get_secret (CuratorChannel *channel);

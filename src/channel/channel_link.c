@@ -23,21 +23,18 @@ CuratorLink *
 curator_link_new (CuratorLinkContext *context, int client_fd, const guint8 *request, gsize size)
 {
   CuratorLink *link = g_new0 (CuratorLink, 1);
-  CuratorConnectFrame frame;
 
   link->context = context;
   link->client_fd = client_fd;
   memcpy (link->request, request, size);
   link->request_size = size;
-  curator_frame_read_request (request, size, &frame);
-  link->timeout_ms = frame.timeout_ms;
-  link->session_id = frame.session_id;
-  explicit_bzero (&frame, sizeof frame);
+  curator_frame_read_request (request, size, &link->asked);
   if (context->n_rounds > 0) {
     /* The state is PAUSED: servers that open the session, and no more, are not tried without
        * end. */
-    link->deadline_us = g_get_monotonic_time ()
-                        + curator_endpoints_pause_us (context->n_rounds - 1, link->timeout_ms);
+    link->deadline_us =
+        g_get_monotonic_time ()
+        + curator_endpoints_pause_us (context->n_rounds - 1, link->asked.timeout_ms);
     return link;
   }
   curator_endpoints_start_round (context->endpoints);

@@ -12,8 +12,7 @@ struct _CuratorEndpoints
 {
   GPtrArray *servers; /* CuratorServer */
   guint at;
-  guint n_tried;        /* servers of this round */
-  GPtrArray *addresses; /* CuratorAddress of the server whose turn it is */
+  guint n_tried; /* servers of this round */
   guint at_address;
 };
 
@@ -36,15 +35,11 @@ curator_endpoints_server (CuratorEndpoints *endpoints)
 
 /* The turn of a server begins. */
 static void
-take_addresses (CuratorEndpoints *endpoints)
+go_to (CuratorEndpoints *endpoints, guint at)
 {
-  const CuratorServer *server = curator_endpoints_server (endpoints);
-
-  g_ptr_array_set_size (endpoints->addresses, 0);
+  endpoints->at = at;
   endpoints->at_address = 0;
-  for (guint i = 0; i < server->addresses->len; i++)
-    curator_address_add_once (endpoints->addresses, server->addresses->pdata[i]);
-  shuffle (endpoints->addresses);
+  shuffle (curator_endpoints_server (endpoints)->addresses);
 }
 
 static void
@@ -53,8 +48,8 @@ set_servers (CuratorEndpoints *endpoints, GPtrArray *servers)
   g_clear_pointer (&endpoints->servers, g_ptr_array_unref);
   endpoints->servers = curator_servers_copy (servers, FALSE);
   shuffle (endpoints->servers);
-  endpoints->at = endpoints->n_tried = 0;
-  take_addresses (endpoints);
+  endpoints->n_tried = 0;
+  go_to (endpoints, 0);
 }
 
 CuratorEndpoints *
@@ -62,7 +57,6 @@ curator_endpoints_new (GPtrArray *servers)
 {
   CuratorEndpoints *endpoints = g_new0 (CuratorEndpoints, 1);
 
-  endpoints->addresses = g_ptr_array_new_with_free_func (g_free);
   set_servers (endpoints, servers);
   return endpoints;
 }
@@ -71,7 +65,6 @@ void
 curator_endpoints_free (CuratorEndpoints *endpoints)
 {
   g_ptr_array_unref (endpoints->servers);
-  g_ptr_array_unref (endpoints->addresses);
   g_free (endpoints);
 }
 
@@ -84,26 +77,25 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
   const guint n_tried = endpoints->n_tried;
 
   set_servers (endpoints, servers);
-  for (; endpoints->at < endpoints->servers->len; endpoints->at++) {
-    take_addresses (endpoints);
-    if (g_str_equal (curator_endpoints_server (endpoints)->host, host)
-        && g_ptr_array_find_with_equal_func (endpoints->addresses, &before, curator_address_equal,
+  for (guint i = 0; i < endpoints->servers->len; i++) {
+    go_to (endpoints, i);
+    const CuratorServer *server = curator_endpoints_server (endpoints);
+    if (g_str_equal (server->host, host)
+        && g_ptr_array_find_with_equal_func (server->addresses, &before, curator_address_equal,
                                              &endpoints->at_address)) {
       endpoints->n_tried = n_tried;
       return TRUE;
     }
   }
-  endpoints->at = 0;
-  take_addresses (endpoints);
+  go_to (endpoints, 0);
   return FALSE;
 }
 
 const CuratorAddress *
 curator_endpoints_address (CuratorEndpoints *endpoints)
 {
-  return endpoints->at_address < endpoints->addresses->len
-             ? endpoints->addresses->pdata[endpoints->at_address]
-             : NULL;
+  GPtrArray *addresses = curator_endpoints_server (endpoints)->addresses;
+  return endpoints->at_address < addresses->len ? addresses->pdata[endpoints->at_address] : NULL;
 }
 
 const char *
@@ -116,12 +108,11 @@ curator_endpoints_why (CuratorEndpoints *endpoints)
 gboolean
 curator_endpoints_advance (CuratorEndpoints *endpoints)
 {
-  if (endpoints->at_address + 1 < endpoints->addresses->len) {
+  if (endpoints->at_address + 1 < curator_endpoints_server (endpoints)->addresses->len) {
     endpoints->at_address++;
     return FALSE;
   }
-  endpoints->at = (endpoints->at + 1) % endpoints->servers->len;
-  take_addresses (endpoints);
+  go_to (endpoints, (endpoints->at + 1) % endpoints->servers->len);
   return ++endpoints->n_tried >= endpoints->servers->len;
 }
 
@@ -134,7 +125,8 @@ curator_endpoints_start_round (CuratorEndpoints *endpoints)
 gint64
 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
 {
-  const guint parts = endpoints->servers->len + MAX (endpoints->addresses->len, 1) - 1;
+  const guint n_addresses = curator_endpoints_server (endpoints)->addresses->len;
+  const guint parts = endpoints->servers->len + MAX (n_addresses, 1) - 1;
   return (gint64) (ALL_SHARE * 1000 * MAX (timeout_ms, MIN_TIMEOUT_MS) / MAX (parts, MIN_PARTS));
 }
 

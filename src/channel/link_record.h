@@ -68,10 +68,10 @@ struct _CuratorLink
   int client_fd;
   CuratorStream *stream;
   gint64 deadline_us;
-  gint32 timeout_ms; /* what libzookeeper asks for */
-  gint64 session_id; /* the same; 0: a new session */
+  CuratorConnectFrame asked; /* what libzookeeper asks for; session 0: a new one */
   guint8 request[CURATOR_CONNECT_FRAME_MAX];
   gsize request_size;
+  CuratorConnectFrame told;                   /* what the server has answered */
   guint8 response[CURATOR_CONNECT_FRAME_MAX]; /* held back */
   gsize response_size;
   GByteArray *out; /* our own frame to the server, or NULL */

@@ -39,7 +39,7 @@ static void
 set_deadline (CuratorLink *link, gint64 (*patience_us) (const CuratorPatience *, guint n_addresses))
 {
   CuratorEndpoints *endpoints = link->context->endpoints;
-  gint64 most_us = curator_endpoints_patience_us (endpoints, link->timeout_ms);
+  gint64 most_us = curator_endpoints_patience_us (endpoints, link->asked.timeout_ms);
 
   if (patience_us != NULL)
     most_us = MIN (most_us,
@@ -94,8 +94,8 @@ fail_over (CuratorLink *link, const GError *error)
     return;
   }
   link->state = CURATOR_LINK_PAUSED;
-  link->deadline_us =
-      g_get_monotonic_time () + curator_endpoints_pause_us (context->n_rounds++, link->timeout_ms);
+  link->deadline_us = g_get_monotonic_time ()
+                      + curator_endpoints_pause_us (context->n_rounds++, link->asked.timeout_ms);
 }
 
 static void
@@ -269,14 +269,11 @@ static void
 open_link (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
-  CuratorConnectFrame response;
 
   g_assert (context->setup.sasl == NULL
             || (link->sasl != NULL && curator_sasl_outcome (link->sasl)->is_complete));
-  curator_frame_read_response (link->response, link->response_size, &response);
-  context->session_id = response.session_id;
-  memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
-  explicit_bzero (&response, sizeof response);
+  context->session_id = link->told.session_id;
+  memcpy (context->password, link->told.password, CURATOR_PASSWORD_LENGTH);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
   g_autofree char *name = dup_name (curator_endpoints_server (context->endpoints));
   context->setup.opened (name, context->setup.data);
@@ -299,45 +296,38 @@ step_sasl (CuratorLink *link)
   }
 }
 
-/* The server has answered the ConnectRequest. */
-static void
-on_response (CuratorLink *link, gint64 session_id, gint32 timeout_ms)
-{
-  CuratorLinkContext *context = link->context;
-
-  if (session_id != 0 && timeout_ms > 0 && context->setup.sasl != NULL) {
-    link->state = CURATOR_LINK_SASL;
-    set_deadline (link, NULL);
-    link->sasl =
-        curator_sasl_new (context->setup.sasl, curator_endpoints_server (context->endpoints)->host);
-    step_sasl (link);
-  } else if (session_id != 0 && timeout_ms > 0) {
-    open_link (link);
-  } else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0) {
-    pass_response (link, CURATOR_LINK_SERVER_LOST);
-  } else {
-    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
-  }
-}
-
 static void
 on_asked (CuratorLink *link)
 {
-  CuratorConnectFrame response;
+  CuratorLinkContext *context = link->context;
+  CuratorConnectFrame *told = &link->told;
   const gssize size = receive_answer (link, CURATOR_CONNECT_FRAME_MAX);
   const guint8 *bytes = curator_buffer_data (&link->to_client);
 
   if (size == 0)
     return;
-  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response)) {
+  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, told)) {
     fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
     return;
   }
   memcpy (link->response, bytes, (gsize) size);
   link->response_size = (gsize) size;
-  if (consume_answer (link, (gsize) size))
-    on_response (link, response.session_id, response.timeout_ms);
-  explicit_bzero (&response, sizeof response);
+  if (!consume_answer (link, (gsize) size))
+    return;
+  const gboolean is_opened = told->session_id != 0 && told->timeout_ms > 0;
+  if (is_opened && context->setup.sasl != NULL) {
+    link->state = CURATOR_LINK_SASL;
+    set_deadline (link, NULL);
+    link->sasl =
+        curator_sasl_new (context->setup.sasl, curator_endpoints_server (context->endpoints)->host);
+    step_sasl (link);
+  } else if (is_opened) {
+    open_link (link);
+  } else if (told->session_id == 0 && told->timeout_ms <= 0 && link->asked.session_id != 0) {
+    pass_response (link, CURATOR_LINK_SERVER_LOST);
+  } else {
+    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
+  }
 }
 
 static void

@@ -152,12 +152,12 @@ secured_free (CuratorZkSecured *secured)
 static CuratorZkHandle *
 open_through (CuratorZkSecured *secured, int session_timeout_ms)
 {
+  g_autofree char *hosts = curator_channel_dup_hosts (secured->channel);
   clientid_t id = { 0 };
 
   memcpy (id.passwd, curator_channel_get_secret (secured->channel), sizeof id.passwd);
   CuratorZkHandle *handle =
-      curator_zk_real_open (curator_channel_get_hosts (secured->channel), &id, session_timeout_ms,
-                            secured->watcher, secured->context);
+      curator_zk_real_open (hosts, &id, session_timeout_ms, secured->watcher, secured->context);
   explicit_bzero (&id, sizeof id);
   return handle;
 }
