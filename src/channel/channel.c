@@ -164,11 +164,9 @@ curator_channel_open (const CuratorChannelSetup *setup, GPtrArray *servers)
   pthread_mutex_init (&channel->mutex, NULL);
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
-  int failed = channel->loopback == NULL ? errno : 0;
-  if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
-    failed = errno;
-  if (failed == 0)
-    failed = curator_thread_start (&channel->thread, run, channel);
+  const gboolean is_ready =
+      channel->loopback != NULL && getrandom (channel->secret, sizeof channel->secret, 0) >= 0;
+  const int failed = is_ready ? curator_thread_start (&channel->thread, run, channel) : errno;
   if (failed != 0) {
     channel_free (channel);
     errno = failed;

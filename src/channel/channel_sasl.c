@@ -61,7 +61,7 @@ struct _CuratorSasl
 {
   CuratorRefs refs;
   CuratorSaslSettings *settings;
-  char *host;
+  char *host; /* or what the settings call it */
   sasl_conn_t *connection;
   sasl_callback_t callbacks[N_CALLBACKS];
   sasl_secret_t *secret;
@@ -163,7 +163,7 @@ curator_sasl_new (CuratorSaslSettings *settings, const char *host)
   curator_refs_init (&sasl->refs);
   curator_refs_inc (&settings->refs);
   sasl->settings = settings;
-  sasl->host = g_strdup (host);
+  sasl->host = g_strdup (settings->server_name != NULL ? settings->server_name : host);
   memcpy (sasl->callbacks, callbacks, sizeof callbacks);
   if (settings->password != NULL) {
     const gsize length = strlen (settings->password);
@@ -218,9 +218,8 @@ start (CuratorSasl *sasl, const char **out, unsigned *length)
   pthread_once (&library_once, init_library);
   int rc = library_result;
   if (rc == SASL_OK)
-    rc = sasl_client_new (settings->service,
-                          settings->server_name != NULL ? settings->server_name : sasl->host, NULL,
-                          NULL, sasl->callbacks, 0, &sasl->connection);
+    rc = sasl_client_new (settings->service, sasl->host, NULL, NULL, sasl->callbacks, 0,
+                          &sasl->connection);
   if (rc == SASL_OK)
     rc = sasl_setprop (sasl->connection, SASL_SEC_PROPS, &plain);
   return rc == SASL_OK

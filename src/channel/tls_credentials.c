@@ -38,8 +38,7 @@ struct _CuratorTlsCredentials
 static gboolean
 refuse (GError **error, const char *file, const char *why)
 {
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", file, why);
-  return FALSE;
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", file, why);
 }
 
 gboolean
@@ -91,7 +90,6 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
 {
   struct stat found;
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
   const char *objection = NULL;
 
   if (fd < 0 || fstat (fd, &found) != 0)
@@ -108,16 +106,19 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
 }
 
 static CuratorTlsCredentials *
-credentials_new (void)
+credentials_new (const CuratorTls *tls)
 {
   CuratorTlsCredentials *credentials = g_new0 (CuratorTlsCredentials, 1);
+  credentials->tls = tls;
   gnutls_certificate_allocate_credentials (&credentials->loaded);
   return credentials;
 }
 
 static gboolean
-load_ca (CuratorTlsCredentials *into, const char *path, GError **error)
+load_ca (CuratorTlsCredentials *into, GError **error)
 {
+  const char *path = into->tls->ca_file;
+
   if (path == NULL) {
     const int n = gnutls_certificate_set_x509_system_trust (into->loaded);
     return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
@@ -126,25 +127,26 @@ load_ca (CuratorTlsCredentials *into, const char *path, GError **error)
   return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
 }
 
-/* "the list of ISSUER WHAT", and a date unless it is -1. */
+/* "FILE: the list of ISSUER WHAT", and a date unless it is -1. */
 static char *
-describe_list (gnutls_x509_crl_t list, const char *what, time_t when)
+describe_list (const CuratorTlsCredentials *credentials, gnutls_x509_crl_t list, const char *what,
+               time_t when)
 {
   gnutls_datum_t issuer = { 0 };
   g_autoptr (GDateTime) date = when != -1 ? g_date_time_new_from_unix_utc (when) : NULL;
   g_autofree char *shown = date != NULL ? g_date_time_format (date, " %F %TZ") : NULL;
 
   gnutls_x509_crl_get_issuer_dn3 (list, &issuer, 0);
-  char *text =
-      g_strdup_printf ("the list of \"%s\" %s%s", issuer.data != NULL ? (char *) issuer.data : "?",
-                       what, shown != NULL ? shown : "");
+  char *text = g_strdup_printf ("%s: the list of \"%s\" %s%s", credentials->tls->crl_file,
+                                issuer.data != NULL ? (char *) issuer.data : "?", what,
+                                shown != NULL ? shown : "");
   gnutls_free (issuer.data);
   return text;
 }
 
-/* NULL: all are current. A list without an end could never grow old. */
-static char *
-dup_objection_to_dates (const CuratorTlsCredentials *credentials)
+/* A list without an end could never grow old. */
+char *
+curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
 {
   const time_t now = time (NULL);
 
@@ -153,21 +155,21 @@ dup_objection_to_dates (const CuratorTlsCredentials *credentials)
     const time_t begin = gnutls_x509_crl_get_this_update (list);
     const time_t end = gnutls_x509_crl_get_next_update (list);
     if (begin == -1 || end == -1)
-      return describe_list (list, "has no date of its next update", -1);
+      return describe_list (credentials, list, "has no date of its next update", -1);
     if (now < begin)
-      return describe_list (list, "is not valid before", begin);
+      return describe_list (credentials, list, "is not valid before", begin);
     if (now >= end)
-      return describe_list (list, "was to be renewed by", end);
+      return describe_list (credentials, list, "was to be renewed by", end);
   }
   return NULL;
 }
 
 /* And checks their dates. */
 static gboolean
-import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
+import_lists (CuratorTlsCredentials *into, GError **error)
 {
   gnutls_datum_t pem = { 0 };
-  int rc = gnutls_load_file (path, &pem);
+  int rc = gnutls_load_file (into->tls->crl_file, &pem);
 
   if (rc >= 0)
     rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
@@ -175,9 +177,9 @@ import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
   if (rc < 0)
     into->n_lists = 0;
   if (into->n_lists == 0)
-    return refuse (error, path, rc < 0 ? gnutls_strerror (rc) : "no list in it");
-  g_autofree char *why = dup_objection_to_dates (into);
-  return why == NULL || refuse (error, path, why);
+    return refuse (error, into->tls->crl_file, rc < 0 ? gnutls_strerror (rc) : "no list in it");
+  g_autofree char *why = curator_tls_credentials_dup_stale (into);
+  return why == NULL || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
 }
 
 /* Several CAs may have the same name, while a key is replaced. */
@@ -216,20 +218,20 @@ distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_li
 }
 
 static gboolean
-load_lists (CuratorTlsCredentials *into, const char *path, GError **error)
+load_lists (CuratorTlsCredentials *into, GError **error)
 {
   gnutls_x509_trust_list_t trusted;
 
-  if (path == NULL)
+  if (into->tls->crl_file == NULL)
     return TRUE;
-  if (!import_lists (into, path, error))
+  if (!import_lists (into, error))
     return FALSE;
   gnutls_certificate_get_trust_list (into->loaded, &trusted);
   for (unsigned i = 0; i < into->n_lists; i++) {
     if (!is_signed (into->lists[i], trusted)) {
-      g_autofree char *why =
-          describe_list (into->lists[i], "is not signed by one of the CAs that may sign lists", -1);
-      return refuse (error, path, why);
+      g_autofree char *why = describe_list (
+          into, into->lists[i], "is not signed by one of the CAs that may sign lists", -1);
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
     }
   }
   distrust_revoked (into, trusted);
@@ -264,16 +266,19 @@ curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
 }
 
 static int
-load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
-           const gnutls_datum_t *certificate, const gnutls_datum_t *key)
+load_pair (CuratorTlsCredentials *into, const gnutls_datum_t *certificate,
+           const gnutls_datum_t *key)
 {
+  const CuratorTls *tls = into->tls;
+
   if (tls->is_token)
-    return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
+    return gnutls_certificate_set_x509_key_file2 (into->loaded, tls->certificate, tls->key,
                                                   GNUTLS_X509_FMT_PEM, tls->password, 0);
-  return tls->key == NULL ? gnutls_certificate_set_x509_simple_pkcs12_mem (
-             into, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "")
-                          : gnutls_certificate_set_x509_key_mem2 (
-                              into, certificate, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
+  if (tls->key != NULL)
+    return gnutls_certificate_set_x509_key_mem2 (into->loaded, certificate, key,
+                                                 GNUTLS_X509_FMT_PEM, tls->password, 0);
+  return gnutls_certificate_set_x509_simple_pkcs12_mem (
+      into->loaded, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "");
 }
 
 static gboolean
@@ -290,8 +295,10 @@ refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **
 }
 
 static gboolean
-load_certificate (CuratorTlsCredentials *into, const CuratorTls *tls, GError **error)
+load_certificate (CuratorTlsCredentials *into, GError **error)
 {
+  const CuratorTls *tls = into->tls;
+
   if (tls->certificate == NULL)
     return TRUE;
   if (tls->is_token
@@ -303,7 +310,7 @@ load_certificate (CuratorTlsCredentials *into, const CuratorTls *tls, GError **e
   gboolean good = tls->is_token
                   || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
                       && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
-  const int rc = good ? load_pair (into->loaded, tls, &certificate, &key) : 0;
+  const int rc = good ? load_pair (into, &certificate, &key) : 0;
   good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, error));
   wipe (&certificate);
   wipe (&key);
@@ -315,10 +322,10 @@ load_certificate (CuratorTlsCredentials *into, const CuratorTls *tls, GError **e
 gboolean
 curator_tls_check (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return (tls->ca_file == NULL || load_ca (probe, tls->ca_file, error))
-         && (tls->crl_file == NULL || import_lists (probe, tls->crl_file, error))
-         && load_certificate (probe, tls, error);
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new (tls);
+  return (tls->ca_file == NULL || load_ca (probe, error))
+         && (tls->crl_file == NULL || import_lists (probe, error))
+         && load_certificate (probe, error);
 }
 
 static void
@@ -341,15 +348,12 @@ stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
 CuratorTlsCredentials *
 curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) credentials = credentials_new ();
+  g_autoptr (CuratorTlsCredentials) credentials = credentials_new (tls);
 
-  credentials->tls = tls;
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
-  if ((tls->verify
-       && (!load_ca (credentials, tls->ca_file, error)
-           || !load_lists (credentials, tls->crl_file, error)))
-      || !load_certificate (credentials, tls, error))
+  if ((tls->verify && (!load_ca (credentials, error) || !load_lists (credentials, error)))
+      || !load_certificate (credentials, error))
     return NULL;
   return g_steal_pointer (&credentials);
 }
@@ -380,13 +384,6 @@ curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const Cura
     *credentials = fresh;
   }
   return fresh != NULL;
-}
-
-char *
-curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
-{
-  g_autofree char *why = dup_objection_to_dates (credentials);
-  return why != NULL ? g_strdup_printf ("%s: %s", credentials->tls->crl_file, why) : NULL;
 }
 
 gboolean
