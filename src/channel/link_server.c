@@ -34,9 +34,11 @@ curator_link_drop_server (CuratorLink *link)
   link->to_client.start = link->to_client.end = 0;
 }
 
-/* At most the server's share of the session timeout. patience_us: or less; may be NULL. */
+/* At most the server's share of the session timeout, or what patience_us says if that is less.
+ * NULL: it says nothing. */
 static void
-set_deadline (CuratorLink *link, gint64 (*patience_us) (const CuratorPatience *, guint n_addresses))
+set_deadline (CuratorLink *link,
+              gint64 (*patience_us) (const CuratorPatience *spent, guint n_addresses))
 {
   CuratorEndpoints *endpoints = link->context->endpoints;
   gint64 most_us = curator_endpoints_patience_us (endpoints, link->asked.timeout_ms);

@@ -1,4 +1,4 @@
-/* Finds a server for a connection. Used by the channel's thread only; no lock. */
+/* Finds a server for a connection, and reads from it. Used by the channel's thread only; no lock. */
 #pragma once
 
 #include "channel/link_record.h"
