@@ -36,7 +36,6 @@ struct _CuratorChannel
   pthread_t thread;
   atomic_bool is_stopping;
   guint8 secret[CURATOR_PASSWORD_LENGTH];
-  char *hosts;
   CuratorLoopback *loopback;
   CuratorLinkContext context;
   CuratorLink *link;     /* NULL: none */
@@ -71,17 +70,9 @@ on_request (int fd, guint8 *bytes, gsize size, gpointer data)
     curator_frame_clear_password (bytes);
   explicit_bzero (&frame, sizeof frame);
   /* libzookeeper has one connection at a time: it has left the other one. */
-  curator_link_free (channel->link);
+  g_clear_pointer (&channel->link, curator_link_free);
   channel->link = curator_link_new (&channel->context, fd, bytes, size);
   return TRUE;
-}
-
-static int
-milliseconds_until (gint64 us)
-{
-  if (us == G_MAXINT64)
-    return -1;
-  return (int) CLAMP ((us - g_get_monotonic_time () + 999) / 1000, 0, G_MAXINT);
 }
 
 /* Waits until something has happened. */
@@ -89,27 +80,27 @@ static void
 wait_for_events (CuratorChannel *channel, struct pollfd fds[N_FDS], gint64 stop_at_us)
 {
   gint64 link_us = G_MAXINT64;
-  gint64 loopback_us;
   eventfd_t ignored;
 
   fds[0] = (struct pollfd){ .fd = channel->context.wake_fd, .events = POLLIN };
-  curator_loopback_prepare (channel->loopback, fds + 1, &loopback_us);
+  const gint64 loopback_us = curator_loopback_prepare (channel->loopback, fds + 1);
   for (int i = 0; i < CURATOR_LINK_FDS; i++)
     fds[1 + CURATOR_LOOPBACK_FDS + i] = (struct pollfd){ .fd = -1 };
   if (channel->link != NULL)
-    curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS, &link_us);
-  if (poll (fds, N_FDS, milliseconds_until (MIN (MIN (link_us, loopback_us), stop_at_us))) < 0)
-    for (int i = 0; i < N_FDS; i++)
-      fds[i].revents = 0;
+    link_us = curator_link_prepare (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS);
+  const gint64 until_us = MIN (MIN (link_us, loopback_us), stop_at_us);
+  const gint64 left_ms = (until_us - g_get_monotonic_time () + 999) / 1000;
+  if (poll (fds, N_FDS, until_us == G_MAXINT64 ? -1 : (int) CLAMP (left_ms, 0, G_MAXINT)) < 0)
+    memset (fds, 0, N_FDS * sizeof *fds); /* no events */
   if (fds[0].revents != 0)
     eventfd_read (channel->context.wake_fd, &ignored);
 }
 
-/* Transfer full. An open connection is left alone unless it may have to end. */
-static GPtrArray *
-take_next (CuratorChannel *channel)
+/* An open connection is left alone unless it may have to end. */
+static void
+change_servers (CuratorChannel *channel)
 {
-  GPtrArray *next = NULL;
+  g_autoptr (GPtrArray) next = NULL;
 
   pthread_mutex_lock (&channel->mutex);
   if (channel->leaves || channel->link == NULL || channel->link->state < CURATOR_LINK_OPEN) {
@@ -117,14 +108,6 @@ take_next (CuratorChannel *channel)
     channel->leaves = FALSE;
   }
   pthread_mutex_unlock (&channel->mutex);
-  return next;
-}
-
-static void
-change_servers (CuratorChannel *channel)
-{
-  g_autoptr (GPtrArray) next = take_next (channel);
-
   if (next == NULL)
     return;
   if (channel->link == NULL)
@@ -160,50 +143,30 @@ run (void *data)
 static void
 channel_free (CuratorChannel *channel)
 {
-  curator_loopback_close (channel->loopback);
+  g_clear_pointer (&channel->loopback, curator_loopback_close);
   curator_endpoints_free (channel->context.endpoints);
-  curator_tls_credentials_free (channel->context.credentials);
+  g_clear_pointer (&channel->context.credentials, curator_tls_credentials_free);
   g_clear_pointer (&channel->next, g_ptr_array_unref);
   pthread_mutex_destroy (&channel->mutex);
   if (channel->context.wake_fd >= 0)
     close (channel->context.wake_fd);
-  g_free (channel->hosts);
   explicit_bzero (channel, sizeof *channel);
   g_free (channel);
 }
 
-static char *
-list_of_copies (guint16 port)
-{
-  GString *hosts = g_string_new (NULL);
-  for (int i = 0; i < N_COPIES; i++)
-    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
-  return g_string_free (hosts, FALSE);
-}
-
 CuratorChannel *
-curator_channel_open (const CuratorChannelSetup *setup)
+curator_channel_open (const CuratorChannelSetup *setup, GPtrArray *servers)
 {
   CuratorChannel *channel = g_new0 (CuratorChannel, 1);
 
-  channel->context.tls = setup->tls;
-  channel->context.sasl = setup->sasl;
-  channel->context.failed = setup->failed;
-  channel->context.warned = setup->warned;
-  channel->context.opened = setup->opened;
-  channel->context.pinged = setup->pinged;
-  channel->context.data = setup->data;
-  channel->context.endpoints = curator_endpoints_new (setup->servers);
+  channel->context.setup = *setup;
+  channel->context.endpoints = curator_endpoints_new (servers);
   pthread_mutex_init (&channel->mutex, NULL);
   channel->context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
   channel->loopback = channel->context.wake_fd >= 0 ? curator_loopback_open () : NULL;
-  int failed = channel->loopback == NULL ? errno : 0;
-  if (failed == 0 && getrandom (channel->secret, sizeof channel->secret, 0) < 0)
-    failed = errno;
-  if (failed == 0) {
-    channel->hosts = list_of_copies (curator_loopback_get_port (channel->loopback));
-    failed = curator_thread_start (&channel->thread, run, channel);
-  }
+  const gboolean is_ready =
+      channel->loopback != NULL && getrandom (channel->secret, sizeof channel->secret, 0) >= 0;
+  const int failed = is_ready ? curator_thread_start (&channel->thread, run, channel) : errno;
   if (failed != 0) {
     channel_free (channel);
     errno = failed;
@@ -234,10 +197,14 @@ curator_channel_close (CuratorChannel *channel)
   channel_free (channel);
 }
 
-const char *
-curator_channel_get_hosts (CuratorChannel *channel)
+char *
+curator_channel_dup_hosts (CuratorChannel *channel)
 {
-  return channel->hosts;
+  const guint16 port = curator_loopback_get_port (channel->loopback);
+  GString *hosts = g_string_new (NULL);
+  for (int i = 0; i < N_COPIES; i++)
+    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
+  return g_string_free (hosts, FALSE);
 }
 
 const guint8 *

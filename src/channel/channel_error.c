@@ -3,6 +3,8 @@
  */
 #include "channel/channel_error.h"
 
+#include "base/tag.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
@@ -46,11 +48,9 @@ curator_check_random (GError **error)
 {
   char byte;
 
-  if (getrandom (&byte, 1, GRND_NONBLOCK) == 1 || errno != EAGAIN)
-    return TRUE;
-  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
-                       "the system has no random numbers yet: it has just started");
-  return FALSE;
+  return getrandom (&byte, 1, GRND_NONBLOCK) == 1 || errno != EAGAIN
+         || CURATOR_REFUSE (error, CURATOR_ERROR_RESOURCES,
+                            "the system has no random numbers yet: it has just started");
 }
 
 void
@@ -67,7 +67,5 @@ curator_channel_set_errno (GError **error, const char *what, int number)
 gboolean
 curator_channel_unsupported (GError **error, const char *what)
 {
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "curator was built without %s",
-               what);
-  return FALSE;
+  return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "curator was built without %s", what);
 }

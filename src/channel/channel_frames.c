@@ -7,29 +7,20 @@
 
 /* Offsets in a frame, its length field included. */
 #define REQUEST_TIMEOUT   16 /* after the version and the last zxid */
-#define REQUEST_SESSION   20
-#define REQUEST_PASSWORD  32 /* after its length */
 #define RESPONSE_TIMEOUT  8  /* after the version */
-#define RESPONSE_SESSION  12
-#define RESPONSE_PASSWORD 24
 #define RESPONSE_READONLY 40 /* not sent by old servers */
 #define REPLY_ERROR       16 /* after xid and zxid */
 #define REPLY_TOKEN       20
+/* From the timeout. */
+#define SESSION  4
+#define PASSWORD 16 /* after its length */
 
-static gint32
-read_int (const guint8 *bytes)
+gint32
+curator_frame_read_int (const guint8 *bytes)
 {
   guint32 value;
   memcpy (&value, bytes, sizeof value);
   return (gint32) GUINT32_FROM_BE (value);
-}
-
-static gint64
-read_long (const guint8 *bytes)
-{
-  guint64 value;
-  memcpy (&value, bytes, sizeof value);
-  return (gint64) GUINT64_FROM_BE (value);
 }
 
 gssize
@@ -37,29 +28,29 @@ curator_frame_size (const guint8 *bytes, gsize n, gsize max)
 {
   if (n < 4)
     return 0;
-  const gint32 length = read_int (bytes);
+  const gint32 length = curator_frame_read_int (bytes);
   if (length < 0 || (gsize) length + 4 > max)
     return -1;
   return (gsize) length + 4 <= n ? (gssize) length + 4 : 0;
 }
 
 static gboolean
-read_connect (const guint8 *frame, gsize size, gsize timeout, gsize session, gsize password,
-              CuratorConnectFrame *into)
+read_connect (const guint8 *frame, gsize size, gsize timeout, CuratorConnectFrame *into)
 {
-  if (size < password + CURATOR_PASSWORD_LENGTH
-      || read_int (frame + password - 4) != CURATOR_PASSWORD_LENGTH)
+  if (size < timeout + PASSWORD + CURATOR_PASSWORD_LENGTH
+      || curator_frame_read_int (frame + timeout + PASSWORD - 4) != CURATOR_PASSWORD_LENGTH)
     return FALSE;
-  into->timeout_ms = read_int (frame + timeout);
-  into->session_id = read_long (frame + session);
-  memcpy (into->password, frame + password, CURATOR_PASSWORD_LENGTH);
+  into->timeout_ms = curator_frame_read_int (frame + timeout);
+  memcpy (&into->session_id, frame + timeout + SESSION, sizeof into->session_id);
+  into->session_id = GINT64_FROM_BE (into->session_id);
+  memcpy (into->password, frame + timeout + PASSWORD, CURATOR_PASSWORD_LENGTH);
   return TRUE;
 }
 
 gboolean
 curator_frame_read_request (const guint8 *frame, gsize size, CuratorConnectFrame *request)
 {
-  return read_connect (frame, size, REQUEST_TIMEOUT, REQUEST_SESSION, REQUEST_PASSWORD, request);
+  return read_connect (frame, size, REQUEST_TIMEOUT, request);
 }
 
 gboolean
@@ -67,8 +58,7 @@ curator_frame_read_response (const guint8 *frame, gsize size, CuratorConnectFram
 {
   if (size > RESPONSE_READONLY + 1 || (size > RESPONSE_READONLY && frame[RESPONSE_READONLY] != 0))
     return FALSE;
-  return read_connect (frame, size, RESPONSE_TIMEOUT, RESPONSE_SESSION, RESPONSE_PASSWORD,
-                       response);
+  return read_connect (frame, size, RESPONSE_TIMEOUT, response);
 }
 
 gboolean
@@ -76,10 +66,10 @@ curator_frame_read_sasl_reply (const guint8 *frame, gsize size, CuratorSaslReply
 {
   if (size < REPLY_TOKEN)
     return FALSE;
-  *reply = (CuratorSaslReply){ .error = read_int (frame + REPLY_ERROR) };
+  *reply = (CuratorSaslReply){ .error = curator_frame_read_int (frame + REPLY_ERROR) };
   if (reply->error != 0 || size < REPLY_TOKEN + 4)
     return TRUE;
-  const gint32 length = read_int (frame + REPLY_TOKEN);
+  const gint32 length = curator_frame_read_int (frame + REPLY_TOKEN);
   if (length > 0 && (gsize) length > size - REPLY_TOKEN - 4)
     return FALSE;
   reply->token = frame + REPLY_TOKEN + 4;
@@ -90,7 +80,7 @@ curator_frame_read_sasl_reply (const guint8 *frame, gsize size, CuratorSaslReply
 void
 curator_frame_clear_password (guint8 *request)
 {
-  memset (request + REQUEST_PASSWORD, 0, CURATOR_PASSWORD_LENGTH);
+  memset (request + REQUEST_TIMEOUT + PASSWORD, 0, CURATOR_PASSWORD_LENGTH);
 }
 
 GByteArray *

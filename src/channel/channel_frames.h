@@ -27,6 +27,7 @@ typedef struct
   gsize length;
 } CuratorSaslReply;
 
+gint32 curator_frame_read_int (const guint8 *bytes);
 /* The size of the first frame, with its length field. 0: it is incomplete. -1: its length is
  * negative, or the frame is larger than max. */
 gssize curator_frame_size (const guint8 *bytes, gsize n, gsize max);

@@ -21,8 +21,8 @@ struct _CuratorJob
   atomic_bool is_done;
 };
 
-static void
-job_unref (CuratorJob *job)
+void
+curator_job_drop (CuratorJob *job)
 {
   if (curator_refs_dec (&job->refs)) {
     job->destroy (job->data);
@@ -40,7 +40,7 @@ run_job (void *data)
   job->run (job->data);
   atomic_store (&job->is_done, TRUE);
   eventfd_write (job->wake_fd, 1);
-  job_unref (job);
+  curator_job_drop (job);
   return NULL;
 }
 
@@ -55,37 +55,20 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
   job->data = data;
   job->destroy = destroy;
   job->wake_fd = fcntl (wake_fd, F_DUPFD_CLOEXEC, 0);
-  if (job->wake_fd < 0) {
-    /* Its end would wake nobody. */
-    curator_channel_set_errno (error, "cannot start a thread", errno);
-    job_unref (job);
-    return NULL;
-  }
   curator_refs_inc (&job->refs);
-  const int failed = curator_thread_start_detached ("curator-job", run_job, job);
-  if (failed != 0) {
-    curator_channel_set_errno (error, "cannot start a thread", failed);
-    job_unref (job);
-    job_unref (job);
-    return NULL;
-  }
-  return job;
+  /* Without a descriptor its end would wake nobody. */
+  const int failed =
+      job->wake_fd < 0 ? errno : curator_thread_start_detached ("curator-job", run_job, job);
+  if (failed == 0)
+    return job;
+  curator_channel_set_errno (error, "cannot start a thread", failed);
+  curator_job_drop (job);
+  curator_job_drop (job);
+  return NULL;
 }
 
-gpointer
-curator_job_data (CuratorJob *job)
+gboolean
+curator_job_is_done (CuratorJob *job)
 {
-  return job->data;
-}
-
-gpointer
-curator_job_result (CuratorJob *job)
-{
-  return atomic_load (&job->is_done) ? job->data : NULL;
-}
-
-void
-curator_job_drop (CuratorJob *job)
-{
-  g_clear_pointer (&job, job_unref);
+  return atomic_load (&job->is_done);
 }

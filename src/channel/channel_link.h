@@ -17,8 +17,7 @@ CuratorLink *curator_link_new (CuratorLinkContext *context, int client_fd, const
                                gsize size);
 void curator_link_free (CuratorLink *link);
 
-/* What to wait for, and until when (monotonic time). */
-void curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS],
-                           gint64 *until_us);
+/* What to wait for. Returns until when (monotonic time). */
+gint64 curator_link_prepare (CuratorLink *link, struct pollfd fds[CURATOR_LINK_FDS]);
 /* FALSE: it has ended. */
 gboolean curator_link_dispatch (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_FDS]);

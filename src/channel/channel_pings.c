@@ -5,18 +5,10 @@
  */
 #include "channel/channel_pings.h"
 
-#include <string.h>
+#include "channel/channel_frames.h"
 
 #define PING_XID     (-2)
 #define REPLY_HEADER 16 /* xid, zxid, error */
-
-static gint32
-read_int (const guint8 *bytes)
-{
-  guint32 value;
-  memcpy (&value, bytes, sizeof value);
-  return (gint32) GUINT32_FROM_BE (value);
-}
 
 /* The next byte of the length or the xid. TRUE: it completes those of a ping. */
 static gboolean
@@ -25,14 +17,14 @@ add_to_head (CuratorPingScan *scan, guint8 byte, gint32 least)
   scan->head[scan->n_head++] = byte;
   if (scan->n_head < 4)
     return FALSE;
-  const gint32 length = read_int (scan->head);
+  const gint32 length = curator_frame_read_int (scan->head);
   scan->is_broken = length < least;
   /* A frame may be shorter than an xid. */
   if (scan->is_broken || scan->n_head < 4 + MIN ((guint) length, 4))
     return FALSE;
   scan->n_rest = (guint32) MAX (length - 4, 0);
   scan->n_head = 0;
-  return length >= 4 && read_int (scan->head + 4) == PING_XID;
+  return length >= 4 && curator_frame_read_int (scan->head + 4) == PING_XID;
 }
 
 guint

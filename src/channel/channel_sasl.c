@@ -61,14 +61,12 @@ struct _CuratorSasl
 {
   CuratorRefs refs;
   CuratorSaslSettings *settings;
-  char *host;
+  char *host; /* or what the settings call it */
   sasl_conn_t *connection;
   sasl_callback_t callbacks[N_CALLBACKS];
   sasl_secret_t *secret;
   GBytes *challenge; /* NULL before the first step */
-  GBytes *response;
-  gboolean is_complete;
-  GError *error;
+  CuratorSaslOutcome outcome;
 };
 
 static pthread_once_t library_once = PTHREAD_ONCE_INIT;
@@ -148,20 +146,11 @@ log_nothing (void *context, int level, const char *message)
   return SASL_OK;
 }
 
-static sasl_secret_t *
-secret_new (const char *password)
-{
-  const gsize length = strlen (password);
-  sasl_secret_t *secret = g_malloc0 (sizeof *secret + length);
-  secret->len = length;
-  memcpy (secret->data, password, length);
-  return secret;
-}
-
-static void
-set_callbacks (CuratorSasl *sasl)
+CuratorSasl *
+curator_sasl_new (CuratorSaslSettings *settings, const char *host)
 {
   typedef int (*Callback) (void);
+  CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
   const sasl_callback_t callbacks[N_CALLBACKS] = {
     { SASL_CB_USER, (Callback) (gpointer) give_name, sasl },
     { SASL_CB_AUTHNAME, (Callback) (gpointer) give_name, sasl },
@@ -170,20 +159,25 @@ set_callbacks (CuratorSasl *sasl)
     { SASL_CB_LOG, (Callback) (gpointer) log_nothing, sasl },
     { SASL_CB_LIST_END, NULL, NULL },
   };
-  memcpy (sasl->callbacks, callbacks, sizeof callbacks);
-}
-
-CuratorSasl *
-curator_sasl_new (CuratorSaslSettings *settings, const char *host)
-{
-  CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
 
   curator_refs_init (&sasl->refs);
   curator_refs_inc (&settings->refs);
   sasl->settings = settings;
-  sasl->host = g_strdup (host);
-  sasl->secret = settings->password != NULL ? secret_new (settings->password) : NULL;
-  set_callbacks (sasl);
+  sasl->host = g_strdup (settings->server_name != NULL ? settings->server_name : host);
+  memcpy (sasl->callbacks, callbacks, sizeof callbacks);
+  if (settings->password != NULL) {
+    const gsize length = strlen (settings->password);
+    sasl->secret = g_malloc0 (sizeof *sasl->secret + length);
+    sasl->secret->len = length;
+    memcpy (sasl->secret->data, settings->password, length);
+  }
+  return sasl;
+}
+
+CuratorSasl *
+curator_sasl_ref (CuratorSasl *sasl)
+{
+  curator_refs_inc (&sasl->refs);
   return sasl;
 }
 
@@ -200,8 +194,8 @@ curator_sasl_unref (gpointer data)
   g_free (sasl->secret);
   g_free (sasl->host);
   g_clear_pointer (&sasl->challenge, g_bytes_unref);
-  g_clear_pointer (&sasl->response, g_bytes_unref);
-  g_clear_error (&sasl->error);
+  g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
+  g_clear_error (&sasl->outcome.error);
   curator_sasl_settings_unref (sasl->settings);
   g_free (sasl);
 }
@@ -210,51 +204,27 @@ void
 curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
 {
   g_clear_pointer (&sasl->challenge, g_bytes_unref);
-  g_clear_pointer (&sasl->response, g_bytes_unref);
+  g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
   sasl->challenge = g_bytes_new (bytes, n);
-}
-
-static int
-open_connection (CuratorSasl *sasl)
-{
-  const CuratorSaslSettings *settings = sasl->settings;
-  const sasl_security_properties_t plain = { .max_ssf = 0 };
-
-  pthread_once (&library_once, init_library);
-  if (library_result != SASL_OK)
-    return library_result;
-  const int rc = sasl_client_new (
-      settings->service, settings->server_name != NULL ? settings->server_name : sasl->host, NULL,
-      NULL, sasl->callbacks, 0, &sasl->connection);
-  return rc == SASL_OK ? sasl_setprop (sasl->connection, SASL_SEC_PROPS, &plain) : rc;
 }
 
 static int
 start (CuratorSasl *sasl, const char **out, unsigned *length)
 {
+  const CuratorSaslSettings *settings = sasl->settings;
+  const sasl_security_properties_t plain = { .max_ssf = 0 };
   const char *chosen;
-  const int rc = open_connection (sasl);
-  return rc == SASL_OK ? sasl_client_start (sasl->connection, sasl->settings->mechanism, NULL, out,
-                                            length, &chosen)
-                       : rc;
-}
 
-static int
-proceed (CuratorSasl *sasl, const char **out, unsigned *length)
-{
-  gsize size;
-  const char *bytes = g_bytes_get_data (sasl->challenge, &size);
-  return sasl_client_step (sasl->connection, bytes, (unsigned) size, NULL, out, length);
-}
-
-static void
-set_step_error (CuratorSasl *sasl, int rc)
-{
-  const char *why = sasl->connection != NULL ? sasl_errdetail (sasl->connection)
-                                             : sasl_errstring (rc, NULL, NULL);
-  g_autofree char *line = g_strdelimit (g_strdup (why), "\r\n", ' ');
-  sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "SASL %s: %s",
-                             sasl->settings->mechanism, g_strstrip (line));
+  pthread_once (&library_once, init_library);
+  int rc = library_result;
+  if (rc == SASL_OK)
+    rc = sasl_client_new (settings->service, sasl->host, NULL, NULL, sasl->callbacks, 0,
+                          &sasl->connection);
+  if (rc == SASL_OK)
+    rc = sasl_setprop (sasl->connection, SASL_SEC_PROPS, &plain);
+  return rc == SASL_OK
+             ? sasl_client_start (sasl->connection, settings->mechanism, NULL, out, length, &chosen)
+             : rc;
 }
 
 gboolean
@@ -275,86 +245,45 @@ curator_sasl_step (gpointer data)
   CuratorSasl *sasl = data;
   const char *out = NULL;
   unsigned length = 0;
-  const gboolean is_first = sasl->challenge == NULL;
-  const int rc = is_first ? start (sasl, &out, &length) : proceed (sasl, &out, &length);
+  gsize size = 0;
+  const char *bytes = sasl->challenge != NULL ? g_bytes_get_data (sasl->challenge, &size) : NULL;
+  const int rc = sasl->challenge == NULL ? start (sasl, &out, &length)
+                                         : sasl_client_step (sasl->connection, bytes,
+                                                             (unsigned) size, NULL, &out, &length);
 
   curator_sasl_end_step (sasl);
   if (rc != SASL_OK && rc != SASL_CONTINUE) {
-    set_step_error (sasl, rc);
+    const char *why = sasl->connection != NULL ? sasl_errdetail (sasl->connection)
+                                               : sasl_errstring (rc, NULL, NULL);
+    g_autofree char *line = g_strdelimit (g_strdup (why), "\r\n", ' ');
+    sasl->outcome.error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL,
+                                       "SASL %s: %s", sasl->settings->mechanism, g_strstrip (line));
     return;
   }
-  sasl->is_complete = rc == SASL_OK;
-  if (length > 0 || !sasl->is_complete)
-    sasl->response = g_bytes_new (out, length);
+  sasl->outcome.is_complete = rc == SASL_OK;
+  if (length > 0 || rc != SASL_OK)
+    sasl->outcome.response = g_bytes_new (out, length);
 }
 
-const GError *
-curator_sasl_get_error (CuratorSasl *sasl)
+const CuratorSaslOutcome *
+curator_sasl_outcome (CuratorSasl *sasl)
 {
-  return sasl->error;
-}
-
-GBytes *
-curator_sasl_get_response (CuratorSasl *sasl)
-{
-  return sasl->response;
-}
-
-gboolean
-curator_sasl_is_complete (CuratorSasl *sasl)
-{
-  return sasl->is_complete;
+  return &sasl->outcome;
 }
 
 #else
 
-struct _CuratorSasl
-{
-  CuratorRefs refs;
-  GError *error;
-};
-
+/* No settings are accepted, so no authentication begins. If one did, no step would. */
 CURATOR_STUB (gboolean, curator_sasl_is_built_in, (void), FALSE)
-
-CuratorSasl *
-curator_sasl_new (CuratorSaslSettings *settings, const char *host)
-{
-  CuratorSasl *sasl = g_new0 (CuratorSasl, 1);
-  curator_refs_init (&sasl->refs);
-  return sasl;
-}
-
-void
-curator_sasl_unref (gpointer data)
-{
-  CuratorSasl *sasl = data;
-  if (curator_refs_dec (&sasl->refs)) {
-    g_clear_error (&sasl->error);
-    g_free (sasl);
-  }
-}
-
+CURATOR_STUB (CuratorSasl *, curator_sasl_new, (CuratorSaslSettings * settings, const char *host),
+              NULL)
+CURATOR_STUB (CuratorSasl *, curator_sasl_ref, (CuratorSasl * sasl), sasl)
+CURATOR_STUB (void, curator_sasl_unref, (gpointer sasl), )
 CURATOR_STUB (void, curator_sasl_set_challenge,
               (CuratorSasl * sasl, const guint8 *bytes, gsize n), )
-CURATOR_STUB (gboolean, curator_sasl_begin_step, (CuratorSasl * sasl), TRUE)
+CURATOR_STUB (void, curator_sasl_step, (gpointer sasl), )
+CURATOR_STUB (gboolean, curator_sasl_begin_step, (CuratorSasl * sasl), FALSE)
 CURATOR_STUB (void, curator_sasl_end_step, (CuratorSasl * sasl), )
-
-void
-curator_sasl_step (gpointer data)
-{
-  CuratorSasl *sasl = data;
-  curator_channel_unsupported (&sasl->error, "SASL");
-}
-
-CURATOR_STUB (const GError *, curator_sasl_get_error, (CuratorSasl * sasl), sasl->error)
-CURATOR_STUB (GBytes *, curator_sasl_get_response, (CuratorSasl * sasl), NULL)
-CURATOR_STUB (gboolean, curator_sasl_is_complete, (CuratorSasl * sasl), FALSE)
+CURATOR_STUB (const CuratorSaslOutcome *, curator_sasl_outcome, (CuratorSasl * sasl), NULL)
 
 #endif
-
-CuratorSasl *
-curator_sasl_ref (CuratorSasl *sasl)
-{
-  curator_refs_inc (&sasl->refs);
-  return sasl;
-}

@@ -1,7 +1,7 @@
 /* One SASL authentication of one connection, by Cyrus SASL.
  *
  * Mirrors ZooKeeperSaslClient. curator_sasl_step() may block, for a KDC for instance, so it runs as
- * a job; no other function is called meanwhile. Without Cyrus SASL it fails with UNSUPPORTED.
+ * a job; no other function is called meanwhile. A build without Cyrus SASL refuses the settings.
  */
 #pragma once
 
@@ -32,6 +32,15 @@ gboolean curator_sasl_is_built_in (void);
 
 typedef struct _CuratorSasl CuratorSasl;
 
+/* What a step has brought. */
+typedef struct
+{
+  GError *error;        /* NULL: it has not failed */
+  GBytes *response;     /* to be sent to the server, perhaps without a byte; NULL: nothing */
+  gboolean is_complete; /* the server is authenticated as far as the mechanism does that, and no
+                           further step is needed */
+} CuratorSaslOutcome;
+
 CuratorSasl *curator_sasl_new (CuratorSaslSettings *settings, const char *host);
 CuratorSasl *curator_sasl_ref (CuratorSasl *sasl);
 void curator_sasl_unref (gpointer sasl);
@@ -44,9 +53,5 @@ gboolean curator_sasl_begin_step (CuratorSasl *sasl);
 /* The step that was begun will not be done. */
 void curator_sasl_end_step (CuratorSasl *sasl);
 
-/* After a step. The error of a failed one, borrowed, or NULL. */
-const GError *curator_sasl_get_error (CuratorSasl *sasl);
-/* What has to be sent to the server, perhaps without a byte; NULL: nothing. */
-GBytes *curator_sasl_get_response (CuratorSasl *sasl);
-/* The server is authenticated as far as the mechanism does that, and no further step is needed. */
-gboolean curator_sasl_is_complete (CuratorSasl *sasl);
+/* Of the newest step that has ended. Borrowed. */
+const CuratorSaslOutcome *curator_sasl_outcome (CuratorSasl *sasl);

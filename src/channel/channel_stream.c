@@ -22,34 +22,20 @@ struct _CuratorStream
   CuratorTlsSession *tls; /* NULL: clear text */
 };
 
-static int
-start_connect (const CuratorAddress *address)
-{
-  const int one = 1;
-  const int fd =
-      socket (address->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
-
-  if (fd < 0)
-    return -1;
-  setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  if (connect (fd, (const struct sockaddr *) &address->name, address->length) != 0
-      && errno != EINPROGRESS) {
-    const int failed = errno;
-    close (fd);
-    errno = failed;
-    return -1;
-  }
-  return fd;
-}
-
 CuratorStream *
 curator_stream_open (const CuratorAddress *address, const char *host,
                      CuratorTlsCredentials *credentials, gboolean verify, GError **error)
 {
   g_autoptr (CuratorStream) stream = g_new0 (CuratorStream, 1);
+  const int one = 1;
 
-  stream->fd = start_connect (address);
-  if (stream->fd < 0) {
+  stream->fd =
+      socket (address->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+  if (stream->fd >= 0)
+    setsockopt (stream->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  if (stream->fd < 0
+      || (connect (stream->fd, (const struct sockaddr *) &address->name, address->length) != 0
+          && errno != EINPROGRESS)) {
     curator_channel_set_errno (error, "cannot connect", errno);
     return NULL;
   }
@@ -64,9 +50,7 @@ curator_stream_open (const CuratorAddress *address, const char *host,
 void
 curator_stream_close (CuratorStream *stream)
 {
-  if (stream == NULL)
-    return;
-  curator_tls_session_free (stream->tls);
+  g_clear_pointer (&stream->tls, curator_tls_session_free);
   if (stream->fd >= 0) {
     shutdown (stream->fd, SHUT_RDWR);
     close (stream->fd);
@@ -100,34 +84,24 @@ curator_stream_has_pending (CuratorStream *stream)
   return stream->tls != NULL && curator_tls_session_has_pending (stream->tls);
 }
 
-static CuratorStreamResult
-finish_connect (CuratorStream *stream, GError **error)
+int
+curator_stream_establish (CuratorStream *stream, GError **error)
 {
   struct pollfd writable = { .fd = stream->fd, .events = POLLOUT };
   int failed = 0;
   socklen_t length = sizeof failed;
 
-  if (poll (&writable, 1, 0) == 0)
-    return CURATOR_STREAM_AGAIN;
-  getsockopt (stream->fd, SOL_SOCKET, SO_ERROR, &failed, &length);
-  if (failed != 0) {
-    curator_channel_set_errno (error, "cannot connect", failed);
-    return CURATOR_STREAM_FAILED;
+  if (!stream->is_connected) {
+    if (poll (&writable, 1, 0) == 0)
+      return 0;
+    getsockopt (stream->fd, SOL_SOCKET, SO_ERROR, &failed, &length);
+    if (failed != 0) {
+      curator_channel_set_errno (error, "cannot connect", failed);
+      return -1;
+    }
+    stream->is_connected = TRUE;
   }
-  stream->is_connected = TRUE;
-  return CURATOR_STREAM_DONE;
-}
-
-CuratorStreamResult
-curator_stream_establish (CuratorStream *stream, GError **error)
-{
-  const CuratorStreamResult connected =
-      stream->is_connected ? CURATOR_STREAM_DONE : finish_connect (stream, error);
-
-  if (connected != CURATOR_STREAM_DONE || stream->tls == NULL)
-    return connected;
-  const int rc = curator_tls_session_shake (stream->tls, error);
-  return rc > 0 ? CURATOR_STREAM_DONE : rc == 0 ? CURATOR_STREAM_AGAIN : CURATOR_STREAM_FAILED;
+  return stream->tls != NULL ? curator_tls_session_shake (stream->tls, error) : 1;
 }
 
 static gssize

@@ -6,13 +6,6 @@
 
 typedef struct _CuratorStream CuratorStream;
 
-typedef enum
-{
-  CURATOR_STREAM_DONE,
-  CURATOR_STREAM_AGAIN, /* when curator_stream_events() are there */
-  CURATOR_STREAM_FAILED
-} CuratorStreamResult;
-
 /* Starts to connect. credentials: NULL for clear text; must outlive the stream. host: the name that
  * the certificate must have. */
 CuratorStream *curator_stream_open (const CuratorAddress *address, const char *host,
@@ -28,8 +21,8 @@ short curator_stream_events (CuratorStream *stream);
 /* There are bytes that poll does not show. */
 gboolean curator_stream_has_pending (CuratorStream *stream);
 
-/* Connects, then shakes hands. */
-CuratorStreamResult curator_stream_establish (CuratorStream *stream, GError **error);
+/* Connects, then shakes hands. 1: done; 0: not now; -1 with an error. */
+int curator_stream_establish (CuratorStream *stream, GError **error);
 /* The number of bytes; 0: not now; -1 with an error, also at the end. */
 gssize curator_stream_read (CuratorStream *stream, guint8 *bytes, gsize n, GError **error);
 gssize curator_stream_write (CuratorStream *stream, const guint8 *bytes, gsize n, GError **error);

@@ -191,12 +191,10 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
 void
 curator_tls_session_free (CuratorTlsSession *tls)
 {
-  if (tls != NULL) {
-    gnutls_deinit (tls->session);
-    g_free (tls->host);
-    g_free (tls->refusal);
-    g_free (tls);
-  }
+  gnutls_deinit (tls->session);
+  g_free (tls->host);
+  g_free (tls->refusal);
+  g_free (tls);
 }
 
 gboolean
@@ -239,25 +237,24 @@ is_of_certificate (gnutls_alert_description_t alert)
   return FALSE;
 }
 
-/* The server has asked for a certificate of ours and has not shown that it accepts the answer. */
-static gboolean
-may_be_refused (CuratorTlsSession *tls)
+/* What a call that has done nothing returns: 0: not now; -1 with an error. */
+static int
+failure_of (CuratorTlsSession *tls, gssize rc, GError **error)
 {
-  return gnutls_certificate_client_get_request_status (tls->session) != 0 && !tls->is_sure
-         && (gnutls_session_get_flags (tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0;
-}
-
-static void
-set_failure (CuratorTlsSession *tls, gssize rc, GError **error)
-{
+  if (is_again (rc))
+    return 0;
   const gboolean is_alert = rc == GNUTLS_E_FATAL_ALERT_RECEIVED;
   const gnutls_alert_description_t alert = is_alert ? gnutls_alert_get (tls->session) : 0;
   const char *why = is_alert ? gnutls_alert_get_name (alert) : gnutls_strerror ((int) rc);
+  /* The server has asked for a certificate of ours and has not shown that it accepts the answer. */
+  const gboolean may_be_refused =
+      gnutls_certificate_client_get_request_status (tls->session) != 0 && !tls->is_sure
+      && (gnutls_session_get_flags (tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0;
 
   if (tls->refusal != NULL) {
     g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
                          tls->refusal);
-  } else if ((is_alert && is_of_certificate (alert)) || may_be_refused (tls)) {
+  } else if ((is_alert && is_of_certificate (alert)) || may_be_refused) {
     const gboolean sent = gnutls_certificate_get_ours (tls->session) != NULL;
     g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
                  "the server %s: %s",
@@ -269,6 +266,7 @@ set_failure (CuratorTlsSession *tls, gssize rc, GError **error)
                  tls->is_established ? CURATOR_CONNECT_ERROR_CONNECT : CURATOR_CONNECT_ERROR_TLS,
                  "TLS: %s", why);
   }
+  return -1;
 }
 
 int
@@ -285,10 +283,7 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
     tls->is_sure = gnutls_protocol_get_version (tls->session) < GNUTLS_TLS1_3;
     return 1;
   }
-  if (is_again (rc))
-    return 0;
-  set_failure (tls, rc, error);
-  return -1;
+  return failure_of (tls, rc, error);
 }
 
 gssize
@@ -301,10 +296,7 @@ curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError
     tls->is_sure = TRUE;
     return rc;
   }
-  if (is_again (rc))
-    return 0;
-  set_failure (tls, rc == 0 ? GNUTLS_E_PREMATURE_TERMINATION : rc, error);
-  return -1;
+  return failure_of (tls, rc == 0 ? GNUTLS_E_PREMATURE_TERMINATION : rc, error);
 }
 
 gssize
@@ -316,12 +308,7 @@ curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n,
   const gssize rc = gnutls_record_send (tls->session, again ? NULL : bytes, again ? 0 : n);
 
   tls->unfinished = is_again (rc) ? wanted : 0;
-  if (rc >= 0)
-    return rc;
-  if (is_again (rc))
-    return 0;
-  set_failure (tls, rc, error);
-  return -1;
+  return rc >= 0 ? rc : failure_of (tls, rc, error);
 }
 
 void
@@ -333,14 +320,10 @@ curator_tls_session_finish (CuratorTlsSession *tls)
 
 #else
 
-CuratorTlsSession *
-curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *credentials,
-                         gboolean verify, GError **error)
-{
-  curator_channel_unsupported (error, "TLS");
-  return NULL;
-}
-
+CURATOR_STUB (CuratorTlsSession *, curator_tls_session_new,
+              (int fd, const char *host, CuratorTlsCredentials *credentials, gboolean verify,
+               GError **error),
+              NULL)
 CURATOR_STUB (void, curator_tls_session_free, (CuratorTlsSession * tls), )
 CURATOR_STUB (char *, curator_tls_session_dup_refusal, (CuratorTlsSession * tls), NULL)
 CURATOR_STUB (gint64, curator_tls_session_get_peer_expiry, (CuratorTlsSession * tls), 0)

@@ -12,8 +12,7 @@ struct _CuratorEndpoints
 {
   GPtrArray *servers; /* CuratorServer */
   guint at;
-  guint n_tried;        /* servers of this round */
-  GPtrArray *addresses; /* CuratorAddress of the server whose turn it is */
+  guint n_tried; /* servers of this round */
   guint at_address;
 };
 
@@ -28,32 +27,29 @@ shuffle (GPtrArray *array)
   }
 }
 
-static const CuratorServer *
-current (CuratorEndpoints *endpoints)
+const CuratorServer *
+curator_endpoints_server (CuratorEndpoints *endpoints)
 {
   return endpoints->servers->pdata[endpoints->at];
 }
 
 /* The turn of a server begins. */
 static void
-take_addresses (CuratorEndpoints *endpoints)
+go_to (CuratorEndpoints *endpoints, guint at)
 {
-  const CuratorServer *server = current (endpoints);
-
-  g_ptr_array_set_size (endpoints->addresses, 0);
+  endpoints->at = at;
   endpoints->at_address = 0;
-  for (guint i = 0; i < server->addresses->len; i++)
-    curator_address_add_once (endpoints->addresses, server->addresses->pdata[i]);
-  shuffle (endpoints->addresses);
+  shuffle (curator_endpoints_server (endpoints)->addresses);
 }
 
 static void
 set_servers (CuratorEndpoints *endpoints, GPtrArray *servers)
 {
+  g_clear_pointer (&endpoints->servers, g_ptr_array_unref);
   endpoints->servers = curator_servers_copy (servers, FALSE);
   shuffle (endpoints->servers);
-  endpoints->at = endpoints->n_tried = 0;
-  take_addresses (endpoints);
+  endpoints->n_tried = 0;
+  go_to (endpoints, 0);
 }
 
 CuratorEndpoints *
@@ -61,7 +57,6 @@ curator_endpoints_new (GPtrArray *servers)
 {
   CuratorEndpoints *endpoints = g_new0 (CuratorEndpoints, 1);
 
-  endpoints->addresses = g_ptr_array_new_with_free_func (g_free);
   set_servers (endpoints, servers);
   return endpoints;
 }
@@ -70,27 +65,7 @@ void
 curator_endpoints_free (CuratorEndpoints *endpoints)
 {
   g_ptr_array_unref (endpoints->servers);
-  g_ptr_array_unref (endpoints->addresses);
   g_free (endpoints);
-}
-
-/* Makes it the turn of that address of that server. */
-static gboolean
-go_to (CuratorEndpoints *endpoints, const char *host, const CuratorAddress *address)
-{
-  for (endpoints->at = 0; endpoints->at < endpoints->servers->len; endpoints->at++) {
-    take_addresses (endpoints);
-    for (guint i = 0; i < endpoints->addresses->len; i++) {
-      if (g_str_equal (current (endpoints)->host, host)
-          && curator_address_equal (endpoints->addresses->pdata[i], address)) {
-        endpoints->at_address = i;
-        return TRUE;
-      }
-    }
-  }
-  endpoints->at = 0;
-  take_addresses (endpoints);
-  return FALSE;
 }
 
 gboolean
@@ -98,60 +73,46 @@ curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers)
 {
   const CuratorAddress *address = curator_endpoints_address (endpoints);
   const CuratorAddress before = address != NULL ? *address : (CuratorAddress){ 0 };
-  GPtrArray *old = endpoints->servers;
-  const char *host = current (endpoints)->host;
+  g_autofree char *host = g_strdup (curator_endpoints_server (endpoints)->host);
   const guint n_tried = endpoints->n_tried;
 
   set_servers (endpoints, servers);
-  const gboolean stays = address != NULL && go_to (endpoints, host, &before);
-  if (stays)
-    endpoints->n_tried = n_tried;
-  g_ptr_array_unref (old);
-  return stays;
-}
-
-const char *
-curator_endpoints_host (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->host;
-}
-
-guint16
-curator_endpoints_port (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->port;
-}
-
-gboolean
-curator_endpoints_is_numeric (CuratorEndpoints *endpoints)
-{
-  return current (endpoints)->is_numeric;
+  for (guint i = 0; i < endpoints->servers->len; i++) {
+    go_to (endpoints, i);
+    const CuratorServer *server = curator_endpoints_server (endpoints);
+    if (g_str_equal (server->host, host)
+        && g_ptr_array_find_with_equal_func (server->addresses, &before, curator_address_equal,
+                                             &endpoints->at_address)) {
+      endpoints->n_tried = n_tried;
+      return TRUE;
+    }
+  }
+  go_to (endpoints, 0);
+  return FALSE;
 }
 
 const CuratorAddress *
 curator_endpoints_address (CuratorEndpoints *endpoints)
 {
-  return endpoints->at_address < endpoints->addresses->len
-             ? endpoints->addresses->pdata[endpoints->at_address]
-             : NULL;
+  GPtrArray *addresses = curator_endpoints_server (endpoints)->addresses;
+  return endpoints->at_address < addresses->len ? addresses->pdata[endpoints->at_address] : NULL;
 }
 
 const char *
 curator_endpoints_why (CuratorEndpoints *endpoints)
 {
-  const CuratorServer *server = current (endpoints);
+  const CuratorServer *server = curator_endpoints_server (endpoints);
   return server->why != NULL ? server->why : "no name server has answered yet";
 }
 
 gboolean
 curator_endpoints_advance (CuratorEndpoints *endpoints)
 {
-  if (endpoints->at_address + 1 < endpoints->addresses->len) {
+  if (endpoints->at_address + 1 < curator_endpoints_server (endpoints)->addresses->len) {
     endpoints->at_address++;
     return FALSE;
   }
-  endpoints->at = (endpoints->at + 1) % endpoints->servers->len;
-  take_addresses (endpoints);
+  go_to (endpoints, (endpoints->at + 1) % endpoints->servers->len);
   return ++endpoints->n_tried >= endpoints->servers->len;
 }
 
@@ -164,7 +125,8 @@ curator_endpoints_start_round (CuratorEndpoints *endpoints)
 gint64
 curator_endpoints_patience_us (CuratorEndpoints *endpoints, gint32 timeout_ms)
 {
-  const guint parts = endpoints->servers->len + MAX (endpoints->addresses->len, 1) - 1;
+  const guint n_addresses = curator_endpoints_server (endpoints)->addresses->len;
+  const guint parts = endpoints->servers->len + MAX (n_addresses, 1) - 1;
   return (gint64) (ALL_SHARE * 1000 * MAX (timeout_ms, MIN_TIMEOUT_MS) / MAX (parts, MIN_PARTS));
 }
 

@@ -19,13 +19,9 @@ void curator_endpoints_free (CuratorEndpoints *endpoints);
  * TRUE: its turn goes on. */
 gboolean curator_endpoints_update (CuratorEndpoints *endpoints, GPtrArray *servers);
 
-/* The host whose turn it is. */
-const char *curator_endpoints_host (CuratorEndpoints *endpoints);
-guint16 curator_endpoints_port (CuratorEndpoints *endpoints);
-/* The host is an address itself. */
-gboolean curator_endpoints_is_numeric (CuratorEndpoints *endpoints);
-
-/* The address whose turn it is, borrowed. NULL: none is known of the host. */
+/* The server whose turn it is, borrowed. */
+const CuratorServer *curator_endpoints_server (CuratorEndpoints *endpoints);
+/* The address whose turn it is, borrowed. NULL: none is known of the server. */
 const CuratorAddress *curator_endpoints_address (CuratorEndpoints *endpoints);
 /* Why none is known, borrowed. */
 const char *curator_endpoints_why (CuratorEndpoints *endpoints);

@@ -12,11 +12,28 @@
 
 typedef struct _CuratorLink CuratorLink;
 
+/* What a channel is opened with. */
+typedef struct
+{
+  const CuratorTls *tls;     /* NULL: clear text; must outlive the channel */
+  CuratorSaslSettings *sasl; /* NULL: none */
+  /* All run on the channel's thread, until curator_channel_close() has returned. server:
+   * "host:port", with which the error's message begins. is_final: a server has refused the
+   * authentication; no other connection is made. */
+  void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
+  void (*warned) (const char *text, gpointer data);
+  /* Before libzookeeper hears that it is connected: to which server. */
+  void (*opened) (const char *server, gpointer data);
+  /* A server has answered a ping of libzookeeper that was sent at sent_us or later. By
+   * CLOCK_BOOTTIME. */
+  void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);
+  gpointer data;
+} CuratorChannelSetup;
+
 /* What the links of a channel share. */
 typedef struct
 {
-  const CuratorTls *tls;              /* NULL: clear text */
-  CuratorSaslSettings *sasl;          /* NULL: none */
+  CuratorChannelSetup setup;
   CuratorTlsCredentials *credentials; /* loaded by the first connection */
   CuratorEndpoints *endpoints;
   /* In which no server answered a request, since the last that did. To open a session is no
@@ -28,13 +45,6 @@ typedef struct
   /* From the newest ConnectResponse: what libzookeeper shows when it connects again. id 0: none. */
   gint64 session_id;
   guint8 password[CURATOR_PASSWORD_LENGTH];
-
-  /* See CuratorChannelSetup. */
-  void (*failed) (const char *server, const GError *error, gboolean is_final, gpointer data);
-  void (*warned) (const char *text, gpointer data);
-  void (*opened) (const char *server, gpointer data); /* or NULL */
-  void (*pinged) (gint64 sent_us, gint64 answered_us, gpointer data);
-  gpointer data;
 } CuratorLinkContext;
 
 #define CURATOR_NO_TIME G_MAXINT64
@@ -58,10 +68,10 @@ struct _CuratorLink
   int client_fd;
   CuratorStream *stream;
   gint64 deadline_us;
-  gint32 timeout_ms; /* what libzookeeper asks for */
-  gint64 session_id; /* the same; 0: a new session */
+  CuratorConnectFrame asked; /* what libzookeeper asks for; session 0: a new one */
   guint8 request[CURATOR_CONNECT_FRAME_MAX];
   gsize request_size;
+  CuratorConnectFrame told;                   /* what the server has answered */
   guint8 response[CURATOR_CONNECT_FRAME_MAX]; /* held back */
   gsize response_size;
   GByteArray *out; /* our own frame to the server, or NULL */

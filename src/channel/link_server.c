@@ -12,8 +12,6 @@
  */
 #include "channel/link_server.h"
 
-#include "channel/link_report.h"
-
 #include <string.h>
 
 /* The password of the session may be in it. */
@@ -36,13 +34,50 @@ curator_link_drop_server (CuratorLink *link)
   link->to_client.start = link->to_client.end = 0;
 }
 
-/* Not more than the server's share of the session timeout. */
+/* At most the server's share of the session timeout, or what patience_us says if that is less.
+ * NULL: it says nothing. */
 static void
-set_deadline (CuratorLink *link, gint64 most_us)
+set_deadline (CuratorLink *link,
+              gint64 (*patience_us) (const CuratorPatience *spent, guint n_addresses))
 {
-  const gint64 share_us =
-      curator_endpoints_patience_us (link->context->endpoints, link->timeout_ms);
-  link->deadline_us = g_get_monotonic_time () + MIN (share_us, most_us);
+  CuratorEndpoints *endpoints = link->context->endpoints;
+  gint64 most_us = curator_endpoints_patience_us (endpoints, link->asked.timeout_ms);
+
+  if (patience_us != NULL)
+    most_us = MIN (most_us,
+                   patience_us (&link->context->spent, curator_endpoints_n_addresses (endpoints)));
+  link->deadline_us = g_get_monotonic_time () + most_us;
+}
+
+static char *
+dup_name (const CuratorServer *server)
+{
+  g_autofree char *port = g_strdup_printf ("%u", server->port);
+  return curator_address_join (server->host, port);
+}
+
+/* Says why the server whose turn it is will not do. is_final: no other one is tried. */
+static void
+report (CuratorLink *link, const GError *error, gboolean is_final)
+{
+  const CuratorChannelSetup *setup = &link->context->setup;
+  const CuratorServer *server = curator_endpoints_server (link->context->endpoints);
+  const CuratorAddress *address = curator_endpoints_address (link->context->endpoints);
+  g_autofree char *number = address != NULL ? curator_address_dup_host (address) : NULL;
+  const gboolean both = number != NULL && !server->is_numeric;
+  g_autofree char *name = dup_name (server);
+  g_autoptr (GError) whole =
+      g_error_new (error->domain, error->code, "%s%s%s%s: %s", name, both ? " (" : "",
+                   both ? number : "", both ? ")" : "", error->message);
+  setup->failed (name, whole, is_final, setup->data);
+}
+
+void
+curator_link_report_loss (CuratorLink *link, const GError *error)
+{
+  g_autoptr (GError) whole = g_error_copy (error);
+  g_prefix_error (&whole, "it opened the session and answered nothing: ");
+  report (link, whole, FALSE);
 }
 
 /* The functions that call each other here do so once for each address at most: after the last one
@@ -54,15 +89,15 @@ fail_over (CuratorLink *link, const GError *error)
 {
   CuratorLinkContext *context = link->context;
 
-  curator_link_report (link, error, FALSE);
+  report (link, error, FALSE);
   curator_link_drop_server (link);
   if (!curator_endpoints_advance (context->endpoints)) {
     curator_link_try_server (link);
     return;
   }
   link->state = CURATOR_LINK_PAUSED;
-  link->deadline_us =
-      g_get_monotonic_time () + curator_endpoints_pause_us (context->n_rounds++, link->timeout_ms);
+  link->deadline_us = g_get_monotonic_time ()
+                      + curator_endpoints_pause_us (context->n_rounds++, link->asked.timeout_ms);
 }
 
 static void
@@ -78,11 +113,11 @@ load_credentials (CuratorLinkContext *context, GError **error)
 {
   g_autoptr (GError) failure = NULL;
 
-  if (context->tls == NULL
-      || curator_tls_credentials_refresh (&context->credentials, context->tls, &failure))
+  if (context->setup.tls == NULL
+      || curator_tls_credentials_refresh (&context->credentials, context->setup.tls, &failure))
     return TRUE;
   if (context->credentials != NULL) {
-    context->warned (failure->message, context->data);
+    context->setup.warned (failure->message, context->setup.data);
     return TRUE;
   }
   g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, failure->message);
@@ -93,16 +128,16 @@ void
 curator_link_try_server (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
-  const CuratorTls *tls = context->tls;
+  const CuratorTls *tls = context->setup.tls;
   const CuratorAddress *address = curator_endpoints_address (context->endpoints);
-  const char *host = curator_endpoints_host (context->endpoints);
+  const char *host = curator_endpoints_server (context->endpoints)->host;
   g_autoptr (GError) error = NULL;
 
   link->state = CURATOR_LINK_CONNECTING;
-  set_deadline (link, curator_patience_connect_us (
-                          &context->spent, curator_endpoints_n_addresses (context->endpoints)));
+  set_deadline (link, curator_patience_connect_us);
   if (tls != NULL && !tls->verify)
-    context->warned ("TLS without verification: the server may be anyone", context->data);
+    context->setup.warned ("TLS without verification: the server may be anyone",
+                           context->setup.data);
   if (address == NULL)
     g_set_error_literal (&error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
                          curator_endpoints_why (context->endpoints));
@@ -166,38 +201,46 @@ on_connecting (CuratorLink *link)
 {
   g_autoptr (GError) error = NULL;
   const gboolean was_connected = curator_stream_is_connected (link->stream);
-  const CuratorStreamResult result = curator_stream_establish (link->stream, &error);
+  const int rc = curator_stream_establish (link->stream, &error);
 
   if (!was_connected && curator_stream_is_connected (link->stream))
-    set_deadline (
-        link, curator_patience_answer_us (
-                  &link->context->spent, curator_endpoints_n_addresses (link->context->endpoints)));
-  if (result == CURATOR_STREAM_FAILED) {
+    set_deadline (link, curator_patience_answer_us);
+  if (rc < 0) {
     fail_over (link, error);
-  } else if (result == CURATOR_STREAM_DONE) {
-    GByteArray *frame = g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX);
+  } else if (rc > 0) {
     link->state = CURATOR_LINK_ASKED;
-    g_byte_array_append (frame, link->request, (guint) link->request_size);
-    send_out (link, frame);
+    send_out (link, g_byte_array_append (g_byte_array_sized_new (CURATOR_CONNECT_FRAME_MAX),
+                                         link->request, (guint) link->request_size));
   }
 }
 
-/* Reads from the server. FALSE: it failed, and the server was left. */
-static gboolean
-fill (CuratorLink *link)
+gssize
+curator_link_receive (CuratorLink *link, GError **error)
 {
   CuratorBuffer *buffer = &link->to_client;
-  g_autoptr (GError) error = NULL;
   const gsize room = curator_buffer_room (buffer);
   const gssize got =
-      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, &error) : 0;
+      room > 0 ? curator_stream_read (link->stream, buffer->bytes + buffer->end, room, error) : 0;
 
-  if (got < 0) {
+  buffer->end += (gsize) MAX (got, 0);
+  return got;
+}
+
+/* The size of the answer to our own frame. 0: it is incomplete, or the server was left. -1: it
+ * cannot be, or is larger than max. */
+static gssize
+receive_answer (CuratorLink *link, gsize max)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!flush_out (link))
+    return 0;
+  if (curator_link_receive (link, &error) < 0) {
     fail_over (link, error);
-    return FALSE;
+    return 0;
   }
-  buffer->end += (gsize) got;
-  return TRUE;
+  return curator_frame_size (curator_buffer_data (&link->to_client),
+                             curator_buffer_length (&link->to_client), max);
 }
 
 /* A server answers each request once, and sends nothing else before libzookeeper is connected.
@@ -228,15 +271,14 @@ static void
 open_link (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
-  CuratorConnectFrame response;
 
-  g_assert (context->sasl == NULL || (link->sasl != NULL && curator_sasl_is_complete (link->sasl)));
-  curator_frame_read_response (link->response, link->response_size, &response);
-  context->session_id = response.session_id;
-  memcpy (context->password, response.password, CURATOR_PASSWORD_LENGTH);
-  explicit_bzero (&response, sizeof response);
+  g_assert (context->setup.sasl == NULL
+            || (link->sasl != NULL && curator_sasl_outcome (link->sasl)->is_complete));
+  context->session_id = link->told.session_id;
+  memcpy (context->password, link->told.password, CURATOR_PASSWORD_LENGTH);
   g_clear_pointer (&link->sasl, curator_sasl_unref);
-  curator_link_report_open (link);
+  g_autofree char *name = dup_name (curator_endpoints_server (context->endpoints));
+  context->setup.opened (name, context->setup.data);
   pass_response (link, CURATOR_LINK_OPEN);
 }
 
@@ -257,27 +299,33 @@ step_sasl (CuratorLink *link)
 }
 
 static void
-start_sasl (CuratorLink *link)
+on_asked (CuratorLink *link)
 {
   CuratorLinkContext *context = link->context;
+  CuratorConnectFrame *told = &link->told;
+  const gssize size = receive_answer (link, CURATOR_CONNECT_FRAME_MAX);
+  const guint8 *bytes = curator_buffer_data (&link->to_client);
 
-  link->state = CURATOR_LINK_SASL;
-  set_deadline (link, G_MAXINT64);
-  link->sasl = curator_sasl_new (context->sasl, curator_endpoints_host (context->endpoints));
-  step_sasl (link);
-}
-
-/* The server has answered the ConnectRequest. */
-static void
-on_response (CuratorLink *link, gint64 session_id, gint32 timeout_ms)
-{
-  if (session_id != 0 && timeout_ms > 0) {
-    if (link->context->sasl != NULL) {
-      start_sasl (link);
-      return;
-    }
+  if (size == 0)
+    return;
+  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, told)) {
+    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
+    return;
+  }
+  memcpy (link->response, bytes, (gsize) size);
+  link->response_size = (gsize) size;
+  if (!consume_answer (link, (gsize) size))
+    return;
+  const gboolean is_opened = told->session_id != 0 && told->timeout_ms > 0;
+  if (is_opened && context->setup.sasl != NULL) {
+    link->state = CURATOR_LINK_SASL;
+    set_deadline (link, NULL);
+    link->sasl =
+        curator_sasl_new (context->setup.sasl, curator_endpoints_server (context->endpoints)->host);
+    step_sasl (link);
+  } else if (is_opened) {
     open_link (link);
-  } else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0) {
+  } else if (told->session_id == 0 && told->timeout_ms <= 0 && link->asked.session_id != 0) {
     pass_response (link, CURATOR_LINK_SERVER_LOST);
   } else {
     fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the server has opened no session");
@@ -285,42 +333,18 @@ on_response (CuratorLink *link, gint64 session_id, gint32 timeout_ms)
 }
 
 static void
-on_asked (CuratorLink *link)
-{
-  CuratorConnectFrame response;
-
-  if (!flush_out (link) || !fill (link))
-    return;
-  const guint8 *bytes = curator_buffer_data (&link->to_client);
-  const gssize size = curator_frame_size (bytes, curator_buffer_length (&link->to_client),
-                                          CURATOR_CONNECT_FRAME_MAX);
-  if (size == 0)
-    return;
-  if (size < 0 || !curator_frame_read_response (bytes, (gsize) size, &response)) {
-    fail_over_with (link, CURATOR_CONNECT_ERROR_CONNECT, "the answer is not one of ZooKeeper");
-    return;
-  }
-  memcpy (link->response, bytes, (gsize) size);
-  link->response_size = (gsize) size;
-  if (consume_answer (link, (gsize) size))
-    on_response (link, response.session_id, response.timeout_ms);
-  explicit_bzero (&response, sizeof response);
-}
-
-static void
 on_sasl_step_done (CuratorLink *link)
 {
-  const GError *error = curator_sasl_get_error (link->sasl);
-  GBytes *response = curator_sasl_get_response (link->sasl);
+  const CuratorSaslOutcome *outcome = curator_sasl_outcome (link->sasl);
   gsize length;
 
   g_clear_pointer (&link->job, curator_job_drop);
-  if (error != NULL) {
-    fail_over (link, error);
-  } else if (response == NULL) {
+  if (outcome->error != NULL) {
+    fail_over (link, outcome->error);
+  } else if (outcome->response == NULL) {
     open_link (link);
   } else {
-    const guint8 *token = g_bytes_get_data (response, &length);
+    const guint8 *token = g_bytes_get_data (outcome->response, &length);
     send_out (link, curator_frame_write_sasl (++link->sasl_xid, token, length));
   }
 }
@@ -331,8 +355,8 @@ on_sasl_refused (CuratorLink *link, gint32 code)
   g_autoptr (GError) error =
       g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL,
                    "the server refused the SASL authentication by %s (ZooKeeper's error %d)",
-                   link->context->sasl->mechanism, code);
-  curator_link_report (link, error, TRUE);
+                   link->context->setup.sasl->mechanism, code);
+  report (link, error, TRUE);
   curator_link_drop_server (link);
   curator_link_enter (link, CURATOR_LINK_PAUSED); /* until the client is closed */
 }
@@ -343,7 +367,7 @@ on_sasl (CuratorLink *link)
   CuratorSaslReply reply;
 
   if (link->job != NULL) {
-    if (curator_job_result (link->job) != NULL)
+    if (curator_job_is_done (link->job))
       on_sasl_step_done (link);
     return;
   }
@@ -351,11 +375,8 @@ on_sasl (CuratorLink *link)
     step_sasl (link);
     return;
   }
-  if (!flush_out (link) || !fill (link))
-    return;
+  const gssize size = receive_answer (link, CURATOR_SASL_FRAME_MAX);
   const guint8 *bytes = curator_buffer_data (&link->to_client);
-  const gssize size =
-      curator_frame_size (bytes, curator_buffer_length (&link->to_client), CURATOR_SASL_FRAME_MAX);
   if (size == 0)
     return;
   if (size < 0 || !curator_frame_read_sasl_reply (bytes, (gsize) size, &reply)) {
@@ -363,23 +384,25 @@ on_sasl (CuratorLink *link)
   } else if (reply.error != 0) {
     on_sasl_refused (link, reply.error);
   } else {
-    const gboolean is_complete = curator_sasl_is_complete (link->sasl);
+    const gboolean is_complete = curator_sasl_outcome (link->sasl)->is_complete;
     curator_sasl_set_challenge (link->sasl, reply.token, reply.length);
     if (consume_answer (link, (gsize) size))
       (is_complete ? open_link : step_sasl) (link);
   }
 }
 
+/* What a state does with an event, and what is said if it lasts too long. */
 static const struct
 {
+  void (*step) (CuratorLink *link);
   CuratorConnectError code;
   const char *why;
-} late[] = {
-  [CURATOR_LINK_CONNECTING] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+} stages[] = {
+  [CURATOR_LINK_CONNECTING] = { on_connecting, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
                                 "the server has not completed the handshake in time" },
-  [CURATOR_LINK_ASKED] = { CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+  [CURATOR_LINK_ASKED] = { on_asked, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
                            "the server has not opened the session in time" },
-  [CURATOR_LINK_SASL] = { CURATOR_CONNECT_ERROR_SASL,
+  [CURATOR_LINK_SASL] = { on_sasl, CURATOR_CONNECT_ERROR_SASL,
                           "the SASL authentication was not complete in time" },
 };
 
@@ -395,21 +418,15 @@ on_late (CuratorLink *link)
       link->state == CURATOR_LINK_CONNECTING && !curator_stream_is_connected (link->stream);
   link->context->spent.n_unconnected += is_tcp ? 1 : 0;
   link->context->spent.n_unanswered += is_tcp ? 0 : 1;
-  fail_over_with (link, is_tcp ? CURATOR_CONNECT_ERROR_CONNECT : late[link->state].code,
-                  is_tcp ? "the server is unreachable" : late[link->state].why);
+  fail_over_with (link, is_tcp ? CURATOR_CONNECT_ERROR_CONNECT : stages[link->state].code,
+                  is_tcp ? "the server is unreachable" : stages[link->state].why);
 }
 
 void
 curator_link_step_server (CuratorLink *link)
 {
-  static void (*const steps[]) (CuratorLink *) = {
-    [CURATOR_LINK_CONNECTING] = on_connecting,
-    [CURATOR_LINK_ASKED] = on_asked,
-    [CURATOR_LINK_SASL] = on_sasl,
-  };
-
   if (g_get_monotonic_time () >= link->deadline_us)
     on_late (link);
   else if (link->state != CURATOR_LINK_PAUSED)
-    steps[link->state](link);
+    stages[link->state].step (link);
 }

@@ -1,4 +1,4 @@
-/* Finds a server for a connection. Used by the channel's thread only; no lock. */
+/* Finds a server for a connection, and reads from it. Used by the channel's thread only; no lock. */
 #pragma once
 
 #include "channel/link_record.h"
@@ -11,3 +11,7 @@ gboolean curator_link_change_servers (CuratorLink *link, GPtrArray *servers);
 /* Goes on as far as possible; until the link is open. */
 void curator_link_step_server (CuratorLink *link);
 void curator_link_drop_server (CuratorLink *link);
+/* Reads into what is to go to libzookeeper. The number of bytes; 0: not now; -1 with an error. */
+gssize curator_link_receive (CuratorLink *link, GError **error);
+/* An open link has lost its server before anything was answered. */
+void curator_link_report_loss (CuratorLink *link, const GError *error);

@@ -28,8 +28,8 @@
 
 typedef struct
 {
-  int fd; /* -1: free */
-  gint64 since_us;
+  int fd;          /* -1: free */
+  gint64 since_us; /* 0: free */
   guint8 bytes[CURATOR_CONNECT_FRAME_MAX];
   gsize n;
 } Guest;
@@ -87,8 +87,6 @@ dismiss (Guest *guest)
 void
 curator_loopback_close (CuratorLoopback *loopback)
 {
-  if (loopback == NULL)
-    return;
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
     dismiss (&loopback->guests[i]);
   /* A forked child has the descriptor, too; this ends the port there. */
@@ -105,43 +103,32 @@ curator_loopback_get_port (CuratorLoopback *loopback)
   return loopback->port;
 }
 
-void
-curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS],
-                          gint64 *until_us)
+gint64
+curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS])
 {
   const gboolean pausing = loopback->pause_until_us > g_get_monotonic_time ();
+  gint64 until_us = pausing ? loopback->pause_until_us : G_MAXINT64;
 
-  *until_us = pausing ? loopback->pause_until_us : G_MAXINT64;
   fds[0] = (struct pollfd){ .fd = pausing ? -1 : loopback->fd, .events = POLLIN };
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++) {
     const Guest *guest = &loopback->guests[i];
     fds[1 + i] = (struct pollfd){ .fd = guest->fd, .events = POLLIN };
     if (guest->fd >= 0)
-      *until_us = MIN (*until_us, guest->since_us + SILENCE_US);
+      until_us = MIN (until_us, guest->since_us + SILENCE_US);
   }
+  return until_us;
 }
 
-/* NULL: all places are taken. */
+/* A free place, or that of the oldest guest. */
 static Guest *
-find_room (CuratorLoopback *loopback)
+find_place (CuratorLoopback *loopback)
 {
-  for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
-    if (loopback->guests[i].fd < 0)
-      return &loopback->guests[i];
-  return NULL;
-}
+  Guest *place = loopback->guests;
 
-static Guest *
-make_room (CuratorLoopback *loopback)
-{
-  Guest *oldest = &loopback->guests[0];
-
-  for (int i = 1; i < CURATOR_LOOPBACK_GUESTS; i++) {
-    Guest *guest = &loopback->guests[i];
-    oldest = guest->since_us < oldest->since_us ? guest : oldest;
-  }
-  dismiss (oldest);
-  return oldest;
+  for (int i = 1; i < CURATOR_LOOPBACK_GUESTS; i++)
+    if (loopback->guests[i].since_us < place->since_us)
+      place = &loopback->guests[i];
+  return place;
 }
 
 /* Asks for the other end of that connection. FALSE: the kernel does not say. */
@@ -216,14 +203,14 @@ accept_guest (CuratorLoopback *loopback)
       loopback->pause_until_us = g_get_monotonic_time () + PAUSE_US;
     return FALSE;
   }
-  Guest *guest = find_room (loopback);
-  if (guest == NULL && !may_be_ours (loopback, peer.sin_port)) {
+  Guest *guest = find_place (loopback);
+  if (guest->fd >= 0 && !may_be_ours (loopback, peer.sin_port)) {
     setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     close (fd);
     return TRUE;
   }
   setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  guest = guest != NULL ? guest : make_room (loopback);
+  dismiss (guest);
   guest->fd = fd;
   guest->since_us = g_get_monotonic_time ();
   return TRUE;

@@ -20,8 +20,9 @@ CuratorLoopback *curator_loopback_open (void);
 void curator_loopback_close (CuratorLoopback *loopback);
 guint16 curator_loopback_get_port (CuratorLoopback *loopback);
 
-void curator_loopback_prepare (CuratorLoopback *loopback, struct pollfd fds[CURATOR_LOOPBACK_FDS],
-                               gint64 *until_us);
+/* What to wait for. Returns until when (monotonic time). */
+gint64 curator_loopback_prepare (CuratorLoopback *loopback,
+                                 struct pollfd fds[CURATOR_LOOPBACK_FDS]);
 void curator_loopback_dispatch (CuratorLoopback *loopback,
                                 const struct pollfd fds[CURATOR_LOOPBACK_FDS],
                                 CuratorLoopbackFunc on_frame, gpointer data);

@@ -46,20 +46,14 @@ curator_wipe_string (char **secret)
   g_clear_pointer (secret, g_free);
 }
 
-static void
-clear_certificate (CuratorTls *tls)
-{
-  g_clear_pointer (&tls->certificate, g_free);
-  curator_wipe_string (&tls->key); /* a URI may have the PIN */
-  curator_wipe_string (&tls->password);
-}
-
 void
 curator_tls_unref (CuratorTls *tls)
 {
   g_return_if_fail (CURATOR_IS_TLS (tls));
   if (curator_refs_dec (&tls->refs)) {
-    clear_certificate (tls);
+    g_free (tls->certificate);
+    curator_wipe_string (&tls->key); /* a URI may have the PIN */
+    curator_wipe_string (&tls->password);
     g_free (tls->ca_file);
     g_free (tls->crl_file);
     g_free (tls->server_name);
@@ -76,17 +70,27 @@ absolute (const char *file)
   return g_path_is_absolute (file) ? g_strdup (file) : g_build_filename (here, file, NULL);
 }
 
+/* Each setter checks a candidate that has only what is new. What the candidate gets in its place
+ * ends with it. */
+static void
+swap (char **string, char **of_candidate)
+{
+  char *old = *string;
+  *string = *of_candidate;
+  *of_candidate = old;
+}
+
 gboolean
 curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && pem != NULL, error, FALSE);
   CURATOR_INSIDE_GATE;
-  g_autofree char *path = absolute (pem);
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
-  if (!curator_tls_check_ca (path, error))
+  candidate->ca_file = absolute (pem);
+  if (!curator_tls_check (candidate, error))
     return FALSE;
-  g_free (tls->ca_file);
-  tls->ca_file = g_steal_pointer (&path);
+  swap (&tls->ca_file, &candidate->ca_file);
   return TRUE;
 }
 
@@ -95,27 +99,33 @@ curator_tls_set_crl_file (CuratorTls *tls, const char *pem, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls), error, FALSE);
   CURATOR_INSIDE_GATE;
-  g_autofree char *path = pem != NULL ? absolute (pem) : NULL;
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
 
-  if (path != NULL && !curator_tls_check_crl (path, error))
+  candidate->crl_file = pem != NULL ? absolute (pem) : NULL;
+  if (pem != NULL && !curator_tls_check (candidate, error))
     return FALSE;
-  g_free (tls->crl_file);
-  tls->crl_file = g_steal_pointer (&path);
+  swap (&tls->crl_file, &candidate->crl_file);
   return TRUE;
 }
 
-/* Takes the strings of the candidate if they are good. */
+/* Takes certificate and key. */
 static gboolean
-take_certificate (CuratorTls *tls, CuratorTls *candidate, GError **error)
+set_certificate (CuratorTls *tls, char *certificate, char *key, const char *password,
+                 gboolean is_token, GError **error)
 {
   CURATOR_INSIDE_GATE;
-  if (!curator_tls_check_certificate (candidate, error))
+  g_autoptr (CuratorTls) candidate = curator_tls_new ();
+
+  candidate->certificate = certificate;
+  candidate->key = key;
+  candidate->password = g_strdup (password);
+  candidate->is_token = is_token;
+  if (!curator_tls_check (candidate, error))
     return FALSE;
-  clear_certificate (tls);
-  tls->certificate = g_steal_pointer (&candidate->certificate);
-  tls->key = g_steal_pointer (&candidate->key);
-  tls->password = g_steal_pointer (&candidate->password);
-  tls->is_token = candidate->is_token;
+  swap (&tls->certificate, &candidate->certificate);
+  swap (&tls->key, &candidate->key);
+  swap (&tls->password, &candidate->password);
+  tls->is_token = is_token;
   return TRUE;
 }
 
@@ -124,35 +134,21 @@ curator_tls_set_certificate_files (CuratorTls *tls, const char *cert_pem, const 
                                    const char *password, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_pem != NULL && key_pem != NULL, error, FALSE);
-  g_autoptr (CuratorTls) candidate = curator_tls_new ();
-
-  candidate->certificate = absolute (cert_pem);
-  candidate->key = absolute (key_pem);
-  candidate->password = g_strdup (password);
-  return take_certificate (tls, candidate, error);
+  return set_certificate (tls, absolute (cert_pem), absolute (key_pem), password, FALSE, error);
 }
 
 gboolean
 curator_tls_set_pkcs12 (CuratorTls *tls, const char *file, const char *password, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && file != NULL, error, FALSE);
-  g_autoptr (CuratorTls) candidate = curator_tls_new ();
-
-  candidate->certificate = absolute (file);
-  candidate->password = g_strdup (password);
-  return take_certificate (tls, candidate, error);
+  return set_certificate (tls, absolute (file), NULL, password, FALSE, error);
 }
 
 gboolean
 curator_tls_set_pkcs11 (CuratorTls *tls, const char *cert_uri, const char *key_uri, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_TLS (tls) && cert_uri != NULL && key_uri != NULL, error, FALSE);
-  g_autoptr (CuratorTls) candidate = curator_tls_new ();
-
-  candidate->certificate = g_strdup (cert_uri);
-  candidate->key = g_strdup (key_uri);
-  candidate->is_token = TRUE;
-  return take_certificate (tls, candidate, error);
+  return set_certificate (tls, g_strdup (cert_uri), g_strdup (key_uri), NULL, TRUE, error);
 }
 
 void

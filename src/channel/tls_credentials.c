@@ -38,8 +38,7 @@ struct _CuratorTlsCredentials
 static gboolean
 refuse (GError **error, const char *file, const char *why)
 {
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", file, why);
-  return FALSE;
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", file, why);
 }
 
 gboolean
@@ -59,8 +58,9 @@ objection_to (const struct stat *found)
   return NULL;
 }
 
-static gboolean
-read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
+/* The objection to it, or NULL. */
+static const char *
+read_all (int fd, gnutls_datum_t *into)
 {
   gssize got = 1;
 
@@ -71,7 +71,9 @@ read_all (int fd, const char *path, gnutls_datum_t *into, GError **error)
     into->size += (unsigned) MAX (got, 0);
     got = got < 0 && errno == EINTR ? 1 : got;
   }
-  return got == 0 || refuse (error, path, got < 0 ? g_strerror (errno) : "it is too large");
+  if (got < 0)
+    return g_strerror (errno);
+  return got > 0 ? "it is too large" : NULL;
 }
 
 static void
@@ -88,74 +90,63 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
 {
   struct stat found;
   const int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const char *objection = NULL;
 
-  if (fd < 0 || fstat (fd, &found) != 0) {
-    const int failed = errno;
-    if (fd >= 0)
-      close (fd);
-    return refuse (error, path, g_strerror (failed));
-  }
-  const char *objection = !S_ISREG (found.st_mode) ? "it is not a file"
-                          : is_secret              ? objection_to (&found)
-                                                   : NULL;
-  const gboolean good =
-      objection == NULL ? read_all (fd, path, into, error) : refuse (error, path, objection);
-  close (fd);
-  return good;
+  if (fd < 0 || fstat (fd, &found) != 0)
+    objection = g_strerror (errno);
+  else if (!S_ISREG (found.st_mode))
+    objection = "it is not a file";
+  else if (is_secret)
+    objection = objection_to (&found);
+  if (objection == NULL)
+    objection = read_all (fd, into);
+  if (fd >= 0)
+    close (fd);
+  return objection == NULL || refuse (error, path, objection);
 }
 
 static CuratorTlsCredentials *
-credentials_new (void)
+credentials_new (const CuratorTls *tls)
 {
   CuratorTlsCredentials *credentials = g_new0 (CuratorTlsCredentials, 1);
+  credentials->tls = tls;
   gnutls_certificate_allocate_credentials (&credentials->loaded);
   return credentials;
 }
 
 static gboolean
-load_ca (gnutls_certificate_credentials_t into, const char *path, GError **error)
+load_ca (CuratorTlsCredentials *into, GError **error)
 {
+  const char *path = into->tls->ca_file;
+
   if (path == NULL) {
-    const int n = gnutls_certificate_set_x509_system_trust (into);
+    const int n = gnutls_certificate_set_x509_system_trust (into->loaded);
     return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
   }
-  const int n = gnutls_certificate_set_x509_trust_file (into, path, GNUTLS_X509_FMT_PEM);
+  const int n = gnutls_certificate_set_x509_trust_file (into->loaded, path, GNUTLS_X509_FMT_PEM);
   return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
 }
 
-static gboolean
-import_lists (CuratorTlsCredentials *into, const char *path, GError **error)
-{
-  gnutls_datum_t pem = { 0 };
-  int rc = gnutls_load_file (path, &pem);
-
-  if (rc >= 0)
-    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
-  gnutls_free (pem.data);
-  if (rc < 0)
-    into->n_lists = 0;
-  return into->n_lists > 0 || refuse (error, path, rc < 0 ? gnutls_strerror (rc) : "no list in it");
-}
-
-/* "the list of ISSUER WHAT", and a date unless it is -1. */
+/* "FILE: the list of ISSUER WHAT", and a date unless it is -1. */
 static char *
-describe_list (gnutls_x509_crl_t list, const char *what, time_t when)
+describe_list (const CuratorTlsCredentials *credentials, gnutls_x509_crl_t list, const char *what,
+               time_t when)
 {
   gnutls_datum_t issuer = { 0 };
   g_autoptr (GDateTime) date = when != -1 ? g_date_time_new_from_unix_utc (when) : NULL;
   g_autofree char *shown = date != NULL ? g_date_time_format (date, " %F %TZ") : NULL;
 
   gnutls_x509_crl_get_issuer_dn3 (list, &issuer, 0);
-  char *text =
-      g_strdup_printf ("the list of \"%s\" %s%s", issuer.data != NULL ? (char *) issuer.data : "?",
-                       what, shown != NULL ? shown : "");
+  char *text = g_strdup_printf ("%s: the list of \"%s\" %s%s", credentials->tls->crl_file,
+                                issuer.data != NULL ? (char *) issuer.data : "?", what,
+                                shown != NULL ? shown : "");
   gnutls_free (issuer.data);
   return text;
 }
 
-/* NULL: all are current. A list without an end could never grow old. */
-static char *
-dup_objection_to_dates (const CuratorTlsCredentials *credentials)
+/* A list without an end could never grow old. */
+char *
+curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
 {
   const time_t now = time (NULL);
 
@@ -164,20 +155,31 @@ dup_objection_to_dates (const CuratorTlsCredentials *credentials)
     const time_t begin = gnutls_x509_crl_get_this_update (list);
     const time_t end = gnutls_x509_crl_get_next_update (list);
     if (begin == -1 || end == -1)
-      return describe_list (list, "has no date of its next update", -1);
+      return describe_list (credentials, list, "has no date of its next update", -1);
     if (now < begin)
-      return describe_list (list, "is not valid before", begin);
+      return describe_list (credentials, list, "is not valid before", begin);
     if (now >= end)
-      return describe_list (list, "was to be renewed by", end);
+      return describe_list (credentials, list, "was to be renewed by", end);
   }
   return NULL;
 }
 
+/* And checks their dates. */
 static gboolean
-check_dates (const CuratorTlsCredentials *credentials, const char *path, GError **error)
+import_lists (CuratorTlsCredentials *into, GError **error)
 {
-  g_autofree char *why = dup_objection_to_dates (credentials);
-  return why == NULL || refuse (error, path, why);
+  gnutls_datum_t pem = { 0 };
+  int rc = gnutls_load_file (into->tls->crl_file, &pem);
+
+  if (rc >= 0)
+    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
+  gnutls_free (pem.data);
+  if (rc < 0)
+    into->n_lists = 0;
+  if (into->n_lists == 0)
+    return refuse (error, into->tls->crl_file, rc < 0 ? gnutls_strerror (rc) : "no list in it");
+  g_autofree char *why = curator_tls_credentials_dup_stale (into);
+  return why == NULL || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
 }
 
 /* Several CAs may have the same name, while a key is replaced. */
@@ -194,20 +196,6 @@ is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
     gnutls_x509_crt_deinit (ca);
   }
   return found;
-}
-
-static gboolean
-check_signatures (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted,
-                  const char *path, GError **error)
-{
-  for (unsigned i = 0; i < credentials->n_lists; i++) {
-    if (!is_signed (credentials->lists[i], trusted)) {
-      g_autofree char *why = describe_list (
-          credentials->lists[i], "is not signed by one of the CAs that may sign lists", -1);
-      return refuse (error, path, why);
-    }
-  }
-  return TRUE;
 }
 
 /* GnuTLS asks no list about a CA that it trusts. */
@@ -230,33 +218,24 @@ distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_li
 }
 
 static gboolean
-load_lists (CuratorTlsCredentials *into, const char *path, GError **error)
+load_lists (CuratorTlsCredentials *into, GError **error)
 {
   gnutls_x509_trust_list_t trusted;
 
-  if (path == NULL)
+  if (into->tls->crl_file == NULL)
     return TRUE;
-  gnutls_certificate_get_trust_list (into->loaded, &trusted);
-  if (!import_lists (into, path, error) || !check_dates (into, path, error)
-      || !check_signatures (into, trusted, path, error))
+  if (!import_lists (into, error))
     return FALSE;
+  gnutls_certificate_get_trust_list (into->loaded, &trusted);
+  for (unsigned i = 0; i < into->n_lists; i++) {
+    if (!is_signed (into->lists[i], trusted)) {
+      g_autofree char *why = describe_list (
+          into, into->lists[i], "is not signed by one of the CAs that may sign lists", -1);
+      return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
+    }
+  }
   distrust_revoked (into, trusted);
   return TRUE;
-}
-
-/* The CAs may be set later. */
-gboolean
-curator_tls_check_crl (const char *path, GError **error)
-{
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return import_lists (probe, path, error) && check_dates (probe, path, error);
-}
-
-gboolean
-curator_tls_check_ca (const char *path, GError **error)
-{
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return load_ca (probe->loaded, path, error);
 }
 
 /* The name to show: a URI may have the PIN. */
@@ -278,24 +257,28 @@ curator_tls_expiry_of (gconstpointer der)
   return end;
 }
 
-static gint64
-expiry_of (gnutls_certificate_credentials_t loaded)
+gint64
+curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
 {
   gnutls_datum_t der;
-  return gnutls_certificate_get_crt_raw (loaded, 0, 0, &der) < 0 ? 0 : curator_tls_expiry_of (&der);
+  const int rc = gnutls_certificate_get_crt_raw (credentials->loaded, 0, 0, &der);
+  return rc < 0 ? 0 : curator_tls_expiry_of (&der);
 }
 
 static int
-load_pair (gnutls_certificate_credentials_t into, const CuratorTls *tls,
-           const gnutls_datum_t *certificate, const gnutls_datum_t *key)
+load_pair (CuratorTlsCredentials *into, const gnutls_datum_t *certificate,
+           const gnutls_datum_t *key)
 {
+  const CuratorTls *tls = into->tls;
+
   if (tls->is_token)
-    return gnutls_certificate_set_x509_key_file2 (into, tls->certificate, tls->key,
+    return gnutls_certificate_set_x509_key_file2 (into->loaded, tls->certificate, tls->key,
                                                   GNUTLS_X509_FMT_PEM, tls->password, 0);
-  return tls->key == NULL ? gnutls_certificate_set_x509_simple_pkcs12_mem (
-             into, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "")
-                          : gnutls_certificate_set_x509_key_mem2 (
-                              into, certificate, key, GNUTLS_X509_FMT_PEM, tls->password, 0);
+  if (tls->key != NULL)
+    return gnutls_certificate_set_x509_key_mem2 (into->loaded, certificate, key,
+                                                 GNUTLS_X509_FMT_PEM, tls->password, 0);
+  return gnutls_certificate_set_x509_simple_pkcs12_mem (
+      into->loaded, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "");
 }
 
 static gboolean
@@ -312,8 +295,10 @@ refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **
 }
 
 static gboolean
-load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, GError **error)
+load_certificate (CuratorTlsCredentials *into, GError **error)
 {
+  const CuratorTls *tls = into->tls;
+
   if (tls->certificate == NULL)
     return TRUE;
   if (tls->is_token
@@ -325,57 +310,50 @@ load_certificate (gnutls_certificate_credentials_t into, const CuratorTls *tls, 
   gboolean good = tls->is_token
                   || (read_file (tls->certificate, tls->key == NULL, &certificate, error)
                       && (tls->key == NULL || read_file (tls->key, TRUE, &key, error)));
-  const int rc = good ? load_pair (into, tls, &certificate, &key) : 0;
+  const int rc = good ? load_pair (into, &certificate, &key) : 0;
   good = good && (rc >= 0 || refuse_pair (tls, rc, &certificate, error));
   wipe (&certificate);
   wipe (&key);
   return good
-         && (expiry_of (into) > time (NULL)
+         && (curator_tls_credentials_get_expiry (into) > time (NULL)
              || refuse (error, shown (tls), "the certificate has expired"));
 }
 
 gboolean
-curator_tls_check_certificate (const CuratorTls *tls, GError **error)
+curator_tls_check (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new ();
-  return load_certificate (probe->loaded, tls, error);
-}
-
-static void
-stamp_file (const char *path, gboolean is_file, Stamp *stamp)
-{
-  struct stat found;
-
-  memset (stamp, 0, sizeof *stamp); /* they are compared as bytes */
-  if (path != NULL && is_file && stat (path, &found) == 0) {
-    stamp->device = found.st_dev;
-    stamp->inode = found.st_ino;
-    stamp->size = found.st_size;
-    stamp->changed = found.st_mtim;
-  }
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new (tls);
+  return (tls->ca_file == NULL || load_ca (probe, error))
+         && (tls->crl_file == NULL || import_lists (probe, error))
+         && load_certificate (probe, error);
 }
 
 static void
 stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
 {
-  stamp_file (tls->ca_file, TRUE, &stamps[0]);
-  stamp_file (tls->certificate, !tls->is_token, &stamps[1]);
-  stamp_file (tls->key, !tls->is_token, &stamps[2]);
-  stamp_file (tls->crl_file, TRUE, &stamps[3]);
+  const char *paths[N_FILES] = { tls->ca_file, tls->crl_file, tls->certificate, tls->key };
+  struct stat found;
+
+  memset (stamps, 0, N_FILES * sizeof *stamps); /* they are compared as bytes */
+  for (int i = 0; i < (tls->is_token ? 2 : N_FILES); i++) {
+    if (paths[i] != NULL && stat (paths[i], &found) == 0) {
+      stamps[i].device = found.st_dev;
+      stamps[i].inode = found.st_ino;
+      stamps[i].size = found.st_size;
+      stamps[i].changed = found.st_mtim;
+    }
+  }
 }
 
 CuratorTlsCredentials *
 curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) credentials = credentials_new ();
+  g_autoptr (CuratorTlsCredentials) credentials = credentials_new (tls);
 
-  credentials->tls = tls;
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
-  if ((tls->verify
-       && (!load_ca (credentials->loaded, tls->ca_file, error)
-           || !load_lists (credentials, tls->crl_file, error)))
-      || !load_certificate (credentials->loaded, tls, error))
+  if ((tls->verify && (!load_ca (credentials, error) || !load_lists (credentials, error)))
+      || !load_certificate (credentials, error))
     return NULL;
   return g_steal_pointer (&credentials);
 }
@@ -383,48 +361,29 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 void
 curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 {
-  if (credentials != NULL) {
-    gnutls_certificate_free_credentials (credentials->loaded);
-    for (unsigned i = 0; i < credentials->n_lists; i++)
-      gnutls_x509_crl_deinit (credentials->lists[i]);
-    gnutls_free (credentials->lists);
-    g_free (credentials);
-  }
-}
-
-static gboolean
-are_current (const CuratorTlsCredentials *credentials)
-{
-  Stamp now[N_FILES];
-  stamp_files (credentials->tls, now);
-  return memcmp (now, credentials->stamps, sizeof now) == 0;
+  gnutls_certificate_free_credentials (credentials->loaded);
+  for (unsigned i = 0; i < credentials->n_lists; i++)
+    gnutls_x509_crl_deinit (credentials->lists[i]);
+  gnutls_free (credentials->lists);
+  g_free (credentials);
 }
 
 gboolean
 curator_tls_credentials_refresh (CuratorTlsCredentials **credentials, const CuratorTls *tls,
                                  GError **error)
 {
-  if (*credentials != NULL && are_current (*credentials))
-    return TRUE;
+  if (*credentials != NULL) {
+    Stamp now[N_FILES];
+    stamp_files (tls, now);
+    if (memcmp (now, (*credentials)->stamps, sizeof now) == 0)
+      return TRUE;
+  }
   CuratorTlsCredentials *fresh = curator_tls_credentials_load (tls, error);
   if (fresh != NULL) {
-    curator_tls_credentials_free (*credentials);
+    g_clear_pointer (credentials, curator_tls_credentials_free);
     *credentials = fresh;
   }
   return fresh != NULL;
-}
-
-gint64
-curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
-{
-  return expiry_of (credentials->loaded);
-}
-
-char *
-curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
-{
-  g_autofree char *why = dup_objection_to_dates (credentials);
-  return why != NULL ? g_strdup_printf ("%s: %s", credentials->tls->crl_file, why) : NULL;
 }
 
 gboolean
@@ -445,11 +404,7 @@ curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
 #else
 
 CURATOR_STUB (gboolean, curator_tls_is_built_in, (void), FALSE)
-CURATOR_STUB (gboolean, curator_tls_check_ca, (const char *path, GError **error),
-              curator_channel_unsupported (error, "TLS"))
-CURATOR_STUB (gboolean, curator_tls_check_crl, (const char *path, GError **error),
-              curator_channel_unsupported (error, "TLS"))
-CURATOR_STUB (gboolean, curator_tls_check_certificate, (const CuratorTls *tls, GError **error),
+CURATOR_STUB (gboolean, curator_tls_check, (const CuratorTls *tls, GError **error),
               curator_channel_unsupported (error, "TLS"))
 
 CuratorTlsCredentials *

@@ -10,9 +10,9 @@ typedef struct _CuratorTlsCredentials CuratorTlsCredentials;
 
 gboolean curator_tls_is_built_in (void);
 
-gboolean curator_tls_check_ca (const char *path, GError **error);
-gboolean curator_tls_check_crl (const char *path, GError **error);
-gboolean curator_tls_check_certificate (const CuratorTls *tls, GError **error);
+/* Whether each of these settings can be loaded by itself: the CAs of the lists of revoked
+ * certificates may be set later. */
+gboolean curator_tls_check (const CuratorTls *tls, GError **error);
 
 /* tls must outlive the credentials. */
 CuratorTlsCredentials *curator_tls_credentials_load (const CuratorTls *tls, GError **error);

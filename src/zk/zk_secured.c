@@ -152,12 +152,12 @@ secured_free (CuratorZkSecured *secured)
 static CuratorZkHandle *
 open_through (CuratorZkSecured *secured, int session_timeout_ms)
 {
+  g_autofree char *hosts = curator_channel_dup_hosts (secured->channel);
   clientid_t id = { 0 };
 
   memcpy (id.passwd, curator_channel_get_secret (secured->channel), sizeof id.passwd);
   CuratorZkHandle *handle =
-      curator_zk_real_open (curator_channel_get_hosts (secured->channel), &id, session_timeout_ms,
-                            secured->watcher, secured->context);
+      curator_zk_real_open (hosts, &id, session_timeout_ms, secured->watcher, secured->context);
   explicit_bzero (&id, sizeof id);
   return handle;
 }
@@ -170,7 +170,6 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   CuratorClient *client = ((Secured *) ops)->client;
   CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
   const CuratorChannelSetup setup = {
-    .servers = client->known,
     .tls = client->settings.tls,
     .sasl = client->settings.sasl,
     .failed = on_failed,
@@ -184,7 +183,7 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   secured->watcher = watcher;
   secured->context = context;
   secured->told = curator_servers_copy (client->known, FALSE);
-  secured->channel = curator_channel_open (&setup);
+  secured->channel = curator_channel_open (&setup, client->known);
   CuratorZkHandle *handle =
       secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
   if (handle == NULL) {

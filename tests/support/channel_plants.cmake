@@ -11,5 +11,5 @@ set(channel_plant_bytes_behind_a_login
   buffer->start = 0@
   buffer->end = link->response_size + n@")
 set(channel_plant_login_skipped_without_a_session
-    "else if (session_id == 0 && timeout_ms <= 0 && link->session_id != 0)" "else if (TRUE)"
+    "else if (told->session_id == 0 && told->timeout_ms <= 0 && link->asked.session_id != 0)" "else if (TRUE)"
     "pass_response (link, CURATOR_LINK_SERVER_LOST)@" "pass_response (link, CURATOR_LINK_OPEN)@")

@@ -71,10 +71,10 @@ curator_stream_has_pending (CuratorStream *stream)
   return FALSE;
 }
 
-CuratorStreamResult
+int
 curator_stream_establish (CuratorStream *stream, GError **error)
 {
-  return CURATOR_STREAM_DONE;
+  return 1;
 }
 
 gssize
@@ -132,9 +132,7 @@ struct _CuratorSasl
   CuratorSaslSettings *settings;
   guint n_steps;
   GBytes *challenge;
-  GBytes *response;
-  gboolean is_complete;
-  GError *error;
+  CuratorSaslOutcome outcome;
 };
 
 static char *
@@ -166,8 +164,8 @@ curator_sasl_unref (gpointer data)
   CuratorSasl *sasl = data;
   if (curator_refs_dec (&sasl->refs)) {
     g_clear_pointer (&sasl->challenge, g_bytes_unref);
-    g_clear_pointer (&sasl->response, g_bytes_unref);
-    g_clear_error (&sasl->error);
+    g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
+    g_clear_error (&sasl->outcome.error);
     g_free (sasl);
   }
 }
@@ -176,7 +174,7 @@ void
 curator_sasl_set_challenge (CuratorSasl *sasl, const guint8 *bytes, gsize n)
 {
   g_clear_pointer (&sasl->challenge, g_bytes_unref);
-  g_clear_pointer (&sasl->response, g_bytes_unref);
+  g_clear_pointer (&sasl->outcome.response, g_bytes_unref);
   sasl->challenge = g_bytes_new (bytes, n);
 }
 
@@ -205,38 +203,27 @@ void
 curator_sasl_step (gpointer data)
 {
   CuratorSasl *sasl = data;
+  CuratorSaslOutcome *outcome = &sasl->outcome;
 
-  g_assert_false (sasl->is_complete); /* no step follows */
+  g_assert_false (outcome->is_complete); /* no step follows */
   curator_sasl_end_step (sasl);
   if (sasl->n_steps > 0 && !is_true_challenge (sasl)) {
-    sasl->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
+    outcome->error = g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL, "an impostor");
     return;
   }
-  sasl->is_complete = sasl->n_steps == LAB_STEPS;
-  lab.is_proven |= sasl->is_complete && sasl == newest;
-  if (!sasl->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST) {
+  outcome->is_complete = sasl->n_steps == LAB_STEPS;
+  lab.is_proven |= outcome->is_complete && sasl == newest;
+  if (!outcome->is_complete || lab.login == LAB_CLIENT_SPEAKS_LAST) {
     g_autofree char *text = g_strdup_printf ("response %u of the client", sasl->n_steps);
-    sasl->response = g_bytes_new (text, strlen (text));
+    outcome->response = g_bytes_new (text, strlen (text));
   }
   sasl->n_steps++;
 }
 
-const GError *
-curator_sasl_get_error (CuratorSasl *sasl)
+const CuratorSaslOutcome *
+curator_sasl_outcome (CuratorSasl *sasl)
 {
-  return sasl->error;
-}
-
-GBytes *
-curator_sasl_get_response (CuratorSasl *sasl)
-{
-  return sasl->response;
-}
-
-gboolean
-curator_sasl_is_complete (CuratorSasl *sasl)
-{
-  return sasl->is_complete;
+  return &sasl->outcome;
 }
 
 /* --- the laboratory --- */
@@ -255,6 +242,11 @@ on_warned (const char *text, gpointer data)
 }
 
 static void
+on_opened (const char *server, gpointer data)
+{
+}
+
+static void
 on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
 {
 }
@@ -269,12 +261,13 @@ lab_open (LabLogin login)
   g_ptr_array_add (hosts, &host);
   g_autoptr (GPtrArray) servers = curator_servers_new (hosts);
   lab = (LinkLab){ .client_fd = -1, .login = login };
-  lab.context.sasl = login != LAB_NO_LOGIN ? &settings : NULL;
+  lab.context.setup.sasl = login != LAB_NO_LOGIN ? &settings : NULL;
   lab.context.endpoints = curator_endpoints_new (servers);
   lab.context.wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK);
-  lab.context.failed = on_failed;
-  lab.context.warned = on_warned;
-  lab.context.pinged = on_pinged;
+  lab.context.setup.failed = on_failed;
+  lab.context.setup.warned = on_warned;
+  lab.context.setup.opened = on_opened;
+  lab.context.setup.pinged = on_pinged;
   lab.script = g_byte_array_new ();
   lab.received = g_byte_array_new ();
   lab.delivered = g_byte_array_new ();
@@ -405,7 +398,7 @@ wait_for_job (void)
   struct pollfd woken = { .fd = lab.context.wake_fd, .events = POLLIN };
   eventfd_t ignored;
 
-  if (lab.link->job != NULL && curator_job_result (lab.link->job) == NULL && !lab.holds_jobs
+  if (lab.link->job != NULL && !curator_job_is_done (lab.link->job) && !lab.holds_jobs
       && poll (&woken, 1, JOB_MS) == 1)
     eventfd_read (lab.context.wake_fd, &ignored);
 }
@@ -415,9 +408,8 @@ static void
 turn (void)
 {
   struct pollfd fds[CURATOR_LINK_FDS];
-  gint64 until_us;
 
-  curator_link_prepare (lab.link, fds, &until_us);
+  curator_link_prepare (lab.link, fds);
   fds[1].fd = -1;
   poll (fds, 1, 0);
   fds[1].revents = fds[1].events; /* whatever the server does is there at once */

@@ -52,23 +52,17 @@ curator_job_start (void (*run) (gpointer data), gpointer data, GDestroyNotify de
   return job;
 }
 
-gpointer
-curator_job_data (CuratorJob *job)
+gboolean
+curator_job_is_done (CuratorJob *job)
 {
-  return job->data;
-}
-
-gpointer
-curator_job_result (CuratorJob *job)
-{
-  return job->is_done ? job->data : NULL;
+  return job->is_done;
 }
 
 void
 curator_job_drop (CuratorJob *job)
 {
-  if (job != NULL && job->is_done)
+  if (job->is_done)
     job_free (job);
-  else if (job != NULL)
+  else
     job->is_dropped = TRUE;
 }

@@ -101,8 +101,8 @@ TEST (test_rounds)
     curator_endpoints_start_round (endpoints);
     for (int turn = 0; turn < 6; turn++) {
       assert_non_null (curator_endpoints_address (endpoints));
-      const char *host = curator_endpoints_host (endpoints);
-      assert_int_equal (curator_endpoints_port (endpoints), *host == 'b' ? 1 : 2281);
+      const char *host = curator_endpoints_server (endpoints)->host;
+      assert_int_equal (curator_endpoints_server (endpoints)->port, *host == 'b' ? 1 : 2281);
       seen[*host - 'a']++;
       assert_int_equal (curator_endpoints_advance (endpoints), turn == 5);
     }
@@ -118,7 +118,7 @@ TEST (test_names_without_an_address)
   curator_server_resolved (servers->pdata[0], NULL, "unknown");
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
   for (int turn = 0; turn < 2; turn++) {
-    const gboolean is_a = *curator_endpoints_host (endpoints) == 'a';
+    const gboolean is_a = *curator_endpoints_server (endpoints)->host == 'a';
     assert_null (curator_endpoints_address (endpoints));
     assert_string_equal (curator_endpoints_why (endpoints),
                          is_a ? "unknown" : "no name server has answered yet");
@@ -136,12 +136,12 @@ TEST (test_another_list)
   CuratorEndpoints *endpoints = curator_endpoints_new (servers);
 
   for (int turn = 0; turn < 100; turn++) {
-    g_autofree char *host = g_strdup (curator_endpoints_host (endpoints));
+    g_autofree char *host = g_strdup (curator_endpoints_server (endpoints)->host);
     const CuratorAddress address = *curator_endpoints_address (endpoints);
     assert_true (curator_endpoints_update (endpoints, turn % 2 == 0 ? more : servers)
                  || *host == 'd');
     if (*host != 'd') {
-      assert_string_equal (curator_endpoints_host (endpoints), host);
+      assert_string_equal (curator_endpoints_server (endpoints)->host, host);
       assert_memory_equal (&curator_endpoints_address (endpoints)->name, &address.name,
                            address.length);
     }

@@ -116,10 +116,9 @@ static void
 turn (void)
 {
   struct pollfd fds[CURATOR_LOOPBACK_FDS];
-  gint64 until_us;
 
   for (;;) {
-    curator_loopback_prepare (world.loopback, fds, &until_us);
+    curator_loopback_prepare (world.loopback, fds);
     if (poll (fds, CURATOR_LOOPBACK_FDS, 0) <= 0)
       return;
     curator_loopback_dispatch (world.loopback, fds, on_frame, NULL);

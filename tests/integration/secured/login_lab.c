@@ -60,6 +60,11 @@ on_warned (const char *text, gpointer data)
 }
 
 static void
+on_opened (const char *server, gpointer data)
+{
+}
+
+static void
 on_pinged (gint64 sent_us, gint64 answered_us, gpointer data)
 {
 }
@@ -98,13 +103,15 @@ login_lab_open (LoginMechanism mechanism, LoginCarrier carrier, gint64 asked)
   g_ptr_array_add (hosts, &host);
   g_autoptr (GPtrArray) servers = curator_servers_new (hosts);
   login_lab.failures = g_string_new (NULL);
-  login_lab.context = (CuratorLinkContext){ .tls = carrier != LOGIN_CLEAR ? shared.tls : NULL,
-                                            .sasl = shared.sasl[mechanism],
-                                            .endpoints = curator_endpoints_new (servers),
-                                            .wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK),
-                                            .failed = on_failed,
-                                            .warned = on_warned,
-                                            .pinged = on_pinged };
+  login_lab.context = (CuratorLinkContext){ .endpoints = curator_endpoints_new (servers),
+                                            .wake_fd = eventfd (0, EFD_CLOEXEC | EFD_NONBLOCK) };
+  login_lab.context.setup =
+      (CuratorChannelSetup){ .tls = carrier != LOGIN_CLEAR ? shared.tls : NULL,
+                             .sasl = shared.sasl[mechanism],
+                             .failed = on_failed,
+                             .warned = on_warned,
+                             .opened = on_opened,
+                             .pinged = on_pinged };
   login_lab.context.credentials = carrier != LOGIN_CLEAR ? shared.credentials : NULL;
   login_lab.link = connect_client (asked);
 }
@@ -181,9 +188,8 @@ turn_client (gboolean *moved)
   const CuratorLinkState state = login_lab.link->state;
   const gsize buffered = buffered_bytes (login_lab.link);
   struct pollfd fds[CURATOR_LINK_FDS];
-  gint64 until_us;
 
-  curator_link_prepare (login_lab.link, fds, &until_us);
+  curator_link_prepare (login_lab.link, fds);
   poll (fds, CURATOR_LINK_FDS, 0);
   if (curator_link_dispatch (login_lab.link, fds)) {
     check ();
