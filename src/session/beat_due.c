@@ -43,32 +43,22 @@ held_due_us (const CuratorSession *session)
   return now + MIN (pause, period);
 }
 
-/* When a near node that was seen then, and the session, are checked again: before the evidence is
- * too old for a grant. */
-static CURATOR_LOCKED gint64
-near_due_us (const CuratorSession *session, gint64 checked_us)
-{
-  const CuratorLeaseTerms *terms = curator_session_terms (session);
-  const gint64 period = MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
-  const gint64 proof_us = curator_session_evidence (session)->proof_us;
-  return MAX (MIN (checked_us, proof_us), session->beat.sent_us) + period;
-}
-
-/* A new hold may begin with an older proof than a heartbeat leaves. */
-static CURATOR_LOCKED gint64
-first_held_due_us (const CuratorSession *session)
-{
-  const gint64 by_proof =
-      curator_session_evidence (session)->proof_us + curator_session_terms (session)->period_us;
-  return MIN (held_due_us (session), MAX (by_proof, curator_locked_boottime_us (session->client)));
-}
-
 gint64
 curator_beat_due_us (const CuratorSession *session, const CuratorStake *stake)
 {
-  return stake->kind == CURATOR_STAKE_HELD   ? first_held_due_us (session)
-         : stake->kind == CURATOR_STAKE_NEAR ? near_due_us (session, stake->checked_us)
-                                             : session->beat.far_due_us;
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const gint64 proof_us = curator_session_evidence (session)->proof_us;
+
+  if (stake->kind == CURATOR_STAKE_FAR)
+    return session->beat.far_due_us;
+  if (stake->kind == CURATOR_STAKE_HELD) {
+    /* A new hold may begin with an older proof than a heartbeat leaves. */
+    const gint64 now = curator_locked_boottime_us (session->client);
+    return MIN (held_due_us (session), MAX (proof_us + terms->period_us, now));
+  }
+  /* A near node and the session are checked again before the evidence is too old for a grant. */
+  return MAX (MIN (stake->checked_us, proof_us), session->beat.sent_us)
+         + MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
 }
 
 void

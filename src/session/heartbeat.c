@@ -45,7 +45,8 @@ enqueue (CuratorStake *stake, CuratorStakeKind kind)
   CuratorSession *session = stake->session;
   if (kind == CURATOR_STAKE_FAR)
     curator_beat_note_far (session, stake);
-  curator_stake_link (stake, kind);
+  stake->kind = kind;
+  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
   beat_arm (session, curator_beat_due_us (session, stake));
 }
 
@@ -113,59 +114,13 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
 /* A check proves that a node of that name exists. If the name is not unique, another client may
  * have created that node. */
 static CURATOR_LOCKED void
-read_stake (CuratorSession *session, CuratorStake *stake)
+read_if_needed (CuratorSession *session, CuratorStake *stake)
 {
-  if (stake->read != NULL)
+  if (!stake->needs_read || stake->read != NULL)
     return;
   stake->read = g_new (CuratorStakeRead, 1);
   stake->read->stake = stake;
   curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
-}
-
-/* The stake whose check failed, or NULL if it has left since. */
-static CuratorStake *
-failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
-{
-  return reply->failed_index >= 0 && reply->failed_index < (int) stakes->len
-             ? stakes->pdata[reply->failed_index]
-             : NULL;
-}
-
-/* A failed transaction proves nothing for the other nodes. They are checked again without the one
- * that made it fail. */
-static CURATOR_LOCKED void
-on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
-{
-  if (failed != NULL && rc == ZNONODE) {
-    on_stake_deleted (failed);
-  } else if (failed != NULL) {
-    /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
-    failed->needs_read = TRUE;
-    failed->refuses_check = TRUE;
-  }
-  beat_send (session);
-}
-
-/* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
-static CURATOR_LOCKED void
-note_checked (GPtrArray *stakes, gint64 sent_us)
-{
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (stake != NULL && !stake->needs_read)
-      stake->checked_us = sent_us;
-  }
-}
-
-/* The answer came too late to prove anything, and the hold has little time left: after an outage
- * the next one proves it. Only once, until one is in time: a server that is always late gets no
- * more requests. */
-static CURATOR_LOCKED gboolean
-is_worth_another (CuratorSession *session, int rc, gboolean in_time)
-{
-  const gboolean is_first = !session->beat.was_late;
-  session->beat.was_late = rc == ZOK && !in_time;
-  return session->beat.was_late && is_first && curator_session_holds (session);
 }
 
 static CURATOR_LOCKED void
@@ -191,23 +146,42 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   curator_trace (session->client, CURATOR_TRACE_KIND_HEARTBEAT, "", trip_us, session->id);
   if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
       && reply->failed_index < (int) stakes->len) {
-    on_beat_failed (session, failed_stake (reply, stakes), rc);
-    return;
-  }
-  if (rc == ZOK)
-    note_checked (stakes, sent_us);
-  if (is_worth_another (session, rc, in_time)) {
+    /* A failed transaction proves nothing for the other nodes. They are checked again without the
+     * one that made it fail, unless that has left since. */
+    CuratorStake *failed = stakes->pdata[reply->failed_index];
+    if (failed != NULL && rc == ZNONODE) {
+      on_stake_deleted (failed);
+    } else if (failed != NULL) {
+      /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
+      failed->needs_read = TRUE;
+      failed->refuses_check = TRUE;
+    }
     beat_send (session);
     return;
   }
-  beat_arm_next (session);
+  for (guint i = 0; rc == ZOK && i < stakes->len; i++) {
+    /* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
+    CuratorStake *stake = stakes->pdata[i];
+    if (stake != NULL && !stake->needs_read)
+      stake->checked_us = sent_us;
+  }
+  /* If the answer came too late to prove anything, and the hold has little time left: after an
+   * outage the next one proves it. Only once, until one is in time: a server that is always late
+   * gets no more requests. */
+  const gboolean is_first = !session->beat.was_late;
+  session->beat.was_late = rc == ZOK && !in_time;
+  if (session->beat.was_late && is_first && curator_session_holds (session))
+    beat_send (session);
+  else
+    beat_arm_next (session);
 }
 
 /* The nodes of one heartbeat, and how many more it may have. */
 typedef struct
 {
   GPtrArray *stakes;
-  GPtrArray *paths;
+  GPtrArray *checked; /* those of them that the transaction checks */
+  GPtrArray *paths;   /* in the order of checked */
   guint n_left;
   gsize bytes_left;
 } Beat;
@@ -229,48 +203,12 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
     g_ptr_array_add (beat->stakes, stake);
     beat->n_left--;
     beat->bytes_left -= MIN (bytes, beat->bytes_left);
-    if (!stake->refuses_check)
+    if (!stake->refuses_check) {
+      g_ptr_array_add (beat->checked, stake);
       g_ptr_array_add (beat->paths, g_strdup (stake->path));
+    }
   }
   return TRUE;
-}
-
-/* Those that were not checked lately, with whatever heartbeat is sent. */
-static CURATOR_LOCKED void
-add_far_stakes (Beat *beat, CuratorSession *session)
-{
-  const gint64 now = curator_locked_boottime_us (session->client);
-  const gboolean is_due = session->beat.far_due_us <= now;
-  const guint n_before = beat->stakes->len;
-  const gboolean is_all = add_stakes (beat, &session->stakes[CURATOR_STAKE_FAR],
-                                      now - curator_session_terms (session)->session_us / 2);
-
-  if (is_due || beat->stakes->len > n_before)
-    curator_beat_note_far_sent (session, is_all);
-}
-
-/* Sent behind the transaction: its answer is newer. */
-static CURATOR_LOCKED void
-read_stakes (CuratorSession *session, GPtrArray *stakes)
-{
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (stake->needs_read)
-      read_stake (session, stake);
-  }
-}
-
-/* Of the stakes, those that the transaction checks, in the order of its paths. */
-static CURATOR_LOCKED GPtrArray *
-checked_stakes (GPtrArray *stakes)
-{
-  GPtrArray *checked = g_ptr_array_new ();
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (!stake->refuses_check)
-      g_ptr_array_add (checked, stake);
-  }
-  return checked;
 }
 
 static void
@@ -278,29 +216,39 @@ beat_send (CuratorSession *session)
 {
   if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED)
     return;
+  const gint64 now = curator_locked_boottime_us (session->client);
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, curator_request_room (session, G_MAXSIZE) };
+  g_autoptr (GPtrArray) checked = g_ptr_array_new ();
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  Beat beat = { stakes, checked, paths, MAX_CHECKS_A_BEAT,
+                curator_request_room (session, G_MAXSIZE) };
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_HELD], G_MAXINT64);
   beat.n_left = MAX_WAITING_A_BEAT;
   beat.bytes_left = MIN (beat.bytes_left, MAX_WAITING_BYTES_A_BEAT);
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_NEAR], G_MAXINT64);
-  add_far_stakes (&beat, session);
+  /* Of the far ones those that were not checked lately, with whatever heartbeat is sent. */
+  const guint n_before = stakes->len;
+  const gboolean is_all = add_stakes (&beat, &session->stakes[CURATOR_STAKE_FAR],
+                                      now - curator_session_terms (session)->session_us / 2);
+  if (session->beat.far_due_us <= now || stakes->len > n_before)
+    curator_beat_note_far_sent (session, is_all);
   if (stakes->len == 0) {
-    g_ptr_array_unref (paths);
     beat_arm_next (session);
     return;
   }
   if (paths->len == 0) {
     /* The session is proven by any transaction. The parent is what its ACL most likely lets us
-       * read. */
+     * read. */
     const CuratorStake *stake = g_ptr_array_index (stakes, 0);
     g_ptr_array_add (paths, g_path_get_dirname (stake->path));
   }
-  session->beat.sent_us = curator_locked_boottime_us (session->client);
-  session->beat.stakes = checked_stakes (stakes);
-  session->beat.request = curator_request_check (session, paths, on_beat, session);
-  read_stakes (session, stakes);
+  session->beat.sent_us = now;
+  session->beat.stakes = g_steal_pointer (&checked);
+  session->beat.request =
+      curator_request_check (session, g_steal_pointer (&paths), on_beat, session);
+  /* Behind the transaction: the answer to these is newer. */
+  for (guint i = 0; i < stakes->len; i++)
+    read_if_needed (session, stakes->pdata[i]);
 }
 
 static void
@@ -348,11 +296,8 @@ stop_timers (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->beat.idle_timer);
   curator_timer_cancel (session->client, &session->beat.timer);
-  if (session->beat.request != NULL) {
-    curator_request_forget (session->beat.request);
-    session->beat.request = NULL;
-    g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
-  }
+  g_clear_pointer (&session->beat.request, curator_request_forget);
+  g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
 }
 
 void

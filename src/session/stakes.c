@@ -11,13 +11,6 @@ curator_stake_queue (const CuratorStake *stake)
 }
 
 void
-curator_stake_link (CuratorStake *stake, CuratorStakeKind kind)
-{
-  stake->kind = kind;
-  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
-}
-
-void
 curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake, CuratorStake *to)
 {
   guint index;
