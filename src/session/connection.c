@@ -62,13 +62,10 @@ gint64
 curator_client_get_session_timeout_ms (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
-  if (!curator_client_check_forked (client, NULL))
-    return 0;
-  curator_client_lock (client);
-  const gboolean known = client->session != NULL && client->session->ever_connected;
-  const gint64 timeout = known ? client->session->timeout_ms : 0;
-  curator_client_unlock (client);
-  return timeout;
+  return CURATOR_UNLESS_FORKED (
+      client,
+      client->session != NULL && client->session->ever_connected ? client->session->timeout_ms : 0,
+      0);
 }
 
 guint

@@ -13,26 +13,15 @@
 /* A year: longer than anybody waits, and far from where a time overflows. */
 #define MAX_SLEEP_MS (G_GINT64_CONSTANT (366) * 24 * 60 * 60 * 1000)
 
-static void try_now (CuratorRetryLoop *loop) CURATOR_LOCKED;
-
 static CURATOR_LOCKED void
 on_connect_timeout (gpointer data)
 {
   CuratorRetryLoop *loop = data;
   loop->timer = NULL;
-  curator_retry_loop_stop (loop);
   curator_retry_loop_again (loop, ZCONNECTIONLOSS);
 }
 
 static CURATOR_LOCKED void
-on_slept (gpointer data)
-{
-  CuratorRetryLoop *loop = data;
-  loop->timer = NULL;
-  try_now (loop);
-}
-
-static void
 try_now (CuratorRetryLoop *loop)
 {
   CuratorClient *client = loop->client;
@@ -45,6 +34,14 @@ try_now (CuratorRetryLoop *loop)
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
   loop->timer = curator_timer_after (client, (gint64) client->settings.connection_timeout_ms * 1000,
                                      on_connect_timeout, loop);
+}
+
+static CURATOR_LOCKED void
+on_slept (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  try_now (loop);
 }
 
 void
@@ -108,39 +105,31 @@ ask_user (gpointer data)
   g_free (question);
 }
 
-static CURATOR_LOCKED void
-ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
-{
-  CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
-
-  curator_client_memory_ref (loop->client);
-  *question = (CuratorRetryQuestion){ .client = loop->client,
-                                      .policy = curator_retry_policy_ref (
-                                          loop->client->settings.retry_policy),
-                                      .loop = loop,
-                                      .count = count,
-                                      .elapsed_ms = elapsed_ms,
-                                      .rc = rc };
-  loop->question = question;
-  curator_dispatch_question (loop->client, ask_user, question);
-}
-
 void
 curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
 {
   CuratorRetryPolicy *policy = loop->client->settings.retry_policy;
   const gint64 elapsed_ms = (curator_locked_now_us (loop->client) - loop->start_us) / 1000;
   const guint count = loop->count;
-  gint64 sleep_ms = 0;
 
   curator_retry_loop_stop (loop);
   loop->count += count < G_MAXUINT ? 1 : 0;
-  if (!policy->is_builtin) {
-    ask_later (loop, count, elapsed_ms, rc);
+  if (policy->is_builtin) {
+    gint64 sleep_ms = 0;
+    const gboolean allowed =
+        curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
+    obey (loop, allowed, sleep_ms, rc);
     return;
   }
-  const gboolean allowed = curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
-  obey (loop, allowed, sleep_ms, rc);
+  loop->question = g_new (CuratorRetryQuestion, 1);
+  *loop->question = (CuratorRetryQuestion){ .client = loop->client,
+                                            .policy = curator_retry_policy_ref (policy),
+                                            .loop = loop,
+                                            .count = count,
+                                            .elapsed_ms = elapsed_ms,
+                                            .rc = rc };
+  curator_client_memory_ref (loop->client);
+  curator_dispatch_question (loop->client, ask_user, loop->question);
 }
 
 void

@@ -83,8 +83,8 @@ curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
 void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Removes the watch from the server. */
 void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* The last user was released: removes the watch from the server too. */
-void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* If the last user was released: removes the watch from the server too. */
+void curator_watch_entry_end_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Without a connection: the next one sets it anew. */
 void curator_watch_entry_forget (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* An event: the node was deleted. */
