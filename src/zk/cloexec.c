@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 static GArray *
@@ -33,15 +34,6 @@ open_fds (void)
   return fds;
 }
 
-static gboolean
-has_peer (int fd, const struct sockaddr *peer, socklen_t length)
-{
-  struct sockaddr_storage found = { 0 };
-  socklen_t found_length = sizeof found;
-  return getpeername (fd, (struct sockaddr *) &found, &found_length) == 0 && found_length == length
-         && memcmp (&found, peer, length) == 0;
-}
-
 /* The other end of the pipe. Both usually got the two lowest free numbers. */
 static int
 other_end (const CuratorIoThread *io, int end)
@@ -61,40 +53,32 @@ other_end (const CuratorIoThread *io, int end)
   return end;
 }
 
-static void
-hide_pipe (const CuratorIoThread *io, int end)
-{
-  if ((fcntl (end, F_GETFD) & FD_CLOEXEC) == 0) {
-    fcntl (other_end (io, end), F_SETFD, FD_CLOEXEC);
-    fcntl (end, F_SETFD, FD_CLOEXEC);
-  }
-}
-
 void
-curator_cloexec_pipe (CuratorIoThread *io, gint64 patience_us)
+curator_cloexec (CuratorIoThread *io, gint64 patience_us, zhandle_t *connected)
 {
+  struct sockaddr_storage peer;
+  struct sockaddr_storage found = { 0 };
+  socklen_t length = sizeof peer;
+  socklen_t found_length = sizeof found;
   int pipe;
   int sock;
 
-  if (curator_io_thread_wait (io, patience_us, &pipe, &sock))
-    hide_pipe (io, pipe);
-}
-
-void
-curator_cloexec_socket (CuratorIoThread *io, gint64 patience_us, const struct sockaddr *peer,
-                        socklen_t length)
-{
-  int pipe;
-  int sock;
-
+  if (connected != NULL
+      && zookeeper_get_connected_host (connected, (struct sockaddr *) &peer, &length) == NULL)
+    return;
   /* The thread may be waiting at the gate. */
-  const guint depth = curator_gate_suspend ();
+  const guint depth = connected != NULL ? curator_gate_suspend () : 0;
   const gboolean is_seen = curator_io_thread_wait (io, patience_us, &pipe, &sock);
   curator_gate_resume (depth);
   if (!is_seen)
     return;
-  hide_pipe (io, pipe);
+  if ((fcntl (pipe, F_GETFD) & FD_CLOEXEC) == 0) {
+    fcntl (other_end (io, pipe), F_SETFD, FD_CLOEXEC);
+    fcntl (pipe, F_SETFD, FD_CLOEXEC);
+  }
   /* Without that peer it is the socket of the next attempt: the connection is lost already. */
-  if (sock >= 0 && has_peer (sock, peer, length))
+  if (connected != NULL && sock >= 0
+      && getpeername (sock, (struct sockaddr *) &found, &found_length) == 0
+      && found_length == length && memcmp (&found, &peer, length) == 0)
     fcntl (sock, F_SETFD, FD_CLOEXEC);
 }

@@ -87,18 +87,9 @@ read_memory (guint64 address, void *to, gsize size)
   return process_vm_readv (getpid (), &local, 1, &remote, 1, 0) == (ssize_t) size;
 }
 
+/* TRUE if this system shows the system call in which a thread waits. */
 static gboolean
-has_name (const char *tid, const char *name)
-{
-  char path[64];
-  char text[64];
-
-  g_snprintf (path, sizeof path, "/proc/self/task/%s/comm", tid);
-  return read_file (path, text, sizeof text) && strcmp (g_strchomp (text), name) == 0;
-}
-
-gboolean
-curator_io_thread_is_shown (void)
+is_shown (void)
 {
   static gint answer; /* atomic; 0: not asked yet */
   long number;
@@ -116,15 +107,6 @@ curator_io_thread_is_shown (void)
   return g_atomic_int_get (&answer) > 0;
 }
 
-static void
-note_free (int numbers[2])
-{
-  if (pipe2 (numbers, O_CLOEXEC) == 0) {
-    close (numbers[0]);
-    close (numbers[1]);
-  }
-}
-
 void
 curator_io_thread_prepare (CuratorIoThread *io, char before[16])
 {
@@ -133,7 +115,10 @@ curator_io_thread_prepare (CuratorIoThread *io, char before[16])
   io->pipe = -1;
   io->tids[0] = io->tids[1] = 0;
   io->free_before[0] = io->free_before[1] = -1;
-  note_free (io->free_before);
+  if (pipe2 (io->free_before, O_CLOEXEC) == 0) {
+    close (io->free_before[0]);
+    close (io->free_before[1]);
+  }
   g_snprintf (io->name, sizeof io->name, "zk-io-%x", (guint) g_atomic_int_add (&n_handles, 1));
   pthread_getname_np (pthread_self (), before, 16);
   pthread_setname_np (pthread_self (), io->name);
@@ -143,7 +128,11 @@ curator_io_thread_prepare (CuratorIoThread *io, char before[16])
 static gboolean
 add_if_named (CuratorIoThread *io, const char *tid)
 {
-  if (!has_name (tid, io->name))
+  char path[64];
+  char name[64];
+
+  g_snprintf (path, sizeof path, "/proc/self/task/%s/comm", tid);
+  if (!read_file (path, name, sizeof name) || strcmp (g_strchomp (name), io->name) != 0)
     return TRUE;
   const guint at = io->tids[0] == 0 ? 0 : 1;
   const gboolean is_room = io->tids[at] == 0;
@@ -151,34 +140,27 @@ add_if_named (CuratorIoThread *io, const char *tid)
   return is_room;
 }
 
-static void
-find_anywhere (CuratorIoThread *io)
-{
-  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
-  const char *tid;
-
-  io->tids[0] = io->tids[1] = 0;
-  while (tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL) {
-    if (!add_if_named (io, tid)) {
-      io->tids[0] = io->tids[1] = 0;
-      return;
-    }
-  }
-}
-
 void
 curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest)
 {
   pthread_setname_np (pthread_self (), before);
-  if (!curator_io_thread_is_shown ())
+  if (!is_shown ())
     return;
   for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++) {
     char tid[16];
     g_snprintf (tid, sizeof tid, "%d", (int) newest + i);
     add_if_named (io, tid);
   }
-  if (io->tids[1] == 0)
-    find_anywhere (io);
+  if (io->tids[1] != 0)
+    return;
+  io->tids[0] = 0;
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  const char *tid;
+  gboolean is_sure = TRUE;
+  while (is_sure && tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL)
+    is_sure = add_if_named (io, tid);
+  if (!is_sure)
+    io->tids[0] = io->tids[1] = 0;
 }
 
 guint64

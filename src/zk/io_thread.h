@@ -14,9 +14,6 @@ typedef struct
   int free_before[2]; /* the lowest free descriptors before the handle was opened */
 } CuratorIoThread;
 
-/* TRUE if this system shows the system call in which a thread waits. */
-gboolean curator_io_thread_is_shown (void);
-
 /* The caller opens the handle between these two calls. newest: a thread created shortly before. */
 void curator_io_thread_prepare (CuratorIoThread *io, char before[16]);
 void curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest);
