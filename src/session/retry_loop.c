@@ -65,8 +65,7 @@ curator_retry_loop_begin (CuratorRetryLoop *loop)
 /* A question to a user's policy, which is asked without our mutex. */
 struct _CuratorRetryQuestion
 {
-  CuratorClient *client;                  /* a memory reference */
-  CuratorRetryPolicy *policy;             /* a reference */
+  CuratorClient *client;                  /* a memory reference, which keeps the policy, too */
   CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
   guint count;
   gint64 elapsed_ms;
@@ -90,8 +89,8 @@ ask_user (gpointer data)
   CuratorRetryQuestion *question = data;
   CuratorClient *client = question->client;
   gint64 sleep_ms = 0;
-  const gboolean allowed = curator_retry_policy_allow_retry (question->policy, question->count,
-                                                             question->elapsed_ms, &sleep_ms);
+  const gboolean allowed = curator_retry_policy_allow_retry (
+      client->settings.retry_policy, question->count, question->elapsed_ms, &sleep_ms);
 
   curator_client_lock (client);
   CuratorRetryLoop *loop = question->loop;
@@ -100,7 +99,6 @@ ask_user (gpointer data)
     obey (loop, allowed, sleep_ms, question->rc);
   }
   curator_client_unlock (client);
-  curator_retry_policy_unref (question->policy);
   curator_client_memory_unref (client);
   g_free (question);
 }
@@ -122,12 +120,9 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
     return;
   }
   loop->question = g_new (CuratorRetryQuestion, 1);
-  *loop->question = (CuratorRetryQuestion){ .client = loop->client,
-                                            .policy = curator_retry_policy_ref (policy),
-                                            .loop = loop,
-                                            .count = count,
-                                            .elapsed_ms = elapsed_ms,
-                                            .rc = rc };
+  *loop->question = (CuratorRetryQuestion){
+    .client = loop->client, .loop = loop, .count = count, .elapsed_ms = elapsed_ms, .rc = rc
+  };
   curator_client_memory_ref (loop->client);
   curator_dispatch_question (loop->client, ask_user, loop->question);
 }

@@ -64,7 +64,8 @@ notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
 }
 
 /* The watch is spent for all its users. The entry goes, or stays until the server's watch is
- * removed. */
+ * removed. If a read is in flight, it may set a watch on a new node of that name: the entry waits
+ * for it. */
 static CURATOR_LOCKED void
 entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
 {
@@ -73,6 +74,8 @@ entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, i
   curator_watches_move (&entry->newcomers, &users, NULL);
   if (is_set)
     curator_watch_entry_remove (entry);
+  else if (entry->request != NULL)
+    entry->state = ENTRY_ARMING;
   else
     g_hash_table_remove (entry->session->watches, &entry->key);
   notify_spent (&users, event, rc);
@@ -390,18 +393,8 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
 }
 
-/* If a read is in flight, it may set a watch on a new node of that name: the entry waits for it. */
 void
 curator_watch_entry_gone (CuratorWatchEntry *entry)
 {
-  GQueue users = G_QUEUE_INIT;
-
-  if (entry->request == NULL) {
-    entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
-    return;
-  }
-  entry->state = ENTRY_ARMING;
-  curator_watches_move (&entry->users, &users, NULL);
-  curator_watches_move (&entry->newcomers, &users, NULL);
-  notify_spent (&users, CURATOR_WATCH_GONE, ZOK);
+  entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
 }
