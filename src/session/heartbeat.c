@@ -2,13 +2,19 @@
  *
  * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer thread,
  * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
+ *
+ * NOTES: a session that holds something sends one every period of the lease clock. One that only
+ * waits needs a proof when its turn comes. Right behind a holder that may be any moment, so that
+ * session sends four for each session timeout. Further back it sends one, at a random moment, to
+ * find a node that was deleted; a turn that comes without warning is confirmed first, see
+ * attempt_confirm.c. A reconnect does not bring that one forward, because an election disconnects
+ * all sessions at once.
  */
 #include "session/heartbeat.h"
 
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
-#include "session/beat_due.h"
 #include "session/lease_clock.h"
 #include "session/request.h"
 
@@ -22,9 +28,69 @@
  * dates, one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
 #define PINGS_SHARE 2
+/* The next node to be granted is checked so often in the session timeout. */
+#define NEAR_SHARE 4
+/* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
+#define FAR_SPREAD_SHARE 8
 
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
 static void on_beat_due (gpointer session) CURATOR_LOCKED;
+
+/* Less than most_us. */
+static CURATOR_LOCKED gint64
+random_us (const CuratorSession *session, gint64 most_us)
+{
+  CuratorZkOps *ops = session->client->ops;
+  guint16 bits = 0;
+  ops->random (ops, (guint8 *) &bits, sizeof bits);
+  return most_us * bits >> 16;
+}
+
+static CURATOR_LOCKED gint64
+held_due_us (const CuratorSession *session)
+{
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const CuratorLeaseEvidence *evidence = curator_session_evidence (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
+  const gint64 period = terms->period_us;
+  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
+  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
+                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
+                           : MAX (period - age, period / 2);
+  return now + MIN (pause, period);
+}
+
+/* When the stake, which has just joined its queue, needs the next one. */
+static CURATOR_LOCKED gint64
+due_us (const CuratorSession *session, const CuratorStake *stake)
+{
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const gint64 proof_us = curator_session_evidence (session)->proof_us;
+
+  if (stake->kind == CURATOR_STAKE_FAR)
+    return session->beat.far_due_us;
+  if (stake->kind == CURATOR_STAKE_HELD) {
+    /* A new hold may begin with an older proof than a heartbeat leaves. */
+    const gint64 now = curator_locked_boottime_us (session->client);
+    return MIN (held_due_us (session), MAX (proof_us + terms->period_us, now));
+  }
+  /* A near node and the session are checked again before the evidence is too old for a grant. */
+  return MAX (MIN (stake->checked_us, proof_us), session->beat.sent_us)
+         + MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
+}
+
+/* When the session needs the next one; G_MAXINT64 if nothing does. */
+static CURATOR_LOCKED gint64
+next_due_us (const CuratorSession *session)
+{
+  if (curator_session_holds (session))
+    return held_due_us (session);
+  gint64 due =
+      session->stakes[CURATOR_STAKE_FAR].length > 0 ? session->beat.far_due_us : G_MAXINT64;
+  for (GList *link = session->stakes[CURATOR_STAKE_NEAR].head; link != NULL; link = link->next)
+    due = MIN (due, due_us (session, link->data));
+  return due;
+}
 
 /* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
 static CURATOR_LOCKED void
@@ -43,11 +109,16 @@ static CURATOR_LOCKED void
 enqueue (CuratorStake *stake, CuratorStakeKind kind)
 {
   CuratorSession *session = stake->session;
-  if (kind == CURATOR_STAKE_FAR)
-    curator_beat_note_far (session, stake);
+  if (kind == CURATOR_STAKE_FAR && session->stakes[CURATOR_STAKE_FAR].length == 0) {
+    /* The first brings a moment of its own along. */
+    const gint64 half = curator_session_terms (session)->session_us / 2;
+    session->beat.far_due_us =
+        MAX (stake->checked_us + half, curator_locked_boottime_us (session->client))
+        + random_us (session, half);
+  }
   stake->kind = kind;
   g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
-  beat_arm (session, curator_beat_due_us (session, stake));
+  beat_arm (session, due_us (session, stake));
 }
 
 void
@@ -126,7 +197,7 @@ read_if_needed (CuratorSession *session, CuratorStake *stake)
 static CURATOR_LOCKED void
 beat_arm_next (CuratorSession *session)
 {
-  const gint64 due = curator_beat_next_due_us (session);
+  const gint64 due = next_due_us (session);
   if (due != G_MAXINT64)
     beat_arm (session, due);
 }
@@ -211,6 +282,16 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
   return TRUE;
 }
 
+/* Far ones are checked by the heartbeat that is being sent; is_all: there was space for all. */
+static CURATOR_LOCKED void
+note_far_sent (CuratorSession *session, gboolean is_all)
+{
+  const gint64 period = curator_session_terms (session)->session_us;
+  session->beat.far_due_us = curator_locked_boottime_us (session->client)
+                             + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
+                                       : curator_session_terms (session)->period_us);
+}
+
 static void
 beat_send (CuratorSession *session)
 {
@@ -231,7 +312,7 @@ beat_send (CuratorSession *session)
   const gboolean is_all = add_stakes (&beat, &session->stakes[CURATOR_STAKE_FAR],
                                       now - curator_session_terms (session)->session_us / 2);
   if (session->beat.far_due_us <= now || stakes->len > n_before)
-    curator_beat_note_far_sent (session, is_all);
+    note_far_sent (session, is_all);
   if (stakes->len == 0) {
     beat_arm_next (session);
     return;
@@ -257,7 +338,7 @@ on_beat_due (gpointer data)
   CuratorSession *session = data;
   session->beat.timer = NULL;
   if (curator_session_holds (session)
-      || curator_beat_next_due_us (session) <= curator_locked_boottime_us (session->client))
+      || next_due_us (session) <= curator_locked_boottime_us (session->client))
     beat_send (session);
   else
     beat_arm_next (session);
@@ -306,7 +387,11 @@ curator_heartbeat_connected (CuratorSession *session)
   curator_lease_clock_connected (session);
   stop_timers (session);
   session->asked_us = 0;
-  curator_beat_spread_far (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
+  /* What has become due while there was no connection is due at any moment of a session timeout. */
+  if (session->beat.far_due_us <= now)
+    session->beat.far_due_us =
+        now + random_us (session, curator_session_terms (session)->session_us);
   if (curator_session_holds (session))
     beat_send (session);
   else

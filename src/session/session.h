@@ -144,7 +144,5 @@ void curator_session_unref (CuratorSession *session);
 
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook) CURATOR_LOCKED;
 void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
-/* TRUE while the session's nodes may still exist and be ours. */
-gboolean curator_session_is_current (CuratorSession *session) CURATOR_LOCKED;
 /* The current session has a connection. */
 gboolean curator_client_is_connected (CuratorClient *client) CURATOR_LOCKED;

@@ -40,7 +40,7 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
   if (entry == NULL || entry->state != ENTRY_ARMED)
     return;
   if (deleted)
-    curator_watch_entry_gone (entry);
+    curator_watch_entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
   else
     curator_watch_entry_changed (entry);
 }

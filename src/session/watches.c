@@ -51,23 +51,8 @@ curator_watch_entry_free (gpointer data)
   g_free (entry);
 }
 
-/* A callback may release or add any watch. So each is taken from the head of queue, and a release
- * unlinks it there. */
-static CURATOR_LOCKED void
-notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
-{
-  while (queue->head != NULL) {
-    CuratorWatch *watch = queue->head->data;
-    curator_watch_place (watch, NULL);
-    watch->func (watch, event, rc, NULL, watch->data);
-  }
-}
-
-/* The watch is spent for all its users. The entry goes, or stays until the server's watch is
- * removed. If a read is in flight, it may set a watch on a new node of that name: the entry waits
- * for it. */
-static CURATOR_LOCKED void
-entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
+void
+curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
 {
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
@@ -78,7 +63,13 @@ entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, i
     entry->state = ENTRY_ARMING;
   else
     g_hash_table_remove (entry->session->watches, &entry->key);
-  notify_spent (&users, event, rc);
+  /* A callback may release or add any watch. So each is taken from the head of users, and a release
+   * unlinks it there. */
+  while (users.head != NULL) {
+    CuratorWatch *watch = users.head->data;
+    curator_watch_place (watch, NULL);
+    watch->func (watch, event, rc, NULL, watch->data);
+  }
 }
 
 /* Runs on the timer thread. */
@@ -208,9 +199,9 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   } else if (rc == ZNONODE) {
     /* A failed read sets no watch, but exists does: for the creation of the missing node, which
      * nobody needs. An earlier watch went with its node. */
-    entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
+    curator_watch_entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
   } else {
-    entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
+    curator_watch_entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
   }
 }
 
@@ -391,10 +382,4 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   curator_watches_move (&entry->newcomers, &users, entry);
   curator_watch_entry_arm (entry);
   notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
-}
-
-void
-curator_watch_entry_gone (CuratorWatchEntry *entry)
-{
-  entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
 }
