@@ -18,7 +18,6 @@
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/attempt.h"
-#include "zk/cloexec.h"
 #include "zk/io_lookups.h"
 #include "zk/zk_servers.h"
 
@@ -46,7 +45,7 @@ deliver (CuratorZkHandle *handle, zhandle_t *zh, int type, int state, const char
   if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0) {
     pthread_mutex_lock (&handle->opening);
     pthread_mutex_unlock (&handle->opening);
-    curator_cloexec (&handle->io, PATIENCE_US, zh);
+    curator_io_thread_hide (&handle->io, PATIENCE_US, zh);
   }
   /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
@@ -224,7 +223,7 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
     errno = error;
     return NULL;
   }
-  curator_cloexec (&handle->io, PATIENCE_OPENING_US, NULL);
+  curator_io_thread_hide (&handle->io, PATIENCE_OPENING_US, NULL);
   curator_zk_servers_add (handle, hosts);
   /* From here on its failures are noted. */
   atomic_store (&handle->lookups.was_told, TRUE);
