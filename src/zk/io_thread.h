@@ -28,8 +28,8 @@ gboolean curator_io_thread_rests (CuratorIoThread *io);
  * is not in poll. */
 int curator_io_thread_dup_socket (CuratorIoThread *io);
 
-/* Keeps child programs from inheriting them: sets FD_CLOEXEC on both ends of the wake-up pipe, and on
- * the socket of the handle that has just connected, if one is given; unless the thread does not
+/* Keeps child programs from inheriting them: sets FD_CLOEXEC on both ends of the wake-up pipe, and
+ * on the socket of the handle that has just connected, if one is given; unless the thread does not
  * wait in poll within patience_us. */
 void curator_io_thread_hide (CuratorIoThread *io, gint64 patience_us, zhandle_t *connected);
 
