@@ -75,12 +75,10 @@ struct _CuratorRetryQuestion
 static CURATOR_LOCKED void
 obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
 {
-  if (!allowed) {
+  if (allowed)
+    curator_retry_loop_after (loop, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000);
+  else
     loop->give_up (loop->data, rc);
-    return;
-  }
-  loop->timer =
-      curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
 }
 
 static CURATOR_UNLOCKED void
