@@ -113,7 +113,8 @@ curator_local_queue_is_occupied (CuratorSession *session, const char *base, cons
 {
   const CuratorLocalQueue *local = g_hash_table_lookup (queues_of (session)->by_path, base);
   return local != NULL && local->last != NULL && g_str_equal (local->last->kind, kind)
-         && curator_session_is_current (session) && curator_lease_clock_remaining_ms (session) > 0;
+         && session->state != CURATOR_SESSION_DEAD
+         && curator_lease_clock_remaining_ms (session) > 0;
 }
 
 static CURATOR_LOCKED Contended *
@@ -208,7 +209,7 @@ curator_queue_slot_leave (CuratorQueueSlot *slot, gboolean released, const char 
   if (behind != NULL)
     behind->ahead = ahead;
   /* No node can come between the neighbours of one that leaves the middle. */
-  if (behind != NULL && ahead == NULL && curator_session_is_current (local->session))
+  if (behind != NULL && ahead == NULL && local->session->state != CURATOR_SESSION_DEAD)
     behind->klass->ahead_left (behind, released, leaf);
   curator_local_queue_leave (local);
 }

@@ -62,13 +62,10 @@ gint64
 curator_client_get_session_timeout_ms (CuratorClient *client)
 {
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), 0);
-  if (!curator_client_check_forked (client, NULL))
-    return 0;
-  curator_client_lock (client);
-  const gboolean known = client->session != NULL && client->session->ever_connected;
-  const gint64 timeout = known ? client->session->timeout_ms : 0;
-  curator_client_unlock (client);
-  return timeout;
+  return CURATOR_UNLESS_FORKED (
+      client,
+      client->session != NULL && client->session->ever_connected ? client->session->timeout_ms : 0,
+      0);
 }
 
 guint
@@ -97,11 +94,17 @@ typedef struct
 } ConnectWait;
 
 static CURATOR_LOCKED void
+connect_wait_end (CuratorOp *op, GError *reason)
+{
+  ConnectWait *wait = (ConnectWait *) op;
+  curator_retry_loop_stop (&wait->loop);
+  curator_op_finish (op, NULL, reason);
+}
+
+static CURATOR_LOCKED void
 connect_wait_go (gpointer data)
 {
-  ConnectWait *wait = data;
-  curator_retry_loop_stop (&wait->loop);
-  curator_op_finish (&wait->op, NULL, NULL);
+  connect_wait_end (data, NULL);
 }
 
 /* The retry policy does not end the wait: only the caller's deadline does. */
@@ -110,14 +113,6 @@ connect_wait_give_up (gpointer data, int rc)
 {
   ConnectWait *wait = data;
   curator_retry_loop_begin (&wait->loop);
-}
-
-static CURATOR_LOCKED void
-connect_wait_cancel (CuratorOp *op, GError *reason)
-{
-  ConnectWait *wait = (ConnectWait *) op;
-  curator_retry_loop_stop (&wait->loop);
-  curator_op_finish (op, NULL, reason);
 }
 
 static CURATOR_LOCKED GError *
@@ -131,7 +126,7 @@ CuratorOp *
 curator_connection_wait (CuratorClient *client, gint64 timeout_ms, CuratorOpDone done,
                          gpointer data)
 {
-  static const CuratorOpClass klass = { .cancel = connect_wait_cancel,
+  static const CuratorOpClass klass = { .cancel = connect_wait_end,
                                         .timed_out = connect_wait_timed_out };
   const gint64 deadline_us = curator_client_deadline (client, timeout_ms);
   ConnectWait *wait = curator_op_alloc (sizeof *wait, &klass, client, deadline_us, done, data);

@@ -35,25 +35,25 @@ struct _CuratorConnectionErrors
 static CURATOR_LOCKED GError *
 cause_of (CuratorClient *client, gboolean *known)
 {
-  *known = client->errors->open_error != NULL;
+  const CuratorConnectionErrors *errors = client->errors;
+  g_autofree char *hosts = curator_path_escape (client->connect_string);
+
+  *known = errors->open_error != NULL;
   if (client->ops->is_shared)
     return g_error_new_literal (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
                                 "the program's handle is not connected");
-  if (client->errors->open_error != NULL)
-    return g_error_copy (client->errors->open_error);
-  g_autofree char *hosts = curator_path_escape (client->connect_string);
-  if (client->errors->servers != NULL && client->ops->dup_failure == NULL)
-    return curator_connect_failures_error (client->errors->servers, client->errors->down_since_us,
-                                           known);
-  if (client->errors->servers != NULL) {
-    GError *failure = client->ops->dup_failure (client->ops, client->errors->down_since_us);
-    *known = failure != NULL;
-    return *known ? failure
-                  : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
-                                 "%s: no answer", hosts);
-  }
-  return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
-                      "%s: names not resolved yet", hosts);
+  if (errors->open_error != NULL)
+    return g_error_copy (errors->open_error);
+  if (errors->servers == NULL)
+    return g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_RESOLVE,
+                        "%s: names not resolved yet", hosts);
+  if (client->ops->dup_failure == NULL)
+    return curator_connect_failures_error (errors->servers, errors->down_since_us, known);
+  GError *failure = client->ops->dup_failure (client->ops, errors->down_since_us);
+  *known = failure != NULL;
+  return *known ? failure
+                : g_error_new (CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT,
+                               "%s: no answer", hosts);
 }
 
 /* In CURATOR_CONNECT_ERROR, or AUTH_FAILED. */
@@ -67,11 +67,9 @@ outage_error (CuratorClient *client, const char *what, const char *path)
   if (client->auth_failure != 0)
     return curator_error_from_zk (client->auth_failure, what, path);
   g_autoptr (GError) cause = cause_of (client, &known);
-  if (ms == 0)
-    return g_error_new (cause->domain, cause->code, "%s %s: not connected (%s)", what, shown,
-                        cause->message);
-  return g_error_new (cause->domain, cause->code,
-                      "%s %s: not connected for %" G_GINT64_FORMAT " ms (%s)", what, shown, ms,
+  g_autofree char *since =
+      ms != 0 ? g_strdup_printf (" for %" G_GINT64_FORMAT " ms", ms) : g_strdup ("");
+  return g_error_new (cause->domain, cause->code, "%s %s: not connected%s (%s)", what, shown, since,
                       cause->message);
 }
 
@@ -161,24 +159,6 @@ call_error_listener (GCallback func, gpointer client, int is_unhandled, gpointer
     ((CuratorConnectionErrorListener) func) (client, error, user_data);
 }
 
-/* Notifies of a cause that is not the one notified of last. A connection may take the connection
- * timeout: only after that is no answer a failure. */
-static CURATOR_LOCKED void
-notify_of_cause (CuratorClient *client)
-{
-  const gint64 down_us = curator_client_now_us (client) - client->errors->down_since_us;
-  gboolean known;
-  g_autoptr (GError) cause = cause_of (client, &known);
-
-  if ((!known && down_us < (gint64) client->settings.connection_timeout_ms * 1000)
-      || g_strcmp0 (cause->message, client->errors->cause_told) == 0)
-    return;
-  g_free (client->errors->cause_told);
-  client->errors->cause_told = g_strdup (cause->message);
-  curator_listeners_notify (&client->errors->listeners, 0, client, call_error_listener, client,
-                            NULL, NULL, 0);
-}
-
 void
 curator_connection_error_unhandled (CuratorClient *client, const GError *error)
 {
@@ -190,12 +170,25 @@ curator_connection_error_unhandled (CuratorClient *client, const GError *error)
 
 static void poll_later (CuratorClient *client) CURATOR_LOCKED;
 
+/* Notifies of a cause that is not the one notified of last. A connection may take the connection
+ * timeout: only after that is no answer a failure. */
 static CURATOR_LOCKED void
 on_poll (gpointer data)
 {
   CuratorClient *client = data;
-  client->errors->timer = NULL;
-  notify_of_cause (client);
+  CuratorConnectionErrors *errors = client->errors;
+  const gint64 down_us = curator_client_now_us (client) - errors->down_since_us;
+  gboolean known;
+  g_autoptr (GError) cause = cause_of (client, &known);
+
+  errors->timer = NULL;
+  if ((known || down_us >= (gint64) client->settings.connection_timeout_ms * 1000)
+      && g_strcmp0 (cause->message, errors->cause_told) != 0) {
+    g_free (errors->cause_told);
+    errors->cause_told = g_strdup (cause->message);
+    curator_listeners_notify (&errors->listeners, 0, client, call_error_listener, client, NULL,
+                              NULL, FALSE);
+  }
   poll_later (client);
 }
 

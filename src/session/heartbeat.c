@@ -2,13 +2,19 @@
  *
  * Curator has no counterpart. Threads: any; guarded by the client's mutex; due on the timer thread,
  * answered on ZooKeeper's thread. What an answer proves, and for how long, is lease_clock.c's.
+ *
+ * NOTES: a session that holds something sends one every period of the lease clock. One that only
+ * waits needs a proof when its turn comes. Right behind a holder that may be any moment, so that
+ * session sends four for each session timeout. Further back it sends one, at a random moment, to
+ * find a node that was deleted; a turn that comes without warning is confirmed first, see
+ * attempt_confirm.c. A reconnect does not bring that one forward, because an election disconnects
+ * all sessions at once.
  */
 #include "session/heartbeat.h"
 
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
-#include "session/beat_due.h"
 #include "session/lease_clock.h"
 #include "session/request.h"
 
@@ -22,9 +28,69 @@
  * dates, one is sent only after T/2 without them: they come every T/3. */
 #define IDLE_SHARE  4
 #define PINGS_SHARE 2
+/* The next node to be granted is checked so often in the session timeout. */
+#define NEAR_SHARE 4
+/* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
+#define FAR_SPREAD_SHARE 8
 
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
 static void on_beat_due (gpointer session) CURATOR_LOCKED;
+
+/* Less than most_us. */
+static CURATOR_LOCKED gint64
+random_us (const CuratorSession *session, gint64 most_us)
+{
+  CuratorZkOps *ops = session->client->ops;
+  guint16 bits = 0;
+  ops->random (ops, (guint8 *) &bits, sizeof bits);
+  return most_us * bits >> 16;
+}
+
+static CURATOR_LOCKED gint64
+held_due_us (const CuratorSession *session)
+{
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const CuratorLeaseEvidence *evidence = curator_session_evidence (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
+  const gint64 period = terms->period_us;
+  const gint64 age = MIN (curator_lease_proof_age (evidence, now), period);
+  const gint64 pause = curator_lease_is_bound_by_leader (evidence, terms)
+                           ? MAX (curator_lease_until_told (evidence, terms, now), period / 5)
+                           : MAX (period - age, period / 2);
+  return now + MIN (pause, period);
+}
+
+/* When the stake, which has just joined its queue, needs the next one. */
+static CURATOR_LOCKED gint64
+due_us (const CuratorSession *session, const CuratorStake *stake)
+{
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+  const gint64 proof_us = curator_session_evidence (session)->proof_us;
+
+  if (stake->kind == CURATOR_STAKE_FAR)
+    return session->beat.far_due_us;
+  if (stake->kind == CURATOR_STAKE_HELD) {
+    /* A new hold may begin with an older proof than a heartbeat leaves. */
+    const gint64 now = curator_locked_boottime_us (session->client);
+    return MIN (held_due_us (session), MAX (proof_us + terms->period_us, now));
+  }
+  /* A near node and the session are checked again before the evidence is too old for a grant. */
+  return MAX (MIN (stake->checked_us, proof_us), session->beat.sent_us)
+         + MIN (terms->session_us / NEAR_SHARE, terms->period_us * 3 / 2);
+}
+
+/* When the session needs the next one; G_MAXINT64 if nothing does. */
+static CURATOR_LOCKED gint64
+next_due_us (const CuratorSession *session)
+{
+  if (curator_session_holds (session))
+    return held_due_us (session);
+  gint64 due =
+      session->stakes[CURATOR_STAKE_FAR].length > 0 ? session->beat.far_due_us : G_MAXINT64;
+  for (GList *link = session->stakes[CURATOR_STAKE_NEAR].head; link != NULL; link = link->next)
+    due = MIN (due, due_us (session, link->data));
+  return due;
+}
 
 /* Unless a heartbeat is due sooner, or in flight: its answer is followed by the next. */
 static CURATOR_LOCKED void
@@ -43,10 +109,16 @@ static CURATOR_LOCKED void
 enqueue (CuratorStake *stake, CuratorStakeKind kind)
 {
   CuratorSession *session = stake->session;
-  if (kind == CURATOR_STAKE_FAR)
-    curator_beat_note_far (session, stake);
-  curator_stake_link (stake, kind);
-  beat_arm (session, curator_beat_due_us (session, stake));
+  if (kind == CURATOR_STAKE_FAR && session->stakes[CURATOR_STAKE_FAR].length == 0) {
+    /* The first brings a moment of its own along. */
+    const gint64 half = curator_session_terms (session)->session_us / 2;
+    session->beat.far_due_us =
+        MAX (stake->checked_us + half, curator_locked_boottime_us (session->client))
+        + random_us (session, half);
+  }
+  stake->kind = kind;
+  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
+  beat_arm (session, due_us (session, stake));
 }
 
 void
@@ -113,65 +185,19 @@ on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer dat
 /* A check proves that a node of that name exists. If the name is not unique, another client may
  * have created that node. */
 static CURATOR_LOCKED void
-read_stake (CuratorSession *session, CuratorStake *stake)
+read_if_needed (CuratorSession *session, CuratorStake *stake)
 {
-  if (stake->read != NULL)
+  if (!stake->needs_read || stake->read != NULL)
     return;
   stake->read = g_new (CuratorStakeRead, 1);
   stake->read->stake = stake;
   curator_request_exists (session, stake->path, FALSE, on_stake_read, stake->read);
 }
 
-/* The stake whose check failed, or NULL if it has left since. */
-static CuratorStake *
-failed_stake (const CuratorZkReply *reply, GPtrArray *stakes)
-{
-  return reply->failed_index >= 0 && reply->failed_index < (int) stakes->len
-             ? stakes->pdata[reply->failed_index]
-             : NULL;
-}
-
-/* A failed transaction proves nothing for the other nodes. They are checked again without the one
- * that made it fail. */
-static CURATOR_LOCKED void
-on_beat_failed (CuratorSession *session, CuratorStake *failed, int rc)
-{
-  if (failed != NULL && rc == ZNONODE) {
-    on_stake_deleted (failed);
-  } else if (failed != NULL) {
-    /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
-    failed->needs_read = TRUE;
-    failed->refuses_check = TRUE;
-  }
-  beat_send (session);
-}
-
-/* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
-static CURATOR_LOCKED void
-note_checked (GPtrArray *stakes, gint64 sent_us)
-{
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (stake != NULL && !stake->needs_read)
-      stake->checked_us = sent_us;
-  }
-}
-
-/* The answer came too late to prove anything, and the hold has little time left: after an outage
- * the next one proves it. Only once, until one is in time: a server that is always late gets no
- * more requests. */
-static CURATOR_LOCKED gboolean
-is_worth_another (CuratorSession *session, int rc, gboolean in_time)
-{
-  const gboolean is_first = !session->beat.was_late;
-  session->beat.was_late = rc == ZOK && !in_time;
-  return session->beat.was_late && is_first && curator_session_holds (session);
-}
-
 static CURATOR_LOCKED void
 beat_arm_next (CuratorSession *session)
 {
-  const gint64 due = curator_beat_next_due_us (session);
+  const gint64 due = next_due_us (session);
   if (due != G_MAXINT64)
     beat_arm (session, due);
 }
@@ -191,23 +217,42 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   curator_trace (session->client, CURATOR_TRACE_KIND_HEARTBEAT, "", trip_us, session->id);
   if ((rc == ZNONODE || rc == ZNOAUTH) && reply->failed_index >= 0
       && reply->failed_index < (int) stakes->len) {
-    on_beat_failed (session, failed_stake (reply, stakes), rc);
-    return;
-  }
-  if (rc == ZOK)
-    note_checked (stakes, sent_us);
-  if (is_worth_another (session, rc, in_time)) {
+    /* A failed transaction proves nothing for the other nodes. They are checked again without the
+     * one that made it fail, unless that has left since. */
+    CuratorStake *failed = stakes->pdata[reply->failed_index];
+    if (failed != NULL && rc == ZNONODE) {
+      on_stake_deleted (failed);
+    } else if (failed != NULL) {
+      /* A check needs READ, which its ACL does not grant. Before ZOOKEEPER-2590 exists does not. */
+      failed->needs_read = TRUE;
+      failed->refuses_check = TRUE;
+    }
     beat_send (session);
     return;
   }
-  beat_arm_next (session);
+  for (guint i = 0; rc == ZOK && i < stakes->len; i++) {
+    /* Where a stake has left, there is NULL. A name that is not unique is checked by a read. */
+    CuratorStake *stake = stakes->pdata[i];
+    if (stake != NULL && !stake->needs_read)
+      stake->checked_us = sent_us;
+  }
+  /* If the answer came too late to prove anything, and the hold has little time left: after an
+   * outage the next one proves it. Only once, until one is in time: a server that is always late
+   * gets no more requests. */
+  const gboolean is_first = !session->beat.was_late;
+  session->beat.was_late = rc == ZOK && !in_time;
+  if (session->beat.was_late && is_first && curator_session_holds (session))
+    beat_send (session);
+  else
+    beat_arm_next (session);
 }
 
 /* The nodes of one heartbeat, and how many more it may have. */
 typedef struct
 {
   GPtrArray *stakes;
-  GPtrArray *paths;
+  GPtrArray *checked; /* those of them that the transaction checks */
+  GPtrArray *paths;   /* in the order of checked */
   guint n_left;
   gsize bytes_left;
 } Beat;
@@ -229,48 +274,22 @@ add_stakes (Beat *beat, GQueue *queue, gint64 before_us)
     g_ptr_array_add (beat->stakes, stake);
     beat->n_left--;
     beat->bytes_left -= MIN (bytes, beat->bytes_left);
-    if (!stake->refuses_check)
+    if (!stake->refuses_check) {
+      g_ptr_array_add (beat->checked, stake);
       g_ptr_array_add (beat->paths, g_strdup (stake->path));
+    }
   }
   return TRUE;
 }
 
-/* Those that were not checked lately, with whatever heartbeat is sent. */
+/* Far ones are checked by the heartbeat that is being sent; is_all: there was space for all. */
 static CURATOR_LOCKED void
-add_far_stakes (Beat *beat, CuratorSession *session)
+note_far_sent (CuratorSession *session, gboolean is_all)
 {
-  const gint64 now = curator_locked_boottime_us (session->client);
-  const gboolean is_due = session->beat.far_due_us <= now;
-  const guint n_before = beat->stakes->len;
-  const gboolean is_all = add_stakes (beat, &session->stakes[CURATOR_STAKE_FAR],
-                                      now - curator_session_terms (session)->session_us / 2);
-
-  if (is_due || beat->stakes->len > n_before)
-    curator_beat_note_far_sent (session, is_all);
-}
-
-/* Sent behind the transaction: its answer is newer. */
-static CURATOR_LOCKED void
-read_stakes (CuratorSession *session, GPtrArray *stakes)
-{
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (stake->needs_read)
-      read_stake (session, stake);
-  }
-}
-
-/* Of the stakes, those that the transaction checks, in the order of its paths. */
-static CURATOR_LOCKED GPtrArray *
-checked_stakes (GPtrArray *stakes)
-{
-  GPtrArray *checked = g_ptr_array_new ();
-  for (guint i = 0; i < stakes->len; i++) {
-    CuratorStake *stake = stakes->pdata[i];
-    if (!stake->refuses_check)
-      g_ptr_array_add (checked, stake);
-  }
-  return checked;
+  const gint64 period = curator_session_terms (session)->session_us;
+  session->beat.far_due_us = curator_locked_boottime_us (session->client)
+                             + (is_all ? period + random_us (session, period / FAR_SPREAD_SHARE)
+                                       : curator_session_terms (session)->period_us);
 }
 
 static void
@@ -278,29 +297,39 @@ beat_send (CuratorSession *session)
 {
   if (session->beat.request != NULL || session->state != CURATOR_SESSION_CONNECTED)
     return;
+  const gint64 now = curator_locked_boottime_us (session->client);
   g_autoptr (GPtrArray) stakes = g_ptr_array_new ();
-  GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
-  Beat beat = { stakes, paths, MAX_CHECKS_A_BEAT, curator_request_room (session, G_MAXSIZE) };
+  g_autoptr (GPtrArray) checked = g_ptr_array_new ();
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  Beat beat = { stakes, checked, paths, MAX_CHECKS_A_BEAT,
+                curator_request_room (session, G_MAXSIZE) };
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_HELD], G_MAXINT64);
   beat.n_left = MAX_WAITING_A_BEAT;
   beat.bytes_left = MIN (beat.bytes_left, MAX_WAITING_BYTES_A_BEAT);
   add_stakes (&beat, &session->stakes[CURATOR_STAKE_NEAR], G_MAXINT64);
-  add_far_stakes (&beat, session);
+  /* Of the far ones those that were not checked lately, with whatever heartbeat is sent. */
+  const guint n_before = stakes->len;
+  const gboolean is_all = add_stakes (&beat, &session->stakes[CURATOR_STAKE_FAR],
+                                      now - curator_session_terms (session)->session_us / 2);
+  if (session->beat.far_due_us <= now || stakes->len > n_before)
+    note_far_sent (session, is_all);
   if (stakes->len == 0) {
-    g_ptr_array_unref (paths);
     beat_arm_next (session);
     return;
   }
   if (paths->len == 0) {
     /* The session is proven by any transaction. The parent is what its ACL most likely lets us
-       * read. */
+     * read. */
     const CuratorStake *stake = g_ptr_array_index (stakes, 0);
     g_ptr_array_add (paths, g_path_get_dirname (stake->path));
   }
-  session->beat.sent_us = curator_locked_boottime_us (session->client);
-  session->beat.stakes = checked_stakes (stakes);
-  session->beat.request = curator_request_check (session, paths, on_beat, session);
-  read_stakes (session, stakes);
+  session->beat.sent_us = now;
+  session->beat.stakes = g_steal_pointer (&checked);
+  session->beat.request =
+      curator_request_check (session, g_steal_pointer (&paths), on_beat, session);
+  /* Behind the transaction: the answer to these is newer. */
+  for (guint i = 0; i < stakes->len; i++)
+    read_if_needed (session, stakes->pdata[i]);
 }
 
 static void
@@ -309,7 +338,7 @@ on_beat_due (gpointer data)
   CuratorSession *session = data;
   session->beat.timer = NULL;
   if (curator_session_holds (session)
-      || curator_beat_next_due_us (session) <= curator_locked_boottime_us (session->client))
+      || next_due_us (session) <= curator_locked_boottime_us (session->client))
     beat_send (session);
   else
     beat_arm_next (session);
@@ -348,11 +377,8 @@ stop_timers (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->beat.idle_timer);
   curator_timer_cancel (session->client, &session->beat.timer);
-  if (session->beat.request != NULL) {
-    curator_request_forget (session->beat.request);
-    session->beat.request = NULL;
-    g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
-  }
+  g_clear_pointer (&session->beat.request, curator_request_forget);
+  g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
 }
 
 void
@@ -361,7 +387,11 @@ curator_heartbeat_connected (CuratorSession *session)
   curator_lease_clock_connected (session);
   stop_timers (session);
   session->asked_us = 0;
-  curator_beat_spread_far (session);
+  const gint64 now = curator_locked_boottime_us (session->client);
+  /* What has become due while there was no connection is due at any moment of a session timeout. */
+  if (session->beat.far_due_us <= now)
+    session->beat.far_due_us =
+        now + random_us (session, curator_session_terms (session)->session_us);
   if (curator_session_holds (session))
     beat_send (session);
   else

@@ -107,22 +107,15 @@ lapse (CuratorSession *session)
   notify_holds (session, CURATOR_LEASE_LOST, CURATOR_LOST_REASON_CLOCK);
 }
 
-/* FALSE: the old deadline has passed, or somebody saw it pass. */
-static CURATOR_LOCKED gboolean
-replace_deadline (CuratorSession *session, gint64 deadline, gint64 now_us)
-{
-  gint64 old = atomic_load (&session->clock.deadline_us);
-  return now_us < old
-         && atomic_compare_exchange_strong (&session->clock.deadline_us, &old, deadline);
-}
-
 static CURATOR_LOCKED void
 publish (CuratorSession *session, gint64 now_us)
 {
   const gint64 deadline = curator_lease_deadline (&session->clock.evidence, &session->clock.terms);
+  gint64 old = atomic_load (&session->clock.deadline_us);
 
-  if (replace_deadline (session, deadline, now_us))
+  if (now_us < old && atomic_compare_exchange_strong (&session->clock.deadline_us, &old, deadline))
     return;
+  /* The old deadline has passed, or somebody saw it pass. */
   if (curator_session_holds (session) || session->clock.end_seen) {
     curator_timer_cancel (session->client, &session->clock.lapse_timer);
     lapse (session);

@@ -5,7 +5,7 @@
  * newest moment at which the leader is known to have been told of us + T, if that is sooner: before
  * that no server can have expired the session. While anything is held, one multi of checks over
  * those nodes is sent every T/6, or as the user set it; a session that waits sends fewer, see
- * beat_due.c. A session that asks for nothing reads something every T/4, unless the pings of
+ * heartbeat.c. A session that asks for nothing reads something every T/4, unless the pings of
  * libzookeeper have dates. Guarded by the client's mutex.
  */
 #pragma once

@@ -23,12 +23,12 @@
 
 typedef enum
 {
-  REQUEST_CREATE,
-  REQUEST_REMOVE,
   REQUEST_GET,
   REQUEST_EXISTS,
   REQUEST_GET_CHILDREN,
+  REQUEST_CREATE, /* from here to REMOVE_ALL: a quorum commits it */
   REQUEST_SET,
+  REQUEST_REMOVE,
   REQUEST_CHECK,
   REQUEST_REMOVE_ALL,
   REQUEST_REMOVE_WATCHES
@@ -43,8 +43,7 @@ struct _CuratorRequest
   const char *path; /* behind the request, in the same block */
   GBytes *bytes;
   GPtrArray *paths;
-  int number; /* create: mode; set: version; remove_watches: type */
-  gboolean watch;
+  int number; /* create: mode; set: version; remove_watches: type; reads: whether to watch */
   gint64 sent_us CURATOR_GUARDED;
   CuratorRequestDone done;
   gpointer user_data;
@@ -53,7 +52,7 @@ struct _CuratorRequest
   int failure_rc CURATOR_GUARDED;
 };
 
-static void flush_backlog (CuratorSession *session) CURATOR_LOCKED;
+static void after_answer (CuratorSession *session) CURATOR_LOCKED;
 
 static CURATOR_LOCKED void
 request_free (CuratorRequest *request)
@@ -64,14 +63,6 @@ request_free (CuratorRequest *request)
   g_clear_pointer (&request->bytes, g_bytes_unref);
   g_clear_pointer (&request->paths, g_ptr_array_unref);
   g_free (request);
-}
-
-static gboolean
-is_write (const CuratorRequest *request)
-{
-  return request->kind == REQUEST_CREATE || request->kind == REQUEST_REMOVE
-         || request->kind == REQUEST_SET || request->kind == REQUEST_CHECK
-         || request->kind == REQUEST_REMOVE_ALL;
 }
 
 /* Of a transaction of several paths; others cannot be shorter than they are, and count as 0. */
@@ -110,13 +101,6 @@ curator_request_note_loss (CuratorSession *session)
   session->room.long_was_lost = longest >= LONG_REQUEST;
 }
 
-/* Other codes may come from the library or from the end of the session. */
-static gboolean
-is_from_server (int rc)
-{
-  return rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH;
-}
-
 static CURATOR_LOCKED void
 settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
 {
@@ -125,26 +109,19 @@ settle (CuratorRequest *request, int rc, const CuratorZkReply *reply)
   if (request->settled)
     return;
   request->settled = TRUE;
-  if (is_from_server (rc)) {
+  /* Other codes may come from the library or from the end of the session. */
+  if (rc == ZOK || rc == ZNONODE || rc == ZNODEEXISTS || rc == ZNOAUTH) {
     CuratorSession *session = request->session;
     const gint64 now = curator_locked_reread_us (session->client);
     curator_lease_clock_note_answer (session, request->sent_us, now);
     curator_count_duration (session->client, CURATOR_DURATION_ROUND_TRIP, now - request->sent_us);
     session->room.has_answered = TRUE;
     session->room.long_was_lost = session->room.long_was_lost && length_of (request) < LONG_REQUEST;
-    if (rc == ZOK && is_write (request))
+    if (rc == ZOK && request->kind >= REQUEST_CREATE && request->kind <= REQUEST_REMOVE_ALL)
       curator_lease_clock_note_proof (session, request->sent_us, now);
   }
   if (request->done != NULL)
     request->done (rc, reply != NULL ? reply : &nothing, request->sent_us, request->user_data);
-}
-
-static CURATOR_LOCKED void
-after_answer (CuratorSession *session)
-{
-  flush_backlog (session);
-  if (session->drained != NULL && session->in_flight.length == 0)
-    session->drained (session);
 }
 
 /* Runs on libzookeeper's completion thread, or in the simulator. */
@@ -204,11 +181,11 @@ send_to_library (CuratorRequest *request)
   case REQUEST_REMOVE:
     return ops->remove (ops, handle, request->path, -1, ticket);
   case REQUEST_GET:
-    return ops->get (ops, handle, request->path, request->watch, ticket);
+    return ops->get (ops, handle, request->path, request->number, ticket);
   case REQUEST_EXISTS:
-    return ops->exists (ops, handle, request->path, request->watch, ticket);
+    return ops->exists (ops, handle, request->path, request->number, ticket);
   case REQUEST_GET_CHILDREN:
-    return ops->get_children (ops, handle, request->path, request->watch, ticket);
+    return ops->get_children (ops, handle, request->path, request->number, ticket);
   case REQUEST_SET:
     return ops->set (ops, handle, request->path, data != NULL ? data : "", (int) length,
                      request->number, ticket);
@@ -237,117 +214,104 @@ fail_unless_sent (CuratorRequest *request, int rc)
 }
 
 static void
-flush_backlog (CuratorSession *session)
+after_answer (CuratorSession *session)
 {
   while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
          && session->backlog.length > 0) {
     CuratorRequest *next = g_queue_pop_head_link (&session->backlog)->data;
     fail_unless_sent (next, send_to_library (next));
   }
+  if (session->drained != NULL && session->in_flight.length == 0)
+    session->drained (session);
 }
 
-/* request->path is copied. */
+/* path is copied, or NULL; paths: transfer full. */
 static CURATOR_LOCKED CuratorRequest *
-submit (CuratorSession *session, CuratorRequest request, CuratorRequestDone done,
-        gpointer user_data)
+submit (CuratorSession *session, RequestKind kind, const char *path, GBytes *bytes,
+        GPtrArray *paths, int number, CuratorRequestDone done, gpointer user_data)
 {
-  const gsize path_size = request.path != NULL ? strlen (request.path) + 1 : 0;
-  CuratorRequest *copy = g_malloc (sizeof *copy + path_size);
-  *copy = request;
-  if (request.path != NULL)
-    copy->path = memcpy (copy + 1, request.path, path_size);
-  copy->ticket.completion = on_completion;
-  copy->session = session;
-  copy->done = done;
-  copy->user_data = user_data;
-  copy->link = (GList){ .data = copy };
+  const gsize path_size = path != NULL ? strlen (path) + 1 : 0;
+  CuratorRequest *request = g_malloc (sizeof *request + path_size);
+
+  *request = (CuratorRequest){ .ticket.completion = on_completion,
+                               .session = session,
+                               .link.data = request,
+                               .kind = kind,
+                               .bytes = bytes != NULL ? g_bytes_ref (bytes) : NULL,
+                               .paths = paths,
+                               .number = number,
+                               .done = done,
+                               .user_data = user_data };
+  if (path != NULL)
+    request->path = memcpy (request + 1, path, path_size);
   if (session->in_flight.length >= MAX_IN_FLIGHT)
-    g_queue_push_tail_link (&session->backlog, &copy->link);
+    g_queue_push_tail_link (&session->backlog, &request->link);
   else
-    fail_unless_sent (copy, send_to_library (copy));
-  return copy;
+    fail_unless_sent (request, send_to_library (request));
+  return request;
 }
 
 CuratorRequest *
 curator_request_create (CuratorSession *session, const char *path, GBytes *data, int mode,
                         CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session,
-                 (CuratorRequest){ .kind = REQUEST_CREATE,
-                                   .path = path,
-                                   .bytes = data != NULL ? g_bytes_ref (data) : NULL,
-                                   .number = mode },
-                 done, user_data);
+  return submit (session, REQUEST_CREATE, path, data, NULL, mode, done, user_data);
 }
 
 CuratorRequest *
 curator_request_remove (CuratorSession *session, const char *path, CuratorRequestDone done,
                         gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE, .path = path }, done,
-                 user_data);
+  return submit (session, REQUEST_REMOVE, path, NULL, NULL, 0, done, user_data);
 }
 
 CuratorRequest *
 curator_request_get (CuratorSession *session, const char *path, gboolean watch,
                      CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_GET, .path = path, .watch = watch },
-                 done, user_data);
+  return submit (session, REQUEST_GET, path, NULL, NULL, watch, done, user_data);
 }
 
 CuratorRequest *
 curator_request_exists (CuratorSession *session, const char *path, gboolean watch,
                         CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_EXISTS, .path = path, .watch = watch },
-                 done, user_data);
+  return submit (session, REQUEST_EXISTS, path, NULL, NULL, watch, done, user_data);
 }
 
 CuratorRequest *
 curator_request_get_children (CuratorSession *session, const char *path, gboolean watch,
                               CuratorRequestDone done, gpointer user_data)
 {
-  return submit (session,
-                 (CuratorRequest){ .kind = REQUEST_GET_CHILDREN, .path = path, .watch = watch },
-                 done, user_data);
+  return submit (session, REQUEST_GET_CHILDREN, path, NULL, NULL, watch, done, user_data);
 }
 
 CuratorRequest *
 curator_request_set (CuratorSession *session, const char *path, GBytes *data, int version,
                      CuratorRequestDone done, gpointer user_data)
 {
-  return submit (
-      session,
-      (CuratorRequest){
-          .kind = REQUEST_SET, .path = path, .bytes = g_bytes_ref (data), .number = version },
-      done, user_data);
+  return submit (session, REQUEST_SET, path, data, NULL, version, done, user_data);
 }
 
 CuratorRequest *
 curator_request_check (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
                        gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_CHECK, .paths = paths }, done,
-                 user_data);
+  return submit (session, REQUEST_CHECK, NULL, NULL, paths, 0, done, user_data);
 }
 
 CuratorRequest *
 curator_request_remove_all (CuratorSession *session, GPtrArray *paths, CuratorRequestDone done,
                             gpointer user_data)
 {
-  return submit (session, (CuratorRequest){ .kind = REQUEST_REMOVE_ALL, .paths = paths }, done,
-                 user_data);
+  return submit (session, REQUEST_REMOVE_ALL, NULL, NULL, paths, 0, done, user_data);
 }
 
 CuratorRequest *
 curator_request_remove_watches (CuratorSession *session, const char *path, ZooWatcherType type,
                                 CuratorRequestDone done, gpointer user_data)
 {
-  return submit (
-      session,
-      (CuratorRequest){ .kind = REQUEST_REMOVE_WATCHES, .path = path, .number = (int) type }, done,
-      user_data);
+  return submit (session, REQUEST_REMOVE_WATCHES, path, NULL, NULL, (int) type, done, user_data);
 }
 
 void
@@ -366,10 +330,8 @@ curator_request_redirect (CuratorRequest *request, CuratorRequestDone done, gpoi
 gboolean
 curator_reply_has_payload (const CuratorZkReply *reply, GBytes *payload)
 {
-  gsize length;
-  const void *bytes = g_bytes_get_data (payload, &length);
-  return (gsize) MAX (reply->data_length, 0) == length
-         && (length == 0 || memcmp (reply->data, bytes, length) == 0);
+  g_autoptr (GBytes) data = g_bytes_new_static (reply->data, (gsize) MAX (reply->data_length, 0));
+  return g_bytes_equal (data, payload);
 }
 
 void

@@ -13,26 +13,15 @@
 /* A year: longer than anybody waits, and far from where a time overflows. */
 #define MAX_SLEEP_MS (G_GINT64_CONSTANT (366) * 24 * 60 * 60 * 1000)
 
-static void try_now (CuratorRetryLoop *loop) CURATOR_LOCKED;
-
 static CURATOR_LOCKED void
 on_connect_timeout (gpointer data)
 {
   CuratorRetryLoop *loop = data;
   loop->timer = NULL;
-  curator_retry_loop_stop (loop);
   curator_retry_loop_again (loop, ZCONNECTIONLOSS);
 }
 
 static CURATOR_LOCKED void
-on_slept (gpointer data)
-{
-  CuratorRetryLoop *loop = data;
-  loop->timer = NULL;
-  try_now (loop);
-}
-
-static void
 try_now (CuratorRetryLoop *loop)
 {
   CuratorClient *client = loop->client;
@@ -45,6 +34,14 @@ try_now (CuratorRetryLoop *loop)
   g_queue_push_tail_link (&client->connection_waiters, &loop->link);
   loop->timer = curator_timer_after (client, (gint64) client->settings.connection_timeout_ms * 1000,
                                      on_connect_timeout, loop);
+}
+
+static CURATOR_LOCKED void
+on_slept (gpointer data)
+{
+  CuratorRetryLoop *loop = data;
+  loop->timer = NULL;
+  try_now (loop);
 }
 
 void
@@ -68,8 +65,7 @@ curator_retry_loop_begin (CuratorRetryLoop *loop)
 /* A question to a user's policy, which is asked without our mutex. */
 struct _CuratorRetryQuestion
 {
-  CuratorClient *client;                  /* a memory reference */
-  CuratorRetryPolicy *policy;             /* a reference */
+  CuratorClient *client;                  /* a memory reference, which keeps the policy, too */
   CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
   guint count;
   gint64 elapsed_ms;
@@ -79,12 +75,10 @@ struct _CuratorRetryQuestion
 static CURATOR_LOCKED void
 obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
 {
-  if (!allowed) {
+  if (allowed)
+    curator_retry_loop_after (loop, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000);
+  else
     loop->give_up (loop->data, rc);
-    return;
-  }
-  loop->timer =
-      curator_timer_after (loop->client, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000, on_slept, loop);
 }
 
 static CURATOR_UNLOCKED void
@@ -93,8 +87,8 @@ ask_user (gpointer data)
   CuratorRetryQuestion *question = data;
   CuratorClient *client = question->client;
   gint64 sleep_ms = 0;
-  const gboolean allowed = curator_retry_policy_allow_retry (question->policy, question->count,
-                                                             question->elapsed_ms, &sleep_ms);
+  const gboolean allowed = curator_retry_policy_allow_retry (
+      client->settings.retry_policy, question->count, question->elapsed_ms, &sleep_ms);
 
   curator_client_lock (client);
   CuratorRetryLoop *loop = question->loop;
@@ -103,26 +97,8 @@ ask_user (gpointer data)
     obey (loop, allowed, sleep_ms, question->rc);
   }
   curator_client_unlock (client);
-  curator_retry_policy_unref (question->policy);
   curator_client_memory_unref (client);
   g_free (question);
-}
-
-static CURATOR_LOCKED void
-ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
-{
-  CuratorRetryQuestion *question = g_new (CuratorRetryQuestion, 1);
-
-  curator_client_memory_ref (loop->client);
-  *question = (CuratorRetryQuestion){ .client = loop->client,
-                                      .policy = curator_retry_policy_ref (
-                                          loop->client->settings.retry_policy),
-                                      .loop = loop,
-                                      .count = count,
-                                      .elapsed_ms = elapsed_ms,
-                                      .rc = rc };
-  loop->question = question;
-  curator_dispatch_question (loop->client, ask_user, question);
 }
 
 void
@@ -131,16 +107,22 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
   CuratorRetryPolicy *policy = loop->client->settings.retry_policy;
   const gint64 elapsed_ms = (curator_locked_now_us (loop->client) - loop->start_us) / 1000;
   const guint count = loop->count;
-  gint64 sleep_ms = 0;
 
   curator_retry_loop_stop (loop);
   loop->count += count < G_MAXUINT ? 1 : 0;
-  if (!policy->is_builtin) {
-    ask_later (loop, count, elapsed_ms, rc);
+  if (policy->is_builtin) {
+    gint64 sleep_ms = 0;
+    const gboolean allowed =
+        curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
+    obey (loop, allowed, sleep_ms, rc);
     return;
   }
-  const gboolean allowed = curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
-  obey (loop, allowed, sleep_ms, rc);
+  loop->question = g_new (CuratorRetryQuestion, 1);
+  *loop->question = (CuratorRetryQuestion){
+    .client = loop->client, .loop = loop, .count = count, .elapsed_ms = elapsed_ms, .rc = rc
+  };
+  curator_client_memory_ref (loop->client);
+  curator_dispatch_question (loop->client, ask_user, loop->question);
 }
 
 void

@@ -29,12 +29,6 @@ curator_session_unref (CuratorSession *session)
   }
 }
 
-gboolean
-curator_session_is_current (CuratorSession *session)
-{
-  return session->state != CURATOR_SESSION_DEAD;
-}
-
 void
 curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook)
 {

@@ -6,14 +6,14 @@
 #pragma once
 
 #include "base/guards.h"
+#include "base/lease_math.h"
 #include "channel/patience.h"
 #include "core/client-record.h"
-#include "session/heartbeat-record.h"
-#include "session/lease_clock-record.h"
 
 #include <glib.h>
 
 typedef struct _CuratorSessionHook CuratorSessionHook;
+typedef struct _CuratorRequest CuratorRequest;
 
 typedef enum
 {
@@ -69,6 +69,35 @@ typedef struct
   guint n_pauses; /* of the handle, cut short */
 } CuratorAttempts;
 
+/* Of lease_clock.c. */
+typedef struct
+{
+  CuratorLeaseTerms terms CURATOR_GUARDED;
+  CuratorLeaseEvidence evidence CURATOR_GUARDED;
+  /* Of all holds of this session, by CLOCK_BOOTTIME; 0 while there is no proof. Written with the
+   * mutex held, read without it. */
+  _Atomic gint64 deadline_us;
+  /* CLOCK_BOOTTIME of the first attempt to connect; 0: used or unknown. */
+  gint64 connecting_us CURATOR_GUARDED;
+  gboolean end_seen CURATOR_GUARDED; /* a hold was over by the clock; the timer ends the others */
+  gboolean lapsed CURATOR_GUARDED;   /* the clock ended holds, and LOST is the state told last */
+  gboolean suspect CURATOR_GUARDED;  /* the holds of this session are SUSPECT */
+  CuratorTimer *lapse_timer CURATOR_GUARDED;
+} CuratorLeaseClock;
+
+/* Of heartbeat.c. All times by CLOCK_BOOTTIME. */
+typedef struct
+{
+  CuratorTimer *idle_timer;
+  CuratorTimer *timer;
+  gint64 due_us;           /* of timer */
+  gint64 sent_us;          /* the newest heartbeat */
+  gint64 far_due_us;       /* the next check of far nodes */
+  CuratorRequest *request; /* the check in flight */
+  GPtrArray *stakes;       /* what it checks; NULL where a stake was removed */
+  gboolean was_late;       /* the newest answer to one, so that it proved nothing */
+} CuratorHeartbeat;
+
 struct _CuratorSession
 {
   CuratorRefs refs;
@@ -115,7 +144,5 @@ void curator_session_unref (CuratorSession *session);
 
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook) CURATOR_LOCKED;
 void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
-/* TRUE while the session's nodes may still exist and be ours. */
-gboolean curator_session_is_current (CuratorSession *session) CURATOR_LOCKED;
 /* The current session has a connection. */
 gboolean curator_client_is_connected (CuratorClient *client) CURATOR_LOCKED;

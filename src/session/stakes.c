@@ -11,13 +11,6 @@ curator_stake_queue (const CuratorStake *stake)
 }
 
 void
-curator_stake_link (CuratorStake *stake, CuratorStakeKind kind)
-{
-  stake->kind = kind;
-  g_queue_push_tail_link (curator_stake_queue (stake), &stake->link);
-}
-
-void
 curator_stake_replace_in_beat (CuratorSession *session, CuratorStake *stake, CuratorStake *to)
 {
   guint index;
@@ -52,12 +45,9 @@ curator_stake_unregister (CuratorStake *stake)
 gboolean
 curator_session_has_stake (CuratorSession *session, const char *path)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (session->stakes); i++) {
-    for (GList *link = session->stakes[i].head; link != NULL; link = link->next) {
-      const CuratorStake *stake = link->data;
-      if (g_str_equal (stake->path, path))
+  for (gsize i = 0; i < G_N_ELEMENTS (session->stakes); i++)
+    for (GList *link = session->stakes[i].head; link != NULL; link = link->next)
+      if (g_str_equal (((const CuratorStake *) link->data)->path, path))
         return TRUE;
-    }
-  }
   return FALSE;
 }

@@ -32,8 +32,7 @@ struct _CuratorStake
   CuratorStakeRead *read CURATOR_GUARDED; /* the one that compares czxid, if in flight */
 };
 
-/* Into the queue of that kind. heartbeat.h has what sees to its checks as well. */
-void curator_stake_link (CuratorStake *stake, CuratorStakeKind kind) CURATOR_LOCKED;
+/* heartbeat.h has what puts a stake into the queue of its kind. */
 void curator_stake_unregister (CuratorStake *stake) CURATOR_LOCKED;
 /* The same, except that a heartbeat under way still has it. */
 void curator_stake_unlink (CuratorStake *stake) CURATOR_LOCKED;

@@ -40,7 +40,7 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
   if (entry == NULL || entry->state != ENTRY_ARMED)
     return;
   if (deleted)
-    curator_watch_entry_gone (entry);
+    curator_watch_entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
   else
     curator_watch_entry_changed (entry);
 }
@@ -48,14 +48,12 @@ event_for (CuratorSession *session, const char *path, ZooWatcherType type, gbool
 void
 curator_watches_event (CuratorSession *session, int type, const char *path)
 {
-  if (type == ZOO_DELETED_EVENT) {
-    event_for (session, path, ZWATCHTYPE_DATA, TRUE);
-    event_for (session, path, ZWATCHTYPE_CHILD, TRUE);
-  } else if (type == ZOO_CHANGED_EVENT) {
-    event_for (session, path, ZWATCHTYPE_DATA, FALSE);
-  } else if (type == ZOO_CHILD_EVENT) {
-    event_for (session, path, ZWATCHTYPE_CHILD, FALSE);
-  }
+  const gboolean deleted = type == ZOO_DELETED_EVENT;
+
+  if (deleted || type == ZOO_CHANGED_EVENT)
+    event_for (session, path, ZWATCHTYPE_DATA, deleted);
+  if (deleted || type == ZOO_CHILD_EVENT)
+    event_for (session, path, ZWATCHTYPE_CHILD, deleted);
 }
 
 void
@@ -121,6 +119,6 @@ curator_watches_remove_all (CuratorSession *session)
 
   for (GList *link = entries; link != NULL; link = link->next) {
     detach_users (link->data);
-    curator_watch_entry_unused (link->data);
+    curator_watch_entry_end_unused (link->data);
   }
 }

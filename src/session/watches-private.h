@@ -83,12 +83,15 @@ curator_watches_move (GQueue *from, GQueue *to, CuratorWatchEntry *entry)
 void curator_watch_entry_arm (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Removes the watch from the server. */
 void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* The last user was released: removes the watch from the server too. */
-void curator_watch_entry_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* If the last user was released: removes the watch from the server too. */
+void curator_watch_entry_end_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Without a connection: the next one sets it anew. */
 void curator_watch_entry_forget (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* An event: the node was deleted. */
-void curator_watch_entry_gone (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* The watch is spent for all its users. The entry goes, or stays until the server's watch is
+ * removed, if that is_set. If a read is in flight, it may set a watch on a new node of that name:
+ * the entry waits for it. */
+void curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event,
+                              int rc) CURATOR_LOCKED;
 /* An event: data or children changed. It spent the server's watch, so sets it again. */
 void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;

@@ -51,31 +51,25 @@ curator_watch_entry_free (gpointer data)
   g_free (entry);
 }
 
-/* A callback may release or add any watch. So each is taken from the head of queue, and a release
- * unlinks it there. */
-static CURATOR_LOCKED void
-notify_spent (GQueue *queue, CuratorWatchEvent event, int rc)
-{
-  while (queue->head != NULL) {
-    CuratorWatch *watch = queue->head->data;
-    curator_watch_place (watch, NULL);
-    watch->func (watch, event, rc, NULL, watch->data);
-  }
-}
-
-/* The watch is spent for all its users. The entry goes, or stays until the server's watch is
- * removed. */
-static CURATOR_LOCKED void
-entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
+void
+curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
 {
   GQueue users = G_QUEUE_INIT;
   curator_watches_move (&entry->users, &users, NULL);
   curator_watches_move (&entry->newcomers, &users, NULL);
   if (is_set)
     curator_watch_entry_remove (entry);
+  else if (entry->request != NULL)
+    entry->state = ENTRY_ARMING;
   else
     g_hash_table_remove (entry->session->watches, &entry->key);
-  notify_spent (&users, event, rc);
+  /* A callback may release or add any watch. So each is taken from the head of users, and a release
+   * unlinks it there. */
+  while (users.head != NULL) {
+    CuratorWatch *watch = users.head->data;
+    curator_watch_place (watch, NULL);
+    watch->func (watch, event, rc, NULL, watch->data);
+  }
 }
 
 /* Runs on the timer thread. */
@@ -90,15 +84,6 @@ on_retry_due (gpointer data)
     curator_watch_entry_remove (entry);
 }
 
-/* For a retryable refusal by a server. After a lost connection, the next connect retries. */
-static CURATOR_LOCKED void
-retry_later (CuratorWatchEntry *entry)
-{
-  CuratorClient *client = entry->session->client;
-  if (entry->retry_timer == NULL)
-    entry->retry_timer = curator_timer_after (client, RETRY_US, on_retry_due, entry);
-}
-
 static CURATOR_LOCKED void
 on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -108,7 +93,10 @@ on_removed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     /* The library may still have the watch and would set it again on reconnect. */
     entry->maybe_set = TRUE;
     entry->state = curator_watch_entry_has_users (entry) ? ENTRY_WANTED : ENTRY_UNWANTED;
-    retry_later (entry);
+    /* A server has refused. After a lost connection the next connect retries, too. */
+    if (entry->retry_timer == NULL)
+      entry->retry_timer =
+          curator_timer_after (entry->session->client, RETRY_US, on_retry_due, entry);
     return;
   }
   entry->maybe_set = FALSE;
@@ -132,12 +120,12 @@ curator_watch_entry_remove (CuratorWatchEntry *entry)
 }
 
 void
-curator_watch_entry_unused (CuratorWatchEntry *entry)
+curator_watch_entry_end_unused (CuratorWatchEntry *entry)
 {
-  if (entry->state == ENTRY_ARMED && entry->request != NULL) {
-    /* A read is in flight and may set the watch again. Its reply calls this function. */
+  /* A read in flight may set the watch again. Its reply calls this function. */
+  if (curator_watch_entry_has_users (entry)
+      || (entry->state == ENTRY_ARMED && entry->request != NULL))
     return;
-  }
   if (entry->state == ENTRY_ARMED)
     curator_watch_entry_remove (entry);
   else if (entry->state == ENTRY_WANTED && entry->maybe_set)
@@ -158,8 +146,7 @@ curator_watch_entry_forget (CuratorWatchEntry *entry)
     stop_rereading (entry);
     entry->state = ENTRY_WANTED;
   }
-  if (!curator_watch_entry_has_users (entry))
-    curator_watch_entry_unused (entry);
+  curator_watch_entry_end_unused (entry);
 }
 
 /* Notifies the watches in queue, and keeps them as users of the entry. */
@@ -174,8 +161,7 @@ notify_users (CuratorWatchEntry *entry, GQueue *queue, CuratorWatchEvent event,
     watch->func (watch, event, ZOK, reply, watch->data);
   }
   entry->notifying = FALSE;
-  if (!curator_watch_entry_has_users (entry))
-    curator_watch_entry_unused (entry);
+  curator_watch_entry_end_unused (entry);
 }
 
 /* reply is NULL if the server says no more than that the node exists: it may be of this session. */
@@ -191,17 +177,6 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);
   notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
-}
-
-/* A failed read sets no watch, but exists does: for the creation of the missing node, which nobody
- * needs. An earlier watch may still be set, unless its node is gone. */
-static CURATOR_LOCKED void
-entry_failed (CuratorWatchEntry *entry, int rc)
-{
-  if (rc == ZNONODE)
-    entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
-  else
-    entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
 }
 
 static CURATOR_LOCKED void
@@ -221,8 +196,12 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   } else if (curator_zk_is_retryable (rc) && !curator_watch_entry_is_connected (entry)
              && curator_watch_entry_has_users (entry)) {
     entry->state = ENTRY_WANTED;
+  } else if (rc == ZNONODE) {
+    /* A failed read sets no watch, but exists does: for the creation of the missing node, which
+     * nobody needs. An earlier watch went with its node. */
+    curator_watch_entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
   } else {
-    entry_failed (entry, rc);
+    curator_watch_entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
   }
 }
 
@@ -268,8 +247,7 @@ on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   }
   entry->request = NULL;
   reread_later (entry);
-  if (!curator_watch_entry_has_users (entry))
-    curator_watch_entry_unused (entry);
+  curator_watch_entry_end_unused (entry);
 }
 
 /* Runs on the timer thread. */
@@ -321,10 +299,8 @@ entry_new (CuratorSession *session, const char *path, ZooWatcherType type, Curat
 
   if (session->watched_bytes + watched_bytes (path) > limits[need])
     return NULL;
-  CuratorWatchEntry *entry = g_new0 (CuratorWatchEntry, 1);
-  entry->key.path = g_strdup (path);
-  entry->key.type = type;
-  entry->session = session;
+  CuratorWatchEntry *entry = g_new (CuratorWatchEntry, 1);
+  *entry = (CuratorWatchEntry){ .key = { g_strdup (path), type }, .session = session };
   session->watched_bytes += watched_bytes (path);
   g_hash_table_insert (session->watches, &entry->key, entry);
   curator_watch_entry_arm (entry);
@@ -340,24 +316,16 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
 
   if (entry == NULL && (entry = entry_new (session, path, type, need)) == NULL)
     return NULL;
-  CuratorWatch *watch = g_new0 (CuratorWatch, 1);
-  watch->entry = entry;
-  watch->link.data = watch;
-  watch->func = func;
-  watch->data = data;
+  CuratorWatch *watch = g_new (CuratorWatch, 1);
+  *watch = (CuratorWatch){ .entry = entry, .link.data = watch, .func = func, .data = data };
   if (entry->state == ENTRY_UNWANTED) {
     entry->maybe_set = TRUE;
     curator_watch_entry_arm (entry);
   }
-  if (entry->state != ENTRY_ARMED) {
-    curator_watch_place (watch, &entry->users);
-    return watch;
-  }
-  curator_watch_place (watch, &entry->newcomers);
-  if (entry->newcomers_timer == NULL) {
-    CuratorClient *client = session->client;
-    entry->newcomers_timer = curator_timer_after (client, 0, on_newcomers_due, entry);
-  }
+  const gboolean is_armed = entry->state == ENTRY_ARMED;
+  curator_watch_place (watch, is_armed ? &entry->newcomers : &entry->users);
+  if (is_armed && entry->newcomers_timer == NULL)
+    entry->newcomers_timer = curator_timer_after (session->client, 0, on_newcomers_due, entry);
   return watch;
 }
 
@@ -368,8 +336,8 @@ curator_watch_release (CuratorWatch *watch)
 
   curator_watch_place (watch, NULL);
   g_free (watch);
-  if (entry != NULL && !entry->notifying && !curator_watch_entry_has_users (entry))
-    curator_watch_entry_unused (entry);
+  if (entry != NULL && !entry->notifying)
+    curator_watch_entry_end_unused (entry);
 }
 
 const char *
@@ -414,20 +382,4 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   curator_watches_move (&entry->newcomers, &users, entry);
   curator_watch_entry_arm (entry);
   notify_users (entry, &users, CURATOR_WATCH_CHANGED, NULL);
-}
-
-/* If a read is in flight, it may set a watch on a new node of that name: the entry waits for it. */
-void
-curator_watch_entry_gone (CuratorWatchEntry *entry)
-{
-  GQueue users = G_QUEUE_INIT;
-
-  if (entry->request == NULL) {
-    entry_end (entry, FALSE, CURATOR_WATCH_GONE, ZOK);
-    return;
-  }
-  entry->state = ENTRY_ARMING;
-  curator_watches_move (&entry->users, &users, NULL);
-  curator_watches_move (&entry->newcomers, &users, NULL);
-  notify_spent (&users, CURATOR_WATCH_GONE, ZOK);
 }

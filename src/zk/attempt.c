@@ -15,13 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static CuratorStage
-stage_of (int sock)
-{
-  struct pollfd connected = { .fd = sock, .events = POLLOUT };
-  return poll (&connected, 1, 0) == 0 ? CURATOR_STAGE_CONNECTING : CURATOR_STAGE_ASKING;
-}
-
 /* Since when it has been seen in that stage. The inode is 0 in a pause. */
 static gint64
 note_stage (CuratorZkHandle *handle, guint64 inode, CuratorStage stage)
@@ -52,20 +45,6 @@ end_pause (CuratorZkHandle *handle, int pipe, gint64 patience_us)
   return woken;
 }
 
-/* Nothing has come, which IO thread and library would see otherwise. */
-static gboolean
-end_socket (CuratorZkHandle *handle, int sock, gint64 patience_us)
-{
-  struct pollfd answer = { .fd = sock, .events = POLLIN };
-
-  if (note_stage (handle, curator_fd_inode (sock, S_IFSOCK), stage_of (sock)) < patience_us
-      || poll (&answer, 1, 0) != 0 || zoo_state (handle->zh) == ZOO_CONNECTED_STATE)
-    return FALSE;
-  atomic_store (&handle->attempt.is_ended, TRUE);
-  shutdown (sock, SHUT_RDWR);
-  return TRUE;
-}
-
 gboolean
 curator_zk_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle,
                         const gint64 patience_us[CURATOR_N_STAGES], CuratorStage *ended)
@@ -82,14 +61,17 @@ curator_zk_end_attempt (CuratorZkOps *ops, CuratorZkHandle *handle,
   const int sock = curator_io_thread_dup_socket (&handle->io);
   if (sock < 0)
     return FALSE;
-  *ended = stage_of (sock);
-  const gboolean is_ended = end_socket (handle, sock, patience_us[*ended]);
+  struct pollfd connected = { .fd = sock, .events = POLLOUT };
+  struct pollfd answer = { .fd = sock, .events = POLLIN };
+  *ended = poll (&connected, 1, 0) == 0 ? CURATOR_STAGE_CONNECTING : CURATOR_STAGE_ASKING;
+  /* If nothing has come, which IO thread and library would see otherwise. */
+  const gboolean is_over =
+      note_stage (handle, curator_fd_inode (sock, S_IFSOCK), *ended) >= patience_us[*ended]
+      && poll (&answer, 1, 0) == 0 && zoo_state (handle->zh) != ZOO_CONNECTED_STATE;
+  if (is_over) {
+    atomic_store (&handle->attempt.is_ended, TRUE);
+    shutdown (sock, SHUT_RDWR);
+  }
   close (sock);
-  return is_ended;
-}
-
-gboolean
-curator_zk_attempt_was_ended (CuratorZkHandle *handle)
-{
-  return atomic_exchange (&handle->attempt.is_ended, FALSE);
+  return is_over;
 }

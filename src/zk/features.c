@@ -8,59 +8,42 @@
 
 #include <string.h>
 
-static const char *const features[CURATOR_N_FEATURES] = {
-  [CURATOR_FEATURE_TLS] = "TLS",
-  [CURATOR_FEATURE_SASL] = "SASL",
-};
-
 static const struct
 {
   const char *name;
-  CuratorFeature feature;
+  const char *feature;
+  gboolean (*is_built_in) (void);
   const char *instead;
 } schemes[] = {
-  { "ssl", CURATOR_FEATURE_TLS, "write tls://host:port" },
-  { "tls", CURATOR_FEATURE_TLS, "write tls://host:port" },
-  { "x509", CURATOR_FEATURE_TLS, "set a certificate with curator_client_set_tls()" },
-  { "sasl", CURATOR_FEATURE_SASL,
+  { "ssl", "TLS", curator_tls_is_built_in, "write tls://host:port" },
+  { "tls", "TLS", curator_tls_is_built_in, "write tls://host:port" },
+  { "x509", "TLS", curator_tls_is_built_in, "set a certificate with curator_client_set_tls()" },
+  { "sasl", "SASL", curator_sasl_is_built_in,
     "call curator_client_set_sasl_digest() or curator_client_set_sasl_gssapi()" },
 };
-
-gboolean
-curator_feature_is_built_in (CuratorFeature feature)
-{
-  return feature == CURATOR_FEATURE_TLS ? curator_tls_is_built_in () : curator_sasl_is_built_in ();
-}
 
 static gboolean
 refuse (gsize scheme, const char *what, GError **error)
 {
-  const CuratorFeature feature = schemes[scheme].feature;
-  const gboolean built_in = curator_feature_is_built_in (feature);
+  const gboolean built_in = schemes[scheme].is_built_in ();
   g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED, "%s asks for %s%s%s", what,
-               features[feature], built_in ? ": " : ", which curator was built without",
+               schemes[scheme].feature, built_in ? ": " : ", which curator was built without",
                built_in ? schemes[scheme].instead : "");
   return FALSE;
 }
 
-/* "tls://" is how it is written. */
+/* A host may have that name: then only a port follows the colon. "tls://" is how it is written. */
 static gboolean
-is_supported (gsize scheme, const char *server)
+is_refused (gsize scheme, const char *server)
 {
-  return strcmp (schemes[scheme].name, "tls") == 0 && g_str_has_prefix (server + 3, "://")
-         && curator_feature_is_built_in (CURATOR_FEATURE_TLS);
-}
-
-/* A host may have that name: then only a port follows the colon. */
-static gboolean
-is_requested (const char *server, const char *name)
-{
+  const char *name = schemes[scheme].name;
   const gsize length = strlen (name);
   if (g_ascii_strncasecmp (server, name, length) != 0 || server[length] != ':')
     return FALSE;
   const char *rest = server + length + 1;
-  const gsize port = strspn (rest, "0123456789");
-  return g_str_has_prefix (rest, "//") || strchr (",/ \t", rest[port]) == NULL;
+  if (g_str_has_prefix (rest, "//"))
+    return strcmp (name, "tls") != 0 || !curator_tls_is_built_in ();
+  return strchr (",/ \t", rest[strspn (rest, "0123456789")]) == NULL;
 }
 
 gboolean
@@ -71,7 +54,7 @@ curator_features_check_connect_string (const char *connect_string, GError **erro
   while (server != NULL) {
     server += strspn (server, ", \t");
     for (gsize i = 0; i < G_N_ELEMENTS (schemes); i++)
-      if (is_requested (server, schemes[i].name) && !is_supported (i, server))
+      if (is_refused (i, server))
         return refuse (i, "the connect string", error);
     server = strchr (server, ',');
   }

@@ -7,16 +7,6 @@
 
 #include <glib.h>
 
-typedef enum
-{
-  CURATOR_FEATURE_TLS,
-  CURATOR_FEATURE_SASL,
-  CURATOR_N_FEATURES
-} CuratorFeature;
-
-/* Whether curator was built with it. */
-gboolean curator_feature_is_built_in (CuratorFeature feature);
-
 /* FALSE with UNSUPPORTED if a server of the connect string is written "tls:host", "ssl://host" or
  * "ssl:host"; "x509" and "sasl" likewise; and "tls://host" if TLS was not built. "tls:2181" is a
  * host of that name. */

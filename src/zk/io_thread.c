@@ -5,9 +5,12 @@
  * NOTES: the thread waits in poll (pipe, socket). Linux shows the system call in which a thread of
  * the own process waits, with its arguments (/proc/self/task/TID/syscall). So the descriptors are
  * certain, and the cost does not depend on how many the program has open. A new thread inherits the
- * name of its creator: a unique name identifies the library's two threads.
+ * name of its creator: a unique name identifies the library's two threads. If the system does not
+ * show the descriptors, children inherit them (ZOOKEEPER-2338: a build flag, off in Debian).
  */
 #include "zk/io_thread.h"
+
+#include "base/fork_gate.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -87,18 +91,9 @@ read_memory (guint64 address, void *to, gsize size)
   return process_vm_readv (getpid (), &local, 1, &remote, 1, 0) == (ssize_t) size;
 }
 
+/* TRUE if this system shows the system call in which a thread waits. */
 static gboolean
-has_name (const char *tid, const char *name)
-{
-  char path[64];
-  char text[64];
-
-  g_snprintf (path, sizeof path, "/proc/self/task/%s/comm", tid);
-  return read_file (path, text, sizeof text) && strcmp (g_strchomp (text), name) == 0;
-}
-
-gboolean
-curator_io_thread_is_shown (void)
+is_shown (void)
 {
   static gint answer; /* atomic; 0: not asked yet */
   long number;
@@ -116,15 +111,6 @@ curator_io_thread_is_shown (void)
   return g_atomic_int_get (&answer) > 0;
 }
 
-static void
-note_free (int numbers[2])
-{
-  if (pipe2 (numbers, O_CLOEXEC) == 0) {
-    close (numbers[0]);
-    close (numbers[1]);
-  }
-}
-
 void
 curator_io_thread_prepare (CuratorIoThread *io, char before[16])
 {
@@ -133,7 +119,10 @@ curator_io_thread_prepare (CuratorIoThread *io, char before[16])
   io->pipe = -1;
   io->tids[0] = io->tids[1] = 0;
   io->free_before[0] = io->free_before[1] = -1;
-  note_free (io->free_before);
+  if (pipe2 (io->free_before, O_CLOEXEC) == 0) {
+    close (io->free_before[0]);
+    close (io->free_before[1]);
+  }
   g_snprintf (io->name, sizeof io->name, "zk-io-%x", (guint) g_atomic_int_add (&n_handles, 1));
   pthread_getname_np (pthread_self (), before, 16);
   pthread_setname_np (pthread_self (), io->name);
@@ -143,7 +132,11 @@ curator_io_thread_prepare (CuratorIoThread *io, char before[16])
 static gboolean
 add_if_named (CuratorIoThread *io, const char *tid)
 {
-  if (!has_name (tid, io->name))
+  char path[64];
+  char name[64];
+
+  g_snprintf (path, sizeof path, "/proc/self/task/%s/comm", tid);
+  if (!read_file (path, name, sizeof name) || strcmp (g_strchomp (name), io->name) != 0)
     return TRUE;
   const guint at = io->tids[0] == 0 ? 0 : 1;
   const gboolean is_room = io->tids[at] == 0;
@@ -151,34 +144,27 @@ add_if_named (CuratorIoThread *io, const char *tid)
   return is_room;
 }
 
-static void
-find_anywhere (CuratorIoThread *io)
-{
-  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
-  const char *tid;
-
-  io->tids[0] = io->tids[1] = 0;
-  while (tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL) {
-    if (!add_if_named (io, tid)) {
-      io->tids[0] = io->tids[1] = 0;
-      return;
-    }
-  }
-}
-
 void
 curator_io_thread_find (CuratorIoThread *io, const char before[16], pid_t newest)
 {
   pthread_setname_np (pthread_self (), before);
-  if (!curator_io_thread_is_shown ())
+  if (!is_shown ())
     return;
   for (int i = 1; i <= MAX_TID_DISTANCE && io->tids[1] == 0; i++) {
     char tid[16];
     g_snprintf (tid, sizeof tid, "%d", (int) newest + i);
     add_if_named (io, tid);
   }
-  if (io->tids[1] == 0)
-    find_anywhere (io);
+  if (io->tids[1] != 0)
+    return;
+  io->tids[0] = 0;
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  const char *tid;
+  gboolean is_sure = TRUE;
+  while (is_sure && tasks != NULL && (tid = g_dir_read_name (tasks)) != NULL)
+    is_sure = add_if_named (io, tid);
+  if (!is_sure)
+    io->tids[0] = io->tids[1] = 0;
 }
 
 guint64
@@ -232,21 +218,6 @@ curator_io_thread_rests (CuratorIoThread *io)
   return io->tids[1] == 0 || (rests (io, io->tids[0]) && rests (io, io->tids[1]));
 }
 
-gboolean
-curator_io_thread_wait (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock)
-{
-  const gint64 deadline_us = g_get_monotonic_time () + patience_us;
-
-  for (gulong pause_us = 20; io->tids[0] != 0; pause_us = MIN (pause_us * 2, 2000)) {
-    if (curator_io_thread_look (io, pipe, sock))
-      return TRUE;
-    if (g_get_monotonic_time () >= deadline_us)
-      return FALSE;
-    g_usleep (pause_us);
-  }
-  return FALSE;
-}
-
 /* The thread polls this number before and after it is duplicated, and both are the same socket: it
  * was not closed and reused by the program meanwhile. */
 int
@@ -267,4 +238,71 @@ curator_io_thread_dup_socket (CuratorIoThread *io)
     return -1;
   }
   return copy;
+}
+
+/* Looks again and again, for up to patience_us, until the thread is in poll. */
+static gboolean
+wait_for_poll (CuratorIoThread *io, gint64 patience_us, int *pipe, int *sock)
+{
+  const gint64 deadline_us = g_get_monotonic_time () + patience_us;
+
+  for (gulong pause_us = 20; io->tids[0] != 0; pause_us = MIN (pause_us * 2, 2000)) {
+    if (curator_io_thread_look (io, pipe, sock))
+      return TRUE;
+    if (g_get_monotonic_time () >= deadline_us)
+      return FALSE;
+    g_usleep (pause_us);
+  }
+  return FALSE;
+}
+
+/* The other end of the pipe. Both usually got the two lowest free numbers. */
+static int
+other_end (const CuratorIoThread *io, int end)
+{
+  const guint64 inode = curator_fd_inode (end, S_IFIFO);
+  const int likely[] = { end + 1, io->free_before[1], io->free_before[0] };
+
+  for (guint i = 0; i < G_N_ELEMENTS (likely); i++)
+    if (likely[i] >= 0 && likely[i] != end && curator_fd_inode (likely[i], S_IFIFO) == inode)
+      return likely[i];
+  CURATOR_INSIDE_GATE;
+  g_autoptr (GDir) all = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+  while (all != NULL && (name = g_dir_read_name (all)) != NULL) {
+    const int fd = (int) g_ascii_strtoll (name, NULL, 10);
+    if (fd != end && curator_fd_inode (fd, S_IFIFO) == inode)
+      return fd;
+  }
+  return end;
+}
+
+void
+curator_io_thread_hide (CuratorIoThread *io, gint64 patience_us, zhandle_t *connected)
+{
+  struct sockaddr_storage peer;
+  struct sockaddr_storage found = { 0 };
+  socklen_t length = sizeof peer;
+  socklen_t found_length = sizeof found;
+  int pipe;
+  int sock;
+
+  if (connected != NULL
+      && zookeeper_get_connected_host (connected, (struct sockaddr *) &peer, &length) == NULL)
+    return;
+  /* The thread may be waiting at the gate. */
+  const guint depth = connected != NULL ? curator_gate_suspend () : 0;
+  const gboolean is_seen = wait_for_poll (io, patience_us, &pipe, &sock);
+  curator_gate_resume (depth);
+  if (!is_seen)
+    return;
+  if ((fcntl (pipe, F_GETFD) & FD_CLOEXEC) == 0) {
+    fcntl (other_end (io, pipe), F_SETFD, FD_CLOEXEC);
+    fcntl (pipe, F_SETFD, FD_CLOEXEC);
+  }
+  /* Without that peer it is the socket of the next attempt: the connection is lost already. */
+  if (connected != NULL && sock >= 0
+      && getpeername (sock, (struct sockaddr *) &found, &found_length) == 0
+      && found_length == length && memcmp (&found, &peer, length) == 0)
+    fcntl (sock, F_SETFD, FD_CLOEXEC);
 }

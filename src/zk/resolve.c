@@ -21,7 +21,7 @@ typedef struct
 {
   CuratorClient *client;
   void (*found) (CuratorClient *client);
-  char *host;
+  char *host; /* in the table of names */
 } LookUp;
 
 /* The names that are being looked up. */
@@ -36,72 +36,32 @@ names_of (CuratorClient *client)
   return *names;
 }
 
-/* Sorted, because a name server may answer in another order each time. why: set if there are
- * none. */
-static GPtrArray *
-ask (const char *host, char **why)
-{
-  int failed = 0;
-  GPtrArray *found = curator_lookup (host, &failed);
-
-  if (found->len == 0)
-    *why = g_strdup_printf ("the name cannot be resolved: %s", gai_strerror (failed));
-  g_ptr_array_sort (found, curator_address_compare);
-  return found;
-}
-
-static CURATOR_LOCKED void
-store (CuratorClient *client, const char *host, GPtrArray *addresses, const char *why)
-{
-  for (guint i = 0; i < client->known->len; i++) {
-    CuratorServer *server = client->known->pdata[i];
-    if (g_str_equal (server->host, host))
-      curator_server_resolved (server, addresses, why);
-  }
-  g_hash_table_remove (names_of (client), host);
-}
-
-static void
-free_look_up (LookUp *job)
-{
-  g_free (job->host);
-  g_free (job);
-}
-
 static CURATOR_UNLOCKED void *
 look_up (void *data)
 {
   CURATOR_INSIDE_GATE; /* not while it looks up */
-  LookUp *job = data;
+  g_autofree LookUp *job = data;
   CuratorClient *client = job->client;
   g_autofree char *why = NULL;
-  g_autoptr (GPtrArray) addresses = ask (job->host, &why);
+  int failed = 0;
+  g_autoptr (GPtrArray) addresses = curator_lookup (job->host, &failed);
 
+  if (addresses->len == 0)
+    why = g_strdup_printf ("the name cannot be resolved: %s", gai_strerror (failed));
+  /* A name server may answer in another order each time. */
+  g_ptr_array_sort (addresses, curator_address_compare);
   curator_client_lock (client);
-  store (client, job->host, addresses, why);
+  for (guint i = 0; i < client->known->len; i++) {
+    CuratorServer *server = client->known->pdata[i];
+    if (g_str_equal (server->host, job->host))
+      curator_server_resolved (server, addresses, why);
+  }
+  g_hash_table_remove (names_of (client), job->host);
   if (curator_client_is_running (client))
     job->found (client);
   curator_client_unlock (client);
-  free_look_up (job);
   curator_client_memory_unref (client);
   return NULL;
-}
-
-static CURATOR_LOCKED void
-start_one (CuratorClient *client, CuratorServer *server, void (*found) (CuratorClient *client))
-{
-  LookUp *job = g_new (LookUp, 1);
-
-  *job = (LookUp){ client, found, g_strdup (server->host) };
-  curator_client_memory_ref (client);
-  g_hash_table_add (names_of (client), g_strdup (server->host));
-  const int failed = curator_thread_start_detached ("curator-name", look_up, job);
-  if (failed != 0) {
-    curator_client_memory_unref (client);
-    g_hash_table_remove (names_of (client), server->host);
-    free_look_up (job);
-    curator_server_resolved (server, NULL, "the system has no threads left");
-  }
 }
 
 void
@@ -109,8 +69,18 @@ curator_resolve_start (CuratorClient *client, void (*found) (CuratorClient *clie
 {
   for (guint i = 0; i < client->known->len; i++) {
     CuratorServer *server = client->known->pdata[i];
-    if (!server->is_numeric && !g_hash_table_contains (names_of (client), server->host))
-      start_one (client, server, found);
+    if (server->is_numeric || g_hash_table_contains (names_of (client), server->host))
+      continue;
+    LookUp *job = g_new (LookUp, 1);
+    *job = (LookUp){ client, found, g_strdup (server->host) };
+    curator_client_memory_ref (client);
+    g_hash_table_add (names_of (client), job->host);
+    if (curator_thread_start_detached ("curator-name", look_up, job) != 0) {
+      curator_client_memory_unref (client);
+      g_hash_table_remove (names_of (client), server->host);
+      g_free (job);
+      curator_server_resolved (server, NULL, "the system has no threads left");
+    }
   }
 }
 

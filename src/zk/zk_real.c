@@ -18,9 +18,7 @@
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "zk/attempt.h"
-#include "zk/cloexec.h"
 #include "zk/io_lookups.h"
-#include "zk/zk_multi.h"
 #include "zk/zk_servers.h"
 
 #include <errno.h>
@@ -38,25 +36,17 @@
 #define PATIENCE_OPENING_US 20000
 #define PATIENCE_US         G_USEC_PER_SEC
 
-/* Called on every connect, because each connection has a new socket. */
-static void
-hide_socket (CuratorZkHandle *handle, zhandle_t *zh)
-{
-  struct sockaddr_storage peer;
-  socklen_t length = sizeof peer;
-  pthread_mutex_lock (&handle->opening);
-  pthread_mutex_unlock (&handle->opening);
-  if (zookeeper_get_connected_host (zh, (struct sockaddr *) &peer, &length) != NULL)
-    curator_cloexec_socket (&handle->io, PATIENCE_US, (struct sockaddr *) &peer, length);
-}
-
 static void
 deliver (CuratorZkHandle *handle, zhandle_t *zh, int type, int state, const char *path)
 {
   CURATOR_INSIDE_GATE;
-  /* Without a timeout the library connects again as fast as it can: there is no session to hide. */
-  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0)
-    hide_socket (handle, zh);
+  /* On every connect, because each connection has a new socket. Without a timeout the library
+   * connects again as fast as it can: there is no session to hide. */
+  if (type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE && zoo_recv_timeout (zh) > 0) {
+    pthread_mutex_lock (&handle->opening);
+    pthread_mutex_unlock (&handle->opening);
+    curator_io_thread_hide (&handle->io, PATIENCE_US, zh);
+  }
   /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
     handle->watcher (type, state, path, handle->context);
@@ -68,10 +58,9 @@ on_event (zhandle_t *zh, int type, int state, const char *path, void *context)
   CuratorZkHandle *handle = context;
 
   curator_zk_rest_enter (&handle->rest);
-  if (type == ZOO_SESSION_EVENT) {
-    /* Not inside the gate: a fork() that has closed it may wait for this. */
+  /* Not inside the gate: a fork() that has closed it may wait for this. */
+  if (type == ZOO_SESSION_EVENT)
     curator_io_lookups_note_state (&handle->lookups, state);
-  }
   deliver (handle, zh, type, state, path);
   curator_zk_rest_leave (&handle->rest);
 }
@@ -119,11 +108,34 @@ on_strings (int rc, const struct String_vector *strings, const void *data)
   complete (rc, REPLY (.children = strings, .data_length = -1), data);
 }
 
+/* The operations of one multi, and their results. */
+typedef struct
+{
+  int n;
+  zoo_op_t *ops;
+  zoo_op_result_t *results;
+  char **paths;
+} Multi;
+
+static void
+multi_free (gpointer data)
+{
+  Multi *multi = data;
+  g_strfreev (multi->paths);
+  g_free (multi->ops);
+  g_free (multi->results);
+  g_free (multi);
+}
+
+/* Operations before the failed one have ZOK, those after it a filler code. */
 static void
 on_multi (int rc, const void *data)
 {
-  const CuratorZkTicket *ticket = data;
-  const int failed = curator_zk_multi_failed_index (ticket->ops_data, rc);
+  const Multi *multi = ((const CuratorZkTicket *) data)->ops_data;
+  int failed = -1;
+
+  for (int i = 0; rc != ZOK && failed < 0 && i < multi->n; i++)
+    failed = multi->results[i].err == rc ? i : -1;
   complete (rc, &(CuratorZkReply){ .data_length = -1, .failed_index = failed }, data);
 }
 
@@ -176,26 +188,6 @@ open_library (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
 }
 
 static void
-open_hidden (CuratorZkHandle *handle, const char *hosts, const clientid_t *id,
-             int session_timeout_ms)
-{
-  sigset_t all;
-  sigset_t mask;
-
-  /* The library's threads inherit the mask, so they never handle the program's signals. */
-  sigfillset (&all);
-  pthread_sigmask (SIG_SETMASK, &all, &mask);
-  pthread_mutex_lock (&handle->opening);
-  handle->zh = open_library (handle, hosts, id, session_timeout_ms);
-  pthread_mutex_unlock (&handle->opening);
-  const int error = errno;
-  pthread_sigmask (SIG_SETMASK, &mask, NULL);
-  if (handle->zh != NULL)
-    curator_cloexec_pipe (&handle->io, PATIENCE_OPENING_US);
-  errno = error;
-}
-
-static void
 handle_free (CuratorZkHandle *handle)
 {
   pthread_mutex_destroy (&handle->opening);
@@ -209,6 +201,8 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
                       CuratorZkWatcher watcher, gpointer context)
 {
   CuratorZkHandle *handle = g_new0 (CuratorZkHandle, 1);
+  sigset_t all;
+  sigset_t mask;
 
   pthread_mutex_init (&handle->opening, NULL);
   handle->watcher = watcher;
@@ -216,13 +210,20 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
   handle->watch = on_event;
   handle->watch_context = handle;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-  open_hidden (handle, hosts, id, session_timeout_ms);
+  /* The library's threads inherit the mask, so they never handle the program's signals. */
+  sigfillset (&all);
+  pthread_sigmask (SIG_SETMASK, &all, &mask);
+  pthread_mutex_lock (&handle->opening);
+  handle->zh = open_library (handle, hosts, id, session_timeout_ms);
+  const int error = errno;
+  pthread_mutex_unlock (&handle->opening);
+  pthread_sigmask (SIG_SETMASK, &mask, NULL);
   if (handle->zh == NULL) {
-    const int error = errno;
     handle_free (handle);
     errno = error;
     return NULL;
   }
+  curator_io_thread_hide (&handle->io, PATIENCE_OPENING_US, NULL);
   curator_zk_servers_add (handle, hosts);
   /* From here on its failures are noted. */
   atomic_store (&handle->lookups.was_told, TRUE);
@@ -245,7 +246,7 @@ real_rest_us (CuratorZkOps *ops, CuratorZkHandle *handle)
 }
 
 void
-curator_zk_real_close (CuratorZkHandle *handle)
+curator_zk_real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 {
   curator_zk_servers_remove (handle);
   /* Joins threads that may be waiting at the gate. */
@@ -255,12 +256,6 @@ curator_zk_real_close (CuratorZkHandle *handle)
   curator_io_lookups_end (&handle->lookups);
   curator_gate_resume (depth);
   handle_free (handle);
-}
-
-static void
-real_close (CuratorZkOps *ops, CuratorZkHandle *handle)
-{
-  curator_zk_real_close (handle);
 }
 
 static gint64
@@ -346,9 +341,15 @@ send_multi (CuratorZkHandle *handle, const char *const *paths, int n_paths,
             void (*init_op) (zoo_op_t *op, const char *path, int version), CuratorZkTicket *ticket)
 {
   ticket = begin_call (handle, ticket);
-  CuratorZkMulti *multi = curator_zk_multi_new (paths, n_paths, init_op);
+  Multi *multi = g_new (Multi, 1);
+  *multi = (Multi){ n_paths, g_new0 (zoo_op_t, n_paths), g_new0 (zoo_op_result_t, n_paths),
+                    g_new0 (char *, n_paths + 1) };
+  for (int i = 0; i < n_paths; i++) {
+    multi->paths[i] = g_strdup (paths[i]);
+    init_op (&multi->ops[i], multi->paths[i], -1);
+  }
   ticket->ops_data = multi;
-  ticket->ops_free = curator_zk_multi_free;
+  ticket->ops_free = multi_free;
   return undo_if_refused (
       handle, ticket,
       zoo_state (handle->zh) < 0
@@ -374,17 +375,14 @@ static int
 real_remove_all_watches (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                          ZooWatcherType type, CuratorZkTicket *ticket)
 {
-  ticket = begin_call (handle, ticket);
-  /* The header declares the completion as a pointer to the function type by mistake. */
+  /* The header declares the completion as a pointer to the function type by mistake. On a shared
+   * handle the server keeps the watch; its event is ignored. */
   void_completion_t *done = (void_completion_t *) on_void;
-  if (handle->begin != NULL) {
-    /* The server keeps the watch; its event is ignored. */
-    return undo_if_refused (handle, ticket,
-                            zoo_aremove_watches (handle->zh, path, type, handle->watch,
-                                                 handle->watch_context, 0, done, ticket));
-  }
-  return undo_if_refused (handle, ticket,
-                          zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
+  return SEND (handle, ticket,
+               handle->begin != NULL
+                   ? zoo_aremove_watches (handle->zh, path, type, handle->watch,
+                                          handle->watch_context, 0, done, ticket)
+                   : zoo_aremove_all_watches (handle->zh, path, type, 0, done, ticket));
 }
 
 static void
@@ -450,7 +448,7 @@ curator_zk_ops_real (void)
   static CuratorZkOps ops = {
     .open = real_open,
     .rest_us = real_rest_us,
-    .close = real_close,
+    .close = curator_zk_real_close,
     .session_id = real_session_id,
     .dup_server = real_dup_server,
     .add_auth = real_add_auth,

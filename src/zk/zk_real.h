@@ -8,4 +8,4 @@
 CuratorZkHandle *curator_zk_real_open (const char *hosts, const clientid_t *id,
                                        int session_timeout_ms, CuratorZkWatcher watcher,
                                        gpointer context);
-void curator_zk_real_close (CuratorZkHandle *handle);
+void curator_zk_real_close (CuratorZkOps *ops, CuratorZkHandle *handle);

@@ -64,9 +64,12 @@ is_of_server (gconstpointer failure, gconstpointer server)
   return g_str_equal (((const Failure *) failure)->server, server);
 }
 
+/* Runs on the channel's thread. The same failure is logged once. */
 static void
-note_failure (Secured *owner, const char *server, const GError *error)
+on_failed (const char *server, const GError *error, gboolean is_final, gpointer data)
 {
+  CuratorZkSecured *secured = data;
+  Secured *owner = secured->owner;
   Failure *failure = g_new (Failure, 1);
   guint at;
 
@@ -76,15 +79,6 @@ note_failure (Secured *owner, const char *server, const GError *error)
     g_ptr_array_remove_index (owner->failures, at);
   g_ptr_array_add (owner->failures, failure);
   pthread_mutex_unlock (&owner->mutex);
-}
-
-/* Runs on the channel's thread. The same failure is logged once. */
-static void
-on_failed (const char *server, const GError *error, gboolean is_final, gpointer data)
-{
-  CuratorZkSecured *secured = data;
-
-  note_failure (secured->owner, server, error);
   if (g_strcmp0 (secured->last, error->message) != 0) {
     curator_warn ("cannot connect to %s", error->message);
     g_free (secured->last);
@@ -149,26 +143,13 @@ secured_free (CuratorZkSecured *secured)
   g_free (secured);
 }
 
-static CuratorZkHandle *
-open_through (CuratorZkSecured *secured, int session_timeout_ms)
-{
-  g_autofree char *hosts = curator_channel_dup_hosts (secured->channel);
-  clientid_t id = { 0 };
-
-  memcpy (id.passwd, curator_channel_get_secret (secured->channel), sizeof id.passwd);
-  CuratorZkHandle *handle =
-      curator_zk_real_open (hosts, &id, session_timeout_ms, secured->watcher, secured->context);
-  explicit_bzero (&id, sizeof id);
-  return handle;
-}
-
 /* Handles are opened with the client's mutex. */
 static CURATOR_LOCKED CuratorZkHandle *
 secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
               CuratorZkWatcher watcher, gpointer context)
 {
   CuratorClient *client = ((Secured *) ops)->client;
-  CuratorZkSecured *secured = g_new0 (CuratorZkSecured, 1);
+  CuratorZkSecured *secured = g_new (CuratorZkSecured, 1);
   const CuratorChannelSetup setup = {
     .tls = client->settings.tls,
     .sasl = client->settings.sasl,
@@ -179,13 +160,19 @@ secured_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
     .data = secured,
   };
 
-  secured->owner = (Secured *) ops;
-  secured->watcher = watcher;
-  secured->context = context;
-  secured->told = curator_servers_copy (client->known, FALSE);
+  *secured = (CuratorZkSecured){ .owner = (Secured *) ops,
+                                 .watcher = watcher,
+                                 .context = context,
+                                 .told = curator_servers_copy (client->known, FALSE) };
   secured->channel = curator_channel_open (&setup, client->known);
-  CuratorZkHandle *handle =
-      secured->channel != NULL ? open_through (secured, session_timeout_ms) : NULL;
+  CuratorZkHandle *handle = NULL;
+  if (secured->channel != NULL) {
+    g_autofree char *through = curator_channel_dup_hosts (secured->channel);
+    clientid_t id = { 0 };
+    memcpy (id.passwd, curator_channel_get_secret (secured->channel), sizeof id.passwd);
+    handle = curator_zk_real_open (through, &id, session_timeout_ms, watcher, context);
+    explicit_bzero (&id, sizeof id);
+  }
   if (handle == NULL) {
     const int error = errno;
     g_clear_pointer (&secured->channel, curator_channel_close);
@@ -219,7 +206,7 @@ secured_close (CuratorZkOps *ops, CuratorZkHandle *handle)
   CuratorZkSecured *secured = handle->secured;
 
   /* The port stays open until libzookeeper does not connect to it any more. */
-  curator_zk_real_close (handle);
+  curator_zk_real_close (ops, handle);
   curator_channel_close (secured->channel);
   secured_free (secured);
 }
@@ -228,16 +215,10 @@ secured_close (CuratorZkOps *ops, CuratorZkHandle *handle)
 static int
 weight_of (int code)
 {
-  switch (code) {
-  case CURATOR_CONNECT_ERROR_SASL:
+  if (code == CURATOR_CONNECT_ERROR_SASL)
     return 2;
-  case CURATOR_CONNECT_ERROR_TLS:
-  case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
-  case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
-    return 1;
-  default:
-    return 0;
-  }
+  return code == CURATOR_CONNECT_ERROR_TLS || code == CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED
+         || code == CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE;
 }
 
 /* The caller holds the mutex. */

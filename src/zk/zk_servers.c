@@ -16,7 +16,6 @@
 #include "base/fork_gate.h"
 #include "base/server_list.h"
 #include "core/log.h"
-#include "zk/attempt.h"
 #include "zk/io_lookups.h"
 
 #include <errno.h>
@@ -38,18 +37,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static GPtrArray *handles;
 static ZooLogLevel level; /* before the fork */
 
-static void
-lock_handles (void)
-{
-  pthread_mutex_lock (&mutex);
-}
-
-static void
-unlock_handles (void)
-{
-  pthread_mutex_unlock (&mutex);
-}
-
 static gboolean
 all_rest (void)
 {
@@ -68,7 +55,7 @@ all_rest (void)
 static void
 begin_fork (void)
 {
-  lock_handles ();
+  pthread_mutex_lock (&mutex);
   level = logLevel;
   zoo_set_debug_level ((ZooLogLevel) 0);
   for (int i = 0; i < N_LOCKINGS; i++) {
@@ -84,7 +71,7 @@ static void
 end_fork (void)
 {
   zoo_set_debug_level (level);
-  unlock_handles ();
+  pthread_mutex_unlock (&mutex);
 }
 
 /* The child of a fork may have clients of its own: it must find the mutex free. fork() waits for
@@ -102,18 +89,18 @@ curator_zk_servers_add (CuratorZkHandle *handle, const char *addresses)
 {
   pthread_once (&once, create_handles);
   handle->addresses = g_strdup (addresses);
-  lock_handles ();
+  pthread_mutex_lock (&mutex);
   g_ptr_array_add (handles, handle);
-  unlock_handles ();
+  pthread_mutex_unlock (&mutex);
 }
 
 /* The IO thread may be using the handle until zookeeper_close() has joined it. */
 void
 curator_zk_servers_remove (CuratorZkHandle *handle)
 {
-  lock_handles ();
+  pthread_mutex_lock (&mutex);
   g_ptr_array_remove_fast (handles, handle);
-  unlock_handles ();
+  pthread_mutex_unlock (&mutex);
 }
 
 /* The handle whose IO thread this is, or NULL. It lives until zookeeper_close() has joined the
@@ -126,27 +113,13 @@ find_own (void)
 
   pthread_getname_np (pthread_self (), name, sizeof name);
   pthread_once (&once, create_handles);
-  lock_handles ();
+  pthread_mutex_lock (&mutex);
   for (guint i = 0; i < handles->len && own == NULL; i++) {
     CuratorZkHandle *handle = handles->pdata[i];
     own = strcmp (handle->io.name, name) == 0 ? handle : NULL;
   }
-  unlock_handles ();
+  pthread_mutex_unlock (&mutex);
   return own;
-}
-
-/* The next list of the handle whose IO thread this is: transfer full, or NULL. */
-static char *
-take_next (CuratorZkHandle *own)
-{
-  lock_handles ();
-  char *addresses = g_steal_pointer (&own->next_addresses);
-  if (addresses != NULL) {
-    g_free (own->addresses);
-    own->addresses = g_strdup (addresses);
-  }
-  unlock_handles ();
-  return addresses;
 }
 
 /* Runs on the completion thread. */
@@ -163,8 +136,16 @@ on_failure (void)
 {
   const int error = errno;
   CuratorZkHandle *handle = find_own ();
-  g_autofree char *addresses = handle != NULL ? take_next (handle) : NULL;
 
+  if (handle == NULL)
+    return;
+  pthread_mutex_lock (&mutex);
+  g_autofree char *addresses = g_steal_pointer (&handle->next_addresses);
+  if (addresses != NULL) {
+    g_free (handle->addresses);
+    handle->addresses = g_strdup (addresses);
+  }
+  pthread_mutex_unlock (&mutex);
   if (addresses == NULL || zoo_state (handle->zh) < 0)
     return;
   const gboolean was_connected = zoo_state (handle->zh) == ZOO_CONNECTED_STATE;
@@ -177,55 +158,31 @@ on_failure (void)
   errno = error;
 }
 
-/* The library tells the cause in ", errno=N(…): …". For an attempt that we have ended it is not the
- * true one. */
-static char *
-tell_end (const char *line)
-{
-  const char *cause = strstr (line, ", errno=");
-  return cause == NULL
-             ? g_strdup (line)
-             : g_strdup_printf ("%.*s, errno=%d(%s): given up for the next server",
-                                (int) (cause - line), line, ETIMEDOUT, g_strerror (ETIMEDOUT));
-}
-
-/* Not inside the gate, which may be closed until this is known, and without the mutex, which fork()
- * takes after that of the look-ups. TRUE: the attempt was ended by us. */
-static gboolean
-note_failure (void)
-{
-  CuratorZkHandle *own = find_own ();
-
-  if (own == NULL)
-    return FALSE;
-  curator_io_lookups_note_failure (&own->lookups, own->zh);
-  return curator_zk_attempt_was_ended (own);
-}
-
 void
 curator_zk_servers_log_line (const char *line)
 {
   const char *socket = strstr (line, ": Socket ");
   const gboolean failed = socket != NULL && strstr (socket, " zk retcode=") != NULL;
-  const gboolean is_ours = failed && note_failure ();
-  CURATOR_INSIDE_GATE;
+  CuratorZkHandle *own = failed ? find_own () : NULL;
+  gboolean is_ours = FALSE; /* the end of an attempt by us */
 
-  g_autofree char *told = is_ours ? tell_end (line) : NULL;
-  curator_log_zookeeper_line (told != NULL ? told : line);
+  /* Not inside the gate, which may be closed until this is known, and without the mutex, which
+   * fork() takes after that of the look-ups. */
+  if (own != NULL) {
+    curator_io_lookups_note_failure (&own->lookups, own->zh);
+    is_ours = atomic_exchange (&own->attempt.is_ended, FALSE);
+  }
+  CURATOR_INSIDE_GATE;
+  /* The library tells the cause in ", errno=N(…): …". That of such an end is not the true one. */
+  const char *cause = is_ours ? strstr (line, ", errno=") : NULL;
+  g_autofree char *told =
+      cause == NULL
+          ? g_strdup (line)
+          : g_strdup_printf ("%.*s, errno=%d(%s): given up for the next server",
+                             (int) (cause - line), line, ETIMEDOUT, g_strerror (ETIMEDOUT));
+  curator_log_zookeeper_line (told);
   if (failed)
     on_failure ();
-}
-
-/* FALSE: the list is the one that the handle has already. */
-static gboolean
-set_next (CuratorZkHandle *handle, const char *addresses)
-{
-  lock_handles ();
-  const gboolean differs = strcmp (handle->addresses, addresses) != 0;
-  g_free (handle->next_addresses);
-  handle->next_addresses = differs ? g_strdup (addresses) : NULL;
-  unlock_handles ();
-  return differs;
 }
 
 /* FALSE also while TCP is not connected. */
@@ -246,7 +203,12 @@ gboolean
 curator_zk_servers_set (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers,
                         const char *addresses, gboolean leave)
 {
-  if (!set_next (handle, addresses) || !leave)
+  pthread_mutex_lock (&mutex);
+  const gboolean differs = strcmp (handle->addresses, addresses) != 0;
+  g_free (handle->next_addresses);
+  handle->next_addresses = differs ? g_strdup (addresses) : NULL;
+  pthread_mutex_unlock (&mutex);
+  if (!differs || !leave)
     return TRUE;
   const int sock = curator_io_thread_dup_socket (&handle->io);
   if (sock < 0)

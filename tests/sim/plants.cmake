@@ -509,7 +509,7 @@ curator_plant(
   CHANGE "return most (2 * terms->period_us, terms->period_us + prompt_us (terms))" "return terms->session_us"
          "curator_lease_deadline (evidence, terms) - now_us > enough_us (evidence, terms)" "1")
 curator_plant(
-  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE session/beat_due.c EXPECT "test_election"
+  waiting_all_at_reconnect TEST test_sim_waiting.c SCENE test_election FILE session/heartbeat.c EXPECT "test_election"
   CHANGE "if (session->beat.far_due_us <= now)" "if (TRUE)"
          "now + random_us (session, curator_session_terms (session)->session_us)" "now")
 curator_plant(

@@ -3,6 +3,8 @@
 #include "integration/taking.h"
 #include "memory_search.h"
 
+#include "channel/channel_sasl.h"
+#include "channel/tls_credentials.h"
 #include "zk/features.h"
 
 #include <curator/zookeeper.h>
@@ -340,8 +342,8 @@ TEST (test_tls_and_sasl_are_refused)
     assert_true (curator_features_check_connect_string (names[i], NULL));
   assert_int_equal (curator_features_check_connect_string ("TLS://zk1:1,tls://zk2", NULL), HAS_TLS);
   /* The library has the features that were found at configuration. */
-  assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_TLS), HAS_TLS);
-  assert_int_equal (curator_feature_is_built_in (CURATOR_FEATURE_SASL), HAS_SASL);
+  assert_int_equal (curator_tls_is_built_in (), HAS_TLS);
+  assert_int_equal (curator_sasl_is_built_in (), HAS_SASL);
 }
 
 SUITE ("security", fixture_start_calm, fixture_stop)

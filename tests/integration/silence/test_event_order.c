@@ -50,7 +50,7 @@ TEST (test_a_loss_overtakes_nothing)
   assert_true (curator_zk_servers_set (NULL, handle, NULL, others, FALSE));
   proxy_cut (fixture->proxy);
   assert_soon (g_atomic_int_get (&watcher.n_events) >= 3);
-  curator_zk_real_close (handle);
+  curator_zk_real_close (NULL, handle);
   assert_string_equal (log->str, "connected left connecting connected ");
 }
 
