@@ -363,8 +363,9 @@ curator_plant(
   }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
-  FILE nodes/batch_delete.c EXPECT "expectation failed"
-  CHANGE "member->alone (member)@\n    else" "member->answered (member, ZOK)@\n      else")
+  FILE nodes/deletion.c EXPECT "expectation failed"
+  CHANGE "end_batch (batch, rc != ZOK && curator_zk_is_refusal (rc), rc)"
+         "end_batch (batch, FALSE, rc != ZOK && curator_zk_is_refusal (rc) ? ZOK : rc)")
 
 # --- leaders ---
 curator_plant(
