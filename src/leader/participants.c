@@ -18,20 +18,6 @@ struct _CuratorLeaderParticipant
   gboolean is_leader;
 };
 
-static CuratorLeaderParticipant *
-participant_new (GBytes *id, gboolean is_leader)
-{
-  CuratorLeaderParticipant *participant = g_new0 (CuratorLeaderParticipant, 1);
-  gsize length = 0;
-  const char *bytes = id != NULL ? g_bytes_get_data (id, &length) : NULL;
-
-  participant->tag = CURATOR_TAG_LEADER_PARTICIPANT;
-  curator_refs_init (&participant->refs);
-  participant->id = length > 0 ? g_utf8_make_valid (bytes, (gssize) length) : g_strdup ("");
-  participant->is_leader = is_leader;
-  return participant;
-}
-
 CURATOR_REF_FUNC (curator_leader_participant_ref, CuratorLeaderParticipant, LEADER_PARTICIPANT)
 
 void
@@ -63,7 +49,14 @@ add_participant (GPtrArray *participants, const CuratorLimits *limits, const cha
       curator_call (limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
 
   if (result != NULL) {
-    g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
+    CuratorLeaderParticipant *participant = g_new0 (CuratorLeaderParticipant, 1);
+    gsize length = 0;
+    const char *id = result->data != NULL ? g_bytes_get_data (result->data, &length) : NULL;
+    participant->tag = CURATOR_TAG_LEADER_PARTICIPANT;
+    curator_refs_init (&participant->refs);
+    participant->id = length > 0 ? g_utf8_make_valid (id, (gssize) length) : g_strdup ("");
+    participant->is_leader = participants->len == 0;
+    g_ptr_array_add (participants, participant);
     return TRUE;
   }
   if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
@@ -72,10 +65,9 @@ add_participant (GPtrArray *participants, const CuratorLimits *limits, const cha
   return FALSE;
 }
 
-/* At most this many. */
-static CURATOR_UNLOCKED GPtrArray *
-read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
-            GCancellable *cancellable, GError **error)
+GPtrArray *
+curator_participants_read (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
+                           GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
   if (!curator_limits_init (&limits, internals->client, timeout_ms, cancellable, error))
@@ -91,20 +83,11 @@ read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
   return g_steal_pointer (&participants);
 }
 
-GPtrArray *
-curator_participants_read (CuratorLockInternals *internals, gint64 timeout_ms,
-                           GCancellable *cancellable, GError **error)
-{
-  return read_first (internals, G_MAXUINT, timeout_ms, cancellable, error);
-}
-
 CuratorLeaderParticipant *
 curator_participants_read_leader (CuratorLockInternals *internals, gint64 timeout_ms,
                                   GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) first = read_first (internals, 1, timeout_ms, cancellable, error);
-
-  if (first == NULL)
-    return NULL;
-  return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0)) : NULL;
+  g_autoptr (GPtrArray) first =
+      curator_participants_read (internals, 1, timeout_ms, cancellable, error);
+  return first != NULL && first->len > 0 ? curator_leader_participant_ref (first->pdata[0]) : NULL;
 }

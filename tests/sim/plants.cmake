@@ -387,7 +387,7 @@ curator_plant(
       && !g_cancellable_is_cancelled (leadership->cancellable))" "if (TRUE)")
 curator_plant(
   selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
-  CHANGE "curator_candidate_queue_again (&selector->candidate, next_pause_us (selector, took_us))@" "(void) next_pause_us (selector, took_us)@")
+  CHANGE "curator_candidate_queue_again (&selector->candidate, pause_us)@" "")
 curator_plant(
   selector_forgets_after_a_failure RECIPE leader_selector FILE leader/candidate.c EXPECT "hang|was out of the queue"
   CHANGE "curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US)@" "")
@@ -422,7 +422,7 @@ curator_plant(
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
 curator_plant(
   latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang|Assertion|crash"
-  CHANGE "  else\n    step_down (latch)@" "")
+  CHANGE "  } else {\n    step_down (latch)@" "  } else {")
 curator_plant(
   latch_leaves_before_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "left the queue before its listeners"
   CHANGE "curator_listeners_count (&latch->listeners) > 0" "FALSE")
@@ -435,13 +435,14 @@ curator_plant(
   CHANGE "if (mode == CURATOR_LEADER_LATCH_SILENT)" "if (FALSE)")
 curator_plant(
   latch_await_never_ends RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "  if (is_leader)\n    curator_leader_await_end (&latch->candidate)@" "")
+  CHANGE "  if (is_leader)\n    curator_candidate_end_waits (&latch->candidate)@" "")
 # The listeners of a dropped latch keep it open.
 curator_plant(
   latch_kept_by_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
-  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\n/* All listeners"
-         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\n/* All listeners"
-         "memory_unref, is_leader)" "(GDestroyNotify) curator_leader_latch_unref, is_leader)")
+  CHANGE "/* All listeners"
+         "static gpointer\nref_latch (gpointer latch)\n{
+  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->candidate.refs) ? curator_candidate_ref (latch) : NULL@\n}\n\n/* All listeners"
+         "curator_candidate_ref, curator_candidate_unref, is_leader)" "ref_latch, (GDestroyNotify) curator_leader_latch_unref, is_leader)")
 
 # --- what an unanswered deadline is told as ---
 curator_plant(
