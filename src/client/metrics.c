@@ -72,22 +72,6 @@ static const struct
 };
 /* clang-format on */
 
-static CURATOR_LOCKED void
-copy_figures (CuratorClient *client, Figures *figures)
-{
-  CuratorSession *session = client->session;
-
-  curator_copy_stats (client, &figures->stats);
-  figures->state = client->state;
-  figures->margin_ms = -1;
-  if (session != NULL) {
-    figures->in_flight = session->in_flight.length + session->backlog.length;
-    figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
-    if (curator_session_holds (session))
-      figures->margin_ms = curator_lease_clock_remaining_ms (session);
-  }
-}
-
 /* Without a decimal point of the locale. */
 static void
 append_seconds (GString *text, gint64 us)
@@ -136,20 +120,15 @@ append_seconds_gauge (GString *text, const char *name, const char *help, gint64 
   }
 }
 
-/* Every hold that was granted and has not ended. */
-static guint64
-n_holds (const Figures *figures)
-{
-  guint64 n = figures->stats.counters[CURATOR_COUNTER_GRANTS];
-  for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
-    n -= figures->stats.counters[i];
-  return n;
-}
-
 static void
 append_gauges (GString *text, const Figures *figures)
 {
-  append_gauge (text, "holds", "Holds at present.", n_holds (figures));
+  /* Every hold that was granted and has not ended. */
+  guint64 n_holds = figures->stats.counters[CURATOR_COUNTER_GRANTS];
+  for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
+    n_holds -= figures->stats.counters[i];
+
+  append_gauge (text, "holds", "Holds at present.", n_holds);
   append_gauge (text, "waiters", "Attempts that wait behind another contender.",
                 figures->stats.n_waiting);
   append_gauge (text, "requests_in_flight", "Requests without an answer.", figures->in_flight);
@@ -159,11 +138,6 @@ append_gauges (GString *text, const Figures *figures)
   append_seconds_gauge (text, "session_timeout_seconds",
                         "Session timeout that the server granted; 0 before the first connection.",
                         figures->timeout_ms);
-}
-
-static void
-append_state (GString *text, const Figures *figures)
-{
   append_head (text, "connection_state", "stateset", NULL, "State of the connection.");
   for (CuratorConnectionState state = CURATOR_CONNECTION_STATE_CONNECTED;
        state <= CURATOR_CONNECTION_STATE_READ_ONLY; state++)
@@ -203,13 +177,20 @@ curator_client_format_metrics (CuratorClient *client)
   if (!curator_client_check_forked (client, NULL))
     return NULL;
   curator_client_lock (client);
-  copy_figures (client, &figures);
+  CuratorSession *session = client->session;
+  curator_copy_stats (client, &figures.stats);
+  figures.state = client->state;
+  if (session != NULL) {
+    figures.in_flight = session->in_flight.length + session->backlog.length;
+    figures.timeout_ms = session->ever_connected ? session->timeout_ms : 0;
+    if (curator_session_holds (session))
+      figures.margin_ms = curator_lease_clock_remaining_ms (session);
+  }
   curator_client_unlock (client);
 
   GString *text = g_string_sized_new (8192);
   append_counters (text, &figures);
   append_gauges (text, &figures);
-  append_state (text, &figures);
   for (int i = 0; i < CURATOR_N_DURATIONS; i++)
     append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);
   g_string_append (text, "# EOF\n");

@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/tag.h"
-#include "client/host_address.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -21,6 +20,7 @@
 #include <curator/zookeeper.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
@@ -134,11 +134,11 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   if (!curator_client_check_forked (client, error))
     return FALSE;
   g_return_val_if_fail (curator_settings_are_open (client), FALSE);
-  if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
+  const gboolean is_set = namespace_ != NULL && *namespace_ != '\0';
+  if (is_set && !curator_namespace_validate (namespace_, error))
     return FALSE;
   g_free (client->settings.namespace_);
-  client->settings.namespace_ =
-      namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
+  client->settings.namespace_ = is_set ? g_strdup (namespace_) : NULL;
   curator_namespace_update (client);
   return TRUE;
 }
@@ -239,46 +239,37 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
   client->settings.trace_destroy = destroy;
 }
 
+/* What the setters cannot refuse. */
 static gboolean
-check_features (CuratorClient *client, GError **error)
+check_settings (CuratorClient *client, GError **error)
 {
-  for (guint i = 0; i < client->settings.auths->len; i++) {
-    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
-    if (!curator_features_check_auth_scheme (auth->scheme, error))
-      return FALSE;
-  }
-  return client->ops->is_shared
-         || curator_features_check_connect_string (client->connect_string, error);
-}
-
-static gboolean
-check_follow (CuratorClient *client, GError **error)
-{
-  if (client->settings.follows_configuration && client->ops->is_shared)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
-                           "the client uses the program's handle, whose servers it cannot change: "
-                           "it cannot follow the configuration of the ensemble");
-  return TRUE;
-}
-
-static gboolean
-refuse_time (const char *name, int least, int most, GError **error)
-{
-  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                         "the %s is not between %d and %d ms", name, least, most);
-}
-
-static gboolean
-check_times (const CuratorSettings *settings, GError **error)
-{
+  const CuratorSettings *settings = &client->settings;
   const char *bad = settings->connection_timeout_ms == 0 ? "connection timeout"
                     : settings->has_server_tick && settings->server_tick_ms == 0 ? "server tick"
                     : settings->has_heartbeat && settings->heartbeat_ms == 0 ? "heartbeat interval"
                                                                              : NULL;
 
   if (settings->session_timeout_ms == 0)
-    return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
-  return bad == NULL || refuse_time (bad, 1, G_MAXINT32, error);
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the session timeout is not between %d and %d ms", MIN_SESSION_MS,
+                           MAX_SESSION_MS);
+  if (bad != NULL)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the %s is not between 1 and %d ms", bad, G_MAXINT32);
+  for (guint i = 0; i < settings->auths->len; i++) {
+    const CuratorAuth *auth = g_ptr_array_index (settings->auths, i);
+    if (!curator_features_check_auth_scheme (auth->scheme, error))
+      return FALSE;
+  }
+  if (!client->ops->is_shared
+      && !curator_features_check_connect_string (client->connect_string, error))
+    return FALSE;
+  if (settings->follows_configuration && client->ops->is_shared)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "the client uses the program's handle, whose servers it cannot change: "
+                           "it cannot follow the configuration of the ensemble");
+  return client->default_data == NULL
+         || curator_check_payload (g_bytes_get_size (client->default_data), error);
 }
 
 void
@@ -312,16 +303,16 @@ gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
   CURATOR_INSIDE_GATE;
-  if (!check_times (&client->settings, error) || !check_features (client, error)
-      || !check_follow (client, error)
-      || (client->default_data != NULL
-          && !curator_check_payload (g_bytes_get_size (client->default_data), error)))
+  if (!check_settings (client, error))
     return FALSE;
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
     return FALSE;
   if (client->default_data == NULL) {
-    client->default_data = curator_host_name ();
+    /* The payload until the host's address is known, and where there is none. */
+    char name[256] = "";
+    gethostname (name, sizeof name - 1);
+    client->default_data = g_bytes_new (name, strlen (name));
     client->settings.wants_address = TRUE;
   }
   if (client->settings.acl.count == 0)

@@ -85,6 +85,7 @@ watch_forks (void)
 static void
 end_delivery (Handle *handle)
 {
+  curator_zk_rest_leave (&handle->base.rest);
   pthread_mutex_lock (&mutex);
   if (--handle->delivering == 0)
     pthread_cond_broadcast (&delivered);
@@ -105,7 +106,6 @@ deliver_event (gsize id, int type, int state, const char *path)
   pthread_mutex_unlock (&mutex);
   if (handle != NULL) {
     handle->base.watcher (type, state, path, handle->base.context);
-    curator_zk_rest_leave (&handle->base.rest);
     end_delivery (handle);
   }
 }
@@ -143,7 +143,6 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   pthread_mutex_unlock (&mutex);
   if (caller != NULL) {
     caller->completion (rc, reply, caller);
-    curator_zk_rest_leave (&handle->base.rest);
     end_delivery (handle);
   }
   call_free (call);
@@ -196,13 +195,11 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
               CuratorZkWatcher watcher, gpointer context)
 {
   Adopted *adopted = (Adopted *) ops;
-  Handle *handle = g_new0 (Handle, 1);
 
   errno = ENOTCONN;
-  if (adopted->zh == NULL) {
-    g_free (handle);
+  if (adopted->zh == NULL)
     return NULL;
-  }
+  Handle *handle = g_new0 (Handle, 1);
   handle->base.zh = adopted->zh;
   handle->base.watcher = watcher;
   handle->base.context = context;
@@ -317,17 +314,6 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
     deliver_event (id, type, state, path);
 }
 
-static CURATOR_LOCKED gboolean
-check_can_adopt (CuratorClient *client, GError **error)
-{
-  if (client->life == CURATOR_LIFE_STOPPED)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
-  if (client->auth_failure != 0)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of an earlier handle");
-  return TRUE;
-}
-
 gboolean
 curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
 {
@@ -341,7 +327,12 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the client does not use the program's ZooKeeper handle");
   curator_client_lock (client);
-  const gboolean can_adopt = check_can_adopt (client, error);
+  const gboolean can_adopt = client->life != CURATOR_LIFE_STOPPED && client->auth_failure == 0;
+  if (client->life == CURATOR_LIFE_STOPPED)
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
+  else if (!can_adopt)
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                         "the server refused the authentication of an earlier handle");
   if (can_adopt && zh != adopted->zh) {
     CuratorSession *session = client->session;
     adopted->zh = zh;
