@@ -53,14 +53,6 @@ entry_of (const char *line, int secure_port)
              : NULL;
 }
 
-static void
-add_line (GString *list, char separator, const char *text)
-{
-  if (list->len > 0)
-    g_string_append_c (list, separator);
-  g_string_append (list, text);
-}
-
 char *
 curator_ensemble_config_parse (const char *text, gsize length, int secure_port, char **ignored)
 {
@@ -75,9 +67,9 @@ curator_ensemble_config_parse (const char *text, gsize length, int secure_port, 
       continue;
     g_autofree char *entry = entry_of (equals + 1, secure_port);
     if (entry != NULL)
-      add_line (list, ',', entry);
+      g_string_append_printf (list, "%s%s", list->len > 0 ? "," : "", entry);
     else
-      add_line (others, '\n', *line);
+      g_string_append_printf (others, "%s%s", others->len > 0 ? "\n" : "", *line);
   }
   *ignored = g_string_free (others, others->len == 0);
   return g_string_free (list, list->len == 0);

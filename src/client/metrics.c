@@ -73,10 +73,10 @@ static const struct
 /* clang-format on */
 
 /* Without a decimal point of the locale. */
-static void
-append_seconds (GString *text, gint64 us)
+static char *
+format_seconds (gint64 us)
 {
-  g_string_append_printf (text, "%" G_GINT64_FORMAT ".%06d", us / G_USEC_PER_SEC,
+  return g_strdup_printf ("%" G_GINT64_FORMAT ".%06d", us / G_USEC_PER_SEC,
                           (int) (us % G_USEC_PER_SEC));
 }
 
@@ -114,9 +114,8 @@ append_seconds_gauge (GString *text, const char *name, const char *help, gint64 
 {
   append_head (text, name, "gauge", "seconds", help);
   if (ms >= 0) {
-    g_string_append_printf (text, "curator_%s ", name);
-    append_seconds (text, ms * 1000);
-    g_string_append_c (text, '\n');
+    g_autofree char *seconds = format_seconds (ms * 1000);
+    g_string_append_printf (text, "curator_%s %s\n", name, seconds);
   }
 }
 
@@ -150,22 +149,22 @@ append_histogram (GString *text, CuratorDuration kind, const CuratorHistogram *h
 {
   const CuratorScale *scale = &curator_duration_scales[kind];
   g_autofree char *name = g_strconcat (duration_rows[kind].name, "_seconds", NULL);
+  g_autofree char *sum = format_seconds ((gint64) histogram->sum_us);
   guint64 below = 0;
 
   append_head (text, name, "histogram", "seconds", duration_rows[kind].help);
   for (guint i = 0; i < scale->n_limits; i++) {
+    g_autofree char *limit = format_seconds (curator_scale_limit_us (scale, i));
     below += histogram->counts[i];
-    g_string_append_printf (text, "curator_%s_bucket{le=\"", name);
-    append_seconds (text, curator_scale_limit_us (scale, i));
-    g_string_append_printf (text, "\"} %" G_GUINT64_FORMAT "\n", below);
+    g_string_append_printf (text, "curator_%s_bucket{le=\"%s\"} %" G_GUINT64_FORMAT "\n", name,
+                            limit, below);
   }
   below += histogram->counts[scale->n_limits];
-  g_string_append_printf (text, "curator_%s_bucket{le=\"+Inf\"} %" G_GUINT64_FORMAT "\n", name,
-                          below);
-  g_string_append_printf (text, "curator_%s_count %" G_GUINT64_FORMAT "\n", name, below);
-  g_string_append_printf (text, "curator_%s_sum ", name);
-  append_seconds (text, (gint64) histogram->sum_us);
-  g_string_append_c (text, '\n');
+  g_string_append_printf (text,
+                          "curator_%s_bucket{le=\"+Inf\"} %" G_GUINT64_FORMAT "\n"
+                          "curator_%s_count %" G_GUINT64_FORMAT "\n"
+                          "curator_%s_sum %s\n",
+                          name, below, name, below, name, sum);
 }
 
 char *

@@ -48,9 +48,8 @@ static void open_handle (gpointer data) CURATOR_UNLOCKED;
 static CURATOR_LOCKED void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
-  CuratorClient *client = session->client;
   curator_timer_cancel (session->client, &session->loss_timer);
-  session->loss_timer = curator_timer_after (client, after_ms * 1000, func, session);
+  session->loss_timer = curator_timer_after (session->client, after_ms * 1000, func, session);
 }
 
 /* Runs on the timer thread. */
@@ -295,7 +294,8 @@ opened (CuratorSession *session)
 
   session->opened_us = curator_client_now_us (client);
   curator_connection_error_opened (client, client->known, NULL);
-  for (guint i = 0; i < client->settings.auths->len; i++) {
+  /* The program authenticates its handle itself. */
+  for (guint i = 0; !client->ops->is_shared && i < client->settings.auths->len; i++) {
     const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
     gsize length;
     const char *bytes = g_bytes_get_data (auth->auth, &length);

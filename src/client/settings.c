@@ -1,6 +1,6 @@
 /* The settings of a client: set before start, then checked, then constant.
  *
- * Mirrors CuratorFrameworkFactory.Builder. Threads: one thread sets them, before start; any thread
+ * Mirrors CuratorFrameworkFactory.Builder and ZKClientConfig. Threads: one thread sets them, before start; any thread
  * reads them afterwards, without a lock, except for the default data: see host_address.h.
  */
 #include "client/settings.h"
@@ -9,6 +9,9 @@
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/tag.h"
+#include "channel/channel_error.h"
+#include "channel/tls_credentials.h"
+#include "channel/tls_settings.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -77,8 +80,9 @@ curator_settings_clear (CuratorClient *client)
     client->settings.trace_destroy (client->settings.trace_data);
 }
 
-gboolean
-curator_settings_are_open (CuratorClient *client)
+/* Before start: then a setter may write. */
+static gboolean
+are_open (CuratorClient *client)
 {
   return curator_client_check_forked (client, NULL)
          && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
@@ -94,7 +98,7 @@ storable_ms (gint64 timeout_ms)
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
   client->settings.session_timeout_ms = is_possible ? (int) timeout_ms : 0;
 }
@@ -102,14 +106,14 @@ curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.connection_timeout_ms = storable_ms (timeout_ms);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_server_tick = TRUE;
   client->settings.server_tick_ms = storable_ms (tick_ms);
 }
@@ -117,7 +121,7 @@ curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_heartbeat = TRUE;
   client->settings.heartbeat_ms = storable_ms (interval_ms);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS) {
@@ -133,7 +137,7 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
   if (!curator_client_check_forked (client, error))
     return FALSE;
-  g_return_val_if_fail (curator_settings_are_open (client), FALSE);
+  g_return_val_if_fail (are_open (client), FALSE);
   const gboolean is_set = namespace_ != NULL && *namespace_ != '\0';
   if (is_set && !curator_namespace_validate (namespace_, error))
     return FALSE;
@@ -150,7 +154,7 @@ void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
-  g_return_if_fail (curator_settings_are_open (client));
+  g_return_if_fail (are_open (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   entry->scheme = g_strdup (scheme);
   entry->auth = g_bytes_new (auth, length);
@@ -170,8 +174,8 @@ void
 curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
                         CuratorPermissions permissions)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
-                    && scheme != NULL && id != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client) && scheme != NULL
+                    && id != NULL);
   g_return_if_fail (permissions != 0 && (permissions & ~CURATOR_PERMISSIONS_ALL) == 0);
   add_entry (client, scheme, id, (gint32) permissions);
 }
@@ -188,7 +192,7 @@ is_acl (const struct ACL_vector *acl)
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client)
                     && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->settings.acl);
   client->settings.acl = (struct ACL_vector){ 0 };
@@ -199,7 +203,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = curator_payload_new (data, length);
 }
@@ -207,21 +211,21 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.compression = compression != FALSE;
 }
 
 void
 curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.follows_configuration = follow != FALSE;
 }
 
 void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   g_return_if_fail (curator_is_foreign (context));
   g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
   client->settings.callback_context = context != NULL ? g_main_context_ref (context) : NULL;
@@ -231,12 +235,70 @@ void
 curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
                           GDestroyNotify destroy)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   if (client->settings.trace_destroy != NULL)
     client->settings.trace_destroy (client->settings.trace_data);
   client->settings.trace = func;
   client->settings.trace_data = user_data;
   client->settings.trace_destroy = destroy;
+}
+
+static gboolean
+check_settable (CuratorClient *client, gboolean is_built_in, const char *what, GError **error)
+{
+  if (!curator_client_check_forked (client, error))
+    return FALSE;
+  g_return_val_if_fail (are_open (client), FALSE);
+  if (client->ops->is_shared)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s can only be set for a client with a connection of its own", what);
+  return is_built_in || curator_channel_unsupported (error, what);
+}
+
+gboolean
+curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
+  if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
+    return FALSE;
+  CURATOR_INSIDE_GATE;
+  if (tls->crl_file != NULL) {
+    /* Only now it is known which CAs the lists belong to. */
+    g_autoptr (CuratorTlsCredentials) probe = curator_tls_credentials_load (tls, error);
+    if (probe == NULL)
+      return FALSE;
+  }
+  g_clear_pointer (&client->settings.tls, curator_tls_unref);
+  client->settings.tls = curator_tls_copy (tls);
+  return TRUE;
+}
+
+static gboolean
+take_sasl (CuratorClient *client, CuratorSaslSettings *settings, GError **error)
+{
+  if (!check_settable (client, curator_sasl_is_built_in (), "SASL", error)) {
+    curator_sasl_settings_unref (settings);
+    return FALSE;
+  }
+  g_clear_pointer (&client->settings.sasl, curator_sasl_settings_unref);
+  client->settings.sasl = settings;
+  return TRUE;
+}
+
+gboolean
+curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
+                                GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, error, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
+}
+
+gboolean
+curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
+                                GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
 }
 
 /* What the setters cannot refuse. */

@@ -52,7 +52,7 @@ typedef struct
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
-static GHashTable *handles; /* id -> Handle */
+static GHashTable *handles; /* id -> Handle; there is none before the first id */
 static GQueue orphans;      /* Call whose handle is closed */
 static gsize last_id;
 
@@ -77,9 +77,10 @@ unlock_in_child (void)
 }
 
 static void
-watch_forks (void)
+begin (void)
 {
   curator_gate_at_fork (lock_handles, unlock_handles, unlock_in_child);
+  handles = g_hash_table_new (NULL, NULL);
 }
 
 static void
@@ -96,7 +97,7 @@ static void
 deliver_event (gsize id, int type, int state, const char *path)
 {
   pthread_mutex_lock (&mutex);
-  Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
+  Handle *handle = g_hash_table_lookup (handles, GSIZE_TO_POINTER (id));
   if (handle != NULL) {
     handle->delivering++;
     handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
@@ -207,12 +208,10 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   handle->base.begin = call_new;
   handle->base.refused = call_refused;
   handle->probe.completion = on_probed;
-  pthread_once (&once, watch_forks);
+  pthread_once (&once, begin);
   pthread_mutex_lock (&mutex);
   handle->id = ++last_id;
   handle->base.watch_context = GSIZE_TO_POINTER (handle->id);
-  if (handles == NULL)
-    handles = g_hash_table_new (NULL, NULL);
   g_hash_table_insert (handles, GSIZE_TO_POINTER (handle->id), handle);
   pthread_mutex_unlock (&mutex);
   if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK) {
@@ -256,14 +255,6 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   g_free (handle);
 }
 
-/* The program authenticates its handle itself. */
-static int
-adopted_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
-                  int cert_length)
-{
-  return ZOK;
-}
-
 static void
 adopted_free (CuratorZkOps *ops)
 {
@@ -283,7 +274,6 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   adopted->ops.close = adopted_close;
   adopted->ops.end_attempt = NULL; /* the socket and the list of servers are the program's */
   adopted->ops.set_servers = NULL;
-  adopted->ops.add_auth = adopted_add_auth;
   adopted->ops.is_shared = TRUE;
   adopted->ops.free = adopted_free;
   adopted->zh = zh;

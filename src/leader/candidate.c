@@ -134,30 +134,25 @@ curator_candidate_ref (gpointer candidate)
   return candidate;
 }
 
-static void
-clear (CuratorCandidate *candidate)
-{
-  CURATOR_INSIDE_GATE;
-  curator_not_shared ();
-  g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
-  g_assert (candidate->waits.length == 0);
-  g_clear_pointer (&candidate->payload, g_bytes_unref);
-  g_clear_error (&candidate->failure);
-  curator_lock_internals_unref (candidate->internals);
-}
-
 void
 curator_candidate_unref (gpointer data)
 {
   CuratorCandidate *candidate = data;
 
-  if (curator_refs_dec (&candidate->memory)) {
-    clear (candidate);
-    candidate->klass->finalize (candidate);
-    g_free (candidate->id);
-    curator_tag_clear (candidate);
-    g_free (candidate);
-  }
+  if (!curator_refs_dec (&candidate->memory))
+    return;
+  curator_not_shared ();
+  g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
+  g_assert (candidate->waits.length == 0);
+  curator_gate_enter ();
+  g_clear_pointer (&candidate->payload, g_bytes_unref);
+  g_clear_error (&candidate->failure);
+  curator_lock_internals_unref (candidate->internals);
+  curator_gate_leave ();
+  candidate->klass->finalize (candidate);
+  g_free (candidate->id);
+  curator_tag_clear (candidate);
+  g_free (candidate);
 }
 
 void
@@ -249,10 +244,11 @@ curator_candidate_step_down (CuratorCandidate *candidate)
 
 /* Takes error; NULL for success. */
 static CURATOR_LOCKED void
-finish_wait (Wait *wait, GError *error)
+finish_wait (CuratorOp *op, GError *error)
 {
+  Wait *wait = (Wait *) op;
   g_queue_unlink (&wait->candidate->waits, &wait->link);
-  curator_op_finish (&wait->op, NULL, error);
+  curator_op_finish (op, NULL, error);
 }
 
 void
@@ -267,12 +263,6 @@ curator_candidate_end_waits (CuratorCandidate *candidate)
       error = closed_error (candidate);
     finish_wait (candidate->waits.head->data, error);
   }
-}
-
-static CURATOR_LOCKED void
-cancel_wait (CuratorOp *op, GError *reason)
-{
-  finish_wait ((Wait *) op, reason);
 }
 
 /* Why the candidate could not queue; or the attempt in progress knows whether a contender is
@@ -303,7 +293,7 @@ gboolean
 curator_candidate_await (CuratorCandidate *candidate, gint64 timeout_ms, GCancellable *cancellable,
                          GError **error)
 {
-  static const CuratorOpClass klass = { .cancel = cancel_wait, .timed_out = wait_timed_out };
+  static const CuratorOpClass klass = { .cancel = finish_wait, .timed_out = wait_timed_out };
   CuratorClient *client = candidate->internals->client;
   CuratorAwait await;
 

@@ -81,9 +81,8 @@ leads_now (gpointer object)
 
 /* Leaves the queue, if it leads. */
 static CURATOR_LOCKED void
-step_down (gpointer data)
+step_down (CuratorLeaderLatch *latch)
 {
-  CuratorLeaderLatch *latch = data;
   curator_timer_cancel (latch->client, &latch->leave_timer);
   curator_candidate_step_down (&latch->candidate);
 }

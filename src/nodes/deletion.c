@@ -193,12 +193,11 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static CURATOR_LOCKED gboolean
 is_ours (const CuratorDeletion *deletion, const CuratorZkReply *reply)
 {
-  const gint64 session_id = deletion->client->session->id;
+  CuratorSession *session = deletion->client->session;
   if (is_unique (deletion))
     return reply->stat->ephemeralOwner == deletion->owner;
-  return (deletion->owner == 0 || deletion->owner == session_id)
-         && (deletion->czxid != 0
-             || !curator_session_has_stake (deletion->client->session, deletion->path))
+  return (deletion->owner == 0 || deletion->owner == session->id)
+         && (deletion->czxid != 0 || !curator_session_has_stake (session, deletion->path))
          && reply->stat->ephemeralOwner == deletion->owner
          && (deletion->czxid != 0 ? reply->stat->czxid == deletion->czxid
                                   : curator_reply_has_payload (reply, deletion->payload));

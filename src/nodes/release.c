@@ -56,11 +56,11 @@ curator_release_begin (CuratorOp *op, const char *path)
 {
   Release *release = (Release *) op;
 
-  if (op == NULL || op->finished)
-    return;
-  op->deadline_us = curator_client_deadline (op->client, release->timeout_ms);
-  release->path = path;
-  curator_op_start_deadline (op);
+  if (op != NULL && !op->finished) {
+    op->deadline_us = curator_client_deadline (op->client, release->timeout_ms);
+    release->path = path;
+    curator_op_start_deadline (op);
+  }
 }
 
 void
