@@ -90,19 +90,6 @@ append_head (GString *text, const char *name, const char *type, const char *unit
 }
 
 static void
-append_counters (GString *text, const Figures *figures)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++) {
-    const CounterRow *row = &counter_rows[i];
-    if (row->help != NULL)
-      append_head (text, row->name, "counter", NULL, row->help);
-    g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
-                            row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
-                            row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
-  }
-}
-
-static void
 append_gauge (GString *text, const char *name, const char *help, guint64 value)
 {
   append_head (text, name, "gauge", NULL, help);
@@ -188,7 +175,14 @@ curator_client_format_metrics (CuratorClient *client)
   curator_client_unlock (client);
 
   GString *text = g_string_sized_new (8192);
-  append_counters (text, &figures);
+  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++) {
+    const CounterRow *row = &counter_rows[i];
+    if (row->help != NULL)
+      append_head (text, row->name, "counter", NULL, row->help);
+    g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
+                            row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
+                            row->label != NULL ? "}" : "", figures.stats.counters[row->counter]);
+  }
   append_gauges (text, &figures);
   for (int i = 0; i < CURATOR_N_DURATIONS; i++)
     append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);

@@ -204,9 +204,8 @@ void
 curator_follow_configuration (CuratorSession *session)
 {
   if (session->client->settings.follows_configuration) {
-    Follower *follower = g_new0 (Follower, 1);
-    follower->hook.connected = on_connected;
-    follower->hook.died = on_died;
+    Follower *follower = g_new (Follower, 1);
+    *follower = (Follower){ .hook = { .connected = on_connected, .died = on_died } };
     curator_session_add_hook (session, &follower->hook);
   }
 }

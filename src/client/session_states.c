@@ -164,16 +164,6 @@ curator_session_die (CuratorSession *session, int rc)
 }
 
 static CURATOR_LOCKED void
-notify_hooks (CuratorSession *session)
-{
-  for (GList *link = session->hooks.head; link != NULL; link = link->next) {
-    CuratorSessionHook *hook = link->data;
-    if (hook->connected != NULL)
-      hook->connected (hook);
-  }
-}
-
-static CURATOR_LOCKED void
 on_connected (CuratorSession *session, int state)
 {
   CuratorClient *client = session->client;
@@ -213,7 +203,11 @@ on_connected (CuratorSession *session, int state)
   curator_connection_error_up (client);
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
-  notify_hooks (session);
+  for (GList *link = session->hooks.head; link != NULL; link = link->next) {
+    CuratorSessionHook *hook = link->data;
+    if (hook->connected != NULL)
+      hook->connected (hook);
+  }
   curator_deletions_connected (client);
   curator_retry_loop_connected (client);
 }

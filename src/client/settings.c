@@ -90,24 +90,23 @@ are_open (CuratorClient *client)
 
 /* The setters cannot fail: an invalid value is stored as 0, which start refuses. */
 static int
-storable_ms (gint64 timeout_ms)
+storable_ms (gint64 ms, int least, int most)
 {
-  return timeout_ms > 0 && timeout_ms <= G_MAXINT32 ? (int) timeout_ms : 0;
+  return ms >= least && ms <= most ? (int) ms : 0;
 }
 
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
-  const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
-  client->settings.session_timeout_ms = is_possible ? (int) timeout_ms : 0;
+  client->settings.session_timeout_ms = storable_ms (timeout_ms, MIN_SESSION_MS, MAX_SESSION_MS);
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
-  client->settings.connection_timeout_ms = storable_ms (timeout_ms);
+  client->settings.connection_timeout_ms = storable_ms (timeout_ms, 1, G_MAXINT32);
 }
 
 void
@@ -115,7 +114,7 @@ curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_server_tick = TRUE;
-  client->settings.server_tick_ms = storable_ms (tick_ms);
+  client->settings.server_tick_ms = storable_ms (tick_ms, 1, G_MAXINT32);
 }
 
 void
@@ -123,7 +122,7 @@ curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_heartbeat = TRUE;
-  client->settings.heartbeat_ms = storable_ms (interval_ms);
+  client->settings.heartbeat_ms = storable_ms (interval_ms, 1, G_MAXINT32);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS) {
     curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
                   client->settings.heartbeat_ms, SHORTEST_HEARTBEAT_MS);
@@ -156,8 +155,7 @@ curator_client_add_auth (CuratorClient *client, const char *scheme, const void *
   g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
   g_return_if_fail (are_open (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
-  entry->scheme = g_strdup (scheme);
-  entry->auth = g_bytes_new (auth, length);
+  *entry = (CuratorAuth){ g_strdup (scheme), g_bytes_new (auth, length) };
   g_ptr_array_add (client->settings.auths, entry);
 }
 

@@ -268,7 +268,7 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   g_return_val_if_fail (curator_is_foreign (zh), NULL);
   Adopted *adopted = g_new (Adopted, 1);
 
-  adopted->ops = *curator_zk_ops_real ();
+  *adopted = (Adopted){ .ops = *curator_zk_ops_real (), .zh = zh };
   adopted->ops.open = adopted_open;
   adopted->ops.rest_us = adopted_rest_us;
   adopted->ops.close = adopted_close;
@@ -276,7 +276,6 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   adopted->ops.set_servers = NULL;
   adopted->ops.is_shared = TRUE;
   adopted->ops.free = adopted_free;
-  adopted->zh = zh;
   return curator_client_new_with_ops ("the program's ZooKeeper handle", retry_policy,
                                       &adopted->ops);
 }

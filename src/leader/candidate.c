@@ -178,35 +178,29 @@ closed_error (const CuratorCandidate *candidate)
                       candidate->klass->name);
 }
 
-static CURATOR_LOCKED gboolean
-check_start (const CuratorCandidate *candidate, GError **error)
-{
-  if (candidate->life == CURATOR_LIFE_STOPPED) {
-    g_propagate_error (error, closed_error (candidate));
-    return FALSE;
-  }
-  if (candidate->life == CURATOR_LIFE_STARTED)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED, "the %s was already started",
-                           candidate->klass->name);
-  return candidate->payload == NULL
-         || curator_check_payload (g_bytes_get_size (candidate->payload), error);
-}
-
 gboolean
 curator_candidate_start (CuratorCandidate *candidate, GError **error)
 {
   CuratorClient *client = candidate->internals->client;
+  GError *refusal = NULL;
 
   if (!curator_client_check_usable (client, error))
     return FALSE;
   curator_client_lock (client);
-  const gboolean starts = check_start (candidate, error);
-  if (starts) {
+  if (candidate->life == CURATOR_LIFE_STOPPED) {
+    refusal = closed_error (candidate);
+  } else if (candidate->life == CURATOR_LIFE_STARTED) {
+    refusal = g_error_new (CURATOR_ERROR, CURATOR_ERROR_ALREADY_STARTED,
+                           "the %s was already started", candidate->klass->name);
+  } else if (candidate->payload == NULL
+             || curator_check_payload (g_bytes_get_size (candidate->payload), &refusal)) {
     candidate->life = CURATOR_LIFE_STARTED;
     curator_candidate_queue (candidate, 0);
   }
   curator_client_unlock (client);
-  return starts;
+  if (refusal != NULL)
+    g_propagate_error (error, refusal);
+  return refusal == NULL;
 }
 
 gboolean

@@ -102,9 +102,7 @@ on_changed (gpointer object, CuratorLeaseState state)
 static CURATOR_LOCKED void
 on_granted (gpointer object)
 {
-  CuratorLeaderLatch *latch = object;
-
-  on_changed (latch, curator_lease_state_now (latch->candidate.lease));
+  on_changed (object, curator_lease_state_now (((CuratorCandidate *) object)->lease));
 }
 
 CuratorLeaderLatch *
@@ -274,24 +272,6 @@ on_patience_over (gpointer data)
   step_down (latch);
 }
 
-static CURATOR_LOCKED void
-close_now (CuratorLeaderLatch *latch)
-{
-  latch->candidate.life = CURATOR_LIFE_STOPPED;
-  curator_candidate_withdraw (&latch->candidate);
-  set_leadership (latch, FALSE);
-  if (latch->candidate.lease != NULL && curator_listeners_count (&latch->listeners) > 0) {
-    /* The next candidate leads once the listeners have stopped what only a leader may do. */
-    const gint64 patience_us = (gint64) latch->client->settings.connection_timeout_ms * 1000;
-    latch->leave_timer = curator_timer_after (latch->client, patience_us, on_patience_over, latch);
-    curator_candidate_ref (latch);
-    curator_dispatch_state_callback (latch->client, do_nothing, latch, leave_and_unref);
-  } else {
-    step_down (latch);
-  }
-  curator_candidate_end_waits (&latch->candidate);
-}
-
 void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
@@ -305,8 +285,21 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
   if (mode == CURATOR_LEADER_LATCH_SILENT)
     curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
-  if (latch->candidate.life != CURATOR_LIFE_STOPPED)
-    close_now (latch);
+  if (latch->candidate.life != CURATOR_LIFE_STOPPED) {
+    latch->candidate.life = CURATOR_LIFE_STOPPED;
+    curator_candidate_withdraw (&latch->candidate);
+    set_leadership (latch, FALSE);
+    if (latch->candidate.lease != NULL && curator_listeners_count (&latch->listeners) > 0) {
+      /* The next candidate leads once the listeners have stopped what only a leader may do. */
+      const gint64 patience_us = (gint64) client->settings.connection_timeout_ms * 1000;
+      latch->leave_timer = curator_timer_after (client, patience_us, on_patience_over, latch);
+      curator_candidate_ref (latch);
+      curator_dispatch_state_callback (client, do_nothing, latch, leave_and_unref);
+    } else {
+      step_down (latch);
+    }
+    curator_candidate_end_waits (&latch->candidate);
+  }
   curator_client_unlock (client);
   curator_listeners_remove_all (&latch->listeners, client, FALSE);
 }

@@ -90,20 +90,6 @@ leave (void *data)
   curator_candidate_unref (selector);
 }
 
-static CURATOR_UNLOCKED void
-call_function (const Leadership *leadership)
-{
-  CuratorLeaderSelector *selector = leadership->selector;
-
-  /* The leadership may have ended before it began. */
-  if (curator_lease_is_provable (leadership->lease)
-      && !g_cancellable_is_cancelled (leadership->cancellable)) {
-    selector->take_leadership (selector, leadership->lease, leadership->cancellable,
-                               selector->user_data);
-    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
-  }
-}
-
 static CURATOR_UNLOCKED void *
 lead (void *data)
 {
@@ -116,7 +102,13 @@ lead (void *data)
   leadership.cancellable = g_object_ref (selector->cancellable);
   curator_client_unlock (selector->client);
   pthread_cleanup_push (leave, &leadership);
-  call_function (&leadership);
+  /* The leadership may have ended before it began. */
+  if (curator_lease_is_provable (leadership.lease)
+      && !g_cancellable_is_cancelled (leadership.cancellable)) {
+    selector->take_leadership (selector, leadership.lease, leadership.cancellable,
+                               selector->user_data);
+    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+  }
   pthread_cleanup_pop (TRUE);
   return NULL;
 }

@@ -18,6 +18,20 @@ struct _CuratorLeaderParticipant
   gboolean is_leader;
 };
 
+static CuratorLeaderParticipant *
+participant_new (GBytes *id, gboolean is_leader)
+{
+  CuratorLeaderParticipant *participant = g_new0 (CuratorLeaderParticipant, 1);
+  gsize length = 0;
+  const char *bytes = id != NULL ? g_bytes_get_data (id, &length) : NULL;
+
+  participant->tag = CURATOR_TAG_LEADER_PARTICIPANT;
+  curator_refs_init (&participant->refs);
+  participant->id = length > 0 ? g_utf8_make_valid (bytes, (gssize) length) : g_strdup ("");
+  participant->is_leader = is_leader;
+  return participant;
+}
+
 CURATOR_REF_FUNC (curator_leader_participant_ref, CuratorLeaderParticipant, LEADER_PARTICIPANT)
 
 void
@@ -37,34 +51,6 @@ CURATOR_GETTER (gboolean, curator_leader_participant_is_leader, const CuratorLea
                 LEADER_PARTICIPANT, is_leader, FALSE)
 CURATOR_DESTROY_FUNC (unref_participant, curator_leader_participant_unref)
 
-/* Adds the participant at path, unless it has left meanwhile. The first that is still there leads.
- * FALSE with error. */
-static CURATOR_UNLOCKED gboolean
-add_participant (GPtrArray *participants, const CuratorLimits *limits, const char *path,
-                 GError **error)
-{
-  g_autofree char *full = curator_client_full_path (limits->client, path);
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result =
-      curator_call (limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
-
-  if (result != NULL) {
-    CuratorLeaderParticipant *participant = g_new0 (CuratorLeaderParticipant, 1);
-    gsize length = 0;
-    const char *id = result->data != NULL ? g_bytes_get_data (result->data, &length) : NULL;
-    participant->tag = CURATOR_TAG_LEADER_PARTICIPANT;
-    curator_refs_init (&participant->refs);
-    participant->id = length > 0 ? g_utf8_make_valid (id, (gssize) length) : g_strdup ("");
-    participant->is_leader = participants->len == 0;
-    g_ptr_array_add (participants, participant);
-    return TRUE;
-  }
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&local));
-  return FALSE;
-}
-
 GPtrArray *
 curator_participants_read (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
                            GCancellable *cancellable, GError **error)
@@ -77,9 +63,19 @@ curator_participants_read (CuratorLockInternals *internals, guint most, gint64 t
   g_auto (GStrv) paths = curator_participants_await (&those, &limits, error);
   if (paths == NULL)
     return NULL;
-  for (char **path = paths; *path != NULL && participants->len < most; path++)
-    if (!add_participant (participants, &limits, *path, error))
+  for (char **path = paths; *path != NULL && participants->len < most; path++) {
+    g_autofree char *full = curator_client_full_path (internals->client, *path);
+    g_autoptr (GError) local = NULL;
+    g_autoptr (CuratorCallResult) result =
+        curator_call (&limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
+    if (result != NULL) {
+      /* The first that is still there leads. */
+      g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
+    } else if (!g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+      g_propagate_error (error, g_steal_pointer (&local));
       return NULL;
+    }
+  }
   return g_steal_pointer (&participants);
 }
 

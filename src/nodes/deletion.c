@@ -103,13 +103,6 @@ curator_deletions_has_path (CuratorClient *client, const char *path)
   return FALSE;
 }
 
-static CURATOR_LOCKED void
-batch_free (CuratorDeletionBatch *batch)
-{
-  g_clear_pointer (&batch->request, curator_request_forget);
-  g_free (batch);
-}
-
 /* Takes error. */
 static CURATOR_LOCKED void
 end_release (CuratorDeletion *deletion, GError *error)
@@ -125,8 +118,10 @@ curator_deletion_end (CuratorDeletion *deletion, GError *error)
   g_clear_pointer (&deletion->request, curator_request_forget);
   if (deletion->batch != NULL) {
     g_queue_unlink (&deletion->batch->members, &deletion->batch_link);
-    if (deletion->batch->members.length == 0)
-      batch_free (deletion->batch);
+    if (deletion->batch->members.length == 0) {
+      g_clear_pointer (&deletion->batch->request, curator_request_forget);
+      g_free (deletion->batch);
+    }
   }
   curator_timer_cancel (deletion->client, &deletion->pause);
   g_queue_unlink (&deletion->client->deletions->items, &deletion->link);
@@ -194,13 +189,13 @@ static CURATOR_LOCKED gboolean
 is_ours (const CuratorDeletion *deletion, const CuratorZkReply *reply)
 {
   CuratorSession *session = deletion->client->session;
-  if (is_unique (deletion))
-    return reply->stat->ephemeralOwner == deletion->owner;
-  return (deletion->owner == 0 || deletion->owner == session->id)
-         && (deletion->czxid != 0 || !curator_session_has_stake (session, deletion->path))
-         && reply->stat->ephemeralOwner == deletion->owner
-         && (deletion->czxid != 0 ? reply->stat->czxid == deletion->czxid
-                                  : curator_reply_has_payload (reply, deletion->payload));
+  return reply->stat->ephemeralOwner == deletion->owner
+         && (is_unique (deletion)
+             || ((deletion->owner == 0 || deletion->owner == session->id)
+                 && (deletion->czxid != 0
+                         ? reply->stat->czxid == deletion->czxid
+                         : !curator_session_has_stake (session, deletion->path)
+                               && curator_reply_has_payload (reply, deletion->payload))));
 }
 
 /* TRUE if a delete of this path is in flight, after which the name may be another client's. */
@@ -367,7 +362,7 @@ end_batch (CuratorDeletionBatch *batch, gboolean alone, int rc)
     else
       on_answer (member, rc);
   }
-  batch_free (batch);
+  g_free (batch);
 }
 
 static CURATOR_LOCKED void

@@ -24,14 +24,6 @@ struct _CuratorParents
 
 static void request_level (CuratorParents *parents) CURATOR_LOCKED;
 
-static CURATOR_LOCKED void
-parents_free (CuratorParents *parents)
-{
-  curator_session_unref (parents->session);
-  g_free (parents->path);
-  g_free (parents);
-}
-
 static gsize
 chroot_length (const CuratorClient *client)
 {
@@ -68,7 +60,7 @@ on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   } else if ((rc == ZOK || rc == ZNODEEXISTS) && parents->path[parents->length] != '\0') {
     parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
   } else {
-    parents_free (parents);
+    curator_parents_forget (parents);
     done (rc == ZNODEEXISTS ? ZOK : rc, done_data);
     return;
   }
@@ -108,5 +100,7 @@ void
 curator_parents_forget (CuratorParents *parents)
 {
   g_clear_pointer (&parents->request, curator_request_forget);
-  parents_free (parents);
+  curator_session_unref (parents->session);
+  g_free (parents->path);
+  g_free (parents);
 }

@@ -383,8 +383,8 @@ curator_plant(
          "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = NULL")
 curator_plant(
   selector_begins_after_the_end RECIPE leader_selector FILE leader/leader_selector.c EXPECT "a leadership that is over"
-  CHANGE "if (curator_lease_is_provable (leadership->lease)
-      && !g_cancellable_is_cancelled (leadership->cancellable))" "if (TRUE)")
+  CHANGE "if (curator_lease_is_provable (leadership.lease)
+      && !g_cancellable_is_cancelled (leadership.cancellable))" "if (TRUE)")
 curator_plant(
   selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
   CHANGE "curator_candidate_queue_again (&selector->candidate, pause_us)@" "")
@@ -422,7 +422,7 @@ curator_plant(
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
 curator_plant(
   latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang|Assertion|crash"
-  CHANGE "  } else {\n    step_down (latch)@" "  } else {")
+  CHANGE "    } else {\n      step_down (latch)@" "    } else {")
 curator_plant(
   latch_leaves_before_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "left the queue before its listeners"
   CHANGE "curator_listeners_count (&latch->listeners) > 0" "FALSE")
