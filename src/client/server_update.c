@@ -43,8 +43,6 @@ check_same (CuratorClient *client, const CuratorConnectString *parsed, GError **
 static CuratorConnectString *
 parse (CuratorClient *client, const char *connect_string, GError **error)
 {
-  g_autoptr (CuratorConnectString) parsed = NULL;
-
   if (client->ops->is_shared) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
                          "the client uses the program's handle: zoo_set_servers () changes its "
@@ -53,7 +51,7 @@ parse (CuratorClient *client, const char *connect_string, GError **error)
   }
   if (!curator_features_check_connect_string (connect_string, error))
     return NULL;
-  parsed = curator_connect_string_parse (connect_string, error);
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (connect_string, error);
   if (parsed == NULL || !check_same (client, parsed, error))
     return NULL;
   curator_settings_give_ports (client, parsed);
