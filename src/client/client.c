@@ -12,7 +12,6 @@
 #include "channel/channel_error.h"
 #include "client/host_address.h"
 #include "client/session_close.h"
-#include "client/session_servers.h"
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
@@ -49,19 +48,16 @@ free_now (void *data)
   return NULL;
 }
 
-static CURATOR_LOCKED gboolean
-has_user_data (CuratorClient *client)
-{
-  return client->settings.trace_destroy != NULL || !client->settings.retry_policy->is_builtin
-         || curator_listeners_count (&client->listeners) > 0
-         || curator_connection_error_has_listeners (client);
-}
-
 /* The lanes have ended, and what is left frees what is the user's. */
 static CURATOR_LOCKED void
 free_client (CuratorClient *client)
 {
-  if (!curator_thread_role ().is_ours || !client->ops->threads || !has_user_data (client)
+  const gboolean has_user_data = client->settings.trace_destroy != NULL
+                                 || !client->settings.retry_policy->is_builtin
+                                 || curator_listeners_count (&client->listeners) > 0
+                                 || curator_connection_error_has_listeners (client);
+
+  if (!curator_thread_role ().is_ours || !client->ops->threads || !has_user_data
       || curator_thread_start_detached ("curator-calls", free_now, client) != 0)
     free_now (client);
 }
@@ -161,7 +157,7 @@ curator_client_start (CuratorClient *client, GError **error)
   const gboolean started = check_latent (client, error) && curator_dispatch_start (client, error);
   if (started) {
     g_atomic_int_set (&client->life, CURATOR_LIFE_STARTED);
-    curator_host_address_look_up (client, curator_session_servers_hurry);
+    curator_host_address_look_up (client);
     curator_session_open (client);
   }
   curator_client_unlock (client);

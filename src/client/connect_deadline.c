@@ -58,32 +58,27 @@ set_patience (CuratorSession *session, gint64 patience_us[CURATOR_N_STAGES])
       MIN (curator_patience_answer_us (spent, n_addresses), most_us);
 }
 
-static CURATOR_LOCKED void
-note_ended (CuratorSession *session, CuratorStage stage, gint64 patience_us)
-{
-  if (stage == CURATOR_STAGE_PAUSED) {
-    session->attempts.n_pauses++;
-    return;
-  }
-  session->attempts.spent.n_unconnected += stage == CURATOR_STAGE_CONNECTING ? 1 : 0;
-  session->attempts.spent.n_unanswered += stage == CURATOR_STAGE_ASKING ? 1 : 0;
-  curator_info ("no server has %s within %" G_GINT64_FORMAT " ms: connecting again",
-                stage == CURATOR_STAGE_ASKING ? "answered" : "been reached", patience_us / 1000);
-}
-
 /* Runs on the timer thread. */
 static void
 check (gpointer data)
 {
   CuratorSession *session = data;
   CuratorZkOps *ops = session->client->ops;
+  CuratorPatience *spent = &session->attempts.spent;
   gint64 patience_us[CURATOR_N_STAGES];
   CuratorStage ended;
 
   session->attempts.timer = NULL;
   set_patience (session, patience_us);
-  if (ops->end_attempt (ops, session->handle, patience_us, &ended))
-    note_ended (session, ended, patience_us[ended]);
+  if (ops->end_attempt (ops, session->handle, patience_us, &ended)) {
+    session->attempts.n_pauses += ended == CURATOR_STAGE_PAUSED ? 1 : 0;
+    spent->n_unconnected += ended == CURATOR_STAGE_CONNECTING ? 1 : 0;
+    spent->n_unanswered += ended == CURATOR_STAGE_ASKING ? 1 : 0;
+    if (ended != CURATOR_STAGE_PAUSED)
+      curator_info ("no server has %s within %" G_GINT64_FORMAT " ms: connecting again",
+                    ended == CURATOR_STAGE_ASKING ? "answered" : "been reached",
+                    patience_us[ended] / 1000);
+  }
   check_later (session);
 }
 

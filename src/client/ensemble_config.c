@@ -12,21 +12,6 @@
 
 #include <string.h>
 
-typedef struct
-{
-  char *host;
-  char *port; /* or NULL */
-} Place;
-
-static void
-place_clear (Place *place)
-{
-  g_free (place->host);
-  g_free (place->port);
-}
-
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Place, place_clear)
-
 /* "host:…" or "[address]:…" */
 static char *
 host_of (const char *text)
@@ -36,79 +21,36 @@ host_of (const char *text)
   return g_strndup (text, strcspn (text, ":|"));
 }
 
-static gboolean
-is_everywhere (const char *host)
-{
-  return g_str_equal (host, "0.0.0.0") || g_str_equal (host, "::")
-         || g_str_equal (host, "0:0:0:0:0:0:0:0");
-}
-
-/* "port" or "address:port", for clients of that server. */
-static Place
-place_of (const char *text, const char *server)
-{
-  const char *colon = strrchr (text, ':');
-  g_autofree char *host = colon != NULL ? host_of (text) : NULL;
-
-  if (colon != NULL && *text != '[') {
-    /* The servers write IPv6 addresses without brackets, too. */
-    g_free (host);
-    host = g_strndup (text, (gsize) (colon - text));
-  }
-  const char *port = colon != NULL ? colon + 1 : text;
-  return (Place){ g_strdup (host == NULL || is_everywhere (host) ? server : host),
-                  *port != '\0' ? g_strdup (port) : NULL };
-}
-
-static Place
-choose (char **parts, const char *server, int secure_port)
-{
-  const char *clear = parts[1] != NULL ? parts[1] : "";
-  Place place = place_of (clear, server);
-
-  if (secure_port == 0)
-    return place;
-  if (parts[1] != NULL && parts[2] != NULL) {
-    place_clear (&place);
-    return place_of (parts[2], server);
-  }
-  g_free (place.port);
-  place.port = secure_port > 0 ? g_strdup_printf ("%d", secure_port) : NULL;
-  return place;
-}
-
 /* line: what follows "server.N=". NULL: it says nothing of clients, or nothing valid. */
 static char *
 entry_of (const char *line, int secure_port)
 {
+  static const char *const everywhere[] = { "0.0.0.0", "::", "0:0:0:0:0:0:0:0", NULL };
   g_auto (GStrv) parts = g_strsplit (line, ";", -1);
+  const guint n_parts = g_strv_length (parts);
 
-  if (parts[0] == NULL)
+  if (n_parts == 0)
     return NULL; /* an empty line has no parts */
+  const gboolean has_secure = secure_port != 0 && n_parts > 2;
+  const char *place = n_parts > 1 ? parts[has_secure ? 2 : 1] : "";
+  const char *colon = strrchr (place, ':');
   g_autofree char *server = host_of (parts[0]);
-  g_auto (Place) place = choose (parts, server, secure_port);
-  if (place.port == NULL)
+  g_autofree char *address = NULL;
+  if (colon != NULL && *place == '[')
+    address = host_of (place);
+  else if (colon != NULL) /* the servers write IPv6 addresses without brackets, too */
+    address = g_strndup (place, (gsize) (colon - place));
+  g_autofree char *port = secure_port > 0 && !has_secure
+                              ? g_strdup_printf ("%d", secure_port)
+                              : g_strdup (colon != NULL ? colon + 1 : place);
+  if (*port == '\0' || (secure_port < 0 && !has_secure))
     return NULL;
-  g_autofree char *entry = curator_address_join (place.host, place.port);
+  const gboolean is_elsewhere = address != NULL && !g_strv_contains (everywhere, address);
+  g_autofree char *entry = curator_address_join (is_elsewhere ? address : server, port);
   g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (entry, NULL);
   return parsed != NULL && parsed->hosts->len == 1 && parsed->chroot == NULL && !parsed->is_tls
              ? g_steal_pointer (&entry)
              : NULL;
-}
-
-static void
-add_line (GString *list, char separator, const char *text)
-{
-  if (list->len > 0)
-    g_string_append_c (list, separator);
-  g_string_append (list, text);
-}
-
-static char *
-end_list (GString *list)
-{
-  const gboolean is_empty = list->len == 0;
-  return g_string_free (list, is_empty);
 }
 
 char *
@@ -124,9 +66,11 @@ curator_ensemble_config_parse (const char *text, gsize length, int secure_port, 
     if (equals == NULL || !g_str_has_prefix (*line, "server."))
       continue;
     g_autofree char *entry = entry_of (equals + 1, secure_port);
-    add_line (entry != NULL ? list : others, entry != NULL ? ',' : '\n',
-              entry != NULL ? entry : *line);
+    if (entry != NULL)
+      g_string_append_printf (list, "%s%s", list->len > 0 ? "," : "", entry);
+    else
+      g_string_append_printf (others, "%s%s", others->len > 0 ? "\n" : "", *line);
   }
-  *ignored = end_list (others);
-  return end_list (list);
+  *ignored = g_string_free (others, others->len == 0);
+  return g_string_free (list, list->len == 0);
 }

@@ -9,26 +9,13 @@
 #include "base/lookup.h"
 #include "base/thread_role.h"
 #include "base/thread_start.h"
+#include "client/session_servers.h"
 #include "core/monitor.h"
 
 #include <netdb.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-typedef struct
-{
-  CuratorClient *client;
-  void (*found) (CuratorClient *client);
-} LookUp;
-
-GBytes *
-curator_host_name (void)
-{
-  char name[256] = "";
-  gethostname (name, sizeof name - 1);
-  return g_bytes_new (name, strlen (name));
-}
 
 /* NULL if this host's name has no address. */
 static GBytes *
@@ -64,26 +51,23 @@ store (CuratorClient *client, GBytes *address)
 static CURATOR_UNLOCKED void *
 look_up (void *data)
 {
-  LookUp *job = data;
-  CuratorClient *client = job->client;
+  CuratorClient *client = data;
   GBytes *address = host_address ();
   const CuratorThreadRole before = curator_thread_change_role (client, TRUE);
 
   curator_client_lock (client);
   store (client, address);
   client->opening.address_pending = FALSE;
-  if (job->found != NULL)
-    job->found (client);
+  curator_session_servers_hurry (client);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
   curator_thread_restore_role (before);
-  g_free (job);
   return NULL;
 }
 
 /* Without a thread to be had, the host's name stays the payload. */
 void
-curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClient *client))
+curator_host_address_look_up (CuratorClient *client)
 {
   if (!client->settings.wants_address)
     return;
@@ -91,13 +75,9 @@ curator_host_address_look_up (CuratorClient *client, void (*found) (CuratorClien
     store (client, host_address ());
     return;
   }
-  LookUp *job = g_new (LookUp, 1);
-  *job = (LookUp){ client, found };
   curator_client_memory_ref (client);
   client->opening.address_pending =
-      curator_thread_start_detached ("curator-host", look_up, job) == 0;
-  if (!client->opening.address_pending) {
+      curator_thread_start_detached ("curator-host", look_up, client) == 0;
+  if (!client->opening.address_pending)
     curator_client_memory_unref (client);
-    g_free (job);
-  }
 }

@@ -5,9 +5,6 @@
 
 #include "core/client-record.h"
 
-/* The payload until the address is known, and where there is none. */
-GBytes *curator_host_name (void);
-/* For start. Looks the address up on a thread of its own if default_data stands for it, and calls
- * found (may be NULL), with the mutex held, when that has ended. */
-void curator_host_address_look_up (CuratorClient *client,
-                                   void (*found) (CuratorClient *client)) CURATOR_LOCKED;
+/* For start. Looks the address up on a thread of its own if default_data stands for it. A session
+ * that waits for that is then opened. */
+void curator_host_address_look_up (CuratorClient *client) CURATOR_LOCKED;

@@ -72,27 +72,11 @@ static const struct
 };
 /* clang-format on */
 
-static CURATOR_LOCKED void
-copy_figures (CuratorClient *client, Figures *figures)
-{
-  CuratorSession *session = client->session;
-
-  curator_copy_stats (client, &figures->stats);
-  figures->state = client->state;
-  figures->margin_ms = -1;
-  if (session != NULL) {
-    figures->in_flight = session->in_flight.length + session->backlog.length;
-    figures->timeout_ms = session->ever_connected ? session->timeout_ms : 0;
-    if (curator_session_holds (session))
-      figures->margin_ms = curator_lease_clock_remaining_ms (session);
-  }
-}
-
 /* Without a decimal point of the locale. */
-static void
-append_seconds (GString *text, gint64 us)
+static char *
+format_seconds (gint64 us)
 {
-  g_string_append_printf (text, "%" G_GINT64_FORMAT ".%06d", us / G_USEC_PER_SEC,
+  return g_strdup_printf ("%" G_GINT64_FORMAT ".%06d", us / G_USEC_PER_SEC,
                           (int) (us % G_USEC_PER_SEC));
 }
 
@@ -103,19 +87,6 @@ append_head (GString *text, const char *name, const char *type, const char *unit
   if (unit != NULL)
     g_string_append_printf (text, "# UNIT curator_%s %s\n", name, unit);
   g_string_append_printf (text, "# HELP curator_%s %s\n", name, help);
-}
-
-static void
-append_counters (GString *text, const Figures *figures)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++) {
-    const CounterRow *row = &counter_rows[i];
-    if (row->help != NULL)
-      append_head (text, row->name, "counter", NULL, row->help);
-    g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
-                            row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
-                            row->label != NULL ? "}" : "", figures->stats.counters[row->counter]);
-  }
 }
 
 static void
@@ -130,26 +101,20 @@ append_seconds_gauge (GString *text, const char *name, const char *help, gint64 
 {
   append_head (text, name, "gauge", "seconds", help);
   if (ms >= 0) {
-    g_string_append_printf (text, "curator_%s ", name);
-    append_seconds (text, ms * 1000);
-    g_string_append_c (text, '\n');
+    g_autofree char *seconds = format_seconds (ms * 1000);
+    g_string_append_printf (text, "curator_%s %s\n", name, seconds);
   }
-}
-
-/* Every hold that was granted and has not ended. */
-static guint64
-n_holds (const Figures *figures)
-{
-  guint64 n = figures->stats.counters[CURATOR_COUNTER_GRANTS];
-  for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
-    n -= figures->stats.counters[i];
-  return n;
 }
 
 static void
 append_gauges (GString *text, const Figures *figures)
 {
-  append_gauge (text, "holds", "Holds at present.", n_holds (figures));
+  /* Every hold that was granted and has not ended. */
+  guint64 n_holds = figures->stats.counters[CURATOR_COUNTER_GRANTS];
+  for (int i = CURATOR_COUNTER_RELEASES; i <= CURATOR_COUNTER_LOST_CLOSED; i++)
+    n_holds -= figures->stats.counters[i];
+
+  append_gauge (text, "holds", "Holds at present.", n_holds);
   append_gauge (text, "waiters", "Attempts that wait behind another contender.",
                 figures->stats.n_waiting);
   append_gauge (text, "requests_in_flight", "Requests without an answer.", figures->in_flight);
@@ -159,11 +124,6 @@ append_gauges (GString *text, const Figures *figures)
   append_seconds_gauge (text, "session_timeout_seconds",
                         "Session timeout that the server granted; 0 before the first connection.",
                         figures->timeout_ms);
-}
-
-static void
-append_state (GString *text, const Figures *figures)
-{
   append_head (text, "connection_state", "stateset", NULL, "State of the connection.");
   for (CuratorConnectionState state = CURATOR_CONNECTION_STATE_CONNECTED;
        state <= CURATOR_CONNECTION_STATE_READ_ONLY; state++)
@@ -176,22 +136,22 @@ append_histogram (GString *text, CuratorDuration kind, const CuratorHistogram *h
 {
   const CuratorScale *scale = &curator_duration_scales[kind];
   g_autofree char *name = g_strconcat (duration_rows[kind].name, "_seconds", NULL);
+  g_autofree char *sum = format_seconds ((gint64) histogram->sum_us);
   guint64 below = 0;
 
   append_head (text, name, "histogram", "seconds", duration_rows[kind].help);
   for (guint i = 0; i < scale->n_limits; i++) {
+    g_autofree char *limit = format_seconds (curator_scale_limit_us (scale, i));
     below += histogram->counts[i];
-    g_string_append_printf (text, "curator_%s_bucket{le=\"", name);
-    append_seconds (text, curator_scale_limit_us (scale, i));
-    g_string_append_printf (text, "\"} %" G_GUINT64_FORMAT "\n", below);
+    g_string_append_printf (text, "curator_%s_bucket{le=\"%s\"} %" G_GUINT64_FORMAT "\n", name,
+                            limit, below);
   }
   below += histogram->counts[scale->n_limits];
-  g_string_append_printf (text, "curator_%s_bucket{le=\"+Inf\"} %" G_GUINT64_FORMAT "\n", name,
-                          below);
-  g_string_append_printf (text, "curator_%s_count %" G_GUINT64_FORMAT "\n", name, below);
-  g_string_append_printf (text, "curator_%s_sum ", name);
-  append_seconds (text, (gint64) histogram->sum_us);
-  g_string_append_c (text, '\n');
+  g_string_append_printf (text,
+                          "curator_%s_bucket{le=\"+Inf\"} %" G_GUINT64_FORMAT "\n"
+                          "curator_%s_count %" G_GUINT64_FORMAT "\n"
+                          "curator_%s_sum %s\n",
+                          name, below, name, below, name, sum);
 }
 
 char *
@@ -203,13 +163,27 @@ curator_client_format_metrics (CuratorClient *client)
   if (!curator_client_check_forked (client, NULL))
     return NULL;
   curator_client_lock (client);
-  copy_figures (client, &figures);
+  CuratorSession *session = client->session;
+  curator_copy_stats (client, &figures.stats);
+  figures.state = client->state;
+  if (session != NULL) {
+    figures.in_flight = session->in_flight.length + session->backlog.length;
+    figures.timeout_ms = session->ever_connected ? session->timeout_ms : 0;
+    if (curator_session_holds (session))
+      figures.margin_ms = curator_lease_clock_remaining_ms (session);
+  }
   curator_client_unlock (client);
 
   GString *text = g_string_sized_new (8192);
-  append_counters (text, &figures);
+  for (gsize i = 0; i < G_N_ELEMENTS (counter_rows); i++) {
+    const CounterRow *row = &counter_rows[i];
+    if (row->help != NULL)
+      append_head (text, row->name, "counter", NULL, row->help);
+    g_string_append_printf (text, "curator_%s_total%s%s%s %" G_GUINT64_FORMAT "\n", row->name,
+                            row->label != NULL ? "{" : "", row->label != NULL ? row->label : "",
+                            row->label != NULL ? "}" : "", figures.stats.counters[row->counter]);
+  }
   append_gauges (text, &figures);
-  append_state (text, &figures);
   for (int i = 0; i < CURATOR_N_DURATIONS; i++)
     append_histogram (text, (CuratorDuration) i, &figures.stats.durations[i]);
   g_string_append (text, "# EOF\n");

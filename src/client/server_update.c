@@ -1,14 +1,26 @@
-/* Changes the servers of a client that is running; see server_update.h.
+/* Changes the servers of a client that is running: to those that the program names, or that
+ * /zookeeper/config names.
  *
- * Mirrors ZooKeeper.updateServerList. Threads: any; guarded by the client's mutex.
+ * Mirrors ZooKeeper.updateServerList and EnsembleTracker. Threads: any; guarded by the client's
+ * mutex.
+ *
+ * NOTES: the configuration has one data watch a session. The read that sets it again brings the
+ * configuration, and watched nodes are read again from time to time. What cannot be read changes
+ * nothing.
  */
 #include "client/server_update.h"
 
+#include "base/container.h"
 #include "base/server_list.h"
+#include "client/ensemble_config.h"
 #include "client/session_servers.h"
 #include "client/settings.h"
+#include "core/log.h"
 #include "core/monitor.h"
+#include "session/watches.h"
 #include "zk/features.h"
+
+#include <string.h>
 
 /* The paths of a client stay what they are, and so does the way it connects. */
 static gboolean
@@ -16,25 +28,21 @@ check_same (CuratorClient *client, const CuratorConnectString *parsed, GError **
 {
   const char *chroot = client->settings.servers->chroot;
 
-  if (parsed->chroot != NULL && g_strcmp0 (parsed->chroot, chroot) != 0) {
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                 "the chroot of a client cannot change, from %s to %s",
-                 chroot != NULL ? chroot : "none", parsed->chroot);
-    return FALSE;
-  }
-  if (parsed->is_tls && client->settings.tls == NULL) {
-    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                         "a client that was started in clear text cannot change to TLS");
-    return FALSE;
-  }
+  if (parsed->chroot != NULL && g_strcmp0 (parsed->chroot, chroot) != 0)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the chroot of a client cannot change, from %s to %s",
+                           chroot != NULL ? chroot : "none", parsed->chroot);
+  if (parsed->is_tls && client->settings.tls == NULL)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "a client that was started in clear text cannot change to TLS");
   return TRUE;
 }
 
-CuratorConnectString *
-curator_server_update_parse (CuratorClient *client, const char *connect_string, GError **error)
+/* A connect string for that client; NULL with INVALID_ARGUMENT or UNSUPPORTED. Any thread, after
+ * start. */
+static CuratorConnectString *
+parse (CuratorClient *client, const char *connect_string, GError **error)
 {
-  g_autoptr (CuratorConnectString) parsed = NULL;
-
   if (client->ops->is_shared) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
                          "the client uses the program's handle: zoo_set_servers () changes its "
@@ -43,15 +51,16 @@ curator_server_update_parse (CuratorClient *client, const char *connect_string, 
   }
   if (!curator_features_check_connect_string (connect_string, error))
     return NULL;
-  parsed = curator_connect_string_parse (connect_string, error);
+  g_autoptr (CuratorConnectString) parsed = curator_connect_string_parse (connect_string, error);
   if (parsed == NULL || !check_same (client, parsed, error))
     return NULL;
   curator_settings_give_ports (client, parsed);
   return g_steal_pointer (&parsed);
 }
 
-void
-curator_server_update_apply (CuratorClient *client, GPtrArray *hosts, const char *text)
+/* The servers are those from now on. text: as a connect string. */
+static CURATOR_LOCKED void
+apply (CuratorClient *client, GPtrArray *hosts, const char *text)
 {
   GPtrArray *servers = curator_servers_new (hosts);
 
@@ -70,14 +79,131 @@ curator_client_update_servers (CuratorClient *client, const char *connect_string
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && connect_string != NULL, error, FALSE);
   if (!curator_client_check_usable (client, error))
     return FALSE;
-  g_autoptr (CuratorConnectString) parsed =
-      curator_server_update_parse (client, connect_string, error);
+  g_autoptr (CuratorConnectString) parsed = parse (client, connect_string, error);
   if (parsed == NULL)
     return FALSE;
   curator_client_lock (client);
   const gboolean running = curator_client_is_running (client);
   if (running)
-    curator_server_update_apply (client, parsed->hosts, connect_string);
+    apply (client, parsed->hosts, connect_string);
   curator_client_unlock (client);
   return running || curator_client_check_usable (client, error);
+}
+
+/* --- the configuration of the ensemble --- */
+
+#define CONFIG "/zookeeper/config"
+
+typedef struct
+{
+  CuratorSessionHook hook; /* first */
+  CuratorWatch *watch;     /* NULL: not set */
+  char *warned;            /* what the last warning was of; or NULL */
+} Follower;
+
+static CURATOR_LOCKED void
+warn_once (Follower *follower, const char *text)
+{
+  if (g_strcmp0 (follower->warned, text) != 0) {
+    curator_warn ("the configuration of the ensemble is not followed: %s", text);
+    g_free (follower->warned);
+    follower->warned = g_strdup (text);
+  }
+}
+
+/* The port of a TLS connection where the configuration names none: the one that all servers
+ * have. */
+static CURATOR_LOCKED int
+secure_port (CuratorClient *client)
+{
+  int port = 0;
+
+  for (guint i = 0; client->settings.tls != NULL && i < client->known->len; i++) {
+    const CuratorServer *server = client->known->pdata[i];
+    port = port == 0 || port == server->port ? server->port : -1;
+  }
+  return port;
+}
+
+static gboolean
+is_at (gconstpointer server, gconstpointer place)
+{
+  const CuratorServer *known = server;
+  const CuratorHostPort *host = place;
+  return known->port == host->port && g_str_equal (known->host, host->host);
+}
+
+static CURATOR_LOCKED gboolean
+are_known (CuratorClient *client, GPtrArray *hosts)
+{
+  gboolean all = hosts->len == client->known->len;
+
+  for (guint i = 0; all && i < hosts->len; i++)
+    all = g_ptr_array_find_with_equal_func (client->known, hosts->pdata[i], is_at, NULL);
+  return all;
+}
+
+static CURATOR_LOCKED void
+follow (Follower *follower, const CuratorZkReply *reply)
+{
+  CuratorClient *client = follower->hook.session->client;
+  g_autofree char *ignored = NULL;
+  g_autofree char *list = curator_ensemble_config_parse (
+      reply->data, (gsize) MAX (reply->data_length, 0), secure_port (client), &ignored);
+  g_autoptr (CuratorConnectString) parsed = list != NULL ? parse (client, list, NULL) : NULL;
+
+  if (ignored != NULL) {
+    g_autofree char *text = g_strdup_printf ("ignored, no address for clients: %s", ignored);
+    warn_once (follower, text);
+  }
+  if (parsed == NULL) {
+    warn_once (follower, "no server can be read from it, the servers stay as they are");
+  } else if (!are_known (client, parsed->hosts)) {
+    curator_info ("the configuration of the ensemble names other servers: %s", list);
+    apply (client, parsed->hosts, list);
+  }
+}
+
+static CURATOR_LOCKED void
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
+          gpointer data)
+{
+  Follower *follower = data;
+
+  if (event == CURATOR_WATCH_ARMED && reply != NULL) {
+    follow (follower, reply);
+  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
+    g_clear_pointer (&follower->watch, curator_watch_release);
+    warn_once (follower, event == CURATOR_WATCH_GONE ? "it does not exist" : zerror (rc));
+  }
+}
+
+static CURATOR_LOCKED void
+on_connected (CuratorSessionHook *hook)
+{
+  Follower *follower = CURATOR_CONTAINER (hook, Follower, hook);
+
+  if (follower->watch == NULL)
+    follower->watch = curator_watch_add (hook->session, CONFIG, ZWATCHTYPE_DATA,
+                                         CURATOR_WATCH_OPTIONAL, on_watch, follower);
+}
+
+static CURATOR_LOCKED void
+on_died (CuratorSessionHook *hook)
+{
+  Follower *follower = CURATOR_CONTAINER (hook, Follower, hook);
+
+  g_clear_pointer (&follower->watch, curator_watch_release);
+  g_free (follower->warned);
+  g_free (follower);
+}
+
+void
+curator_follow_configuration (CuratorSession *session)
+{
+  if (session->client->settings.follows_configuration) {
+    Follower *follower = g_new (Follower, 1);
+    *follower = (Follower){ .hook = { .connected = on_connected, .died = on_died } };
+    curator_session_add_hook (session, &follower->hook);
+  }
 }

@@ -153,22 +153,6 @@ start_cleanup (CuratorSession *session)
     on_drained (session);
 }
 
-/* Waits for requests in flight, for a limited time. If a handle is closed before their replies
- * come, the library takes these for an error and drops the connection without closing the session,
- * whose nodes would stay until it expires. */
-static CURATOR_LOCKED void
-close_when_drained (CuratorSession *session, gboolean connected)
-{
-  CuratorClient *client = session->client;
-
-  if (!connected || session->in_flight.length == 0) {
-    close_now (session);
-    return;
-  }
-  session->drained = on_drained;
-  session->drain_timer = curator_timer_after (client, DRAIN_US, on_drain_timeout, session);
-}
-
 void
 curator_session_close_all (CuratorClient *client)
 {
@@ -186,7 +170,15 @@ curator_session_close_all (CuratorClient *client)
   client->session = NULL;
   curator_session_tear_down (session);
   curator_request_settle_all (session, ZCLOSING);
-  close_when_drained (session, connected);
+  if (!connected || session->in_flight.length == 0) {
+    close_now (session);
+    return;
+  }
+  /* Waits for requests in flight, for a limited time. If a handle is closed before their replies
+   * come, the library takes these for an error and drops the connection without closing the
+   * session, whose nodes would stay until it expires. */
+  session->drained = on_drained;
+  session->drain_timer = curator_timer_after (client, DRAIN_US, on_drain_timeout, session);
 }
 
 /* Only deletions and the watches still use the session. */

@@ -51,20 +51,13 @@ curator_session_servers_are_sought (const CuratorSession *session)
   return session->seeking.open != NULL && session->seeking.pause == NULL;
 }
 
-static CURATOR_LOCKED gboolean
-are_known (CuratorClient *client)
-{
-  g_autoptr (GPtrArray) addresses = curator_servers_dup_addresses (client->known);
-  return addresses->len > 0;
-}
-
 static CURATOR_LOCKED void
 on_patience_over (gpointer data)
 {
   CuratorSession *session = data;
 
   session->seeking.timer = NULL;
-  if (are_known (session->client))
+  if (curator_servers_n_addresses (session->client->known) > 0)
     open_now (session);
 }
 
@@ -96,12 +89,11 @@ void
 curator_session_servers_find (CuratorSession *session, gint64 pause_ms, CuratorWork open)
 {
   session->seeking.open = open;
-  if (pause_ms > 0) {
+  if (pause_ms > 0)
     session->seeking.pause =
         curator_timer_after (session->client, pause_ms * 1000, on_pause_over, session);
-    return;
-  }
-  find_now (session);
+  else
+    find_now (session);
 }
 
 void
@@ -115,18 +107,6 @@ curator_session_servers_hurry (CuratorClient *client)
   }
 }
 
-/* What the handle should have now: transfer full. */
-static CURATOR_LOCKED GPtrArray *
-wanted_servers (CuratorSession *session)
-{
-  CuratorClient *client = session->client;
-  const gint64 patience_us = (gint64) session->timeout_ms * 1000 / FORMER_SHARE;
-  const gboolean with_former = session->state != CURATOR_SESSION_CONNECTED
-                               && curator_connection_down_us (client) > patience_us;
-
-  return curator_servers_copy (client->known, with_former);
-}
-
 /* TRUE: the handle has to be told once more. */
 static CURATOR_LOCKED gboolean
 tell_handle (CuratorSession *session)
@@ -138,7 +118,10 @@ tell_handle (CuratorSession *session)
 
   if (session->handle == NULL || ops->set_servers == NULL)
     return FALSE;
-  g_autoptr (GPtrArray) servers = wanted_servers (session);
+  const gint64 patience_us = (gint64) session->timeout_ms * 1000 / FORMER_SHARE;
+  const gboolean with_former = session->state != CURATOR_SESSION_CONNECTED
+                               && curator_connection_down_us (client) > patience_us;
+  g_autoptr (GPtrArray) servers = curator_servers_copy (client->known, with_former);
   g_autofree char *addresses = curator_servers_join (servers);
   if (addresses == NULL)
     return FALSE;
@@ -149,30 +132,26 @@ tell_handle (CuratorSession *session)
   return !is_done;
 }
 
-static CURATOR_LOCKED gint64
-pause_us (CuratorSession *session)
-{
-  CuratorClient *client = session->client;
-  const gint64 least_us = (gint64) session->timeout_ms * 1000 / LOOK_UP_SHARE;
-
-  if (session->state == CURATOR_SESSION_CONNECTED) {
-    const gint64 up_us = curator_client_now_us (client) - session->seeking.since_us;
-    return MIN (MAX (up_us / CONNECTED_SHARE, least_us), CONNECTED_US);
-  }
-  return MAX (MIN (curator_connection_down_us (client) / LATER_SHARE, LONGEST_US), least_us);
-}
-
 static CURATOR_LOCKED void
 tick_later (CuratorSession *session, gboolean again)
 {
   CuratorClient *client = session->client;
+  const gint64 timeout_us = (gint64) session->timeout_ms * 1000;
+  const gboolean is_up = session->state == CURATOR_SESSION_CONNECTED;
+  const gint64 since_us = is_up ? curator_client_now_us (client) - session->seeking.since_us
+                                : curator_connection_down_us (client);
+  gint64 pause_us = timeout_us / LOOK_UP_SHARE;
 
   curator_timer_cancel (client, &session->seeking.timer);
   if (again)
-    session->seeking.timer = curator_timer_after (
-        client, (gint64) session->timeout_ms * 1000 / LEAVE_SHARE, on_tick, session);
-  else if (curator_servers_have_names (client->known))
-    session->seeking.timer = curator_timer_after (client, pause_us (session), on_tick, session);
+    pause_us = timeout_us / LEAVE_SHARE;
+  else if (!curator_servers_have_names (client->known))
+    return;
+  else if (is_up)
+    pause_us = MIN (MAX (since_us / CONNECTED_SHARE, pause_us), CONNECTED_US);
+  else
+    pause_us = MAX (MIN (since_us / LATER_SHARE, LONGEST_US), pause_us);
+  session->seeking.timer = curator_timer_after (client, pause_us, on_tick, session);
 }
 
 /* Runs on the timer thread. */
@@ -196,9 +175,10 @@ on_names_found (CuratorClient *client)
     return;
   if (session->handle != NULL)
     tick_later (session, tell_handle (session));
-  else if (session->seeking.open != NULL && session->seeking.pause == NULL
+  else if (curator_session_servers_are_sought (session)
            && (!curator_resolve_is_busy (client)
-               || (session->seeking.timer == NULL && are_known (client))))
+               || (session->seeking.timer == NULL
+                   && curator_servers_n_addresses (client->known) > 0)))
     open_now (session);
 }
 

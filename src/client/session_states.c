@@ -15,7 +15,7 @@
 #include "base/thread_role.h"
 #include "channel/channel_error.h"
 #include "client/connect_deadline.h"
-#include "client/follow_configuration.h"
+#include "client/server_update.h"
 #include "client/session_close.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
@@ -48,9 +48,8 @@ static void open_handle (gpointer data) CURATOR_UNLOCKED;
 static CURATOR_LOCKED void
 set_loss_timer (CuratorSession *session, gint64 after_ms, CuratorWork func)
 {
-  CuratorClient *client = session->client;
   curator_timer_cancel (session->client, &session->loss_timer);
-  session->loss_timer = curator_timer_after (client, after_ms * 1000, func, session);
+  session->loss_timer = curator_timer_after (session->client, after_ms * 1000, func, session);
 }
 
 /* Runs on the timer thread. */
@@ -136,14 +135,6 @@ curator_session_open (CuratorClient *client)
       session, client->opening.address_pending ? ADDRESS_PATIENCE_MS : pause_ms, open_handle);
 }
 
-/* Whoever answers on a server's port may end each session at once. */
-static CURATOR_LOCKED gboolean
-has_lasted (const CuratorSession *session)
-{
-  return session->opened_us != 0
-         && curator_client_now_us (session->client) - session->opened_us >= LASTING_US;
-}
-
 void
 curator_session_die (CuratorSession *session, int rc)
 {
@@ -151,7 +142,10 @@ curator_session_die (CuratorSession *session, int rc)
 
   if (session->state == CURATOR_SESSION_DEAD)
     return;
-  client->opening.open_failures = has_lasted (session) ? 0 : client->opening.open_failures + 1;
+  /* Whoever answers on a server's port may end each session at once. */
+  const gboolean has_lasted =
+      session->opened_us != 0 && curator_client_now_us (client) - session->opened_us >= LASTING_US;
+  client->opening.open_failures = has_lasted ? 0 : client->opening.open_failures + 1;
   /* The next session is opened before the users are notified, so that they can use it at once. */
   session->state = CURATOR_SESSION_DEAD;
   if (curator_zk_is_auth_failure (rc)) {
@@ -170,27 +164,6 @@ curator_session_die (CuratorSession *session, int rc)
 }
 
 static CURATOR_LOCKED void
-notify_hooks (CuratorSession *session)
-{
-  for (GList *link = session->hooks.head; link != NULL; link = link->next) {
-    CuratorSessionHook *hook = link->data;
-    if (hook->connected != NULL)
-      hook->connected (hook);
-  }
-}
-
-static CURATOR_LOCKED void
-note_server (CuratorSession *session)
-{
-  CuratorClient *client = session->client;
-  CuratorZkOps *ops = client->ops;
-
-  g_free (session->server);
-  session->server =
-      ops->dup_server != NULL ? ops->dup_server (ops, session->handle, client->known) : NULL;
-}
-
-static CURATOR_LOCKED void
 on_connected (CuratorSession *session, int state)
 {
   CuratorClient *client = session->client;
@@ -198,15 +171,13 @@ on_connected (CuratorSession *session, int state)
   int timeout_ms;
   const gint64 id = ops->session_id (ops, session->handle, &timeout_ms);
 
-  if (id == 0 || timeout_ms <= 0 || state != ZOO_CONNECTED_STATE) {
-    /* No server grants that, but libzookeeper takes it for a session. */
+  /* No server grants that, but libzookeeper takes it for a session. */
+  const gboolean is_granted = id != 0 && timeout_ms > 0 && state == ZOO_CONNECTED_STATE;
+  if (!is_granted)
     curator_warn ("a server grants session 0x%" G_GINT64_MODIFIER "x with a timeout of %d ms%s", id,
                   timeout_ms, state == ZOO_CONNECTED_STATE ? "" : ", for reading only");
-    curator_session_die (session, ZSESSIONEXPIRED);
-    return;
-  }
-  if (session->ever_connected && id != session->id) {
-    /* Some servers answer a reconnect with a new session: the old one is over. */
+  /* Some servers answer a reconnect with a new session: the old one is over. */
+  if (!is_granted || (session->ever_connected && id != session->id)) {
     curator_session_die (session, ZSESSIONEXPIRED);
     return;
   }
@@ -218,7 +189,9 @@ on_connected (CuratorSession *session, int state)
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
   session->state = CURATOR_SESSION_CONNECTED;
-  note_server (session);
+  g_free (session->server);
+  session->server =
+      ops->dup_server != NULL ? ops->dup_server (ops, session->handle, client->known) : NULL;
   session->room.has_answered = FALSE;
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
@@ -230,7 +203,11 @@ on_connected (CuratorSession *session, int state)
   curator_connection_error_up (client);
   curator_heartbeat_connected (session);
   curator_watches_connected (session);
-  notify_hooks (session);
+  for (GList *link = session->hooks.head; link != NULL; link = link->next) {
+    CuratorSessionHook *hook = link->data;
+    if (hook->connected != NULL)
+      hook->connected (hook);
+  }
   curator_deletions_connected (client);
   curator_retry_loop_connected (client);
 }
@@ -304,31 +281,6 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
   curator_thread_restore_role (before);
 }
 
-/* why: in CURATOR_CONNECT_ERROR. Takes it. */
-static CURATOR_LOCKED void
-open_failed (CuratorSession *session, GError *why)
-{
-  CuratorClient *client = session->client;
-
-  client->opening.open_failures++;
-  curator_connection_error_opened (client, NULL, why);
-  curator_connection_error_warn (client);
-  curator_session_servers_find (session, reopen_pause_ms (client), open_handle);
-}
-
-static CURATOR_LOCKED void
-add_auths (CuratorSession *session)
-{
-  CuratorClient *client = session->client;
-
-  for (guint i = 0; i < client->settings.auths->len; i++) {
-    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
-    gsize length;
-    const char *bytes = g_bytes_get_data (auth->auth, &length);
-    client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
-  }
-}
-
 static CURATOR_LOCKED void
 opened (CuratorSession *session)
 {
@@ -336,7 +288,13 @@ opened (CuratorSession *session)
 
   session->opened_us = curator_client_now_us (client);
   curator_connection_error_opened (client, client->known, NULL);
-  add_auths (session);
+  /* The program authenticates its handle itself. */
+  for (guint i = 0; !client->ops->is_shared && i < client->settings.auths->len; i++) {
+    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
+    gsize length;
+    const char *bytes = g_bytes_get_data (auth->auth, &length);
+    client->ops->add_auth (client->ops, session->handle, auth->scheme, bytes, (int) length);
+  }
   if (client->ops->report_pings != NULL)
     client->ops->report_pings (client->ops, session->handle, on_pinged);
   curator_connect_deadline_start (session);
@@ -362,10 +320,14 @@ open_handle (gpointer data)
       session->handle = client->ops->open (client->ops, addresses,
                                            client->settings.session_timeout_ms, on_event, session);
     }
-    if (session->handle == NULL)
-      open_failed (session, why_not_open (client, errno));
-    else
+    if (session->handle == NULL) {
+      client->opening.open_failures++;
+      curator_connection_error_opened (client, NULL, why_not_open (client, errno));
+      curator_connection_error_warn (client);
+      curator_session_servers_find (session, reopen_pause_ms (client), open_handle);
+    } else {
       opened (session);
+    }
   }
   curator_client_unlock (client);
   curator_session_unref (session);

@@ -1,6 +1,6 @@
 /* The settings of a client: set before start, then checked, then constant.
  *
- * Mirrors CuratorFrameworkFactory.Builder. Threads: one thread sets them, before start; any thread
+ * Mirrors CuratorFrameworkFactory.Builder and ZKClientConfig. Threads: one thread sets them, before start; any thread
  * reads them afterwards, without a lock, except for the default data: see host_address.h.
  */
 #include "client/settings.h"
@@ -9,7 +9,9 @@
 #include "base/path.h"
 #include "base/server_list.h"
 #include "base/tag.h"
-#include "client/host_address.h"
+#include "channel/channel_error.h"
+#include "channel/tls_credentials.h"
+#include "channel/tls_settings.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
@@ -21,6 +23,7 @@
 #include <curator/zookeeper.h>
 
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_SESSION_TIMEOUT_MS    60000
 #define DEFAULT_CONNECTION_TIMEOUT_MS 15000
@@ -77,8 +80,9 @@ curator_settings_clear (CuratorClient *client)
     client->settings.trace_destroy (client->settings.trace_data);
 }
 
-gboolean
-curator_settings_are_open (CuratorClient *client)
+/* Before start: then a setter may write. */
+static gboolean
+are_open (CuratorClient *client)
 {
   return curator_client_check_forked (client, NULL)
          && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
@@ -86,40 +90,39 @@ curator_settings_are_open (CuratorClient *client)
 
 /* The setters cannot fail: an invalid value is stored as 0, which start refuses. */
 static int
-storable_ms (gint64 timeout_ms)
+storable_ms (gint64 ms, int least, int most)
 {
-  return timeout_ms > 0 && timeout_ms <= G_MAXINT32 ? (int) timeout_ms : 0;
+  return ms >= least && ms <= most ? (int) ms : 0;
 }
 
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  const gboolean is_possible = timeout_ms >= MIN_SESSION_MS && timeout_ms <= MAX_SESSION_MS;
-  client->settings.session_timeout_ms = is_possible ? (int) timeout_ms : 0;
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  client->settings.session_timeout_ms = storable_ms (timeout_ms, MIN_SESSION_MS, MAX_SESSION_MS);
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
-  client->settings.connection_timeout_ms = storable_ms (timeout_ms);
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  client->settings.connection_timeout_ms = storable_ms (timeout_ms, 1, G_MAXINT32);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_server_tick = TRUE;
-  client->settings.server_tick_ms = storable_ms (tick_ms);
+  client->settings.server_tick_ms = storable_ms (tick_ms, 1, G_MAXINT32);
 }
 
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.has_heartbeat = TRUE;
-  client->settings.heartbeat_ms = storable_ms (interval_ms);
+  client->settings.heartbeat_ms = storable_ms (interval_ms, 1, G_MAXINT32);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS) {
     curator_warn ("a heartbeat every %d ms is a write for each: the interval becomes %d ms",
                   client->settings.heartbeat_ms, SHORTEST_HEARTBEAT_MS);
@@ -133,12 +136,12 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
   if (!curator_client_check_forked (client, error))
     return FALSE;
-  g_return_val_if_fail (curator_settings_are_open (client), FALSE);
-  if (namespace_ != NULL && *namespace_ != '\0' && !curator_namespace_validate (namespace_, error))
+  g_return_val_if_fail (are_open (client), FALSE);
+  const gboolean is_set = namespace_ != NULL && *namespace_ != '\0';
+  if (is_set && !curator_namespace_validate (namespace_, error))
     return FALSE;
   g_free (client->settings.namespace_);
-  client->settings.namespace_ =
-      namespace_ == NULL || *namespace_ == '\0' ? NULL : g_strdup (namespace_);
+  client->settings.namespace_ = is_set ? g_strdup (namespace_) : NULL;
   curator_namespace_update (client);
   return TRUE;
 }
@@ -150,10 +153,9 @@ void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
-  g_return_if_fail (curator_settings_are_open (client));
+  g_return_if_fail (are_open (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
-  entry->scheme = g_strdup (scheme);
-  entry->auth = g_bytes_new (auth, length);
+  *entry = (CuratorAuth){ g_strdup (scheme), g_bytes_new (auth, length) };
   g_ptr_array_add (client->settings.auths, entry);
 }
 
@@ -170,8 +172,8 @@ void
 curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
                         CuratorPermissions permissions)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
-                    && scheme != NULL && id != NULL);
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client) && scheme != NULL
+                    && id != NULL);
   g_return_if_fail (permissions != 0 && (permissions & ~CURATOR_PERMISSIONS_ALL) == 0);
   add_entry (client, scheme, id, (gint32) permissions);
 }
@@ -188,7 +190,7 @@ is_acl (const struct ACL_vector *acl)
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client)
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client)
                     && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->settings.acl);
   client->settings.acl = (struct ACL_vector){ 0 };
@@ -199,7 +201,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = curator_payload_new (data, length);
 }
@@ -207,21 +209,21 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.compression = compression != FALSE;
 }
 
 void
 curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   client->settings.follows_configuration = follow != FALSE;
 }
 
 void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   g_return_if_fail (curator_is_foreign (context));
   g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
   client->settings.callback_context = context != NULL ? g_main_context_ref (context) : NULL;
@@ -231,7 +233,7 @@ void
 curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
                           GDestroyNotify destroy)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && curator_settings_are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
   if (client->settings.trace_destroy != NULL)
     client->settings.trace_destroy (client->settings.trace_data);
   client->settings.trace = func;
@@ -240,45 +242,94 @@ curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer
 }
 
 static gboolean
-check_features (CuratorClient *client, GError **error)
+check_settable (CuratorClient *client, gboolean is_built_in, const char *what, GError **error)
 {
-  for (guint i = 0; i < client->settings.auths->len; i++) {
-    const CuratorAuth *auth = g_ptr_array_index (client->settings.auths, i);
-    if (!curator_features_check_auth_scheme (auth->scheme, error))
-      return FALSE;
-  }
-  return client->ops->is_shared
-         || curator_features_check_connect_string (client->connect_string, error);
+  if (!curator_client_check_forked (client, error))
+    return FALSE;
+  g_return_val_if_fail (are_open (client), FALSE);
+  if (client->ops->is_shared)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s can only be set for a client with a connection of its own", what);
+  return is_built_in || curator_channel_unsupported (error, what);
 }
 
-static gboolean
-check_follow (CuratorClient *client, GError **error)
+gboolean
+curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error)
 {
-  if (client->settings.follows_configuration && client->ops->is_shared)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
-                           "the client uses the program's handle, whose servers it cannot change: "
-                           "it cannot follow the configuration of the ensemble");
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_TLS (tls), error, FALSE);
+  if (!check_settable (client, curator_tls_is_built_in (), "TLS", error))
+    return FALSE;
+  CURATOR_INSIDE_GATE;
+  if (tls->crl_file != NULL) {
+    /* Only now it is known which CAs the lists belong to. */
+    g_autoptr (CuratorTlsCredentials) probe = curator_tls_credentials_load (tls, error);
+    if (probe == NULL)
+      return FALSE;
+  }
+  g_clear_pointer (&client->settings.tls, curator_tls_unref);
+  client->settings.tls = curator_tls_copy (tls);
   return TRUE;
 }
 
 static gboolean
-refuse_time (const char *name, int least, int most, GError **error)
+take_sasl (CuratorClient *client, CuratorSaslSettings *settings, GError **error)
 {
-  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                         "the %s is not between %d and %d ms", name, least, most);
+  if (!check_settable (client, curator_sasl_is_built_in (), "SASL", error)) {
+    curator_sasl_settings_unref (settings);
+    return FALSE;
+  }
+  g_clear_pointer (&client->settings.sasl, curator_sasl_settings_unref);
+  client->settings.sasl = settings;
+  return TRUE;
 }
 
-static gboolean
-check_times (const CuratorSettings *settings, GError **error)
+gboolean
+curator_client_set_sasl_digest (CuratorClient *client, const char *user, const char *password,
+                                GError **error)
 {
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && user != NULL && password != NULL, error, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_digest (user, password), error);
+}
+
+gboolean
+curator_client_set_sasl_gssapi (CuratorClient *client, const char *service, const char *server_name,
+                                GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, FALSE);
+  return take_sasl (client, curator_sasl_settings_new_gssapi (service, server_name), error);
+}
+
+/* What the setters cannot refuse. */
+static gboolean
+check_settings (CuratorClient *client, GError **error)
+{
+  const CuratorSettings *settings = &client->settings;
   const char *bad = settings->connection_timeout_ms == 0 ? "connection timeout"
                     : settings->has_server_tick && settings->server_tick_ms == 0 ? "server tick"
                     : settings->has_heartbeat && settings->heartbeat_ms == 0 ? "heartbeat interval"
                                                                              : NULL;
 
   if (settings->session_timeout_ms == 0)
-    return refuse_time ("session timeout", MIN_SESSION_MS, MAX_SESSION_MS, error);
-  return bad == NULL || refuse_time (bad, 1, G_MAXINT32, error);
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the session timeout is not between %d and %d ms", MIN_SESSION_MS,
+                           MAX_SESSION_MS);
+  if (bad != NULL)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "the %s is not between 1 and %d ms", bad, G_MAXINT32);
+  for (guint i = 0; i < settings->auths->len; i++) {
+    const CuratorAuth *auth = g_ptr_array_index (settings->auths, i);
+    if (!curator_features_check_auth_scheme (auth->scheme, error))
+      return FALSE;
+  }
+  if (!client->ops->is_shared
+      && !curator_features_check_connect_string (client->connect_string, error))
+    return FALSE;
+  if (settings->follows_configuration && client->ops->is_shared)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "the client uses the program's handle, whose servers it cannot change: "
+                           "it cannot follow the configuration of the ensemble");
+  return client->default_data == NULL
+         || curator_check_payload (g_bytes_get_size (client->default_data), error);
 }
 
 void
@@ -312,16 +363,16 @@ gboolean
 curator_settings_prepare (CuratorClient *client, GError **error)
 {
   CURATOR_INSIDE_GATE;
-  if (!check_times (&client->settings, error) || !check_features (client, error)
-      || !check_follow (client, error)
-      || (client->default_data != NULL
-          && !curator_check_payload (g_bytes_get_size (client->default_data), error)))
+  if (!check_settings (client, error))
     return FALSE;
   g_clear_pointer (&client->settings.servers, curator_connect_string_free);
   if (!client->ops->is_shared && !prepare_servers (client, error))
     return FALSE;
   if (client->default_data == NULL) {
-    client->default_data = curator_host_name ();
+    /* The payload until the host's address is known, and where there is none. */
+    char name[256] = "";
+    gethostname (name, sizeof name - 1);
+    client->default_data = g_bytes_new (name, strlen (name));
     client->settings.wants_address = TRUE;
   }
   if (client->settings.acl.count == 0)

@@ -9,7 +9,5 @@ void curator_settings_init (CuratorClient *client, const char *connect_string,
 void curator_settings_clear (CuratorClient *client);
 /* Servers without a port have the default one for TLS if the client uses that. */
 void curator_settings_give_ports (CuratorClient *client, CuratorConnectString *servers);
-/* Before start: then a setter may write. */
-gboolean curator_settings_are_open (CuratorClient *client);
 /* For start: checks the settings and fills in defaults. */
 gboolean curator_settings_prepare (CuratorClient *client, GError **error);

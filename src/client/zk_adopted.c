@@ -52,7 +52,7 @@ typedef struct
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
-static GHashTable *handles; /* id -> Handle */
+static GHashTable *handles; /* id -> Handle; there is none before the first id */
 static GQueue orphans;      /* Call whose handle is closed */
 static gsize last_id;
 
@@ -77,14 +77,16 @@ unlock_in_child (void)
 }
 
 static void
-watch_forks (void)
+begin (void)
 {
   curator_gate_at_fork (lock_handles, unlock_handles, unlock_in_child);
+  handles = g_hash_table_new (NULL, NULL);
 }
 
 static void
 end_delivery (Handle *handle)
 {
+  curator_zk_rest_leave (&handle->base.rest);
   pthread_mutex_lock (&mutex);
   if (--handle->delivering == 0)
     pthread_cond_broadcast (&delivered);
@@ -95,7 +97,7 @@ static void
 deliver_event (gsize id, int type, int state, const char *path)
 {
   pthread_mutex_lock (&mutex);
-  Handle *handle = handles != NULL ? g_hash_table_lookup (handles, GSIZE_TO_POINTER (id)) : NULL;
+  Handle *handle = g_hash_table_lookup (handles, GSIZE_TO_POINTER (id));
   if (handle != NULL) {
     handle->delivering++;
     handle->has_connected |= type == ZOO_SESSION_EVENT && state == ZOO_CONNECTED_STATE;
@@ -105,7 +107,6 @@ deliver_event (gsize id, int type, int state, const char *path)
   pthread_mutex_unlock (&mutex);
   if (handle != NULL) {
     handle->base.watcher (type, state, path, handle->base.context);
-    curator_zk_rest_leave (&handle->base.rest);
     end_delivery (handle);
   }
 }
@@ -143,7 +144,6 @@ on_answer (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   pthread_mutex_unlock (&mutex);
   if (caller != NULL) {
     caller->completion (rc, reply, caller);
-    curator_zk_rest_leave (&handle->base.rest);
     end_delivery (handle);
   }
   call_free (call);
@@ -196,13 +196,11 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
               CuratorZkWatcher watcher, gpointer context)
 {
   Adopted *adopted = (Adopted *) ops;
-  Handle *handle = g_new0 (Handle, 1);
 
   errno = ENOTCONN;
-  if (adopted->zh == NULL) {
-    g_free (handle);
+  if (adopted->zh == NULL)
     return NULL;
-  }
+  Handle *handle = g_new0 (Handle, 1);
   handle->base.zh = adopted->zh;
   handle->base.watcher = watcher;
   handle->base.context = context;
@@ -210,12 +208,10 @@ adopted_open (CuratorZkOps *ops, const char *hosts, int session_timeout_ms,
   handle->base.begin = call_new;
   handle->base.refused = call_refused;
   handle->probe.completion = on_probed;
-  pthread_once (&once, watch_forks);
+  pthread_once (&once, begin);
   pthread_mutex_lock (&mutex);
   handle->id = ++last_id;
   handle->base.watch_context = GSIZE_TO_POINTER (handle->id);
-  if (handles == NULL)
-    handles = g_hash_table_new (NULL, NULL);
   g_hash_table_insert (handles, GSIZE_TO_POINTER (handle->id), handle);
   pthread_mutex_unlock (&mutex);
   if (ops->exists (ops, &handle->base, "/", FALSE, &handle->probe) != ZOK) {
@@ -259,14 +255,6 @@ adopted_close (CuratorZkOps *ops, CuratorZkHandle *base)
   g_free (handle);
 }
 
-/* The program authenticates its handle itself. */
-static int
-adopted_add_auth (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
-                  int cert_length)
-{
-  return ZOK;
-}
-
 static void
 adopted_free (CuratorZkOps *ops)
 {
@@ -280,16 +268,14 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   g_return_val_if_fail (curator_is_foreign (zh), NULL);
   Adopted *adopted = g_new (Adopted, 1);
 
-  adopted->ops = *curator_zk_ops_real ();
+  *adopted = (Adopted){ .ops = *curator_zk_ops_real (), .zh = zh };
   adopted->ops.open = adopted_open;
   adopted->ops.rest_us = adopted_rest_us;
   adopted->ops.close = adopted_close;
   adopted->ops.end_attempt = NULL; /* the socket and the list of servers are the program's */
   adopted->ops.set_servers = NULL;
-  adopted->ops.add_auth = adopted_add_auth;
   adopted->ops.is_shared = TRUE;
   adopted->ops.free = adopted_free;
-  adopted->zh = zh;
   return curator_client_new_with_ops ("the program's ZooKeeper handle", retry_policy,
                                       &adopted->ops);
 }
@@ -317,17 +303,6 @@ curator_client_forward_event (CuratorClient *client, zhandle_t *zh, int type, in
     deliver_event (id, type, state, path);
 }
 
-static CURATOR_LOCKED gboolean
-check_can_adopt (CuratorClient *client, GError **error)
-{
-  if (client->life == CURATOR_LIFE_STOPPED)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_CLOSED, "the client is closed");
-  if (client->auth_failure != 0)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_AUTH_FAILED,
-                           "the server refused the authentication of an earlier handle");
-  return TRUE;
-}
-
 gboolean
 curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error)
 {
@@ -341,7 +316,12 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the client does not use the program's ZooKeeper handle");
   curator_client_lock (client);
-  const gboolean can_adopt = check_can_adopt (client, error);
+  const gboolean can_adopt = client->life != CURATOR_LIFE_STOPPED && client->auth_failure == 0;
+  if (client->life == CURATOR_LIFE_STOPPED)
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
+  else if (!can_adopt)
+    g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED,
+                         "the server refused the authentication of an earlier handle");
   if (can_adopt && zh != adopted->zh) {
     CuratorSession *session = client->session;
     adopted->zh = zh;

@@ -1,6 +1,8 @@
-/* A place in the queue of an election, taken again as often as its recipe wishes.
+/* A place in the queue of an election, taken again as often as its recipe wishes, and the threads
+ * that await its turn.
  *
- * Mirrors what LeaderSelector does with its InterProcessMutex, and LeaderLatch with its own node.
+ * Mirrors what LeaderSelector does with its InterProcessMutex, and LeaderLatch with its own node;
+ * LeaderLatch.await().
  * Threads: any; guarded by the client's mutex.
  *
  * NOTES: the attempt, its retries and its lease are those of every lock. A new attempt starts on
@@ -10,11 +12,19 @@
 
 #include "base/container.h"
 #include "base/fork_gate.h"
+#include "core/await.h"
 #include "core/client-record.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/payload.h"
 #include "session/connection_error.h"
+
+typedef struct
+{
+  CuratorOp op;
+  CuratorCandidate *candidate;
+  GList link;
+} Wait;
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
@@ -22,7 +32,7 @@ static CURATOR_LOCKED void
 on_changed (CuratorLeaseHook *hook, CuratorLeaseState state)
 {
   CuratorCandidate *candidate = CURATOR_CONTAINER (hook, CuratorCandidate, hook);
-  candidate->klass->changed (candidate->owner, state);
+  candidate->klass->changed (candidate, state);
 }
 
 static CURATOR_LOCKED void
@@ -47,7 +57,7 @@ on_granted (CuratorLease *lease, gpointer data)
   g_clear_error (&candidate->failure);
   candidate->lease = lease;
   curator_lease_set_hook (lease, &candidate->hook);
-  candidate->klass->granted (candidate->owner);
+  candidate->klass->granted (candidate);
 }
 
 /* A warning for each failure would fill the log of a program without a server; each cause is told
@@ -79,7 +89,7 @@ on_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
     curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US);
   }
   curator_client_unlock (client);
-  candidate->klass->unref (candidate->owner);
+  curator_candidate_unref (candidate);
 }
 
 static CURATOR_LOCKED void
@@ -93,7 +103,7 @@ on_timer (gpointer data)
     request = curator_node_request_new (candidate->internals->lock_name);
     request->data = g_bytes_ref (candidate->payload);
   }
-  candidate->klass->ref (candidate->owner);
+  curator_candidate_ref (candidate);
   const CuratorAttemptSpec spec = { .request = request,
                                     .deadline_us = G_MAXINT64,
                                     .granted = on_granted,
@@ -104,26 +114,45 @@ on_timer (gpointer data)
 
 void
 curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass *klass,
-                        gpointer owner, CuratorClient *client, const char *path,
-                        const char *lock_name)
+                        CuratorClient *client, const char *path, const char *lock_name,
+                        const char *id)
 {
+  candidate->tag = klass->tag;
+  curator_refs_init (&candidate->refs);
+  curator_refs_init (&candidate->memory);
   candidate->klass = klass;
-  candidate->owner = owner;
+  candidate->id = g_strdup (id);
   candidate->internals = curator_lock_internals_new (client, path, lock_name, 1,
                                                      curator_lock_driver_standard (), NULL);
   candidate->hook.changed = on_changed;
 }
 
-void
-curator_candidate_clear (CuratorCandidate *candidate)
+gpointer
+curator_candidate_ref (gpointer candidate)
 {
-  CURATOR_INSIDE_GATE;
+  curator_refs_inc (&((CuratorCandidate *) candidate)->memory);
+  return candidate;
+}
+
+void
+curator_candidate_unref (gpointer data)
+{
+  CuratorCandidate *candidate = data;
+
+  if (!curator_refs_dec (&candidate->memory))
+    return;
   curator_not_shared ();
   g_assert (candidate->op == NULL && candidate->timer == NULL && candidate->lease == NULL);
   g_assert (candidate->waits.length == 0);
+  curator_gate_enter ();
   g_clear_pointer (&candidate->payload, g_bytes_unref);
   g_clear_error (&candidate->failure);
   curator_lock_internals_unref (candidate->internals);
+  curator_gate_leave ();
+  candidate->klass->finalize (candidate);
+  g_free (candidate->id);
+  curator_tag_clear (candidate);
+  g_free (candidate);
 }
 
 void
@@ -142,42 +171,36 @@ curator_candidate_queue_again (CuratorCandidate *candidate, gint64 delay_us)
     curator_candidate_queue (candidate, delay_us);
 }
 
-GError *
-curator_candidate_closed_error (const CuratorCandidate *candidate)
+static GError *
+closed_error (const CuratorCandidate *candidate)
 {
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the %s is closed",
                       candidate->klass->name);
-}
-
-static CURATOR_LOCKED gboolean
-check_start (const CuratorCandidate *candidate, GError **error)
-{
-  if (candidate->life == CURATOR_LIFE_STOPPED) {
-    g_propagate_error (error, curator_candidate_closed_error (candidate));
-    return FALSE;
-  }
-  if (candidate->life == CURATOR_LIFE_STARTED)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_ALREADY_STARTED, "the %s was already started",
-                           candidate->klass->name);
-  return candidate->payload == NULL
-         || curator_check_payload (g_bytes_get_size (candidate->payload), error);
 }
 
 gboolean
 curator_candidate_start (CuratorCandidate *candidate, GError **error)
 {
   CuratorClient *client = candidate->internals->client;
+  GError *refusal = NULL;
 
   if (!curator_client_check_usable (client, error))
     return FALSE;
   curator_client_lock (client);
-  const gboolean starts = check_start (candidate, error);
-  if (starts) {
+  if (candidate->life == CURATOR_LIFE_STOPPED) {
+    refusal = closed_error (candidate);
+  } else if (candidate->life == CURATOR_LIFE_STARTED) {
+    refusal = g_error_new (CURATOR_ERROR, CURATOR_ERROR_ALREADY_STARTED,
+                           "the %s was already started", candidate->klass->name);
+  } else if (candidate->payload == NULL
+             || curator_check_payload (g_bytes_get_size (candidate->payload), &refusal)) {
     candidate->life = CURATOR_LIFE_STARTED;
     curator_candidate_queue (candidate, 0);
   }
   curator_client_unlock (client);
-  return starts;
+  if (refusal != NULL)
+    g_propagate_error (error, refusal);
+  return refusal == NULL;
 }
 
 gboolean
@@ -211,4 +234,78 @@ curator_candidate_step_down (CuratorCandidate *candidate)
 {
   if (candidate->lease != NULL)
     end_lease (candidate->internals->client, g_steal_pointer (&candidate->lease));
+}
+
+/* Takes error; NULL for success. */
+static CURATOR_LOCKED void
+finish_wait (CuratorOp *op, GError *error)
+{
+  Wait *wait = (Wait *) op;
+  g_queue_unlink (&wait->candidate->waits, &wait->link);
+  curator_op_finish (op, NULL, error);
+}
+
+void
+curator_candidate_end_waits (CuratorCandidate *candidate)
+{
+  while (candidate->waits.head != NULL) {
+    GError *error = NULL;
+    if (candidate->life == CURATOR_LIFE_LATENT)
+      error = g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED, "the %s has not been started",
+                           candidate->klass->name);
+    else if (candidate->life == CURATOR_LIFE_STOPPED)
+      error = closed_error (candidate);
+    finish_wait (candidate->waits.head->data, error);
+  }
+}
+
+/* Why the candidate could not queue; or the attempt in progress knows whether a contender is
+ * ahead. */
+static CURATOR_LOCKED GError *
+wait_timed_out (CuratorOp *op)
+{
+  const CuratorCandidate *candidate = ((Wait *) op)->candidate;
+  const GError *failure = candidate->failure;
+  CuratorOp *attempt = candidate->op;
+
+  /* Not of an outage, which may have ended since. */
+  if (failure != NULL && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
+      && !g_error_matches (failure, CURATOR_ERROR, CURATOR_ERROR_SESSION_EXPIRED)
+      && (attempt == NULL || !attempt->contender_was_shown)) {
+    GError *error = g_error_copy (failure);
+    g_prefix_error (&error, "the %s could not queue: ", candidate->klass->name);
+    return error;
+  }
+  return attempt != NULL
+             ? attempt->klass->timed_out (attempt)
+             : curator_unanswered_error (op->client, "leading at",
+                                         curator_lock_internals_shown (candidate->internals),
+                                         op->begun_us);
+}
+
+gboolean
+curator_candidate_await (CuratorCandidate *candidate, gint64 timeout_ms, GCancellable *cancellable,
+                         GError **error)
+{
+  static const CuratorOpClass klass = { .cancel = finish_wait, .timed_out = wait_timed_out };
+  CuratorClient *client = candidate->internals->client;
+  CuratorAwait await;
+
+  if (!curator_check_call (client, timeout_ms, cancellable, error))
+    return FALSE;
+  curator_await_init (&await, client);
+  Wait *wait =
+      curator_op_alloc (sizeof *wait, &klass, client, curator_client_deadline (client, timeout_ms),
+                        curator_await_done, &await);
+  wait->candidate = candidate;
+  wait->link.data = wait;
+  curator_client_lock (client);
+  if (curator_op_begin (&wait->op)) {
+    g_queue_push_tail_link (&candidate->waits, &wait->link);
+    /* It leads, or never will. */
+    if (candidate->life != CURATOR_LIFE_STARTED || candidate->klass->leads (candidate))
+      curator_candidate_end_waits (candidate);
+  }
+  curator_client_unlock (client);
+  return curator_await_op (&await, &wait->op, cancellable, NULL, error);
 }

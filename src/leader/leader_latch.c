@@ -12,7 +12,7 @@
 #include "core/listeners.h"
 #include "core/monitor.h"
 #include "core/payload.h"
-#include "leader/leader_await.h"
+#include "leader/candidate.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
@@ -21,38 +21,20 @@
 
 struct _CuratorLeaderLatch
 {
-  CuratorTag tag;
-  CuratorRefs refs;      /* the user's; at zero the latch closes itself */
-  CuratorRefs memory;    /* one for each of refs, and for the attempt */
-  CuratorClient *client; /* a reference */
-  char *id;
+  CuratorCandidate candidate; /* first */
+  CuratorClient *client;      /* a reference */
   gboolean until_lost CURATOR_GUARDED;
   gboolean is_leader CURATOR_GUARDED;        /* what the listeners were told last */
   CuratorTimer *leave_timer CURATOR_GUARDED; /* it is closed, and its listeners have not returned */
   CuratorListeners listeners CURATOR_GUARDED;
-  CuratorCandidate candidate;
 };
 
 static void
-memory_ref (gpointer data)
+finalize (gpointer object)
 {
-  CuratorLeaderLatch *latch = data;
-  curator_refs_inc (&latch->memory);
-}
-
-static void
-memory_unref (gpointer data)
-{
-  CuratorLeaderLatch *latch = data;
-
-  if (curator_refs_dec (&latch->memory)) {
-    curator_candidate_clear (&latch->candidate);
-    curator_listeners_clear (&latch->listeners);
-    curator_client_unref (latch->client);
-    g_free (latch->id);
-    curator_tag_clear (latch);
-    g_free (latch);
-  }
+  CuratorLeaderLatch *latch = object;
+  curator_listeners_clear (&latch->listeners);
+  curator_client_unref (latch->client);
 }
 
 static void
@@ -61,20 +43,12 @@ call_listener (GCallback func, gpointer latch, int is_leader, gpointer user_data
   ((CuratorLeaderLatchListener) func) (latch, is_leader, user_data);
 }
 
-/* For a notification, which does not keep the latch open. */
-static gpointer
-ref_latch (gpointer latch)
-{
-  memory_ref (latch);
-  return latch;
-}
-
 /* All listeners from that index on. */
 static CURATOR_LOCKED void
 tell (CuratorLeaderLatch *latch, guint first, gboolean is_leader)
 {
   curator_listeners_notify (&latch->listeners, first, latch->client, call_listener, latch,
-                            ref_latch, memory_unref, is_leader);
+                            curator_candidate_ref, curator_candidate_unref, is_leader);
 }
 
 static CURATOR_LOCKED void
@@ -85,7 +59,7 @@ set_leadership (CuratorLeaderLatch *latch, gboolean is_leader)
   latch->is_leader = is_leader;
   tell (latch, 0, is_leader);
   if (is_leader)
-    curator_leader_await_end (&latch->candidate);
+    curator_candidate_end_waits (&latch->candidate);
 }
 
 /* By the rule of the latch. */
@@ -98,26 +72,25 @@ state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
 
 /* By the clock, of which the listeners may not know yet. */
 static CURATOR_LOCKED gboolean
-leads_now (gpointer owner)
+leads_now (gpointer object)
 {
-  CuratorLeaderLatch *latch = owner;
+  CuratorLeaderLatch *latch = object;
   CuratorLease *lease = latch->candidate.lease;
   return lease != NULL && state_leads (latch, curator_lease_state_now (lease));
 }
 
 /* Leaves the queue, if it leads. */
 static CURATOR_LOCKED void
-step_down (gpointer data)
+step_down (CuratorLeaderLatch *latch)
 {
-  CuratorLeaderLatch *latch = data;
   curator_timer_cancel (latch->client, &latch->leave_timer);
   curator_candidate_step_down (&latch->candidate);
 }
 
 static CURATOR_LOCKED void
-on_changed (gpointer owner, CuratorLeaseState state)
+on_changed (gpointer object, CuratorLeaseState state)
 {
-  CuratorLeaderLatch *latch = owner;
+  CuratorLeaderLatch *latch = object;
 
   set_leadership (latch, state_leads (latch, state));
   if (state >= CURATOR_LEASE_LOST) {
@@ -127,22 +100,20 @@ on_changed (gpointer owner, CuratorLeaseState state)
 }
 
 static CURATOR_LOCKED void
-on_granted (gpointer owner)
+on_granted (gpointer object)
 {
-  CuratorLeaderLatch *latch = owner;
-
-  on_changed (latch, curator_lease_state_now (latch->candidate.lease));
+  on_changed (object, curator_lease_state_now (((CuratorCandidate *) object)->lease));
 }
 
 CuratorLeaderLatch *
 curator_leader_latch_new (CuratorClient *client, const char *path, const char *id, GError **error)
 {
-  static const CuratorCandidateClass klass = { .name = "leader latch",
-                                               .ref = memory_ref,
-                                               .unref = memory_unref,
+  static const CuratorCandidateClass klass = { .tag = CURATOR_TAG_LEADER_LATCH,
+                                               .name = "leader latch",
                                                .granted = on_granted,
                                                .changed = on_changed,
-                                               .leads = leads_now };
+                                               .leads = leads_now,
+                                               .finalize = finalize };
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error)
@@ -151,15 +122,12 @@ curator_leader_latch_new (CuratorClient *client, const char *path, const char *i
   CURATOR_INSIDE_GATE;
   CuratorLeaderLatch *latch = g_new0 (CuratorLeaderLatch, 1);
   curator_not_shared ();
-  latch->tag = CURATOR_TAG_LEADER_LATCH;
-  curator_refs_init (&latch->refs);
-  curator_refs_init (&latch->memory);
   latch->client = curator_client_ref (client);
-  latch->id = g_strdup (id != NULL ? id : "");
   latch->listeners.on_state_lane = TRUE;
-  curator_candidate_init (&latch->candidate, &klass, latch, client, path, CURATOR_LATCH_NAME);
+  curator_candidate_init (&latch->candidate, &klass, client, path, CURATOR_LATCH_NAME,
+                          id != NULL ? id : "");
   latch->candidate.requeues = TRUE;
-  latch->candidate.payload = g_bytes_new (latch->id, strlen (latch->id));
+  latch->candidate.payload = g_bytes_new (latch->candidate.id, strlen (latch->candidate.id));
   return latch;
 }
 
@@ -167,8 +135,8 @@ CuratorLeaderLatch *
 curator_leader_latch_ref (CuratorLeaderLatch *latch)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_LATCH (latch), NULL);
-  memory_ref (latch);
-  curator_refs_inc (&latch->refs);
+  curator_candidate_ref (latch);
+  curator_refs_inc (&latch->candidate.refs);
   return latch;
 }
 
@@ -178,13 +146,13 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
   g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
   if (!curator_client_check_forked (latch->client, NULL))
     return;
-  if (curator_refs_dec (&latch->refs))
+  if (curator_refs_dec (&latch->candidate.refs))
     curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
-  memory_unref (latch);
+  curator_candidate_unref (latch);
 }
 
 CURATOR_GETTER (const char *, curator_leader_latch_get_id, const CuratorLeaderLatch, LEADER_LATCH,
-                id, NULL)
+                candidate.id, NULL)
 CURATOR_GETTER (const char *, curator_leader_latch_get_path, const CuratorLeaderLatch, LEADER_LATCH,
                 candidate.internals->shown, NULL)
 CURATOR_GETTER (CuratorClient *, curator_leader_latch_get_client, const CuratorLeaderLatch,
@@ -215,7 +183,7 @@ curator_leader_latch_await (CuratorLeaderLatch *latch, gint64 timeout_ms, GCance
                             GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, FALSE);
-  return curator_leader_await (&latch->candidate, timeout_ms, cancellable, error);
+  return curator_candidate_await (&latch->candidate, timeout_ms, cancellable, error);
 }
 
 gboolean
@@ -238,7 +206,8 @@ curator_leader_latch_get_participants (CuratorLeaderLatch *latch, gint64 timeout
                                        GCancellable *cancellable, GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_LATCH (latch), cancellable, error, NULL);
-  return curator_participants_read (latch->candidate.internals, timeout_ms, cancellable, error);
+  return curator_participants_read (latch->candidate.internals, G_MAXUINT, timeout_ms, cancellable,
+                                    error);
 }
 
 CuratorLeaderParticipant *
@@ -286,7 +255,7 @@ leave_and_unref (gpointer data)
   curator_client_lock (latch->client);
   step_down (latch);
   curator_client_unlock (latch->client);
-  memory_unref (latch);
+  curator_candidate_unref (latch);
 }
 
 static void
@@ -303,30 +272,6 @@ on_patience_over (gpointer data)
   step_down (latch);
 }
 
-/* The next candidate leads once the listeners have stopped what only a leader may do. */
-static CURATOR_LOCKED void
-leave_after_listeners (CuratorLeaderLatch *latch)
-{
-  const gint64 patience_us = (gint64) latch->client->settings.connection_timeout_ms * 1000;
-
-  latch->leave_timer = curator_timer_after (latch->client, patience_us, on_patience_over, latch);
-  memory_ref (latch);
-  curator_dispatch_state_callback (latch->client, do_nothing, latch, leave_and_unref);
-}
-
-static CURATOR_LOCKED void
-close_now (CuratorLeaderLatch *latch)
-{
-  latch->candidate.life = CURATOR_LIFE_STOPPED;
-  curator_candidate_withdraw (&latch->candidate);
-  set_leadership (latch, FALSE);
-  if (latch->candidate.lease != NULL && curator_listeners_count (&latch->listeners) > 0)
-    leave_after_listeners (latch);
-  else
-    step_down (latch);
-  curator_leader_await_end (&latch->candidate);
-}
-
 void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
@@ -340,8 +285,21 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
   if (mode == CURATOR_LEADER_LATCH_SILENT)
     curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
-  if (latch->candidate.life != CURATOR_LIFE_STOPPED)
-    close_now (latch);
+  if (latch->candidate.life != CURATOR_LIFE_STOPPED) {
+    latch->candidate.life = CURATOR_LIFE_STOPPED;
+    curator_candidate_withdraw (&latch->candidate);
+    set_leadership (latch, FALSE);
+    if (latch->candidate.lease != NULL && curator_listeners_count (&latch->listeners) > 0) {
+      /* The next candidate leads once the listeners have stopped what only a leader may do. */
+      const gint64 patience_us = (gint64) client->settings.connection_timeout_ms * 1000;
+      latch->leave_timer = curator_timer_after (client, patience_us, on_patience_over, latch);
+      curator_candidate_ref (latch);
+      curator_dispatch_state_callback (client, do_nothing, latch, leave_and_unref);
+    } else {
+      step_down (latch);
+    }
+    curator_candidate_end_waits (&latch->candidate);
+  }
   curator_client_unlock (client);
   curator_listeners_remove_all (&latch->listeners, client, FALSE);
 }

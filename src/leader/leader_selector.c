@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/user_data.h"
-#include "leader/leader_await.h"
+#include "leader/candidate.h"
 #include "leader/participants.h"
 #include "lock/lock-private.h"
 #include "lock/wire.h"
@@ -21,18 +21,14 @@
 
 struct _CuratorLeaderSelector
 {
-  CuratorTag tag;
-  CuratorRefs refs;      /* the user's; at zero the selector closes itself */
-  CuratorRefs memory;    /* one for each of refs, for the attempt and for the thread */
-  CuratorClient *client; /* a reference */
+  CuratorCandidate candidate; /* first */
+  CuratorClient *client;      /* a reference */
   CuratorTakeLeadershipFunc take_leadership;
   gpointer user_data;
   GDestroyNotify destroy;
-  char *id;
   gboolean until_lost CURATOR_GUARDED;
   GCancellable *cancellable CURATOR_GUARDED; /* of the current leadership, or NULL */
   gint64 pause_us CURATOR_GUARDED;           /* before it queues again */
-  CuratorCandidate candidate;
 };
 
 /* On the thread that leads. */
@@ -49,31 +45,17 @@ typedef struct
 #define FIRST_PAUSE_US (10 * 1000)
 
 static void
-memory_ref (gpointer data)
+finalize (gpointer object)
 {
-  CuratorLeaderSelector *selector = data;
-  curator_refs_inc (&selector->memory);
-}
-
-static void
-memory_unref (gpointer data)
-{
-  CuratorLeaderSelector *selector = data;
-
-  if (!curator_refs_dec (&selector->memory))
-    return;
-  curator_candidate_clear (&selector->candidate);
+  CuratorLeaderSelector *selector = object;
   curator_user_data_destroy (selector->client, selector->destroy, selector->user_data);
   curator_client_unref (selector->client);
-  g_free (selector->id);
-  curator_tag_clear (selector);
-  g_free (selector);
 }
 
 static CURATOR_LOCKED void
-on_changed (gpointer owner, CuratorLeaseState state)
+on_changed (gpointer object, CuratorLeaseState state)
 {
-  CuratorLeaderSelector *selector = owner;
+  CuratorLeaderSelector *selector = object;
 
   if (state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !selector->until_lost))
     curator_dispatch_cancel (selector->client, selector->cancellable);
@@ -87,16 +69,6 @@ end_leadership (CuratorLeaderSelector *selector)
   curator_candidate_step_down (&selector->candidate);
 }
 
-/* The pause after a leadership of took_us. */
-static CURATOR_LOCKED gint64
-next_pause_us (CuratorLeaderSelector *selector, gint64 took_us)
-{
-  const gint64 pause_us = took_us < SHORT_US ? selector->pause_us : 0;
-
-  selector->pause_us = CLAMP (2 * pause_us, FIRST_PAUSE_US, CURATOR_CANDIDATE_RETRY_US);
-  return pause_us;
-}
-
 /* Also if the function has ended its thread. */
 static CURATOR_UNLOCKED void
 leave (void *data)
@@ -108,26 +80,14 @@ leave (void *data)
   curator_client_lock (client);
   end_leadership (selector);
   const gint64 took_us = curator_client_now_us (client) - leadership->begun_us;
-  curator_candidate_queue_again (&selector->candidate, next_pause_us (selector, took_us));
+  const gint64 pause_us = took_us < SHORT_US ? selector->pause_us : 0;
+  selector->pause_us = CLAMP (2 * pause_us, FIRST_PAUSE_US, CURATOR_CANDIDATE_RETRY_US);
+  curator_candidate_queue_again (&selector->candidate, pause_us);
   curator_client_unlock (client);
   CURATOR_INSIDE_GATE;
   curator_lease_unref (leadership->lease);
   g_object_unref (leadership->cancellable);
-  memory_unref (selector);
-}
-
-static CURATOR_UNLOCKED void
-call_function (const Leadership *leadership)
-{
-  CuratorLeaderSelector *selector = leadership->selector;
-
-  /* The leadership may have ended before it began. */
-  if (curator_lease_is_provable (leadership->lease)
-      && !g_cancellable_is_cancelled (leadership->cancellable)) {
-    selector->take_leadership (selector, leadership->lease, leadership->cancellable,
-                               selector->user_data);
-    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
-  }
+  curator_candidate_unref (selector);
 }
 
 static CURATOR_UNLOCKED void *
@@ -142,35 +102,41 @@ lead (void *data)
   leadership.cancellable = g_object_ref (selector->cancellable);
   curator_client_unlock (selector->client);
   pthread_cleanup_push (leave, &leadership);
-  call_function (&leadership);
+  /* The leadership may have ended before it began. */
+  if (curator_lease_is_provable (leadership.lease)
+      && !g_cancellable_is_cancelled (leadership.cancellable)) {
+    selector->take_leadership (selector, leadership.lease, leadership.cancellable,
+                               selector->user_data);
+    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, NULL);
+  }
   pthread_cleanup_pop (TRUE);
   return NULL;
 }
 
 static CURATOR_LOCKED gboolean
-leads_now (gpointer owner)
+leads_now (gpointer object)
 {
-  CuratorLease *lease = ((CuratorLeaderSelector *) owner)->candidate.lease;
+  CuratorLease *lease = ((CuratorLeaderSelector *) object)->candidate.lease;
   return lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
 }
 
 static CURATOR_LOCKED void
-on_granted (gpointer owner)
+on_granted (gpointer object)
 {
-  CuratorLeaderSelector *selector = owner;
+  CuratorLeaderSelector *selector = object;
 
   selector->cancellable = g_cancellable_new ();
   curator_dispatch_expect (selector->client, CURATOR_LANE_STATES, CURATOR_EXPECTED_CANCEL);
-  memory_ref (selector);
+  curator_candidate_ref (selector);
   CuratorZkOps *ops = selector->client->ops;
   const int failed = ops->start_thread (ops, "curator-leader", lead, selector);
   if (failed != 0) {
     curator_warn ("a leader selector cannot start its thread: %s", g_strerror (failed));
     end_leadership (selector);
     curator_candidate_queue_again (&selector->candidate, CURATOR_CANDIDATE_RETRY_US);
-    curator_client_after_unlock (selector->client, memory_unref, selector);
+    curator_client_after_unlock (selector->client, curator_candidate_unref, selector);
   } else if (leads_now (selector)) {
-    curator_leader_await_end (&selector->candidate);
+    curator_candidate_end_waits (&selector->candidate);
   }
 }
 
@@ -179,26 +145,22 @@ curator_leader_selector_new (CuratorClient *client, const char *path,
                              CuratorTakeLeadershipFunc take_leadership, gpointer user_data,
                              GDestroyNotify destroy, GError **error)
 {
-  static const CuratorCandidateClass klass = { .name = "leader selector",
-                                               .ref = memory_ref,
-                                               .unref = memory_unref,
+  static const CuratorCandidateClass klass = { .tag = CURATOR_TAG_LEADER_SELECTOR,
+                                               .name = "leader selector",
                                                .granted = on_granted,
                                                .changed = on_changed,
-                                               .leads = leads_now };
+                                               .leads = leads_now,
+                                               .finalize = finalize };
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && take_leadership != NULL, error, NULL);
   if (!curator_lock_check_path (client, path, error))
     return NULL;
   CuratorLeaderSelector *selector = g_new0 (CuratorLeaderSelector, 1);
-  selector->tag = CURATOR_TAG_LEADER_SELECTOR;
-  curator_refs_init (&selector->refs);
-  curator_refs_init (&selector->memory);
   selector->client = curator_client_ref (client);
   selector->take_leadership = take_leadership;
   selector->user_data = user_data;
   selector->destroy = destroy;
-  selector->id = g_strdup ("");
-  curator_candidate_init (&selector->candidate, &klass, selector, client, path, CURATOR_LOCK_NAME);
+  curator_candidate_init (&selector->candidate, &klass, client, path, CURATOR_LOCK_NAME, "");
   return selector;
 }
 
@@ -206,8 +168,8 @@ CuratorLeaderSelector *
 curator_leader_selector_ref (CuratorLeaderSelector *selector)
 {
   g_return_val_if_fail (CURATOR_IS_LEADER_SELECTOR (selector), NULL);
-  memory_ref (selector);
-  curator_refs_inc (&selector->refs);
+  curator_candidate_ref (selector);
+  curator_refs_inc (&selector->candidate.refs);
   return selector;
 }
 
@@ -217,9 +179,9 @@ curator_leader_selector_unref (CuratorLeaderSelector *selector)
   g_return_if_fail (CURATOR_IS_LEADER_SELECTOR (selector));
   if (!curator_client_check_forked (selector->client, NULL))
     return;
-  if (curator_refs_dec (&selector->refs))
+  if (curator_refs_dec (&selector->candidate.refs))
     curator_leader_selector_close (selector);
-  memory_unref (selector);
+  curator_candidate_unref (selector);
 }
 
 void
@@ -230,8 +192,8 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
   curator_client_lock (selector->client);
   const gboolean latent = selector->candidate.life == CURATOR_LIFE_LATENT;
   if (latent) {
-    g_free (selector->id);
-    selector->id = g_strdup (id);
+    g_free (selector->candidate.id);
+    selector->candidate.id = g_strdup (id);
     g_clear_pointer (&selector->candidate.payload, g_bytes_unref);
     selector->candidate.payload = *id != '\0' ? g_bytes_new (id, strlen (id)) : NULL;
   }
@@ -240,7 +202,7 @@ curator_leader_selector_set_id (CuratorLeaderSelector *selector, const char *id)
 }
 
 CURATOR_GETTER (const char *, curator_leader_selector_get_id, const CuratorLeaderSelector,
-                LEADER_SELECTOR, id, NULL)
+                LEADER_SELECTOR, candidate.id, NULL)
 CURATOR_GETTER (const char *, curator_leader_selector_get_path, const CuratorLeaderSelector,
                 LEADER_SELECTOR, candidate.internals->shown, NULL)
 CURATOR_GETTER (CuratorClient *, curator_leader_selector_get_client, const CuratorLeaderSelector,
@@ -317,7 +279,7 @@ curator_leader_selector_await (CuratorLeaderSelector *selector, gint64 timeout_m
                                GCancellable *cancellable, GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_SELECTOR (selector), cancellable, error, FALSE);
-  return curator_leader_await (&selector->candidate, timeout_ms, cancellable, error);
+  return curator_candidate_await (&selector->candidate, timeout_ms, cancellable, error);
 }
 
 gboolean
@@ -341,7 +303,8 @@ curator_leader_selector_get_participants (CuratorLeaderSelector *selector, gint6
                                           GCancellable *cancellable, GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LEADER_SELECTOR (selector), cancellable, error, NULL);
-  return curator_participants_read (selector->candidate.internals, timeout_ms, cancellable, error);
+  return curator_participants_read (selector->candidate.internals, G_MAXUINT, timeout_ms,
+                                    cancellable, error);
 }
 
 CuratorLeaderParticipant *
@@ -361,7 +324,7 @@ curator_leader_selector_close (CuratorLeaderSelector *selector)
     return;
   curator_client_lock (selector->client);
   selector->candidate.life = CURATOR_LIFE_STOPPED;
-  curator_leader_await_end (&selector->candidate);
+  curator_candidate_end_waits (&selector->candidate);
   curator_candidate_withdraw (&selector->candidate);
   g_autoptr (GCancellable) cancellable = dup_cancellable (selector);
   curator_client_unlock (selector->client);

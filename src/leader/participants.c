@@ -51,31 +51,9 @@ CURATOR_GETTER (gboolean, curator_leader_participant_is_leader, const CuratorLea
                 LEADER_PARTICIPANT, is_leader, FALSE)
 CURATOR_DESTROY_FUNC (unref_participant, curator_leader_participant_unref)
 
-/* Adds the participant at path, unless it has left meanwhile. The first that is still there leads.
- * FALSE with error. */
-static CURATOR_UNLOCKED gboolean
-add_participant (GPtrArray *participants, const CuratorLimits *limits, const char *path,
-                 GError **error)
-{
-  g_autofree char *full = curator_client_full_path (limits->client, path);
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) result =
-      curator_call (limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
-
-  if (result != NULL) {
-    g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
-    return TRUE;
-  }
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
-    return TRUE;
-  g_propagate_error (error, g_steal_pointer (&local));
-  return FALSE;
-}
-
-/* At most this many. */
-static CURATOR_UNLOCKED GPtrArray *
-read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
-            GCancellable *cancellable, GError **error)
+GPtrArray *
+curator_participants_read (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
+                           GCancellable *cancellable, GError **error)
 {
   CuratorLimits limits;
   if (!curator_limits_init (&limits, internals->client, timeout_ms, cancellable, error))
@@ -85,26 +63,27 @@ read_first (CuratorLockInternals *internals, guint most, gint64 timeout_ms,
   g_auto (GStrv) paths = curator_participants_await (&those, &limits, error);
   if (paths == NULL)
     return NULL;
-  for (char **path = paths; *path != NULL && participants->len < most; path++)
-    if (!add_participant (participants, &limits, *path, error))
+  for (char **path = paths; *path != NULL && participants->len < most; path++) {
+    g_autofree char *full = curator_client_full_path (internals->client, *path);
+    g_autoptr (GError) local = NULL;
+    g_autoptr (CuratorCallResult) result =
+        curator_call (&limits, CURATOR_CALL_GET, full, NULL, 0, NULL, &local);
+    if (result != NULL) {
+      /* The first that is still there leads. */
+      g_ptr_array_add (participants, participant_new (result->data, participants->len == 0));
+    } else if (!g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+      g_propagate_error (error, g_steal_pointer (&local));
       return NULL;
+    }
+  }
   return g_steal_pointer (&participants);
-}
-
-GPtrArray *
-curator_participants_read (CuratorLockInternals *internals, gint64 timeout_ms,
-                           GCancellable *cancellable, GError **error)
-{
-  return read_first (internals, G_MAXUINT, timeout_ms, cancellable, error);
 }
 
 CuratorLeaderParticipant *
 curator_participants_read_leader (CuratorLockInternals *internals, gint64 timeout_ms,
                                   GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) first = read_first (internals, 1, timeout_ms, cancellable, error);
-
-  if (first == NULL)
-    return NULL;
-  return first->len > 0 ? curator_leader_participant_ref (g_ptr_array_index (first, 0)) : NULL;
+  g_autoptr (GPtrArray) first =
+      curator_participants_read (internals, 1, timeout_ms, cancellable, error);
+  return first != NULL && first->len > 0 ? curator_leader_participant_ref (first->pdata[0]) : NULL;
 }

@@ -5,9 +5,10 @@
 #include "curator/leader.h"
 #include "lock/lock_internals-private.h"
 
-/* Array of CuratorLeaderParticipant, the leader first. NULL with error. */
-GPtrArray *curator_participants_read (CuratorLockInternals *internals, gint64 timeout_ms,
-                                      GCancellable *cancellable, GError **error) CURATOR_UNLOCKED;
+/* Array of CuratorLeaderParticipant, at most this many, the leader first. NULL with error. */
+GPtrArray *curator_participants_read (CuratorLockInternals *internals, guint most,
+                                      gint64 timeout_ms, GCancellable *cancellable,
+                                      GError **error) CURATOR_UNLOCKED;
 /* The leader alone; a participant without id that is no leader if there is none. */
 CuratorLeaderParticipant *curator_participants_read_leader (CuratorLockInternals *internals,
                                                             gint64 timeout_ms,

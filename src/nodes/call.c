@@ -97,20 +97,11 @@ on_parents (int rc, gpointer data)
     curator_retry_loop_again (&call->loop, rc);
   } else {
     GError *missing = curator_parents_chroot_error (call->op.client, rc);
-    if (missing != NULL) {
+    if (missing != NULL)
       curator_op_finish (&call->op, NULL, missing);
-      return;
-    }
-    call_fail (call, rc);
+    else
+      call_fail (call, rc);
   }
-}
-
-static CURATOR_LOCKED void
-make_parents (Call *call)
-{
-  CuratorClient *client = call->op.client;
-  g_autofree char *parent = curator_path_parent (call->path);
-  call->parents = curator_parents_make (client->session, parent, on_parents, call);
 }
 
 static CURATOR_LOCKED void
@@ -126,7 +117,8 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     curator_retry_loop_again (&call->loop, rc);
   } else if (rc == ZNONODE && call->kind == CURATOR_CALL_CREATE
              && curator_client_is_connected (call->op.client)) {
-    make_parents (call);
+    g_autofree char *parent = curator_path_parent (call->path);
+    call->parents = curator_parents_make (call->op.client->session, parent, on_parents, call);
   } else {
     call_fail (call, rc);
   }
@@ -178,39 +170,34 @@ call_finalize (CuratorOp *op)
   g_clear_pointer (&call->bytes, g_bytes_unref);
 }
 
-static Call *
-call_new (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind, const char *path,
-          CuratorOpDone done, gpointer data)
+/* Takes bytes. */
+static CURATOR_UNLOCKED Call *
+call_start (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind, const char *path,
+            GBytes *bytes, int version, CuratorOpDone done, gpointer data)
 {
   static const CuratorOpClass klass = { .cancel = call_cancel,
                                         .timed_out = call_timed_out,
                                         .finalize = call_finalize };
   Call *call = curator_op_alloc (sizeof *call, &klass, client, deadline_us, done, data);
+
   call->kind = kind;
   call->path = g_strdup (path);
-  return call;
-}
-
-static CURATOR_UNLOCKED void
-call_begin (Call *call)
-{
-  CuratorClient *client = call->op.client;
-
+  call->bytes = bytes;
+  call->version = version;
   curator_client_lock (client);
   if (curator_op_begin (&call->op)) {
     curator_retry_loop_init (&call->loop, client, call_send, call_fail, call);
     curator_retry_loop_begin (&call->loop);
   }
   curator_client_unlock (client);
+  return call;
 }
 
 CuratorOp *
 curator_call_start (CuratorClient *client, gint64 deadline_us, CuratorCallKind kind,
                     const char *path, CuratorOpDone done, gpointer data)
 {
-  Call *call = call_new (client, deadline_us, kind, path, done, data);
-  call_begin (call);
-  return &call->op;
+  return &call_start (client, deadline_us, kind, path, NULL, 0, done, data)->op;
 }
 
 CuratorCallResult *
@@ -224,10 +211,9 @@ curator_call (const CuratorLimits *limits, CuratorCallKind kind, const char *pat
   if (!curator_client_check_usable (client, error))
     return NULL;
   curator_await_init (&await, client);
-  Call *call = call_new (client, limits->deadline_us, kind, path, curator_await_done, &await);
-  call->bytes = curator_payload_pack (client, bytes);
-  call->version = version;
-  call_begin (call);
+  Call *call =
+      call_start (client, limits->deadline_us, kind, path, curator_payload_pack (client, bytes),
+                  version, curator_await_done, &await);
   curator_op_ref (&call->op);
   const gboolean succeeded =
       curator_await_op (&await, &call->op, limits->cancellable, &result, error);

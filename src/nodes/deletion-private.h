@@ -4,8 +4,9 @@
 
 #include "base/guards.h"
 #include "core/timers.h"
-#include "nodes/batch_delete.h"
 #include "nodes/deletion.h"
+
+typedef struct _CuratorDeletionBatch CuratorDeletionBatch;
 
 typedef struct
 {
@@ -18,19 +19,21 @@ typedef struct
   gint64 czxid;              /* 0 if only the payload is known, or nobody else uses the name */
   GBytes *payload;
   CuratorRequest *request CURATOR_GUARDED;
-  gboolean deleting CURATOR_GUARDED;          /* the request deletes a node that was read before */
-  gboolean by_exists CURATOR_GUARDED;         /* the node may not be read: ask whether it exists */
-  gboolean is_refused CURATOR_GUARDED;        /* for lack of a permission, which was reported */
-  CuratorBatchedNode batched CURATOR_GUARDED; /* in a batch that is deleted */
+  gboolean deleting CURATOR_GUARDED;           /* the request deletes a node that was read before */
+  gboolean by_exists CURATOR_GUARDED;          /* the node may not be read: ask whether it exists */
+  gboolean is_refused CURATOR_GUARDED;         /* for lack of a permission, which was reported */
+  CuratorDeletionBatch *batch CURATOR_GUARDED; /* that deletes it; or NULL */
+  GList batch_link CURATOR_GUARDED;
   CuratorTimer *pause CURATOR_GUARDED;
   gint64 pause_us CURATOR_GUARDED;
   CuratorOp *release CURATOR_GUARDED; /* a reference; or NULL */
   char path[];                        /* of the node; in a search, of its parent */
 } CuratorDeletion;
 
-CuratorDeletion *curator_deletion_new (CuratorClient *client, const char *path) CURATOR_LOCKED;
+CuratorDeletion *curator_deletion_new (CuratorClient *client, const char *path, gint64 owner,
+                                       gint64 czxid) CURATOR_LOCKED;
 /* It may have ended when this returns. */
-void curator_deletion_start (CuratorDeletion *deletion) CURATOR_LOCKED;
+void curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release) CURATOR_LOCKED;
 void curator_deletion_end (CuratorDeletion *deletion, GError *error) CURATOR_LOCKED;
 void curator_deletion_retry_later (CuratorDeletion *deletion) CURATOR_LOCKED;
 /* Takes error, which is logged and reported once. A permission may be granted again. */

@@ -3,10 +3,12 @@
  * Mirrors FailedDeleteManager. Threads: any; guarded by the client's mutex. The retry policy does
  * not apply: a deletion is tried as soon as there is a connection, and again after pauses that grow
  * to one second, or to five while permissions are missing, which may be granted again.
+ *
+ * NOTES: several are deleted by one transaction where one caller wants that. The mutex is held from
+ * the first member of such a batch to its send: no other request of the session comes between.
  */
 #include "nodes/deletion-private.h"
 
-#include "base/container.h"
 #include "base/guards.h"
 #include "base/path.h"
 #include "core/client-record.h"
@@ -23,12 +25,21 @@
 #define FIRST_PAUSE_US   (50 * 1000)
 #define LAST_PAUSE_US    G_USEC_PER_SEC
 #define REFUSED_PAUSE_US (5 * G_USEC_PER_SEC)
+/* Of the paths of one transaction. A request of more than 1 MB would cost the connection. */
+#define MAX_BATCH_BYTES (64 * 1024)
+
+struct _CuratorDeletionBatch
+{
+  GQueue members CURATOR_GUARDED; /* CuratorDeletion, by its batch_link */
+  gsize n_bytes CURATOR_GUARDED;
+  CuratorRequest *request CURATOR_GUARDED;
+};
 
 struct _CuratorDeletions
 {
   GQueue items CURATOR_GUARDED;
   gboolean closed CURATOR_GUARDED;
-  CuratorBatchDelete *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
+  CuratorDeletionBatch *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
 };
 
 static void deletion_try (CuratorDeletion *deletion) CURATOR_LOCKED;
@@ -77,24 +88,19 @@ curator_deletions_has (CuratorClient *client, const char *path, const struct Sta
 }
 
 /* A search deletes every child of its path whose name begins with the prefix. */
-static CURATOR_LOCKED gboolean
-will_delete (const CuratorDeletion *deletion, const char *path)
-{
-  const gsize length = strlen (deletion->path);
-
-  if (deletion->prefix == NULL)
-    return is_unique (deletion) && g_str_equal (deletion->path, path);
-  return strncmp (path, deletion->path, length) == 0 && path[length] == '/'
-         && g_str_has_prefix (path + length + 1, deletion->prefix);
-}
-
 gboolean
 curator_deletions_has_path (CuratorClient *client, const char *path)
 {
-  GList *link = client->deletions->items.head;
-  while (link != NULL && !will_delete (link->data, path))
-    link = link->next;
-  return link != NULL;
+  for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
+    const CuratorDeletion *deletion = link->data;
+    const gsize length = strlen (deletion->path);
+    if (deletion->prefix == NULL
+            ? is_unique (deletion) && g_str_equal (deletion->path, path)
+            : strncmp (path, deletion->path, length) == 0 && path[length] == '/'
+                  && g_str_has_prefix (path + length + 1, deletion->prefix))
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* Takes error. */
@@ -110,7 +116,13 @@ curator_deletion_end (CuratorDeletion *deletion, GError *error)
 {
   end_release (deletion, error);
   g_clear_pointer (&deletion->request, curator_request_forget);
-  curator_batch_delete_leave (&deletion->batched);
+  if (deletion->batch != NULL) {
+    g_queue_unlink (&deletion->batch->members, &deletion->batch_link);
+    if (deletion->batch->members.length == 0) {
+      g_clear_pointer (&deletion->batch->request, curator_request_forget);
+      g_free (deletion->batch);
+    }
+  }
   curator_timer_cancel (deletion->client, &deletion->pause);
   g_queue_unlink (&deletion->client->deletions->items, &deletion->link);
   g_free (deletion->prefix);
@@ -176,15 +188,14 @@ on_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 static CURATOR_LOCKED gboolean
 is_ours (const CuratorDeletion *deletion, const CuratorZkReply *reply)
 {
-  const gint64 session_id = deletion->client->session->id;
-  if (is_unique (deletion))
-    return reply->stat->ephemeralOwner == deletion->owner;
-  return (deletion->owner == 0 || deletion->owner == session_id)
-         && (deletion->czxid != 0
-             || !curator_session_has_stake (deletion->client->session, deletion->path))
-         && reply->stat->ephemeralOwner == deletion->owner
-         && (deletion->czxid != 0 ? reply->stat->czxid == deletion->czxid
-                                  : curator_reply_has_payload (reply, deletion->payload));
+  CuratorSession *session = deletion->client->session;
+  return reply->stat->ephemeralOwner == deletion->owner
+         && (is_unique (deletion)
+             || ((deletion->owner == 0 || deletion->owner == session->id)
+                 && (deletion->czxid != 0
+                         ? reply->stat->czxid == deletion->czxid
+                         : !curator_session_has_stake (session, deletion->path)
+                               && curator_reply_has_payload (reply, deletion->payload))));
 }
 
 /* TRUE if a delete of this path is in flight, after which the name may be another client's. */
@@ -260,10 +271,8 @@ deletion_try (CuratorDeletion *deletion)
 {
   CuratorClient *client = deletion->client;
 
-  if (!curator_client_is_connected (client)) {
-    /* Tried again on the next connect. */
-    return;
-  }
+  if (!curator_client_is_connected (client))
+    return; /* tried again on the next connect */
   if (!must_be_checked (deletion)) {
     deletion->request =
         curator_request_remove (client->session, deletion->path, on_deleted, deletion);
@@ -278,88 +287,54 @@ deletion_try (CuratorDeletion *deletion)
 }
 
 CuratorDeletion *
-curator_deletion_new (CuratorClient *client, const char *path)
+curator_deletion_new (CuratorClient *client, const char *path, gint64 owner, gint64 czxid)
 {
   const gsize path_size = strlen (path) + 1;
   CuratorDeletion *deletion = g_malloc0 (sizeof *deletion + path_size);
   deletion->link.data = deletion;
+  deletion->batch_link.data = deletion;
   deletion->client = client;
+  deletion->owner = owner;
+  deletion->czxid = czxid;
   memcpy (deletion->path, path, path_size);
   g_queue_push_tail_link (&client->deletions->items, &deletion->link);
   return deletion;
 }
 
-static CURATOR_LOCKED void
-on_batch_answered (CuratorBatchedNode *member, int rc)
+void
+curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release)
 {
-  on_answer (CURATOR_CONTAINER (member, CuratorDeletion, batched), rc);
-}
+  CuratorClient *client = deletion->client;
+  CuratorDeletionBatch *batch = client->deletions->gathering;
 
-static CURATOR_LOCKED void
-on_batch_failed (CuratorBatchedNode *member)
-{
-  deletion_try (CURATOR_CONTAINER (member, CuratorDeletion, batched));
-}
-
-static CURATOR_LOCKED gboolean
-joins_batch (CuratorDeletion *deletion)
-{
-  CuratorBatchDelete *batch = deletion->client->deletions->gathering;
-
-  if (batch == NULL || !curator_client_is_connected (deletion->client)
-      || must_be_checked (deletion))
-    return FALSE;
-  deletion->batched = (CuratorBatchedNode){ .path = deletion->path,
-                                            .answered = on_batch_answered,
-                                            .alone = on_batch_failed };
-  curator_batch_delete_add (batch, &deletion->batched);
-  return TRUE;
-}
-
-/* FALSE if it has ended, or is in a batch. */
-static CURATOR_LOCKED gboolean
-is_due (CuratorDeletion *deletion, CuratorOp *release)
-{
   deletion->release = release != NULL ? curator_op_ref (release) : NULL;
-  if (deletion->client->deletions->closed) {
+  if (client->deletions->closed) {
     curator_deletion_end (deletion, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED,
                                                          "the client is closed"));
-    return FALSE;
+    return;
   }
   curator_release_begin (release, deletion->path);
-  return !joins_batch (deletion);
-}
-
-void
-curator_deletion_start (CuratorDeletion *deletion)
-{
-  if (is_due (deletion, NULL))
+  if (batch == NULL || !curator_client_is_connected (client) || must_be_checked (deletion)) {
     deletion_try (deletion);
-}
-
-static CURATOR_LOCKED CuratorDeletion *
-of_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid)
-{
-  CuratorDeletion *deletion = curator_deletion_new (client, path);
-  deletion->owner = session_id;
-  deletion->czxid = czxid;
-  return deletion;
+    return;
+  }
+  deletion->batch = batch;
+  g_queue_push_tail_link (&batch->members, &deletion->batch_link);
+  batch->n_bytes += strlen (deletion->path) + CURATOR_STEP_BYTES;
 }
 
 void
 curator_delete_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
                      CuratorOp *release)
 {
-  CuratorDeletion *deletion = of_node (client, path, session_id, czxid);
-  if (is_due (deletion, release))
-    deletion_try (deletion);
+  curator_deletion_start (curator_deletion_new (client, path, session_id, czxid), release);
 }
 
 void
 curator_delete_node_later (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
                            gint64 pause_us)
 {
-  CuratorDeletion *deletion = of_node (client, path, session_id, czxid);
+  CuratorDeletion *deletion = curator_deletion_new (client, path, session_id, czxid);
   if (client->deletions->closed)
     curator_deletion_end (deletion, NULL);
   else
@@ -370,13 +345,49 @@ void
 curator_deletions_gather (CuratorClient *client)
 {
   g_assert (client->deletions->gathering == NULL);
-  client->deletions->gathering = curator_batch_delete_new ();
+  client->deletions->gathering = g_new0 (CuratorDeletionBatch, 1);
 }
 
+/* alone: no transaction was sent, or a server has refused it. */
+static CURATOR_LOCKED void
+end_batch (CuratorDeletionBatch *batch, gboolean alone, int rc)
+{
+  GList *link;
+
+  while ((link = g_queue_pop_head_link (&batch->members)) != NULL) {
+    CuratorDeletion *member = link->data;
+    member->batch = NULL;
+    if (alone)
+      deletion_try (member);
+    else
+      on_answer (member, rc);
+  }
+  g_free (batch);
+}
+
+static CURATOR_LOCKED void
+on_all_deleted (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorDeletionBatch *batch = data;
+  batch->request = NULL;
+  end_batch (batch, rc != ZOK && curator_zk_is_refusal (rc), rc);
+}
+
+/* One node needs no transaction. */
 void
 curator_deletions_send_gathered (CuratorClient *client)
 {
-  curator_batch_delete_send (g_steal_pointer (&client->deletions->gathering), client);
+  CuratorDeletionBatch *batch = g_steal_pointer (&client->deletions->gathering);
+
+  if (batch->members.length > 1 && curator_client_is_connected (client)
+      && batch->n_bytes <= curator_request_room (client->session, MAX_BATCH_BYTES)) {
+    GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
+    for (GList *link = batch->members.head; link != NULL; link = link->next)
+      g_ptr_array_add (paths, g_strdup (((CuratorDeletion *) link->data)->path));
+    batch->request = curator_request_remove_all (client->session, paths, on_all_deleted, batch);
+    return;
+  }
+  end_batch (batch, TRUE, ZOK);
 }
 
 void
@@ -387,7 +398,7 @@ curator_deletions_connected (CuratorClient *client)
     CuratorDeletion *deletion = link->data;
     next = link->next;
     /* After a failure the pause still applies: the request may have cost the connection. */
-    if (deletion->request == NULL && deletion->pause == NULL && deletion->batched.batch == NULL)
+    if (deletion->request == NULL && deletion->pause == NULL && deletion->batch == NULL)
       deletion_try (deletion);
   }
 }

@@ -24,23 +24,6 @@ struct _CuratorParents
 
 static void request_level (CuratorParents *parents) CURATOR_LOCKED;
 
-static CURATOR_LOCKED void
-parents_free (CuratorParents *parents)
-{
-  curator_session_unref (parents->session);
-  g_free (parents->path);
-  g_free (parents);
-}
-
-static CURATOR_LOCKED void
-finish (CuratorParents *parents, int rc)
-{
-  const CuratorParentsDone done = parents->done;
-  gpointer data = parents->data;
-  parents_free (parents);
-  done (rc, data);
-}
-
 static gsize
 chroot_length (const CuratorClient *client)
 {
@@ -63,26 +46,24 @@ on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorParents *parents = data;
   CuratorClient *client = parents->session->client;
-  const char *up = NULL;
+  const CuratorParentsDone done = parents->done;
+  gpointer done_data = parents->data;
+  const char *up =
+      rc == ZNONODE ? g_strrstr_len (parents->path, (gssize) parents->length, "/") : NULL;
 
   parents->request = NULL;
   if (rc == ZUNIMPLEMENTED && !client->no_containers) {
     client->no_containers = TRUE;
-    request_level (parents);
-    return;
-  }
-  if (rc == ZNONODE)
-    up = g_strrstr_len (parents->path, (gssize) parents->length, "/");
-  if (up != NULL && up != parents->path && (gsize) (up - parents->path) > chroot_length (client)) {
+  } else if (up != NULL && up != parents->path
+             && (gsize) (up - parents->path) > chroot_length (client)) {
     parents->length = (gsize) (up - parents->path);
-    request_level (parents);
+  } else if ((rc == ZOK || rc == ZNODEEXISTS) && parents->path[parents->length] != '\0') {
+    parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
+  } else {
+    curator_parents_forget (parents);
+    done (rc == ZNODEEXISTS ? ZOK : rc, done_data);
     return;
   }
-  if ((rc != ZOK && rc != ZNODEEXISTS) || parents->path[parents->length] == '\0') {
-    finish (parents, rc == ZNODEEXISTS ? ZOK : rc);
-    return;
-  }
-  parents->length += 1 + strcspn (parents->path + parents->length + 1, "/");
   request_level (parents);
 }
 
@@ -92,15 +73,13 @@ request_level (CuratorParents *parents)
   CuratorClient *client = parents->session->client;
   g_autofree char *level = g_strndup (parents->path, parents->length);
 
-  if (parents->length <= chroot_length (client)) {
-    parents->request =
-        curator_request_exists (parents->session, level, FALSE, on_answered, parents);
-    return;
-  }
   /* Curator writes zero bytes too, not null data. */
   parents->request =
-      curator_request_create (parents->session, level, NULL,
-                              client->no_containers ? 0 : ZOO_CONTAINER, on_answered, parents);
+      parents->length <= chroot_length (client)
+          ? curator_request_exists (parents->session, level, FALSE, on_answered, parents)
+          : curator_request_create (parents->session, level, NULL,
+                                    client->no_containers ? 0 : ZOO_CONTAINER, on_answered,
+                                    parents);
 }
 
 CuratorParents *
@@ -121,5 +100,7 @@ void
 curator_parents_forget (CuratorParents *parents)
 {
   g_clear_pointer (&parents->request, curator_request_forget);
-  parents_free (parents);
+  curator_session_unref (parents->session);
+  g_free (parents->path);
+  g_free (parents);
 }

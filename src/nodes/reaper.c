@@ -21,10 +21,9 @@
 static CURATOR_LOCKED void
 delete_alike (CuratorClient *client, const char *path, gint64 session_id, GBytes *payload)
 {
-  CuratorDeletion *deletion = curator_deletion_new (client, path);
-  deletion->owner = session_id;
+  CuratorDeletion *deletion = curator_deletion_new (client, path, session_id, 0);
   deletion->payload = g_bytes_ref (payload);
-  curator_deletion_start (deletion);
+  curator_deletion_start (deletion, NULL);
 }
 
 /* Deletes our nodes among the children. */
@@ -57,25 +56,19 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   curator_deletion_end (search, NULL);
 }
 
-static CURATOR_LOCKED void
-search_parent (CuratorClient *client, const CuratorUnknownCreate *unknown)
-{
-  CuratorDeletion *search = curator_deletion_new (client, unknown->parent);
-  search->listed = on_listed;
-  search->prefix = g_strdup (unknown->prefix);
-  if (unknown->prefix == NULL) {
-    search->sequential_name = g_strdup (unknown->name);
-    search->owner = unknown->session_id;
-    search->payload = g_bytes_ref (unknown->payload);
-  }
-  curator_deletion_start (search);
-}
-
 void
 curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
 {
   if (unknown->prefix != NULL || (unknown->identifiable && unknown->sequential)) {
-    search_parent (client, unknown);
+    CuratorDeletion *search =
+        curator_deletion_new (client, unknown->parent, unknown->session_id, 0);
+    search->listed = on_listed;
+    search->prefix = g_strdup (unknown->prefix);
+    if (unknown->prefix == NULL) {
+      search->sequential_name = g_strdup (unknown->name);
+      search->payload = g_bytes_ref (unknown->payload);
+    }
+    curator_deletion_start (search, NULL);
   } else if (unknown->identifiable) {
     g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
     delete_alike (client, path, unknown->session_id, unknown->payload);
@@ -127,14 +120,10 @@ curator_reaper_adopt_create (CuratorClient *client, CuratorRequest *request,
                              const CuratorUnknownCreate *unknown)
 {
   Orphan *orphan = g_new (Orphan, 1);
-  orphan->client = client;
-  orphan->unknown = (CuratorUnknownCreate){ .parent = g_strdup (unknown->parent),
-                                            .prefix = g_strdup (unknown->prefix),
-                                            .name = g_strdup (unknown->name),
-                                            .sequential = unknown->sequential,
-                                            .identifiable = unknown->identifiable,
-                                            .wants_parents = unknown->wants_parents,
-                                            .session_id = unknown->session_id,
-                                            .payload = g_bytes_ref (unknown->payload) };
+  *orphan = (Orphan){ client, *unknown };
+  orphan->unknown.parent = g_strdup (unknown->parent);
+  orphan->unknown.prefix = g_strdup (unknown->prefix);
+  orphan->unknown.name = g_strdup (unknown->name);
+  g_bytes_ref (unknown->payload);
   curator_request_redirect (request, on_orphan_created, orphan);
 }

@@ -56,11 +56,11 @@ curator_release_begin (CuratorOp *op, const char *path)
 {
   Release *release = (Release *) op;
 
-  if (op == NULL || op->finished)
-    return;
-  op->deadline_us = curator_client_deadline (op->client, release->timeout_ms);
-  release->path = path;
-  curator_op_start_deadline (op);
+  if (op != NULL && !op->finished) {
+    op->deadline_us = curator_client_deadline (op->client, release->timeout_ms);
+    release->path = path;
+    curator_op_start_deadline (op);
+  }
 }
 
 void
@@ -84,18 +84,6 @@ curator_release_split (CuratorOp *whole, guint n)
   curator_client_unlock (whole->client);
 }
 
-static CURATOR_LOCKED void
-add_failure (Release *whole, const GError *error)
-{
-  if (whole->failure == NULL) {
-    whole->failure = g_error_copy (error);
-    return;
-  }
-  char *message = g_strconcat (whole->failure->message, "; ", error->message, NULL);
-  g_free (whole->failure->message);
-  whole->failure->message = message;
-}
-
 void
 curator_release_part_ended (CuratorOp *op, const GError *error)
 {
@@ -104,8 +92,12 @@ curator_release_part_ended (CuratorOp *op, const GError *error)
   if (op == NULL)
     return;
   curator_client_lock (op->client);
-  if (error != NULL)
-    add_failure (whole, error);
+  if (error != NULL && whole->failure == NULL) {
+    whole->failure = g_error_copy (error);
+  } else if (error != NULL) {
+    g_autofree char *before = whole->failure->message;
+    whole->failure->message = g_strconcat (before, "; ", error->message, NULL);
+  }
   if (--whole->n_parts == 0)
     curator_release_end (op, g_steal_pointer (&whole->failure));
   curator_client_unlock (op->client);

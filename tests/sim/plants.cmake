@@ -363,8 +363,9 @@ curator_plant(
   }")
 curator_plant(
   multilock_believes_a_refused_transaction TEST test_sim_together.c SCENE test_one_delete_refused
-  FILE nodes/batch_delete.c EXPECT "expectation failed"
-  CHANGE "member->alone (member)@\n    else" "member->answered (member, ZOK)@\n      else")
+  FILE nodes/deletion.c EXPECT "expectation failed"
+  CHANGE "end_batch (batch, rc != ZOK && curator_zk_is_refusal (rc), rc)"
+         "end_batch (batch, FALSE, rc != ZOK && curator_zk_is_refusal (rc) ? ZOK : rc)")
 
 # --- leaders ---
 curator_plant(
@@ -382,11 +383,11 @@ curator_plant(
          "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = NULL")
 curator_plant(
   selector_begins_after_the_end RECIPE leader_selector FILE leader/leader_selector.c EXPECT "a leadership that is over"
-  CHANGE "if (curator_lease_is_provable (leadership->lease)
-      && !g_cancellable_is_cancelled (leadership->cancellable))" "if (TRUE)")
+  CHANGE "if (curator_lease_is_provable (leadership.lease)
+      && !g_cancellable_is_cancelled (leadership.cancellable))" "if (TRUE)")
 curator_plant(
   selector_forgets_to_requeue RECIPE leader_selector FILE leader/leader_selector.c EXPECT "hang|was out of the queue"
-  CHANGE "curator_candidate_queue_again (&selector->candidate, next_pause_us (selector, took_us))@" "(void) next_pause_us (selector, took_us)@")
+  CHANGE "curator_candidate_queue_again (&selector->candidate, pause_us)@" "")
 curator_plant(
   selector_forgets_after_a_failure RECIPE leader_selector FILE leader/candidate.c EXPECT "hang|was out of the queue"
   CHANGE "curator_candidate_queue_again (candidate, CURATOR_CANDIDATE_RETRY_US)@" "")
@@ -421,7 +422,7 @@ curator_plant(
   CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
 curator_plant(
   latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang|Assertion|crash"
-  CHANGE "  else\n    step_down (latch)@" "")
+  CHANGE "    } else {\n      step_down (latch)@" "    } else {")
 curator_plant(
   latch_leaves_before_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "left the queue before its listeners"
   CHANGE "curator_listeners_count (&latch->listeners) > 0" "FALSE")
@@ -434,13 +435,14 @@ curator_plant(
   CHANGE "if (mode == CURATOR_LEADER_LATCH_SILENT)" "if (FALSE)")
 curator_plant(
   latch_await_never_ends RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
-  CHANGE "  if (is_leader)\n    curator_leader_await_end (&latch->candidate)@" "")
+  CHANGE "  if (is_leader)\n    curator_candidate_end_waits (&latch->candidate)@" "")
 # The listeners of a dropped latch keep it open.
 curator_plant(
   latch_kept_by_its_listeners RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
-  CHANGE "  memory_ref (latch)@\n  return latch@\n}\n\n/* All listeners"
-         "  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->refs) ? (memory_ref (latch), latch) : NULL@\n}\n\n/* All listeners"
-         "memory_unref, is_leader)" "(GDestroyNotify) curator_leader_latch_unref, is_leader)")
+  CHANGE "/* All listeners"
+         "static gpointer\nref_latch (gpointer latch)\n{
+  return curator_refs_try_inc (&((CuratorLeaderLatch *) latch)->candidate.refs) ? curator_candidate_ref (latch) : NULL@\n}\n\n/* All listeners"
+         "curator_candidate_ref, curator_candidate_unref, is_leader)" "ref_latch, (GDestroyNotify) curator_leader_latch_unref, is_leader)")
 
 # --- what an unanswered deadline is told as ---
 curator_plant(
