@@ -2,7 +2,7 @@
 #include "conflict.h"
 
 #include "base/json.h"
-#include "base/outcome.h"
+#include "base/message.h"
 #include "base/status.h"
 #include "kinds.h"
 #include "output/text.h"

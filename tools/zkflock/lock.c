@@ -19,8 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define RELEASE_MS       5000 /* bound of the release; a lock that is kept ends with the session */

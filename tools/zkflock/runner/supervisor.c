@@ -18,7 +18,6 @@
 
 #include <errno.h>
 #include <glib-unix.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>

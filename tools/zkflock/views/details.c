@@ -3,8 +3,6 @@
 #include "views/frame-private.h"
 #include "views/who.h"
 
-#include <string.h>
-
 #define NAME_WIDTH    9
 #define ADDRESS_WIDTH 21
 #define SESSION_WIDTH 18

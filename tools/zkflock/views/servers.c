@@ -6,7 +6,6 @@
 #include "views/configuration.h"
 
 #include <curator/curator.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TIMEOUT_MS 3000
