@@ -2,24 +2,12 @@
 #include "conflict.h"
 
 #include "base/json.h"
-#include "base/outcome.h"
+#include "base/message.h"
 #include "base/status.h"
 #include "kinds.h"
 #include "output/text.h"
 
 #define READ_MS 2000 /* the answer to whoever waits for the exit code comes first */
-
-/* The first path that somebody holds. */
-static CuratorInspection *
-find_held (const Options *options, CuratorClient *client)
-{
-  for (char **path = options->paths; *path != NULL; path++) {
-    g_autoptr (CuratorInspection) one = curator_client_inspect (client, *path, READ_MS, NULL, NULL);
-    if (one != NULL && curator_inspection_get_n_holders (one) > 0)
-      return g_steal_pointer (&one);
-  }
-  return NULL;
-}
 
 void
 conflict_report (const Options *options, CuratorClient *client)
@@ -27,26 +15,30 @@ conflict_report (const Options *options, CuratorClient *client)
   if (!options->verbose && !options->syslog && !status_is_wanted ()
       && options->mode != MODE_SEMAPHORE)
     return;
-  g_autoptr (CuratorInspection) held = find_held (options, client);
+  /* The first path that somebody holds. */
+  g_autoptr (CuratorInspection) held = NULL;
+  for (char **one = options->paths; held == NULL && *one != NULL; one++) {
+    held = curator_client_inspect (client, *one, READ_MS, NULL, NULL);
+    if (held != NULL && curator_inspection_get_n_holders (held) == 0)
+      g_clear_pointer (&held, curator_inspection_unref);
+  }
   if (held != NULL)
     kinds_compare_counts (options, held);
-  const CuratorParticipant *holder =
-      held != NULL ? curator_inspection_get_participant (held, 0) : NULL;
-  g_autofree char *label =
-      holder != NULL ? text_label (curator_participant_get_data (holder)) : NULL;
+  const char *path = options->paths[0];
+  g_autofree char *text = g_strdup ("not granted: nobody is known to hold it any more");
   GString *event = status_begin ("conflict");
-
-  if (holder != NULL) {
-    json_string (event, "path", curator_inspection_get_path (held), -1);
+  if (held != NULL) {
+    const CuratorParticipant *holder = curator_inspection_get_participant (held, 0);
+    g_autofree char *label = text_label (curator_participant_get_data (holder));
+    path = curator_inspection_get_path (held);
+    json_string (event, "path", path, -1);
     json_string (event, "holder", label, -1);
     json_string (event, "node", curator_participant_get_node_path (holder), -1);
     json_int (event, "waiting", curator_inspection_get_n_waiting (held));
+    g_free (text);
+    text = g_strdup_printf ("not granted: held by %s", label);
   }
   status_send (event);
-  const char *path = held != NULL ? curator_inspection_get_path (held) : options->paths[0];
-  g_autofree char *text = label != NULL
-                              ? g_strdup_printf ("not granted: held by %s", label)
-                              : g_strdup ("not granted: nobody is known to hold it any more");
   if (options->verbose)
     print_note (path, "%s", text); /* goes to syslog, too */
   else

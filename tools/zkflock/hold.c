@@ -1,4 +1,4 @@
-/* Holds the lock without a command. */
+/* Holds the lock without a command, or on after the command has ended: --min-hold. */
 #include "hold.h"
 
 #include "base/outcome.h"
@@ -9,18 +9,17 @@
 #include <errno.h>
 #include <glib-unix.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NO_CODE          -1
 #define CHECK_MS         500
 #define MAXIMUM_CHECK_MS 20
+#define LINGER_CHECK_MS  100
 
 struct _Hold
 {
   const Options *options;
-  const char *path;
   CuratorLease *lease;
   gint64 ends_us;
   GMainLoop *loop;
@@ -85,33 +84,12 @@ on_timer (gpointer data)
     hold->lost = TRUE;
     end (hold, EXIT_CODE_LOST);
   } else if (boottime_us () >= hold->ends_us && hold->code == NO_CODE) {
-    print_error (hold->path, "held for its maximum of %g s",
+    print_error (hold->options->paths[0], "held for its maximum of %g s",
                  (double) hold->options->max_hold_ms / 1000);
     status_set_verdict ("maximum");
     end (hold, EXIT_CODE_LOST);
   }
   return G_SOURCE_CONTINUE;
-}
-
-Hold *
-hold_new (const Options *options, const char *path, CuratorLease *lease, gint64 ends_us)
-{
-  Hold *hold = g_new0 (Hold, 1);
-
-  hold->options = options;
-  hold->path = path;
-  hold->lease = lease;
-  hold->ends_us = ends_us;
-  hold->loop = g_main_loop_new (NULL, FALSE);
-  hold->code = NO_CODE;
-  return hold;
-}
-
-void
-hold_free (Hold *hold)
-{
-  g_main_loop_unref (hold->loop);
-  g_free (hold);
 }
 
 void
@@ -122,36 +100,68 @@ hold_revoke (Hold *hold)
 }
 
 int
-hold_run (Hold *hold, gboolean *lost)
+hold_run (const Options *options, CuratorLease *lease, gint64 ends_us, Hold **hold, gboolean *lost)
 {
-  const int lease_fd = curator_lease_get_fd (hold->lease);
+  const int lease_fd = curator_lease_get_fd (lease);
+  g_autoptr (GMainLoop) loop = g_main_loop_new (NULL, FALSE);
+  Hold self = {
+    .options = options, .lease = lease, .ends_us = ends_us, .loop = loop, .code = NO_CODE
+  };
 
   *lost = FALSE;
-  if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (hold->lease)) < 0
+  if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease)) < 0
       || fflush (stdout) != 0) {
-    print_error (hold->path, "the token cannot be written: %s", g_strerror (errno));
+    print_error (options->paths[0], "the token cannot be written: %s", g_strerror (errno));
     return EXIT_CODE_OUTPUT;
   }
-  signals_set_handler (on_signal, hold);
-  if (!hold->options->hold && is_over_from_the_start ()) {
-    print_error (hold->path,
+  *hold = &self;
+  signals_set_handler (on_signal, &self);
+  if (!options->hold && is_over_from_the_start ())
+    print_error (options->paths[0],
                  "standard input is at its end, so the lock is released at once; --hold "
                  "holds it until a signal");
-  }
   const guint sources[] = {
-    hold->options->hold
+    options->hold
         ? 0
-        : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, hold),
-    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, hold),
-    g_timeout_add (hold->ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS, on_timer, hold)
+        : g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR | G_IO_NVAL, on_stdin, &self),
+    g_unix_fd_add (lease_fd, G_IO_IN, on_lease_over, &self),
+    g_timeout_add (ends_us != G_MAXINT64 ? MAXIMUM_CHECK_MS : CHECK_MS, on_timer, &self)
   };
-  g_main_loop_run (hold->loop);
+  g_main_loop_run (loop);
   signals_set_handler (NULL, NULL);
   for (gsize i = 0; i < G_N_ELEMENTS (sources); i++)
     if (sources[i] != 0)
       g_source_remove (sources[i]);
-  *lost = hold->lost;
-  if (hold->lost)
-    print_error (hold->path, "lock lost");
-  return hold->code;
+  *hold = NULL;
+  *lost = self.lost;
+  if (self.lost)
+    print_error (options->paths[0], "lock lost");
+  return self.code;
+}
+
+/* Wakes the loop. */
+static gboolean
+on_wake (gpointer data)
+{
+  return G_SOURCE_CONTINUE;
+}
+
+gboolean
+linger (const Options *options, CuratorLease *lease, gint64 until_us)
+{
+  const gint64 left_us = until_us - boottime_us ();
+  const guint timer = g_timeout_add (LINGER_CHECK_MS, on_wake, NULL);
+  gboolean is_stopped = FALSE;
+
+  if (left_us > 0)
+    print_verbose (options, "the lock is held on for %d ms", (int) (left_us / 1000));
+  signals_set_handler (signals_note_stop, &is_stopped);
+  while (!is_stopped && boottime_us () < until_us && curator_lease_get_remaining_ms (lease) > 0)
+    g_main_context_iteration (NULL, TRUE);
+  signals_set_handler (NULL, NULL);
+  g_source_remove (timer);
+  if (curator_lease_get_remaining_ms (lease) > 0)
+    return TRUE;
+  print_error (options->paths[0], "lock lost before --min-hold was over");
+  return FALSE;
 }

@@ -134,18 +134,6 @@ find_leases (Look *look, char **nodes)
   return look->n_leases > 0 ? KIND_SEMAPHORE : -1;
 }
 
-static char *
-describe (const Options *options, const char *path, Kind own, Kind other)
-{
-  g_autofree char *shown = curator_escape_name (path, -1);
-
-  return g_strdup_printf ("%s%sused as %s, and this command asks for %s: they do not exclude each "
-                          "other; %stake another path (--mixed runs it nevertheless)",
-                          options->paths[1] != NULL ? shown : "it is ",
-                          options->paths[1] != NULL ? " is " : "", kind_to_string (other),
-                          kind_to_string (own), remedies[other]);
-}
-
 void
 kinds_compare_counts (const Options *options, const CuratorInspection *lock)
 {
@@ -176,7 +164,6 @@ on_counts (CuratorClient *client, CuratorInspection *semaphore, const GError *er
   look_free (look);
 }
 
-/* The counts of the others at a semaphore cost further reads, for which nobody waits. */
 static void
 finish (Look *look)
 {
@@ -187,6 +174,7 @@ finish (Look *look)
 
   if (is_wanted)
     look->done (look->conflict, look->error, look->data);
+  /* The counts of the others at a semaphore cost further reads, for which nobody waits. */
   if (is_wanted && has_others)
     curator_client_inspect_then (look->client, look->options->paths[0], COUNTS_MS,
                                  look->cancellable, on_counts, look);
@@ -198,13 +186,19 @@ finish (Look *look)
 static void
 go_on (Look *look, int other)
 {
-  const Kind own = kind_of_mode (look->options->mode);
+  const gboolean is_one_of_several = look->options->paths[1] != NULL;
+  g_autofree char *shown = curator_escape_name (*look->path, -1);
 
   if (look->is_nested)
     look->conflict =
         g_strdup ("this command runs under that lock already, and would wait for its own end");
   else if (other >= 0)
-    look->conflict = describe (look->options, *look->path, own, (Kind) other);
+    look->conflict =
+        g_strdup_printf ("%s%sused as %s, and this command asks for %s: they do not exclude each "
+                         "other; %stake another path (--mixed runs it nevertheless)",
+                         is_one_of_several ? shown : "it is ", is_one_of_several ? " is " : "",
+                         kind_to_string ((Kind) other),
+                         kind_to_string (kind_of_mode (look->options->mode)), remedies[other]);
   look->path++;
   if (look->conflict == NULL && look->error == NULL && *look->path != NULL)
     look_at_path (look);

@@ -12,7 +12,6 @@
 #include "contest.h"
 #include "hold.h"
 #include "kinds.h"
-#include "linger.h"
 #include "place.h"
 #include "runner/signals.h"
 #include "runner/supervisor.h"
@@ -20,8 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define RELEASE_MS       5000 /* bound of the release; a lock that is kept ends with the session */
@@ -155,20 +152,6 @@ on_late (gpointer data)
   return G_SOURCE_REMOVE;
 }
 
-/* The command starts as soon as no other kind of lock is found. */
-static void
-look_before_the_start (Run *run)
-{
-  const gint64 maximum_ms = run->options->max_hold_ms;
-  const gint64 left_ms = wait_left_ms (run);
-  const gint64 late_ms =
-      MIN (left_ms > 0 ? left_ms : G_MAXINT, maximum_ms > 0 ? maximum_ms : G_MAXINT);
-
-  g_clear_pointer (&run->place, place_stop);
-  look_for_other_kinds (run);
-  run->late_timer = g_timeout_add ((guint) MIN (late_ms, G_MAXINT), on_late, run);
-}
-
 static void
 on_granted (CuratorLease *lease, const GError *error, gpointer data)
 {
@@ -179,10 +162,18 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
   if (lease != NULL)
     note_connected (run);
   run->error = error != NULL ? g_error_copy (error) : NULL;
-  if (lease != NULL && !run->options->mixed && !g_cancellable_is_cancelled (run->cancellable))
-    look_before_the_start (run);
-  else
+  if (lease == NULL || run->options->mixed || g_cancellable_is_cancelled (run->cancellable)) {
     g_main_loop_quit (run->loop);
+    return;
+  }
+  /* The command starts as soon as no other kind of lock is found. */
+  const gint64 maximum_ms = run->options->max_hold_ms;
+  const gint64 left_ms = wait_left_ms (run);
+  const gint64 late_ms =
+      MIN (left_ms > 0 ? left_ms : G_MAXINT, maximum_ms > 0 ? maximum_ms : G_MAXINT);
+  g_clear_pointer (&run->place, place_stop);
+  look_for_other_kinds (run);
+  run->late_timer = g_timeout_add ((guint) MIN (late_ms, G_MAXINT), on_late, run);
 }
 
 static void
@@ -197,13 +188,6 @@ on_revoked (gpointer data)
   run->revoked = TRUE;
 }
 
-static gboolean
-has_exited (pid_t pid)
-{
-  siginfo_t info = { 0 };
-  return waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
 static void
 on_signal (int signal, gpointer data)
 {
@@ -213,7 +197,7 @@ on_signal (int signal, gpointer data)
     run->signal = signal;
     g_main_loop_quit (run->loop);
   } else if (signal == SIGCHLD && run->has_helpers
-             && (has_exited (run->launcher.pid) || guard_has_ended (&run->guard))) {
+             && (child_has_ended (run->launcher.pid) || child_has_ended (run->guard.pid))) {
     /* Without the launcher the command cannot be run, and without the guard not safely. */
     print_error (run->options->paths[0], "a helper process of zkflock was killed");
     run->signal = SIGKILL;
@@ -285,26 +269,19 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
   }
 }
 
-static void
-report_waiting (Run *run)
-{
-  GString *event = status_begin ("waiting");
-
-  json_begin (event, "paths", '[');
-  for (char **path = run->options->paths; *path != NULL; path++)
-    json_string (event, NULL, *path, -1);
-  json_end (event, ']');
-  json_string (event, "mode", mode_to_string (run->options), -1);
-  status_send (event);
-}
-
 /* Iterates the main loop until the contest has a result, a signal comes or no server is found. */
 static void
 iterate_until_decided (Run *run)
 {
   print_verbose (run->options, "waiting for the lock (%s)", mode_to_string (run->options));
   notify_status ("connecting");
-  report_waiting (run);
+  GString *event = status_begin ("waiting");
+  json_begin (event, "paths", '[');
+  for (char **path = run->options->paths; *path != NULL; path++)
+    json_string (event, NULL, *path, -1);
+  json_end (event, ']');
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
   signals_set_handler (on_signal, run);
   on_signal (SIGCHLD, run);
   run->connect_timer = g_timeout_add (CONNECT_POLL_MS, on_connect_timer, run);
@@ -343,22 +320,6 @@ report_failed_wait (Run *run)
   return code;
 }
 
-/* Without one, the process group alone is killed. Where the kernel has not forked the launcher into
- * it, it takes some milliseconds to move a process, so that is done while the servers answer. */
-static void
-use_cgroup (Run *run)
-{
-  if (run->options->command == NULL)
-    return;
-  if (run->launcher.is_in_cgroup
-      || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid))) {
-    print_verbose (run->options, "the command has a control group of its own");
-    return;
-  }
-  print_verbose (run->options, "no control group (%s): only the command's process group is killed",
-                 g_strerror (run->cgroup_error != 0 ? run->cgroup_error : errno));
-}
-
 /* Returns TRUE with run->lease once the lock is held. Otherwise FALSE with *exit_code, which may be
  * 0: -E sets the code of a conflict. */
 static gboolean
@@ -374,7 +335,16 @@ wait_for_lock (Run *run, int *exit_code)
     *exit_code = fail_with (run->options, error);
     return FALSE;
   }
-  use_cgroup (run);
+  /* Without a control group, the process group alone is killed. Where the kernel has not forked the
+   * launcher into it, it takes some milliseconds to move a process, so that is done while the
+   * servers answer. */
+  if (run->launcher.is_in_cgroup
+      || (run->cgroup.fd >= 0 && cgroup_add (&run->cgroup, run->launcher.pid)))
+    print_verbose (run->options, "the command has a control group of its own");
+  else if (run->options->command != NULL)
+    print_verbose (run->options,
+                   "no control group (%s): only the command's process group is killed",
+                   g_strerror (run->cgroup_error != 0 ? run->cgroup_error : errno));
   iterate_until_decided (run);
   if (run->signal == 0 && run->lease != NULL && run->conflict == NULL && run->error == NULL)
     return TRUE;
@@ -386,45 +356,21 @@ wait_for_lock (Run *run, int *exit_code)
 static char **
 make_environment (Run *run)
 {
-  GPtrArray *entries = g_ptr_array_new ();
-
-  g_ptr_array_add (entries,
-                   g_strdup_printf ("CURATOR_LOCK_PATH=%s", contest_get_path (run->contest)));
-  g_ptr_array_add (
-      entries, g_strdup_printf ("CURATOR_LOCK_NODE=%s", curator_lease_get_node_path (run->lease)));
-  g_ptr_array_add (entries, g_strdup_printf ("CURATOR_LOCK_TOKEN=%" G_GUINT64_FORMAT,
-                                             curator_lease_get_fencing_token (run->lease)));
-  g_ptr_array_add (entries, g_strdup_printf ("CURATOR_LOCK_SESSION=0x%" G_GINT64_MODIFIER "x",
-                                             curator_lease_get_session_id (run->lease)));
-  g_ptr_array_add (entries,
-                   g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)));
-  /* Unset: only zkflock may notify the service manager. */
-  g_ptr_array_add (entries, g_strdup ("NOTIFY_SOCKET"));
-  g_ptr_array_add (entries, g_strdup ("WATCHDOG_USEC"));
-  g_ptr_array_add (entries, g_strdup ("WATCHDOG_PID"));
-  g_ptr_array_add (entries, NULL);
-  return (char **) g_ptr_array_free (entries, FALSE);
-}
-
-static int
-hold_without_command (Run *run, gboolean *lost)
-{
-  run->hold = hold_new (run->options, run->options->paths[0], run->lease, ends_us (run));
-  const int code = hold_run (run->hold, lost);
-  g_clear_pointer (&run->hold, hold_free);
-  return code;
-}
-
-static void
-report_grant (Run *run)
-{
-  GString *event = status_begin ("granted");
-
-  json_string (event, "path", contest_get_path (run->contest), -1);
-  json_string (event, "node", curator_lease_get_node_path (run->lease), -1);
-  json_int (event, "token", (gint64) curator_lease_get_fencing_token (run->lease));
-  json_string (event, "mode", mode_to_string (run->options), -1);
-  status_send (event);
+  char *const entries[] = {
+    g_strdup_printf ("CURATOR_LOCK_PATH=%s", contest_get_path (run->contest)),
+    g_strdup_printf ("CURATOR_LOCK_NODE=%s", curator_lease_get_node_path (run->lease)),
+    g_strdup_printf ("CURATOR_LOCK_TOKEN=%" G_GUINT64_FORMAT,
+                     curator_lease_get_fencing_token (run->lease)),
+    g_strdup_printf ("CURATOR_LOCK_SESSION=0x%" G_GINT64_MODIFIER "x",
+                     curator_lease_get_session_id (run->lease)),
+    g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)),
+    /* Unset: only zkflock may notify the service manager. */
+    g_strdup ("NOTIFY_SOCKET"),
+    g_strdup ("WATCHDOG_USEC"),
+    g_strdup ("WATCHDOG_PID"),
+    NULL,
+  };
+  return g_memdup (entries, sizeof entries);
 }
 
 static int
@@ -465,10 +411,15 @@ use_lock (Run *run, gboolean *lost)
     print_error (run->options->paths[0], "lock lost before the command was started");
     return EXIT_CODE_LOST;
   }
-  print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT,
-                 curator_lease_get_node_path (run->lease),
-                 curator_lease_get_fencing_token (run->lease));
-  report_grant (run);
+  const char *node = curator_lease_get_node_path (run->lease);
+  const guint64 token = curator_lease_get_fencing_token (run->lease);
+  print_verbose (run->options, "granted, node %s, token %" G_GUINT64_FORMAT, node, token);
+  GString *event = status_begin ("granted");
+  json_string (event, "path", contest_get_path (run->contest), -1);
+  json_string (event, "node", node, -1);
+  json_int (event, "token", (gint64) token);
+  json_string (event, "mode", mode_to_string (run->options), -1);
+  status_send (event);
   notify_send ("READY=1\nSTATUS=holding the lock");
   if (run->revoked) {
     print_verbose (run->options, "another client has asked for the lock already");
@@ -476,7 +427,7 @@ use_lock (Run *run, gboolean *lost)
     return run->options->command == NULL ? 0 : EXIT_CODE_SIGNAL + SIGTERM;
   }
   if (run->options->command == NULL)
-    return hold_without_command (run, lost);
+    return hold_run (run->options, run->lease, ends_us (run), &run->hold, lost);
   return run_command (run, lost);
 }
 
@@ -505,19 +456,6 @@ release_and_close (void *data)
   return NULL;
 }
 
-/* On a thread of its own, so that the main thread can bound its time; GLib's way to start one ends
- * the process where a filter refuses threads. */
-static void
-start_to_close (Run *run)
-{
-  pthread_t thread;
-
-  if (pthread_create (&thread, NULL, release_and_close, run) == 0)
-    pthread_detach (thread);
-  else
-    release_and_close (run);
-}
-
 static gboolean
 on_bound_passed (gpointer data)
 {
@@ -530,12 +468,18 @@ static gboolean
 close_within (Run *run, gint64 bound_ms)
 {
   gboolean over = FALSE;
+  pthread_t thread;
 
   signals_set_handler (signals_note_stop, &over);
   const guint timer = g_timeout_add ((guint) bound_ms, on_bound_passed, &over);
   while (!over && kinds_is_looking ())
     g_main_context_iteration (NULL, TRUE);
-  start_to_close (run);
+  /* On a thread of its own, so that this one can bound its time; GLib's way to start one ends the
+   * process where a filter refuses threads. */
+  if (pthread_create (&thread, NULL, release_and_close, run) == 0)
+    pthread_detach (thread);
+  else
+    release_and_close (run);
   while (!over && !run->closing.is_done)
     g_main_context_iteration (NULL, TRUE);
   signals_set_handler (NULL, NULL);
@@ -558,29 +502,6 @@ dismiss_helpers (Run *run)
     guard_wait (&run->guard);
     run->has_helpers = FALSE;
   }
-}
-
-/* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their
- * number. */
-static void
-open_standard_descriptors (void)
-{
-  int fd;
-  do {
-    fd = open ("/dev/null", O_RDWR);
-  } while (fd >= 0 && fd <= 2);
-  if (fd > 2)
-    close (fd);
-}
-
-static void
-report_end (Run *run, gboolean lost, gboolean closed)
-{
-  GString *event = status_begin (lost ? "lost" : "released");
-
-  if (!lost)
-    json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
-  status_send (event);
 }
 
 /* SUSPECT, and HELD again. The loss is reported once, at the end. */
@@ -620,8 +541,12 @@ run_with_client (Run *run)
   const gboolean closed = close_within (run, bound_ms);
   /* Ends while the servers answer. */
   guard_wait (&run->guard);
-  if (granted)
-    report_end (run, lost, closed);
+  if (granted) {
+    GString *event = status_begin (lost ? "lost" : "released");
+    if (!lost)
+      json_bool (event, "confirmed", closed && !run->closing.unconfirmed);
+    status_send (event);
+  }
   if (!closed) {
     status_finish (code);
     /* The library's threads still use the memory that a normal exit would free. */
@@ -638,17 +563,16 @@ static gboolean
 start_helpers (Run *run)
 {
   run->cgroup_error = cgroup_create (&run->cgroup) ? 0 : errno;
-  if (launcher_start (&run->launcher, run->options->command, &run->cgroup)) {
-    run->has_helpers = guard_start (&run->guard, run->launcher.pid, &run->cgroup);
-    if (run->has_helpers) {
-      signals_keep_children (run->launcher.pid, run->guard.pid);
-      return TRUE;
-    }
-    const int error = errno;
-    launcher_dismiss (&run->launcher);
-    errno = error;
+  const gboolean has_launcher =
+      launcher_start (&run->launcher, run->options->command, &run->cgroup);
+  run->has_helpers = has_launcher && guard_start (&run->guard, run->launcher.pid, &run->cgroup);
+  if (run->has_helpers) {
+    signals_keep_children (run->launcher.pid, run->guard.pid);
+    return TRUE;
   }
   const int error = errno;
+  if (has_launcher)
+    launcher_dismiss (&run->launcher);
   cgroup_remove (&run->cgroup);
   errno = error;
   return FALSE;
@@ -684,7 +608,14 @@ lock_and_run (const Options *options)
 {
   Run run = { .options = options, .cgroup = { .parent_fd = -1, .fd = -1 } };
 
-  open_standard_descriptors ();
+  /* Opens those of the descriptors 0 to 2 that are closed, so that no other file takes their
+   * number. */
+  int fd;
+  do {
+    fd = open ("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= 2);
+  if (fd > 2)
+    close (fd);
   signals_block ();
   const int code = start_and_run (&run);
   cgroup_close (&run.cgroup);

@@ -14,16 +14,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A full disk shows up at the last write. */
-static int
-finish_output (int code)
-{
-  if (fflush (stdout) == 0 && !ferror (stdout))
-    return code;
-  print_error (NULL, "cannot write to standard output: %s", g_strerror (errno));
-  return EXIT_CODE_OUTPUT;
-}
-
 static gboolean
 open_status (const Options *options)
 {
@@ -70,8 +60,12 @@ main (int argc, char **argv)
            : open_status (options)            ? run_verb (options)
                                               : EXIT_CODE_USAGE;
   }
-  if (options == NULL || options->verb != VERB_LOCK || code == 0)
-    code = finish_output (code);
+  const gboolean is_view = options == NULL || options->verb != VERB_LOCK;
+  /* A full disk shows up at the last write. */
+  if ((is_view || code == 0) && (fflush (stdout) != 0 || ferror (stdout))) {
+    print_error (NULL, "cannot write to standard output: %s", g_strerror (errno));
+    code = EXIT_CODE_OUTPUT;
+  }
   status_finish (code);
   options_free (options);
   terminal_follow_signal ();

@@ -29,30 +29,21 @@ place_free (Place *place)
   g_free (place);
 }
 
-static const CuratorParticipant *
-find_own (Place *place, CuratorInspection *inspection)
-{
-  const gint64 session = curator_client_get_session_id (place->client);
-
-  for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
-    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-    if (curator_participant_get_session_id (one) == session
-        && curator_participant_get_position (one) > 0)
-      return one;
-  }
-  return NULL;
-}
-
 /* FALSE: this session does not wait there. */
 static gboolean
 report (Place *place, CuratorInspection *inspection)
 {
-  const CuratorParticipant *own = find_own (place, inspection);
+  const gint64 session = curator_client_get_session_id (place->client);
   const CuratorParticipant *first = curator_inspection_get_participant (inspection, 0);
-  const guint position = own != NULL ? curator_participant_get_position (own) : 0;
+  guint position = 0; /* own */
 
+  for (guint i = 0; position == 0 && i < curator_inspection_get_n_participants (inspection); i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    if (curator_participant_get_session_id (one) == session)
+      position = curator_participant_get_position (one);
+  }
   if (position == 0 || position == place->last_position)
-    return own != NULL;
+    return position > 0;
   gsize length;
   const char *bytes = g_bytes_get_data (curator_participant_get_data (first), &length);
   g_autofree char *label = curator_escape_name (bytes, (gssize) length);

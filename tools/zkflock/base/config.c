@@ -11,35 +11,23 @@
 #define GROUP       "zkflock"
 #define SYSTEM_FILE "/etc/zkflock.conf"
 
-/* The number of the line that begins with that text, as a whole word. */
-static guint
-line_of (const char *text, const char *start)
-{
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  const gsize length = strlen (start);
-
-  for (guint i = 0; lines[i] != NULL; i++) {
-    const char *line = lines[i] + strspn (lines[i], " \t");
-    if (strncmp (line, start, length) == 0 && strchr (" \t\r=", line[length]) != NULL)
-      return i + 1;
-  }
-  return 1;
-}
-
+/* About the line that begins with that text, as a whole word. */
 static gboolean
 complain (const char *file, const char *text, const char *start, const char *what)
 {
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_autofree char *shown = curator_escape_name (start, -1);
-  return options_usage ("%s, line %u: %s %s", file, line_of (text, start), shown, what);
-}
+  const gsize length = strlen (start);
+  guint number = 1;
 
-static const OptionRow *
-find_key (const char *name)
-{
-  for (const OptionRow *row = option_rows; row->name != NULL; row++)
-    if ((row->uses & OPTION_IN_FILE) != 0 && strcmp (row->name, name) == 0)
-      return row;
-  return NULL;
+  for (guint i = 0; lines[i] != NULL; i++) {
+    const char *line = lines[i] + strspn (lines[i], " \t");
+    if (strncmp (line, start, length) == 0 && strchr (" \t\r=", line[length]) != NULL) {
+      number = i + 1;
+      break;
+    }
+  }
+  return options_usage ("%s, line %u: %s %s", file, number, shown, what);
 }
 
 /* Takes one value; what another file has set stays. */
@@ -47,10 +35,12 @@ static gboolean
 take_key (GKeyFile *parsed, const char *name, RawOptions *defaults, const char *file,
           const char *text)
 {
-  const OptionRow *row = find_key (name);
+  const OptionRow *row = option_rows;
   gint64 ms;
 
-  if (row == NULL)
+  while (row->name != NULL && ((row->uses & OPTION_IN_FILE) == 0 || strcmp (row->name, name) != 0))
+    row++;
+  if (row->name == NULL)
     return complain (file, text, name, "is no key of this file; see zkflock(1)");
   g_autofree char *value = g_key_file_get_string (parsed, GROUP, name, NULL);
   if (value == NULL || *value == '\0')
@@ -109,15 +99,6 @@ take_all (RawOptions *defaults, const char *file, const char *text)
   return TRUE;
 }
 
-/* FALSE also if it is in a folder that is closed to us, such as the home of root in a container
- * that runs as somebody else. */
-static gboolean
-is_there (const char *file)
-{
-  struct stat info;
-  return stat (file, &info) == 0;
-}
-
 /* A file that nobody named may be missing. Whoever writes it decides which servers get our
  * passwords and whom we trust. */
 static gboolean
@@ -125,8 +106,11 @@ read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exi
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *shown = curator_escape_name (file, -1);
+  struct stat info;
 
-  if (is_optional && !is_there (file))
+  /* It may also be in a folder that is closed to us, such as the home of root in a container that
+   * runs as somebody else. */
+  if (is_optional && stat (file, &info) != 0)
     return TRUE;
   g_autofree char *text = own_file_read (file, "", FALSE, &error);
   *exit_code = text != NULL ? EXIT_CODE_USAGE : EXIT_CODE_REFUSED;
@@ -136,27 +120,21 @@ read_one (RawOptions *defaults, const char *file, gboolean is_optional, int *exi
   return FALSE;
 }
 
-/* g_get_user_config_dir() writes a warning for a user without an entry. */
-static char *
-user_file (void)
-{
-  const char *folder = g_getenv ("XDG_CONFIG_HOME");
-  const char *home = g_getenv ("HOME");
-
-  if (folder != NULL && *folder == '/')
-    return g_build_filename (folder, "zkflock.conf", NULL);
-  return home != NULL && *home == '/' ? g_build_filename (home, ".config", "zkflock.conf", NULL)
-                                      : NULL;
-}
-
 gboolean
 config_read (RawOptions *defaults, int *exit_code)
 {
   const char *named = g_getenv ("ZKFLOCK_CONFIG");
-  g_autofree char *of_user = user_file ();
+  /* g_get_user_config_dir() writes a warning for a user without an entry. */
+  const char *folder = g_getenv ("XDG_CONFIG_HOME");
+  const char *home = g_getenv ("HOME");
+  g_autofree char *of_user = NULL;
 
   if (named != NULL)
     return *named == '\0' || read_one (defaults, named, FALSE, exit_code);
+  if (folder != NULL && *folder == '/')
+    of_user = g_build_filename (folder, "zkflock.conf", NULL);
+  else if (home != NULL && *home == '/')
+    of_user = g_build_filename (home, ".config", "zkflock.conf", NULL);
   return (of_user == NULL || read_one (defaults, of_user, TRUE, exit_code))
          && read_one (defaults, SYSTEM_FILE, TRUE, exit_code);
 }

@@ -134,24 +134,19 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   return options->secure.is_tls && found == CAUSE_TLS ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
 }
 
-/* A chroot follows the last server, which may begin with "tls://". */
-static gboolean
-has_chroot (const char *hosts)
-{
-  const char *comma = strrchr (hosts, ',');
-  const char *last = comma != NULL ? comma + 1 : hosts;
-  const char *scheme_end = strstr (last, "://");
-  return strchr (scheme_end != NULL ? scheme_end + 3 : last, '/') != NULL;
-}
-
-/* A read below a chroot that does not exist would find a free lock. */
+/* A read below a chroot that does not exist would find a free lock. A chroot follows the last
+ * server, which may begin with "tls://". */
 static gboolean
 check_chroot (CuratorClient *client, const Options *options, GError **error)
 {
+  const char *comma = strrchr (options->hosts, ',');
+  const char *last = comma != NULL ? comma + 1 : options->hosts;
+  const char *scheme_end = strstr (last, "://");
+
+  if (strchr (scheme_end != NULL ? scheme_end + 3 : last, '/') == NULL)
+    return TRUE;
   g_auto (GStrv) found =
-      has_chroot (options->hosts)
-          ? curator_client_find_locks (client, "/", 1, NULL, CURATOR_WAIT_DEFAULT, NULL, error)
-          : g_new0 (char *, 1);
+      curator_client_find_locks (client, "/", 1, NULL, CURATOR_WAIT_DEFAULT, NULL, error);
   return found != NULL;
 }
 

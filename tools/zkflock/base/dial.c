@@ -224,54 +224,44 @@ inspect (Line *line, DialCertificate *certificate)
   certificate->refusal = refusal != NULL ? curator_escape_name (refusal, -1) : NULL;
 }
 
-/* Until the server closes the connection, or is late. What came before still shows the protocol. */
-static GBytes *
-read_all (Line *line, GError **error)
-{
-  g_autoptr (GByteArray) answer = g_byte_array_new ();
-  g_autoptr (GError) failure = NULL;
-  guint8 buffer[8192];
-  gssize n;
-
-  while (answer->len < MAX_ANSWER && (n = read_some (line, buffer, sizeof buffer, &failure)) > 0)
-    g_byte_array_append (answer, buffer, (guint) n);
-  if (answer->len == 0 && failure != NULL) {
-    g_propagate_error (error, g_steal_pointer (&failure));
-    return NULL;
-  }
-  return g_byte_array_free_to_bytes (g_steal_pointer (&answer));
-}
-
-GBytes *
-dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size, gint64 timeout_ms,
+char *
+dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size, gint64 timeout_ms,
                GError **error)
 {
-  Line line;
+  g_autoptr (GString) answer = g_string_new (NULL);
+  g_autoptr (GError) failure = NULL;
   DialCertificate certificate = { 0 };
-  GBytes *answer = NULL;
+  guint8 buffer[8192];
+  gssize n;
+  Line line;
 
   if (!call (dial, address, timeout_ms, &line, error))
     return NULL;
   if (line.tls != NULL)
     inspect (&line, &certificate);
   if (certificate.refusal != NULL)
-    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
+    g_set_error_literal (&failure, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
                          certificate.refusal);
-  else if (write_all (&line, bytes, size, error))
-    answer = read_all (&line, error);
+  else if (write_all (&line, bytes, *size, &failure))
+    /* Until the server closes the connection, or is late. */
+    while (answer->len < MAX_ANSWER && (n = read_some (&line, buffer, sizeof buffer, &failure)) > 0)
+      g_string_append_len (answer, (const char *) buffer, n);
   g_free (certificate.refusal);
   hang_up (&line);
-  return answer;
+  /* What came before a failure still shows the protocol. */
+  if (answer->len == 0 && failure != NULL) {
+    g_propagate_error (error, g_steal_pointer (&failure));
+    return NULL;
+  }
+  *size = answer->len;
+  return g_string_free (g_steal_pointer (&answer), FALSE);
 }
 
 char *
 dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, GError **error)
 {
-  g_autoptr (GBytes) answer = dial_exchange (dial, address, word, strlen (word), timeout_ms, error);
-  gsize size = 0;
-  const char *text = answer != NULL ? g_bytes_get_data (answer, &size) : NULL;
-
-  return answer != NULL ? g_strndup (text != NULL ? text : "", size) : NULL;
+  gsize size = strlen (word);
+  return dial_exchange (dial, address, word, &size, timeout_ms, error);
 }
 
 gboolean

@@ -25,9 +25,10 @@ void dial_free (Dial *dial);
  * G_RESOLVER_ERROR, G_IO_ERROR, or CURATOR_CONNECT_ERROR for TLS. */
 char *dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms,
                 GError **error);
-/* The same with bytes for both. */
-GBytes *dial_exchange (Dial *dial, const char *address, const void *bytes, gsize size,
-                       gint64 timeout_ms, GError **error);
+/* The same with bytes for both. size: of the question; becomes that of the answer, which a zero
+ * byte follows. */
+char *dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size,
+                     gint64 timeout_ms, GError **error);
 /* The certificate that the server shows; certificate->refusal is to be freed. Fails as
  * dial_ask(). */
 gboolean dial_inspect (Dial *dial, const char *address, gint64 timeout_ms,

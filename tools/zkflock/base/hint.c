@@ -54,11 +54,10 @@ hint_option (const char *word, const OptionRow *row)
 {
   const char *nearest = NULL;
   guint least = G_MAXUINT;
-  g_autofree char *name = NULL;
 
   if (!g_str_has_prefix (word, "--"))
     return NULL;
-  name = g_strndup (word + 2, strcspn (word + 2, "="));
+  g_autofree char *name = g_strndup (word + 2, strcspn (word + 2, "="));
   for (; *name != '\0' && row->name != NULL; row++) {
     const char *one = row->name;
     /* GNU programs allow "--non" for "--nonblock". */

@@ -5,19 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A message may quote what a server or a user wrote. */
-static char *
-one_line (const char *text)
-{
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
-  GString *line = g_string_new (NULL);
-
-  for (const char *c = valid; *c != '\0'; c = g_utf8_next_char (c))
-    g_string_append_unichar (line, message_is_printable (g_utf8_get_char (c)) ? g_utf8_get_char (c)
-                                                                              : '?');
-  return g_string_free (line, FALSE);
-}
-
 gboolean
 message_is_printable (gunichar c)
 {
@@ -40,49 +27,38 @@ message_print (int priority, const char *path, const char *format, ...)
   va_start (args, format);
   g_autofree char *text = g_strdup_vprintf (format, args);
   va_end (args);
-  g_autofree char *line = one_line (text);
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
   g_autofree char *shown = path != NULL ? curator_escape_name (path, -1) : NULL;
-  g_autofree char *full =
-      g_strconcat (shown != NULL ? shown : "", shown != NULL ? ": " : "", line, NULL);
+  g_autoptr (GString) line = g_string_new (shown);
 
+  g_string_append (line, shown != NULL ? ": " : "");
+  /* It may quote what a server or a user wrote. */
+  for (const char *c = valid; *c != '\0'; c = g_utf8_next_char (c))
+    g_string_append_unichar (line, message_is_printable (g_utf8_get_char (c)) ? g_utf8_get_char (c)
+                                                                              : '?');
   if (priority != LOG_NOTICE)
-    g_printerr ("zkflock: %s\n", full);
+    g_printerr ("zkflock: %s\n", line->str);
   if (to_syslog)
-    syslog (priority, "%s", full);
+    syslog (priority, "%s", line->str);
 }
 
-/* The text without its numbers, which differ from one warning to the next. */
-static char *
-without_numbers (const char *text)
-{
-  GString *key = g_string_new (NULL);
-  for (; *text != '\0'; text++)
-    if (!g_ascii_isdigit (*text))
-      g_string_append_c (key, *text);
-  return g_string_free (key, FALSE);
-}
-
+/* Apart from its numbers, which differ from one warning to the next. */
 static gboolean
 is_new (const char *text)
 {
   static GMutex mutex;
   static GHashTable *seen;
+  GString *key = g_string_new (NULL);
 
+  for (; *text != '\0'; text++)
+    if (!g_ascii_isdigit (*text))
+      g_string_append_c (key, *text);
   g_mutex_lock (&mutex);
   if (seen == NULL)
     seen = g_hash_table_new (g_str_hash, g_str_equal);
-  const gboolean added = g_hash_table_add (seen, without_numbers (text));
+  const gboolean added = g_hash_table_add (seen, g_string_free (key, FALSE));
   g_mutex_unlock (&mutex);
   return added;
-}
-
-static const char *
-text_of (const GLogField *fields, gsize n_fields)
-{
-  for (gsize i = 0; i < n_fields; i++)
-    if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
-      return fields[i].value;
-  return "";
 }
 
 /* What zkflock says itself, with an exit code. About kinds it knows more (kinds.h): the library
@@ -104,7 +80,10 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoint
   if ((level & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL)) != 0 || logs == LOGS_ALL)
     return g_log_writer_default (level, fields, n_fields, NULL);
   if ((level & G_LOG_LEVEL_WARNING) != 0 && logs == LOGS_WARNINGS) {
-    const char *text = text_of (fields, n_fields);
+    const char *text = "";
+    for (gsize i = 0; i < n_fields; i++)
+      if (strcmp (fields[i].key, "MESSAGE") == 0 && fields[i].length < 0)
+        text = fields[i].value;
     if (!is_reported_otherwise (text) && is_new (text))
       print_error (NULL, "warning: %s", text);
   }

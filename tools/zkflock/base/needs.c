@@ -14,7 +14,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define N_DESCRIPTORS 32
@@ -44,32 +43,22 @@ has_memory (void)
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-  if (memory == MAP_FAILED)
-    return FALSE;
-  munmap (memory, bytes);
-  return TRUE;
-}
-
-/* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside for
- * each. */
-static void
-set_sizes (void)
-{
-  pthread_attr_t attributes;
-
-  mallopt (M_ARENA_MAX, 2);
-  pthread_attr_init (&attributes);
-  pthread_attr_setstacksize (&attributes, STACK_BYTES);
-  pthread_setattr_default_np (&attributes);
-  pthread_attr_destroy (&attributes);
+  return memory != MAP_FAILED && munmap (memory, bytes) == 0;
 }
 
 gboolean
 needs_are_met (const char *path)
 {
   g_autoptr (GError) error = NULL;
+  pthread_attr_t attributes;
 
-  set_sizes ();
+  /* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside
+   * for each. */
+  mallopt (M_ARENA_MAX, 2);
+  pthread_attr_init (&attributes);
+  pthread_attr_setstacksize (&attributes, STACK_BYTES);
+  pthread_setattr_default_np (&attributes);
+  pthread_attr_destroy (&attributes);
   if (!has_descriptors ())
     report_shortage (path, "cannot open descriptors", errno);
   else if (!has_memory ())

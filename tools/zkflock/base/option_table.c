@@ -110,20 +110,6 @@ option_given (RawOptions *raw, const OptionRow *row)
   return (char *) raw + row->given;
 }
 
-/* GLib's message names the option. */
-static gboolean
-report_bad_option (const GError *error)
-{
-  const char *word = strstr (error->message, "--");
-  const char *hint =
-      g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && word != NULL
-          ? hint_option (word, option_rows)
-          : NULL;
-
-  return hint != NULL ? options_usage ("%s; did you mean --%s?", error->message, hint)
-                      : options_usage ("%s; see zkflock --help", error->message);
-}
-
 gboolean
 options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
 {
@@ -152,7 +138,16 @@ options_parse_raw (RawOptions *raw, char ***argv, gboolean is_verb)
   g_option_context_add_main_entries (context, entries, NULL);
   g_option_context_set_summary (context, SUMMARY);
   g_option_context_set_strict_posix (context, !is_verb);
-  return g_option_context_parse_strv (context, argv, &error) || report_bad_option (error);
+  if (g_option_context_parse_strv (context, argv, &error))
+    return TRUE;
+  /* GLib's message names the option. */
+  const char *word = strstr (error->message, "--");
+  const char *hint =
+      g_error_matches (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) && word != NULL
+          ? hint_option (word, option_rows)
+          : NULL;
+  return hint != NULL ? options_usage ("%s; did you mean --%s?", error->message, hint)
+                      : options_usage ("%s; see zkflock --help", error->message);
 }
 
 void

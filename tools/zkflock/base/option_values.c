@@ -32,17 +32,6 @@ option_parse_seconds (const char *text, gint64 *ms)
 }
 
 static gboolean
-parse_int (const char *name, const char *text, int least, int most, int *value)
-{
-  gint64 number;
-
-  if (!g_ascii_string_to_signed (text, 10, least, most, &number, NULL))
-    return options_usage ("%s takes a number from %d to %d, not \"%s\"", name, least, most, text);
-  *value = (int) number;
-  return TRUE;
-}
-
-static gboolean
 parse_word (const char *name, const char *text, const char *const *words, int *value)
 {
   for (*value = 0; words[*value] != NULL; ++*value)
@@ -57,25 +46,23 @@ parse_value (RawOptions *raw, const OptionRow *row)
 {
   gpointer value = (char *) raw + row->value;
   const char *text = row->type != OPTION_FLAG ? *(char **) option_given (raw, row) : NULL;
+  const int most = row->most > 0 ? row->most : G_MAXINT;
   g_autofree char *name = shown_name (row);
+  gint64 number;
 
   if (text == NULL)
     return TRUE;
-  switch (row->type) {
-  case OPTION_SECONDS:
-    if (option_parse_seconds (text, value))
-      return TRUE;
-    return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
-  case OPTION_NUMBER:
-    return parse_int (name, text, row->least, row->most > 0 ? row->most : G_MAXINT, value);
-  case OPTION_WORD:
+  if (row->type == OPTION_WORD)
     return parse_word (name, text, row->words, value);
-  case OPTION_FLAG:
-  case OPTION_TEXT:
-  case OPTION_TEXTS:
-  default:
-    return TRUE;
+  if (row->type == OPTION_SECONDS && !option_parse_seconds (text, value))
+    return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
+  if (row->type == OPTION_NUMBER) {
+    if (!g_ascii_string_to_signed (text, 10, row->least, most, &number, NULL))
+      return options_usage ("%s takes a number from %d to %d, not \"%s\"", name, row->least, most,
+                            text);
+    *(int *) value = (int) number;
   }
+  return TRUE;
 }
 
 gboolean

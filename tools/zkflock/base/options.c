@@ -9,17 +9,6 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper_version.h>
 
-static gboolean
-report_no_path (const char *word)
-{
-  const char *verb = hint_verb (word, options_verb_names + VERB_WHO);
-  g_autofree char *shown = curator_escape_name (word, -1);
-  g_autofree char *hint = verb != NULL ? g_strdup_printf ("did you mean \"%s\"?", verb)
-                                       : g_strdup ("see zkflock --help");
-
-  return options_usage ("\"%s\" is no verb, and a path begins with a slash; %s", shown, hint);
-}
-
 static const Options DEFAULTS = { .session_timeout_ms = 15000,
                                   .wait_ms = -1,
                                   .conflict_code = 1,
@@ -90,27 +79,14 @@ options_lack_hosts (const Options *options)
              || strcmp (options->hosts, DEFAULT_SECURE_HOSTS) == 0);
 }
 
-/* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
-static char *
-default_label (void)
-{
-  const struct passwd *entry = getpwuid (getuid ());
-  g_autofree char *user = entry != NULL ? g_filename_display_name (entry->pw_name)
-                                        : g_strdup_printf ("%u", (guint) getuid ());
-  return g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
-}
-
 /* words: those after PATH. */
 static gboolean
 parse_command (Options *options, char **words)
 {
   const guint n = g_strv_length (words);
 
-  if (n == 0) {
-    if (options->min_hold_ms > 0)
-      return options_usage ("--min-hold needs a COMMAND");
-    return TRUE;
-  }
+  if (n == 0)
+    return options->min_hold_ms == 0 || options_usage ("--min-hold needs a COMMAND");
   if (options->hold)
     return options_usage ("--hold takes no COMMAND");
   if (strcmp (words[0], "-c") == 0 || strcmp (words[0], "--command") == 0) {
@@ -147,8 +123,13 @@ parse_lock_words (Options *options, char **words, char **multi)
 {
   if (words[0] == NULL)
     return options_usage ("PATH is missing; see zkflock --help");
-  if (*words[0] != '/')
-    return report_no_path (words[0]);
+  if (*words[0] != '/') {
+    const char *verb = hint_verb (words[0], options_verb_names + VERB_WHO);
+    g_autofree char *shown = curator_escape_name (words[0], -1);
+    g_autofree char *hint = verb != NULL ? g_strdup_printf ("did you mean \"%s\"?", verb)
+                                         : g_strdup ("see zkflock --help");
+    return options_usage ("\"%s\" is no verb, and a path begins with a slash; %s", shown, hint);
+  }
   options->paths = words_of (words[0], multi, NULL);
   return parse_command (options, words + 1);
 }
@@ -169,22 +150,11 @@ parse_verb_words (Options *options, char **words)
   return TRUE;
 }
 
-static Verb
-verb_of (const char *word)
-{
-  for (int i = VERB_WHO; word != NULL && options_verb_names[i] != NULL; i++)
-    if (strcmp (word, options_verb_names[i]) == 0)
-      return (Verb) i;
-  return VERB_LOCK;
-}
-
 static void
-drop_separator (char **words)
+drop_first (char **words)
 {
-  if (words[0] != NULL && strcmp (words[0], "--") == 0) {
-    g_free (words[0]);
-    memmove (words, words + 1, g_strv_length (words + 1) * sizeof *words + sizeof *words);
-  }
+  g_free (words[0]);
+  memmove (words, words + 1, g_strv_length (words) * sizeof *words);
 }
 
 /* Options, and the verb, which takes the place of the program's name. */
@@ -193,11 +163,13 @@ parse_options (RawOptions *raw, char ***words)
 {
   if (!options_parse_raw (raw, words, FALSE))
     return FALSE;
-  raw->options.verb = verb_of ((*words)[1]);
+  const char *word = (*words)[1];
+  for (int i = VERB_WHO; word != NULL && options_verb_names[i] != NULL; i++)
+    if (strcmp (word, options_verb_names[i]) == 0)
+      raw->options.verb = (Verb) i;
   if (raw->options.verb == VERB_LOCK || raw->version)
     return TRUE;
-  g_free ((*words)[0]);
-  memmove (*words, *words + 1, g_strv_length (*words) * sizeof **words);
+  drop_first (*words);
   return options_parse_raw (raw, words, TRUE);
 }
 
@@ -212,7 +184,8 @@ parse (RawOptions *raw, char ***words, int *exit_code)
     return FALSE;
   if (raw->version)
     return TRUE;
-  drop_separator (*words + 1);
+  if (g_strcmp0 ((*words)[1], "--") == 0)
+    drop_first (*words + 1);
   if (!config_read (&files, exit_code)) {
     options_clear_raw (&files);
     return FALSE;
@@ -223,8 +196,13 @@ parse (RawOptions *raw, char ***words, int *exit_code)
   options_clear_raw (&environment);
   options_clear_raw (&files);
   *exit_code = EXIT_CODE_USAGE;
-  if (options->label == NULL)
-    options->label = default_label ();
+  if (options->label == NULL) {
+    /* g_get_user_name () writes a warning where the user has no entry, as in many containers. */
+    const struct passwd *entry = getpwuid (getuid ());
+    g_autofree char *user = entry != NULL ? g_filename_display_name (entry->pw_name)
+                                          : g_strdup_printf ("%u", (guint) getuid ());
+    options->label = g_strdup_printf ("%s@%s:%d", user, g_get_host_name (), (int) getpid ());
+  }
   options->mode = raw->shared           ? MODE_READ
                   : raw->exclusive      ? MODE_WRITE
                   : raw->leases != NULL ? MODE_SEMAPHORE
@@ -272,12 +250,6 @@ check_command_line (char **argv, gboolean *waits)
   return good;
 }
 
-static const char *
-yes_or_no (gboolean is_built_in)
-{
-  return is_built_in ? "yes" : "no";
-}
-
 static void
 print_versions (void)
 {
@@ -286,8 +258,8 @@ print_versions (void)
 
   g_print ("zkflock %d.%d.%d%s, libcurator %s, TLS: %s, SASL: %s\n", CURATOR_MAJOR_VERSION,
            CURATOR_MINOR_VERSION, CURATOR_MICRO_VERSION, CURATOR_VERSION_SUFFIX,
-           curator_get_version (), yes_or_no (curator_client_set_tls (client, tls, NULL)),
-           yes_or_no (curator_client_set_sasl_gssapi (client, NULL, NULL, NULL)));
+           curator_get_version (), curator_client_set_tls (client, tls, NULL) ? "yes" : "no",
+           curator_client_set_sasl_gssapi (client, NULL, NULL, NULL) ? "yes" : "no");
   g_print ("libzookeeper %s (built against)\n", ZOO_VERSION);
 }
 

@@ -64,22 +64,16 @@ is_no_answer (const GError *error)
 int
 exit_code_of_cause (const GError *error)
 {
-  if (is_refusal (error))
+  if (is_refusal (error)
+      || g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_SASL))
     return EXIT_CODE_REFUSED;
   if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES))
     return EXIT_CODE_SHORTAGE;
-  if (error->domain != CURATOR_CONNECT_ERROR)
-    return EXIT_CODE_UNREACHABLE;
-  switch (error->code) {
-  case CURATOR_CONNECT_ERROR_TLS:
-  case CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED:
-  case CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE:
-    return EXIT_CODE_TLS;
-  case CURATOR_CONNECT_ERROR_SASL:
-    return EXIT_CODE_REFUSED;
-  default:
-    return EXIT_CODE_UNREACHABLE;
-  }
+  const gboolean is_of_tls =
+      g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS)
+      || g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED)
+      || g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE);
+  return is_of_tls ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
 }
 
 int

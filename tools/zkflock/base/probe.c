@@ -52,24 +52,22 @@ probe_free (Probe *probe)
   }
 }
 
+/* answer: NULL if there is an error instead. */
 static Cause
-cause_of_error (const GError *error)
+cause_of (const char *answer, const GError *error)
 {
-  if (error->domain == CURATOR_CONNECT_ERROR)
-    return CAUSE_TLS;
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    return CAUSE_SILENT;
-  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED))
-    return CAUSE_CLOSED;
-  if (error->domain == G_RESOLVER_ERROR)
-    return CAUSE_UNKNOWN_HOST;
-  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED) ? CAUSE_REFUSED
-                                                                            : CAUSE_UNREACHABLE;
-}
-
-static Cause
-cause_of_answer (const char *answer)
-{
+  if (answer == NULL) {
+    if (error->domain == CURATOR_CONNECT_ERROR)
+      return CAUSE_TLS;
+    if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
+      return CAUSE_SILENT;
+    if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_CLOSED))
+      return CAUSE_CLOSED;
+    if (error->domain == G_RESOLVER_ERROR)
+      return CAUSE_UNKNOWN_HOST;
+    return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED) ? CAUSE_REFUSED
+                                                                              : CAUSE_UNREACHABLE;
+  }
   if (*answer == '\0')
     return CAUSE_CLOSED;
   if (strstr (answer, "not currently serving requests") != NULL)
@@ -101,29 +99,13 @@ ask_target (gpointer data)
   GError *error = NULL;
   g_autofree char *answer =
       dial_ask (probe->dial, target->address, WORD, probe->timeout_ms, &error);
-  Cause cause = answer != NULL ? cause_of_answer (answer) : cause_of_error (error);
+  Cause cause = cause_of (answer, error);
 
   if ((cause == CAUSE_SILENT || cause == CAUSE_CLOSED) && !dial_uses_tls (probe->dial)
       && dial_offers_tls (target->address, probe->timeout_ms))
     cause = CAUSE_WANTS_TLS;
   end_target (target, cause, error);
   return NULL;
-}
-
-static void
-start_target (Probe *probe, const char *address)
-{
-  Target *target = g_new0 (Target, 1);
-
-  *target = (Target){ .probe = probe, .address = g_strdup (address), .cause = CAUSE_PENDING };
-  g_ptr_array_add (probe->targets, target);
-  g_atomic_int_inc (&probe->refs);
-  g_atomic_int_inc (&n_running);
-  GThread *thread = g_thread_try_new ("probe", ask_target, target, NULL);
-  if (thread != NULL)
-    g_thread_unref (thread);
-  else
-    end_target (target, CAUSE_NOT_ASKED, NULL);
 }
 
 Probe *
@@ -137,8 +119,18 @@ probe_start (const Options *options, gint64 timeout_ms)
   probe->timeout_ms = timeout_ms;
   g_mutex_init (&probe->mutex);
   probe->targets = g_ptr_array_new_with_free_func (free_target);
-  for (char **address = addresses; probe->dial != NULL && *address != NULL; address++)
-    start_target (probe, *address);
+  for (char **address = addresses; probe->dial != NULL && *address != NULL; address++) {
+    Target *target = g_new (Target, 1);
+    *target = (Target){ .probe = probe, .address = g_strdup (*address), .cause = CAUSE_PENDING };
+    g_ptr_array_add (probe->targets, target);
+    g_atomic_int_inc (&probe->refs);
+    g_atomic_int_inc (&n_running);
+    GThread *thread = g_thread_try_new ("probe", ask_target, target, NULL);
+    if (thread != NULL)
+      g_thread_unref (thread);
+    else
+      end_target (target, CAUSE_NOT_ASKED, NULL);
+  }
   return probe;
 }
 
@@ -156,35 +148,31 @@ probe_causes (Probe *probe)
   return causes;
 }
 
+/* Of other causes the error tells. */
+static const struct
+{
+  Cause cause;
+  const char *text;
+} texts[] = {
+  { CAUSE_PENDING, "no connection yet" },
+  { CAUSE_NOT_ASKED, "no connection, and no thread left to ask it" },
+  { CAUSE_UNKNOWN_HOST, "unknown host" },
+  { CAUSE_REFUSED, "connection refused" },
+  { CAUSE_SILENT, "accepts connections and does not answer" },
+  { CAUSE_CLOSED, "closes the connection without an answer: is its maxClientCnxns reached?" },
+  { CAUSE_WANTS_TLS, "expects TLS: write tls:// before it" },
+  { CAUSE_FOREIGN, "not a ZooKeeper server" },
+  { CAUSE_NO_QUORUM, "no quorum" },
+  { CAUSE_SERVES, "serves, but no session was established" },
+};
+
 static const char *
 describe_target (const Target *target)
 {
-  switch (target->cause) {
-  case CAUSE_NOT_ASKED:
-    return "no connection, and no thread left to ask it";
-  case CAUSE_UNKNOWN_HOST:
-    return "unknown host";
-  case CAUSE_REFUSED:
-    return "connection refused";
-  case CAUSE_UNREACHABLE:
-  case CAUSE_TLS:
-    return target->error->message;
-  case CAUSE_SILENT:
-    return "accepts connections and does not answer";
-  case CAUSE_CLOSED:
-    return "closes the connection without an answer: is its maxClientCnxns reached?";
-  case CAUSE_WANTS_TLS:
-    return "expects TLS: write tls:// before it";
-  case CAUSE_FOREIGN:
-    return "not a ZooKeeper server";
-  case CAUSE_NO_QUORUM:
-    return "no quorum";
-  case CAUSE_SERVES:
-    return "serves, but no session was established";
-  case CAUSE_PENDING:
-  default:
-    return "no connection yet";
-  }
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (texts[i].cause == target->cause)
+      return texts[i].text;
+  return target->error->message;
 }
 
 char *

@@ -7,22 +7,16 @@
 
 #define TLS_PREFIX "tls://"
 
-static gboolean
-has_tls_prefix (const char *hosts)
-{
-  return hosts != NULL
-         && g_ascii_strncasecmp (hosts + strspn (hosts, " \t"), TLS_PREFIX, strlen (TLS_PREFIX))
-                == 0;
-}
-
 gboolean
 secure_settle (Secure *secure, const char *hosts)
 {
   const char *mechanism = secure->sasl_mechanism;
+  const char *start = hosts != NULL ? hosts + strspn (hosts, " \t") : "";
 
   /* An option about TLS asks for TLS: it is never ignored for a connection in clear text. */
   secure->is_tls = secure->tls_ca != NULL || secure->tls_crl != NULL || secure->tls_cert != NULL
-                   || secure->tls_server_name != NULL || has_tls_prefix (hosts);
+                   || secure->tls_server_name != NULL
+                   || g_ascii_strncasecmp (start, TLS_PREFIX, strlen (TLS_PREFIX)) == 0;
   secure->sasl = g_strcmp0 (mechanism, "digest") == 0   ? SASL_DIGEST
                  : g_strcmp0 (mechanism, "gssapi") == 0 ? SASL_GSSAPI
                                                         : SASL_NONE;
@@ -71,30 +65,22 @@ secure_set_tls (const Secure *secure, CuratorClient *client, GError **error)
   return curator_client_set_tls (client, tls, error);
 }
 
-static gboolean
-set_digest (const Secure *secure, CuratorClient *client, GError **error)
+gboolean
+secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error)
 {
+  const char *principal = secure->sasl_server_principal;
+
+  if (secure->sasl == SASL_NONE)
+    return TRUE;
+  if (secure->sasl == SASL_GSSAPI) {
+    g_auto (GStrv) parts = g_strsplit (principal != NULL ? principal : "", "/", 2);
+    return curator_client_set_sasl_gssapi (client, parts[0], parts[0] != NULL ? parts[1] : NULL,
+                                           error);
+  }
   char *password = secret_read_password (secure->sasl_password_file, "SASL password file ", error);
   const gboolean set =
       password != NULL
       && curator_client_set_sasl_digest (client, secure->sasl_user, password, error);
   secret_free (password);
   return set;
-}
-
-static gboolean
-set_gssapi (const Secure *secure, CuratorClient *client, GError **error)
-{
-  g_auto (GStrv) parts = secure->sasl_server_principal != NULL
-                             ? g_strsplit (secure->sasl_server_principal, "/", 2)
-                             : g_new0 (char *, 2);
-  return curator_client_set_sasl_gssapi (client, parts[0], parts[0] != NULL ? parts[1] : NULL,
-                                         error);
-}
-
-gboolean
-secure_set_sasl (const Secure *secure, CuratorClient *client, GError **error)
-{
-  return (secure->sasl != SASL_DIGEST || set_digest (secure, client, error))
-         && (secure->sasl != SASL_GSSAPI || set_gssapi (secure, client, error));
 }

@@ -2,7 +2,6 @@
 #include "output/text.h"
 
 #include <curator/curator.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -14,7 +14,6 @@
 #include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -34,27 +33,19 @@
     .parent_fd = -1, .fd = -1                                                                      \
   }
 
-static char *
-find_mount (void)
-{
-  FILE *mounts = setmntent ("/proc/self/mounts", "re");
-  char *found = NULL;
-
-  if (mounts == NULL)
-    return NULL;
-  for (const struct mntent *entry; found == NULL && (entry = getmntent (mounts)) != NULL;)
-    found = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
-  endmntent (mounts);
-  return found;
-}
-
 /* The folder of this process's control group: the line "0::/path" of /proc/self/cgroup. */
 static char *
 find_own (void)
 {
-  g_autofree char *mount = find_mount ();
+  FILE *mounts = setmntent ("/proc/self/mounts", "re");
+  g_autofree char *mount = NULL;
   g_autofree char *text = NULL;
 
+  if (mounts == NULL)
+    return NULL;
+  for (const struct mntent *entry; mount == NULL && (entry = getmntent (mounts)) != NULL;)
+    mount = strcmp (entry->mnt_type, "cgroup2") == 0 ? g_strdup (entry->mnt_dir) : NULL;
+  endmntent (mounts);
   if (mount == NULL || !g_file_get_contents ("/proc/self/cgroup", &text, NULL, NULL))
     return NULL;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
@@ -82,19 +73,6 @@ write_file (const Cgroup *cgroup, const char *name, const char *text)
   const gboolean written = write (fd, text, strlen (text)) == (gssize) strlen (text);
   close (fd);
   return written;
-}
-
-/* Returns a length of 0 if the file cannot be read. */
-static gsize
-read_file (const Cgroup *cgroup, const char *name, char *text, gsize size)
-{
-  const int fd = cgroup->fd >= 0 ? openat (cgroup->fd, name, O_RDONLY | O_CLOEXEC) : -1;
-  const gssize length = fd >= 0 ? read (fd, text, size - 1) : 0;
-
-  if (fd >= 0)
-    close (fd);
-  text[MAX (length, 0)] = '\0';
-  return (gsize) MAX (length, 0);
 }
 
 /* A folder is in use while somebody holds a lock on it, which ends with its last descriptor: that
@@ -255,9 +233,14 @@ cgroup_freeze (const Cgroup *cgroup, gboolean freeze)
 gboolean
 cgroup_is_alive (const Cgroup *cgroup)
 {
-  char text[256];
-  return read_file (cgroup, "cgroup.events", text, sizeof text) > 0
-         && strstr (text, "populated 1") != NULL;
+  const int fd = cgroup->fd >= 0 ? openat (cgroup->fd, "cgroup.events", O_RDONLY | O_CLOEXEC) : -1;
+  char text[256] = "";
+
+  if (fd >= 0) {
+    (void) !read (fd, text, sizeof text - 1);
+    close (fd);
+  }
+  return strstr (text, "populated 1") != NULL;
 }
 
 /* The control groups that the command has made, such as those of another zkflock. */

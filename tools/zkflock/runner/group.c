@@ -60,13 +60,14 @@ is_zombie (pid_t pid)
   return rest != NULL && (rest[2] == 'Z' || rest[2] == 'X');
 }
 
-/* Not of zombies. It may be asked of processes of other users, and needs no /proc. */
+/* Zombies do not run. It may be asked of processes of other users, and needs no /proc. */
 static gboolean
-runs (pid_t pid)
+runs_in (pid_t pid, pid_t group)
 {
+  if (getpgid (pid) != group)
+    return FALSE;
   const int fd = (int) syscall (SYS_pidfd_open, pid, 0);
   struct pollfd end = { .fd = fd, .events = POLLIN };
-
   if (fd < 0) {
     /* EINVAL: a thread. */
     return errno != ESRCH && errno != EINVAL && !is_zombie (pid);
@@ -76,30 +77,19 @@ runs (pid_t pid)
   return running;
 }
 
-static gboolean
-runs_in (pid_t pid, pid_t group)
-{
-  return getpgid (pid) == group && runs (pid);
-}
-
-/* By the kernel's word alone, which counts zombies. The leader is one of its own until it is
- * reaped; then the group's number stays in use as long as there is anybody in it. */
-static gboolean
-has_members (pid_t group, gboolean leader_ended)
-{
-  if (leader_ended)
-    waitpid (group, NULL, WNOHANG);
-  return kill (-group, 0) == 0 || errno != ESRCH;
-}
-
 gboolean
 group_is_alive (pid_t group, gboolean leader_ended)
 {
   DIR *proc = proc_shows_all () ? opendir ("/proc") : NULL;
   pid_t pid;
 
-  if (proc == NULL)
-    return has_members (group, leader_ended);
+  if (proc == NULL) {
+    /* By the kernel's word alone, which counts zombies. The leader is one of its own until it is
+     * reaped; then the group's number stays in use as long as there is anybody in it. */
+    if (leader_ended)
+      waitpid (group, NULL, WNOHANG);
+    return kill (-group, 0) == 0 || errno != ESRCH;
+  }
   do {
     pid = next_pid (proc);
   } while (pid > 0 && !runs_in (pid, group));

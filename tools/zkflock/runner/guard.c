@@ -46,17 +46,6 @@ boottime_us (void)
   return (gint64) now.tv_sec * G_USEC_PER_SEC + now.tv_nsec / 1000;
 }
 
-/* What a parent of zkflock reads or waits for is not the guard's. */
-static void
-leave_standard_descriptors (void)
-{
-  const int null = open ("/dev/null", O_RDWR);
-
-  for (int fd = 0; null >= 0 && fd <= 2; fd++)
-    dup2 (null, fd);
-  close (null);
-}
-
 static void
 kill_group (GuardBoard *board, pid_t group, const Cgroup *cgroup)
 {
@@ -113,25 +102,12 @@ check_board (GuardBoard *board, pid_t group, const Cgroup *cgroup, int timer, ti
   set_own_end (own_end, deadline - now + atomic_load (&board->slack_us));
 }
 
-/* 0, or the errno of what is missing. */
-static int
-prepare (pid_t group, int *timer, timer_t *own_end)
-{
-  struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-
-  *timer = timerfd_create (CLOCK_BOOTTIME, 0);
-  return *timer >= 0 && dead_switch_set (group)
-                 && timer_create (CLOCK_MONOTONIC, &kill_own, own_end) == 0
-             ? 0
-             : errno;
-}
-
 /* A byte on the socket: the board has changed, to be answered. End of file: zkflock has ended. */
 G_GNUC_NORETURN static void
 run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
 {
+  struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
   timer_t own_end;
-  int timer;
   sigset_t all;
   char byte;
 
@@ -139,8 +115,15 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
   sigprocmask (SIG_SETMASK, &all, NULL);
   setpgid (0, 0);
   title_set ("lock-guard");
-  leave_standard_descriptors ();
-  const int error = prepare (group, &timer, &own_end);
+  /* What a parent of zkflock reads or waits for is not the guard's. */
+  const int null = open ("/dev/null", O_RDWR);
+  for (int standard = 0; null >= 0 && standard <= 2; standard++)
+    dup2 (null, standard);
+  close (null);
+  const int timer = timerfd_create (CLOCK_BOOTTIME, 0);
+  const gboolean is_ready = timer >= 0 && dead_switch_set (group)
+                            && timer_create (CLOCK_MONOTONIC, &kill_own, &own_end) == 0;
+  const int error = is_ready ? 0 : errno;
   send (fd, &error, sizeof error, MSG_NOSIGNAL);
   if (error != 0)
     _exit (1);
@@ -200,22 +183,13 @@ guard_start (Guard *guard, pid_t group, const Cgroup *cgroup)
   return dead_switch_set (group) || give_up (guard, errno);
 }
 
-/* A guest that was paused with its clocks has only its wall clock to see it by. */
-static void
-set_deadline (GuardBoard *board, gint64 deadline_us)
-{
-  const gint64 now = boottime_us ();
-  atomic_store (&board->wall_us, g_get_real_time () - now);
-  atomic_store (&board->deadline_us, deadline_us);
-}
-
 void
 guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us)
 {
   struct pollfd answer = { .fd = guard->fd, .events = POLLIN };
 
   atomic_store (&guard->board->slack_us, slack_us);
-  set_deadline (guard->board, deadline_us);
+  guard_set_deadline (guard, deadline_us);
   atomic_store (&guard->board->is_armed, 1);
   send (guard->fd, "", 1, MSG_NOSIGNAL);
   poll (&answer, 1, (int) MAX ((deadline_us - boottime_us ()) / 1000, 0));
@@ -224,7 +198,10 @@ guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us)
 void
 guard_set_deadline (Guard *guard, gint64 deadline_us)
 {
-  set_deadline (guard->board, deadline_us);
+  /* A guest that was paused with its clocks has only its wall clock to see it by. */
+  const gint64 now = boottime_us ();
+  atomic_store (&guard->board->wall_us, g_get_real_time () - now);
+  atomic_store (&guard->board->deadline_us, deadline_us);
 }
 
 gboolean
@@ -234,11 +211,10 @@ guard_has_killed (Guard *guard)
 }
 
 gboolean
-guard_has_ended (Guard *guard)
+child_has_ended (pid_t pid)
 {
   siginfo_t info = { 0 };
-  return waitid (P_PID, (id_t) guard->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0
-         && info.si_pid == guard->pid;
+  return waitid (P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
 void

@@ -27,12 +27,12 @@ void guard_arm (Guard *guard, gint64 deadline_us, gint64 slack_us);
 void guard_set_deadline (Guard *guard, gint64 deadline_us);
 /* Whether the deadline passed, so that the guard killed the group. */
 gboolean guard_has_killed (Guard *guard);
-/* Whether the guard itself was killed. */
-gboolean guard_has_ended (Guard *guard);
 /* The guard kills nothing any more, and ends; nobody waits for it yet. */
 void guard_dismiss (Guard *guard);
 /* Waits for the end of a guard that was dismissed, if there is one. TRUE if it was killed before. */
 gboolean guard_wait (Guard *guard);
 
+/* Whether that child has ended; it can still be waited for. */
+gboolean child_has_ended (pid_t pid);
 /* Microseconds of CLOCK_BOOTTIME. */
 gint64 boottime_us (void);

@@ -43,18 +43,6 @@ write_all (int fd, const void *buffer, gsize length)
   return TRUE;
 }
 
-/* FALSE with errno. */
-static gboolean
-apply_environment (char *text, gsize length)
-{
-  for (char *entry = text; entry < text + length; entry += strlen (entry) + 1) {
-    const int failed = strchr (entry, '=') != NULL ? putenv (entry) : unsetenv (entry);
-    if (failed != 0)
-      return FALSE;
-  }
-  return TRUE;
-}
-
 /* Instead of the command. */
 G_GNUC_NORETURN static void
 fail (int error_fd, int error)
@@ -78,8 +66,9 @@ run_launcher (int grant_fd, int error_fd, pid_t parent, char *const *argv)
   if (!read_all (grant_fd, text, length))
     _exit (0);
   text[length] = '\0';
-  if (!apply_environment (text, length))
-    fail (error_fd, errno);
+  for (char *entry = text; entry < text + length; entry += strlen (entry) + 1)
+    if ((strchr (entry, '=') != NULL ? putenv (entry) : unsetenv (entry)) != 0)
+      fail (error_fd, errno);
   signals_restore ();
   execvp (argv[0], argv);
   fail (error_fd, errno);

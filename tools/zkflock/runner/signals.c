@@ -25,26 +25,21 @@ signals_note_stop (int signal, gpointer data)
     *(gboolean *) data = TRUE;
 }
 
-static gboolean
-is_ignored (int signal)
-{
-  struct sigaction action;
-  return sigaction (signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 void
 signals_block (void)
 {
   static const int all[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGCHLD };
-  sigset_t blocked;
 
   sigemptyset (&handled);
-  for (gsize i = 0; i < G_N_ELEMENTS (all); i++)
-    if (all[i] == SIGCHLD || !is_ignored (all[i]))
+  for (gsize i = 0; i < G_N_ELEMENTS (all); i++) {
+    struct sigaction action = { 0 };
+    sigaction (all[i], NULL, &action);
+    if (all[i] == SIGCHLD || action.sa_handler != SIG_IGN)
       sigaddset (&handled, all[i]);
+  }
   /* With SIGCHLD ignored, the kernel would reap children itself. */
   signal (SIGCHLD, SIG_DFL);
-  blocked = handled;
+  sigset_t blocked = handled;
   /* tcsetpgrp() must not stop zkflock, and a write must not end it: to a closed pipe, or to a file
    * that has reached its limit. */
   sigaddset (&blocked, SIGTTOU);

@@ -18,7 +18,6 @@
 
 #include <errno.h>
 #include <glib-unix.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -106,14 +105,6 @@ note_left (Supervisor *self, gint64 left_ms)
                               self->most_left_ms);
 }
 
-static void
-arm (Supervisor *self, gint64 ms)
-{
-  const struct itimerspec when = { .it_value = { .tv_sec = (time_t) (ms / 1000),
-                                                 .tv_nsec = (long) (ms % 1000) * 1000000 } };
-  timerfd_settime (self->timer_fd, 0, &when, NULL);
-}
-
 static gint64
 remaining_ms (Supervisor *self)
 {
@@ -152,12 +143,12 @@ ask_to_end (Supervisor *self, const char *reason)
   kill_group (self, SIGCONT);
 }
 
+/* killed: killed_for_loss or killed_for_maximum. */
 static void
-kill_for_loss (Supervisor *self)
+kill_command (Supervisor *self, gboolean *killed)
 {
-  if (!self->killed_for_loss) {
-    print_verbose (self->job->options, "the hold is about to end: KILL to the command");
-    self->killed_for_loss = TRUE;
+  if (!*killed) {
+    *killed = TRUE;
     self->killed_at_us = boottime_us ();
     status_event ("kill");
   }
@@ -195,21 +186,17 @@ check_maximum (Supervisor *self, gint64 left_ms)
     self->asked_for_maximum = TRUE;
     ask_to_end (self, "maximum");
   }
-  if (left_ms <= self->limit.kill) {
-    if (!self->killed_for_maximum) {
-      self->killed_for_maximum = TRUE;
-      self->killed_at_us = boottime_us ();
-      status_event ("kill");
-    }
-    kill_group (self, SIGKILL);
-  }
+  if (left_ms <= self->limit.kill)
+    kill_command (self, &self->killed_for_maximum);
 }
 
 static void
 check_deadline (Supervisor *self, gint64 left_ms)
 {
   if (left_ms <= self->moments.kill) {
-    kill_for_loss (self);
+    if (!self->killed_for_loss)
+      print_verbose (self->job->options, "the hold is about to end: KILL to the command");
+    kill_command (self, &self->killed_for_loss);
   } else if (self->doubted && !self->ended) {
     if (boottime_us () >= self->kill_at_us)
       kill_group (self, SIGKILL);
@@ -228,21 +215,8 @@ check_deadline (Supervisor *self, gint64 left_ms)
   }
 }
 
-/* The lock is not let go under a process that runs, also if it cannot be killed. */
-static void
-name_leftovers (Supervisor *self)
-{
-  if (!self->named_leftovers && boottime_us () >= self->kill_at_us + KILL_WAIT_MS * 1000) {
-    self->named_leftovers = TRUE;
-    g_autofree char *running = group_describe (self->group);
-    print_error (self->job->path,
-                 "the command has ended, but the lock is held until these do, which cannot be "
-                 "killed: %s",
-                 *running != '\0' ? running : "processes of its control group");
-  }
-}
-
-/* The leader has exited. End what it left in its group, which would run without the lock. */
+/* The leader has exited. End what it left in its group, which would run without the lock. The lock
+ * is not let go under a process that runs, also if it cannot be killed. */
 static void
 clear_group (Supervisor *self)
 {
@@ -259,7 +233,14 @@ clear_group (Supervisor *self)
     ask_to_end (self, "leftovers");
   } else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss) {
     kill_group (self, SIGKILL);
-    name_leftovers (self);
+    if (self->named_leftovers || boottime_us () < self->kill_at_us + KILL_WAIT_MS * 1000)
+      return;
+    self->named_leftovers = TRUE;
+    g_autofree char *running = group_describe (self->group);
+    print_error (self->job->path,
+                 "the command has ended, but the lock is held until these do, which cannot be "
+                 "killed: %s",
+                 *running != '\0' ? running : "processes of its control group");
   }
 }
 
@@ -319,7 +300,10 @@ check_lease (Supervisor *self)
     check_deadline (self, left_ms);
   if (self->ended)
     clear_group (self);
-  arm (self, next_check_ms (self, left_ms, limit_ms));
+  const gint64 ms = next_check_ms (self, left_ms, limit_ms);
+  const struct itimerspec when = { .it_value = { .tv_sec = (time_t) (ms / 1000),
+                                                 .tv_nsec = (long) (ms % 1000) * 1000000 } };
+  timerfd_settime (self->timer_fd, 0, &when, NULL);
 }
 
 static void
@@ -365,21 +349,15 @@ follow_stop (Supervisor *self, int signal)
   kill (0, SIGTSTP);
 }
 
-/* Its end has killed the process group. Without a guard the rest is not safe either. */
-static void
-follow_guard (Supervisor *self)
-{
-  self->guard_ended = self->guard_ended || guard_has_ended (self->job->guard);
-  if (self->guard_ended)
-    kill_group (self, SIGKILL);
-}
-
 static void
 on_child (Supervisor *self)
 {
   siginfo_t info = { 0 };
 
-  follow_guard (self);
+  /* The guard's end has killed the process group. Without one the rest is not safe either. */
+  self->guard_ended = self->guard_ended || child_has_ended (self->job->guard->pid);
+  if (self->guard_ended)
+    kill_group (self, SIGKILL);
   if (waitid (P_PID, (id_t) self->group, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid != 0)
     follow_stop (self, info.si_status);
   info.si_pid = 0;
@@ -457,15 +435,6 @@ report_loss (Supervisor *self)
   return EXIT_CODE_LOST;
 }
 
-/* The lock is still held then, and is released like any other. */
-static gboolean
-has_lasted_its_maximum (Supervisor *self)
-{
-  return self->asked_for_maximum
-         || (guard_has_killed (self->job->guard) && maximum_left_ms (self) == 0
-             && self->left_at_death_ms > 0);
-}
-
 static int
 exit_code (Supervisor *self, gboolean *lost)
 {
@@ -477,7 +446,10 @@ exit_code (Supervisor *self, gboolean *lost)
                  self->killed_for_maximum ? "held for its maximum" : "lock lost", self->survivors);
     return EXIT_CODE_NOT_KILLED;
   }
-  if (has_lasted_its_maximum (self) && self->left_at_death_ms > 0) {
+  /* The lock is still held then, and is released like any other. */
+  if (self->left_at_death_ms > 0
+      && (self->asked_for_maximum
+          || (guard_has_killed (self->job->guard) && maximum_left_ms (self) == 0))) {
     print_error (self->job->path, "held for its maximum of %g s: the command was ended",
                  (double) self->job->options->max_hold_ms / 1000);
     status_set_verdict ("maximum");
@@ -538,18 +510,6 @@ supervise (Supervisor *self)
   g_source_unref (source);
 }
 
-/* Without zkflock the command would be in the script's group and Ctrl-C would reach the script, so
- * zkflock passes that signal on. */
-static void
-release_terminal (Supervisor *self)
-{
-  const int signal = self->end.si_code == CLD_EXITED ? 0 : self->end.si_status;
-
-  if (terminal_take_back (&self->terminal) && (signal == SIGINT || signal == SIGQUIT))
-    terminal_pass_signal (signal);
-  terminal_close (&self->terminal);
-}
-
 Supervisor *
 supervisor_new (const SupervisorJob *job)
 {
@@ -595,7 +555,12 @@ supervisor_run (Supervisor *self, SupervisorEnd *end)
   json_int (event, "pid", self->group);
   status_send (event);
   supervise (self);
-  release_terminal (self);
+  /* Without zkflock the command would be in the script's group and Ctrl-C would reach the script,
+   * so zkflock passes that signal on. */
+  const int signal = self->end.si_code == CLD_EXITED ? 0 : self->end.si_status;
+  if (terminal_take_back (&self->terminal) && (signal == SIGINT || signal == SIGQUIT))
+    terminal_pass_signal (signal);
+  terminal_close (&self->terminal);
   const int error = launcher_close (job->launcher);
   guard_dismiss (job->guard);
   /* The command dies a moment before a guard that was killed has ended. */

@@ -83,12 +83,17 @@ take_number (const guint8 **at, gsize *left)
   return bytes != NULL ? GINT32_FROM_BE (wire) : -1;
 }
 
-/* The first frame answers the connect, the second one the read. */
-static char *
-find_data (const guint8 *at, gsize left)
+char *
+configuration_read (Dial *dial, const char *address, gint64 timeout_ms)
 {
+  g_autoptr (GByteArray) requests = make_requests ();
+  gsize size = requests->len;
+  g_autofree char *answer = dial_exchange (dial, address, requests->data, &size, timeout_ms, NULL);
+  const guint8 *at = (const guint8 *) answer;
+  gsize left = answer != NULL ? size : 0;
   const gint32 connected = take_number (&at, &left);
 
+  /* The first frame answers the connect, the second one the read. */
   if (connected < 0 || take (&at, &left, (gsize) connected) == NULL
       || take_number (&at, &left) < REPLY_HEADER || take_number (&at, &left) != READ_XID
       || take (&at, &left, sizeof (gint64)) == NULL || take_number (&at, &left) != 0)
@@ -96,16 +101,4 @@ find_data (const guint8 *at, gsize left)
   const gint32 length = take_number (&at, &left);
   const guint8 *data = length >= 0 ? take (&at, &left, (gsize) length) : NULL;
   return data != NULL ? g_strndup ((const char *) data, (gsize) length) : NULL;
-}
-
-char *
-configuration_read (Dial *dial, const char *address, gint64 timeout_ms)
-{
-  g_autoptr (GByteArray) requests = make_requests ();
-  g_autoptr (GBytes) answer =
-      dial_exchange (dial, address, requests->data, requests->len, timeout_ms, NULL);
-  gsize size = 0;
-  const guint8 *bytes = answer != NULL ? g_bytes_get_data (answer, &size) : NULL;
-
-  return find_data (bytes, size);
 }

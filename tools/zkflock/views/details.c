@@ -3,8 +3,6 @@
 #include "views/frame-private.h"
 #include "views/who.h"
 
-#include <string.h>
-
 #define NAME_WIDTH    9
 #define ADDRESS_WIDTH 21
 #define SESSION_WIDTH 18
@@ -15,8 +13,6 @@
 /* Lower terminals show no pane. */
 #define HEIGHT_FOR_PANE 10
 
-static const char UNKNOWN_ADDRESS[] = "not listed by \"cons\"";
-
 static const char *
 address_of (const CuratorParticipant *one, GHashTable *addresses)
 {
@@ -25,24 +21,18 @@ address_of (const CuratorParticipant *one, GHashTable *addresses)
   return address != NULL ? address : "-";
 }
 
-static int
-label_width_of (int width)
-{
-  const int start = 21;
-  return MAX (width - start - (width >= WIDTH_FOR_ADDRESS ? ADDRESS_WIDTH + 2 : 0)
-                  - (width >= WIDTH_FOR_SESSION ? SESSION_WIDTH + 2 : 0)
-                  - (width >= WIDTH_FOR_NODE ? 50 : 0),
-              1);
-}
-
 /* row: its start. */
 static void
 append_cells (Frame *frame, GString *row, const char *label, const char *address,
               const char *session, const char *node)
 {
   const int width = frame->style->width;
+  const int start = 21;
+  const int label_width = width - start - (width >= WIDTH_FOR_ADDRESS ? ADDRESS_WIDTH + 2 : 0)
+                          - (width >= WIDTH_FOR_SESSION ? SESSION_WIDTH + 2 : 0)
+                          - (width >= WIDTH_FOR_NODE ? 50 : 0);
 
-  text_fit (row, label, label_width_of (width), FALSE);
+  text_fit (row, label, MAX (label_width, 1), FALSE);
   if (width >= WIDTH_FOR_ADDRESS) {
     g_string_append (row, "  ");
     text_fit (row, address, ADDRESS_WIDTH, FALSE);
@@ -102,7 +92,7 @@ new_pane (const CuratorParticipant *one, GHashTable *addresses, int width)
   append_value (lines, "session",
                 curator_participant_get_session_id (one) == 0 ? "none: nobody owns it" : session,
                 width);
-  append_value (lines, "address", *address == '-' ? UNKNOWN_ADDRESS : address, width);
+  append_value (lines, "address", *address == '-' ? "not listed by \"cons\"" : address, width);
   append_value (lines, "payload", payload, width);
   return lines;
 }

@@ -118,18 +118,6 @@ check_foreign_of_free (Doctor *doctor, const CuratorInspection *lock, GError **e
 }
 
 static void
-check_counts (Doctor *doctor, const CuratorInspection *lock)
-{
-  guint least, greatest;
-
-  if (kind_find_counts (lock, &least, &greatest) && least != greatest)
-    doctor_report (doctor, LEVEL_PROBLEM, "counts", curator_inspection_get_path (lock),
-                   "its contenders came with counts from %u to %u: as many hold it as the greatest "
-                   "allows; give all the same -N",
-                   least, greatest);
-}
-
-static void
 check_owners (Doctor *doctor, const CuratorInspection *lock)
 {
   for (guint i = 0; i < curator_inspection_get_n_participants (lock); i++) {
@@ -159,25 +147,8 @@ check_owners (Doctor *doctor, const CuratorInspection *lock)
 }
 
 static void
-check_granted (Doctor *doctor)
+check_ticks (Doctor *doctor, const Server *server, gint64 granted)
 {
-  const gint64 asked = doctor->options->session_timeout_ms;
-  const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
-
-  if (granted != asked)
-    doctor_report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
-                   "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
-                   (int) granted,
-                   granted > asked
-                       ? "the servers' minimum is two ticks unless configured otherwise"
-                       : "the servers' maximum is twenty ticks unless configured otherwise");
-}
-
-static void
-check_ticks (Doctor *doctor, const Server *server)
-{
-  const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
-
   if (!server->allows_conf)
     doctor_report (doctor, LEVEL_NOTE, "ticks", server->address,
                    "the server does not answer \"conf\": add conf and cons to its "
@@ -193,8 +164,17 @@ check_ticks (Doctor *doctor, const Server *server)
 static void
 check_servers (Doctor *doctor)
 {
+  const gint64 asked = doctor->options->session_timeout_ms;
+  const gint64 granted = curator_client_get_session_timeout_ms (doctor->client);
   gint64 tick = 0;
 
+  if (granted != asked)
+    doctor_report (doctor, LEVEL_WARNING, "timeout", doctor->options->hosts,
+                   "a session timeout of %d ms was requested and %d ms granted: %s", (int) asked,
+                   (int) granted,
+                   granted > asked
+                       ? "the servers' minimum is two ticks unless configured otherwise"
+                       : "the servers' maximum is twenty ticks unless configured otherwise");
   for (guint i = 0; i < doctor->servers->len; i++) {
     const Server *server = g_ptr_array_index (doctor->servers, i);
     if (server->trouble != NULL) {
@@ -204,7 +184,7 @@ check_servers (Doctor *doctor)
     }
     if (server->certificate.refusal != NULL)
       continue; /* it was not asked */
-    check_ticks (doctor, server);
+    check_ticks (doctor, server, granted);
     if (tick > 0 && server->tick_ms > 0 && server->tick_ms != tick)
       doctor_report (doctor, LEVEL_PROBLEM, "ticks", server->address,
                      "its tick is %d ms long, that of another server %d ms", (int) server->tick_ms,
@@ -232,7 +212,12 @@ check_locks (Doctor *doctor, GError **error)
     check_counter (doctor, lock);
     check_numbers (doctor, lock);
     check_foreign (doctor, lock);
-    check_counts (doctor, lock);
+    guint least, greatest;
+    if (kind_find_counts (lock, &least, &greatest) && least != greatest)
+      doctor_report (doctor, LEVEL_PROBLEM, "counts", curator_inspection_get_path (lock),
+                     "its contenders came with counts from %u to %u: as many hold it as the "
+                     "greatest allows; give all the same -N",
+                     least, greatest);
     check_owners (doctor, lock);
   }
   if (!complete)
@@ -264,7 +249,6 @@ doctor_run (const Options *options, CuratorClient *client)
     return fail_with (options, error);
   g_autoptr (GPtrArray) servers = servers_ask (options, dial);
   doctor.servers = servers;
-  check_granted (&doctor);
   check_servers (&doctor);
   doctor_check_ensemble (&doctor);
   doctor_check_security (&doctor);

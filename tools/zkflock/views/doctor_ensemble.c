@@ -16,31 +16,18 @@ is_mode (const Server *server, const char *mode)
   return g_strcmp0 (server->mode, mode) == 0;
 }
 
-/* Our connection is to one server, so where two list it they are one, with two names in the
- * string. */
-static gboolean
-is_the_same (Doctor *doctor, const Server *one, const Server *other)
-{
-  const gint64 session = curator_client_get_session_id (doctor->client);
-  return one->sessions != NULL && other->sessions != NULL
-         && g_hash_table_contains (one->sessions, &session)
-         && g_hash_table_contains (other->sessions, &session);
-}
-
-/* One of them is of no ensemble, or each leads one. */
+/* One of them is of no ensemble, or each leads one, or they name other members. Our connection is
+ * to one server, so where two list it they are one, with two names in the string. */
 static gboolean
 are_apart (Doctor *doctor, const Server *one, const Server *other)
 {
-  return (is_mode (one, "standalone") || is_mode (other, "standalone")
-          || (is_mode (one, "leader") && is_mode (other, "leader")))
-         && !is_the_same (doctor, one, other);
-}
-
-static gboolean
-have_other_members (const Server *one, const Server *other)
-{
-  return one->members != NULL && other->members != NULL
-         && strcmp (one->members, other->members) != 0;
+  const gint64 session = curator_client_get_session_id (doctor->client);
+  const gboolean have_two_modes = is_mode (one, "standalone") || is_mode (other, "standalone")
+                                  || (is_mode (one, "leader") && is_mode (other, "leader"));
+  return (have_two_modes
+          && !(server_has_session (one, session) && server_has_session (other, session)))
+         || (one->members != NULL && other->members != NULL
+             && strcmp (one->members, other->members) != 0);
 }
 
 /* Compares it with those before it in the string; one finding is enough. */
@@ -51,7 +38,7 @@ check_belongs (Doctor *doctor, guint i)
 
   for (guint k = 0; k < i; k++) {
     const Server *other = g_ptr_array_index (doctor->servers, k);
-    if (are_apart (doctor, server, other) || have_other_members (server, other)) {
+    if (are_apart (doctor, server, other)) {
       doctor_report (doctor, LEVEL_PROBLEM, "ensemble", server->address,
                      "it is %s%s, and no member of the ensemble of %s: a lock at one excludes "
                      "nobody at the other; name the members of one ensemble",
@@ -60,15 +47,6 @@ check_belongs (Doctor *doctor, guint i)
       return;
     }
   }
-}
-
-static void
-check_vote (Doctor *doctor, const Server *server)
-{
-  if (is_mode (server, "observer"))
-    doctor_report (doctor, LEVEL_WARNING, "observer", server->address,
-                   "it is an observer: it has no vote, and its clients lose their sessions when it "
-                   "is cut off from the members; name members that vote");
 }
 
 /* The most connections of one client's address. */
@@ -92,26 +70,13 @@ count_most (const Server *server)
   return most;
 }
 
-static void
-check_connections (Doctor *doctor, const Server *server)
-{
-  const guint most = server->sessions != NULL ? count_most (server) : 0;
-
-  if (server->max_connections > 0 && most >= CONNECTIONS_WARNING * (double) server->max_connections)
-    doctor_report (doctor, LEVEL_WARNING, "connections", server->address,
-                   "%u of the %d connections that it takes from one address are in use "
-                   "(maxClientCnxns): the next ones are closed at once",
-                   most, (int) server->max_connections);
-}
-
 /* Our own connection was made between the start and now; where it is, the newest one is not
  * older. */
 static void
 check_clock (Doctor *doctor, const Server *server)
 {
-  const gint64 session = curator_client_get_session_id (doctor->client);
   const gboolean has_ours =
-      server->sessions != NULL && g_hash_table_contains (server->sessions, &session);
+      server_has_session (server, curator_client_get_session_id (doctor->client));
   const gint64 ahead_ms = server->newest_ms - g_get_real_time () / 1000;
   const gint64 behind_ms = has_ours ? doctor->began_ms - server->newest_ms : 0;
 
@@ -123,26 +88,18 @@ check_clock (Doctor *doctor, const Server *server)
         (int) (MAX (ahead_ms, behind_ms) / 1000), ahead_ms > behind_ms ? "ahead of" : "behind");
 }
 
-static guint
-count_voters (const char *members)
-{
-  g_auto (GStrv) lines = g_strsplit (members, "\n", -1);
-  guint n = 0;
-
-  for (char **line = lines; *line != NULL; line++)
-    n += strstr (*line, ":observer") == NULL;
-  return n;
-}
-
 /* A name may stand for several servers, so this is no more than a note. */
 static void
 check_names_all (Doctor *doctor)
 {
   const char *members = NULL;
+  guint n = 0;
 
   for (guint i = 0; i < doctor->servers->len && members == NULL; i++)
     members = ((const Server *) g_ptr_array_index (doctor->servers, i))->members;
-  const guint n = members != NULL ? count_voters (members) : 0;
+  g_auto (GStrv) lines = g_strsplit (members != NULL ? members : "", "\n", -1);
+  for (char **line = lines; *line != NULL; line++)
+    n += strstr (*line, ":observer") == NULL;
   if (n > doctor->servers->len)
     doctor_report (
         doctor, LEVEL_NOTE, "members", doctor->options->hosts,
@@ -156,9 +113,19 @@ doctor_check_ensemble (Doctor *doctor)
 {
   for (guint i = 0; i < doctor->servers->len; i++) {
     const Server *server = g_ptr_array_index (doctor->servers, i);
+    const guint most = server->sessions != NULL ? count_most (server) : 0;
     check_belongs (doctor, i);
-    check_vote (doctor, server);
-    check_connections (doctor, server);
+    if (is_mode (server, "observer"))
+      doctor_report (
+          doctor, LEVEL_WARNING, "observer", server->address,
+          "it is an observer: it has no vote, and its clients lose their sessions when it "
+          "is cut off from the members; name members that vote");
+    if (server->max_connections > 0
+        && most >= CONNECTIONS_WARNING * (double) server->max_connections)
+      doctor_report (doctor, LEVEL_WARNING, "connections", server->address,
+                     "%u of the %d connections that it takes from one address are in use "
+                     "(maxClientCnxns): the next ones are closed at once",
+                     most, (int) server->max_connections);
     check_clock (doctor, server);
   }
   check_names_all (doctor);

@@ -22,32 +22,15 @@ check_expiry (Doctor *doctor, const char *subject, const char *what, gint64 expi
                  "%s %s on %s: renew it", what, left > 0 ? "expires" : "has expired", shown);
 }
 
-static void
-check_certificate (Doctor *doctor, const Server *server)
-{
-  if (server->certificate.refusal != NULL)
-    doctor_report (doctor, LEVEL_PROBLEM, "certificate", server->address, "%s",
-                   server->certificate.refusal);
-  else
-    check_expiry (doctor, server->address, "its certificate", server->certificate.expires_at);
-}
-
-/* The address with another port. */
-static char *
-with_port (const char *address, int port)
-{
-  const char *colon = strrchr (address, ':');
-  const gboolean has_port = colon != NULL && strchr (colon, ']') == NULL;
-  return g_strdup_printf (
-      "%.*s:%d", (int) (has_port ? (gsize) (colon - address) : strlen (address)), address, port);
-}
-
 /* Only a server that does not show its configuration is tried. */
 static void
 check_clear_text (Doctor *doctor, const Server *server)
 {
-  const int port = server->secure_port > 0 ? server->secure_port : DEFAULT_SECURE_PORT;
-  g_autofree char *secure = with_port (server->address, port);
+  const char *colon = strrchr (server->address, ':');
+  const gboolean has_port = colon != NULL && strchr (colon, ']') == NULL;
+  g_autofree char *secure = g_strdup_printf (
+      "%.*s:%d", (int) (has_port ? (gsize) (colon - server->address) : strlen (server->address)),
+      server->address, server->secure_port > 0 ? server->secure_port : DEFAULT_SECURE_PORT);
 
   if (server->secure_port > 0 || (!server->allows_conf && dial_offers_tls (secure, TIMEOUT_MS))) {
     doctor_report (doctor, LEVEL_WARNING, "clear text", server->address,
@@ -73,19 +56,6 @@ serves_strangers (const Options *options)
   return found != NULL;
 }
 
-static void
-check_sasl (Doctor *doctor)
-{
-  const Options *options = doctor->options;
-
-  if (options->secure.sasl != SASL_NONE && serves_strangers (options)) {
-    g_autofree char *hosts = curator_escape_name (options->hosts, -1);
-    doctor_report (doctor, LEVEL_WARNING, "sasl", hosts,
-                   "clients without SASL are served, too, and take locks wherever the ACLs are "
-                   "open: set enforce.auth.enabled and enforce.auth.schemes at every server");
-  }
-}
-
 void
 doctor_check_security (Doctor *doctor)
 {
@@ -95,11 +65,19 @@ doctor_check_security (Doctor *doctor)
     g_autofree char *file = curator_escape_name (secure->tls_cert, -1);
     check_expiry (doctor, file, "our certificate", dial_get_own_expiry (doctor->dial));
   }
-  check_sasl (doctor);
+  if (secure->sasl != SASL_NONE && serves_strangers (doctor->options)) {
+    g_autofree char *hosts = curator_escape_name (doctor->options->hosts, -1);
+    doctor_report (doctor, LEVEL_WARNING, "sasl", hosts,
+                   "clients without SASL are served, too, and take locks wherever the ACLs are "
+                   "open: set enforce.auth.enabled and enforce.auth.schemes at every server");
+  }
   for (guint i = 0; i < doctor->servers->len; i++) {
     const Server *server = g_ptr_array_index (doctor->servers, i);
-    if (secure->is_tls)
-      check_certificate (doctor, server);
+    if (server->certificate.refusal != NULL)
+      doctor_report (doctor, LEVEL_PROBLEM, "certificate", server->address, "%s",
+                     server->certificate.refusal);
+    else if (secure->is_tls)
+      check_expiry (doctor, server->address, "its certificate", server->certificate.expires_at);
     else if (server->trouble == NULL)
       check_clear_text (doctor, server);
   }

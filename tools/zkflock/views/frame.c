@@ -193,20 +193,6 @@ append_cell (Frame *frame, const char *title, int width, gboolean left)
 }
 
 static void
-append_cells (Frame *frame)
-{
-  frame_colour (frame, INVERSE);
-  append_cell (frame, "LOCK", frame->lock_width, FALSE);
-  append_cell (frame, "KIND", frame->kind_width, FALSE);
-  append_cell (frame, "HELD BY", frame->holder_width, FALSE);
-  append_cell (frame, "AGE", AGE_WIDTH, TRUE);
-  append_cell (frame, "WAIT", COUNT_WIDTH, TRUE);
-  text_fit (frame->out, "QUEUE", frame->queue_width < 0 ? 5 : frame->queue_width, FALSE);
-  frame_colour (frame, PLAIN);
-  frame_end_line (frame);
-}
-
-static void
 append_lock (Frame *frame, const CuratorInspection *lock, gboolean is_selected)
 {
   const char *kind = curator_lock_kind_to_string (curator_inspection_get_kind (lock));
@@ -247,30 +233,22 @@ frame_rows_left (const Frame *frame)
   return frame->style->height > 0 ? frame->style->height - frame->rows - 1 : G_MAXINT;
 }
 
-/* With one lock only, there is room for all its participants. */
-static void
-append_details (Frame *frame, const CuratorInspection *lock)
-{
-  g_autoptr (GString) rows = g_string_new (NULL);
-
-  if (frame_rows_left (frame) < 3)
-    return;
-  frame_end_line (frame);
-  who_append_rows (rows, lock, frame->style->width, (guint) frame_rows_left (frame));
-  g_auto (GStrv) lines = g_strsplit (rows->str, "\n", -1);
-  for (char **line = lines; *line != NULL && **line != '\0'; line++) {
-    g_string_append (frame->out, *line);
-    frame_end_line (frame);
-  }
-}
-
-/* The rows of the locks, and how many do not fit. */
+/* The rows of the locks below their titles, and how many do not fit. */
 static void
 append_locks (Frame *frame, GPtrArray *locks, Screen *screen)
 {
   const gboolean is_live = frame->style->is_live;
-  guint visible = (guint) MAX (frame_rows_left (frame), 1);
 
+  frame_colour (frame, INVERSE);
+  append_cell (frame, "LOCK", frame->lock_width, FALSE);
+  append_cell (frame, "KIND", frame->kind_width, FALSE);
+  append_cell (frame, "HELD BY", frame->holder_width, FALSE);
+  append_cell (frame, "AGE", AGE_WIDTH, TRUE);
+  append_cell (frame, "WAIT", COUNT_WIDTH, TRUE);
+  text_fit (frame->out, "QUEUE", frame->queue_width < 0 ? 5 : frame->queue_width, FALSE);
+  frame_colour (frame, PLAIN);
+  frame_end_line (frame);
+  guint visible = (guint) MAX (frame_rows_left (frame), 1);
   visible -= is_live && locks->len > visible && visible > 1;
   screen_fit (&screen->locks, locks->len, visible);
   const guint end = MIN (locks->len, screen->locks.first + visible);
@@ -301,9 +279,18 @@ frame_draw (const FrameStyle *style, GPtrArray *locks, Screen *screen)
     return g_string_free (frame.out, FALSE);
   }
   append_mixed (&frame, shown);
-  append_cells (&frame);
   append_locks (&frame, shown, screen);
-  if (locks->len == 1)
-    append_details (&frame, g_ptr_array_index (locks, 0));
+  /* With one lock only, there is room for all its participants. */
+  if (locks->len == 1 && frame_rows_left (&frame) >= 3) {
+    g_autoptr (GString) rows = g_string_new (NULL);
+    frame_end_line (&frame);
+    who_append_rows (rows, g_ptr_array_index (locks, 0), style->width,
+                     (guint) frame_rows_left (&frame));
+    g_auto (GStrv) lines = g_strsplit (rows->str, "\n", -1);
+    for (char **line = lines; *line != NULL && **line != '\0'; line++) {
+      g_string_append (frame.out, *line);
+      frame_end_line (&frame);
+    }
+  }
   return g_string_free (frame.out, FALSE);
 }

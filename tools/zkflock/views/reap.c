@@ -36,19 +36,6 @@ find_ownerless (GPtrArray *locks, guint *others)
   return found;
 }
 
-static void
-show (GPtrArray *found)
-{
-  for (guint i = 0; i < found->len; i++) {
-    const CuratorParticipant *one = g_ptr_array_index (found, i);
-    g_autofree char *node = who_node_path (one);
-    g_autofree char *label = text_label (curator_participant_get_data (one));
-    g_autofree char *age = text_age (curator_participant_get_age_ms (one));
-    printf ("%s  %s  %s\n", node, label, age);
-  }
-  fflush (stdout);
-}
-
 static gboolean
 ask (guint n)
 {
@@ -58,18 +45,6 @@ ask (guint n)
     return FALSE;
   fprintf (stderr, "Delete %s? [y/N] ", n == 1 ? "this node" : "these nodes");
   return fgets (answer, sizeof answer, stdin) != NULL && (*answer == 'y' || *answer == 'Y');
-}
-
-static int
-delete_all (CuratorClient *client, const Options *options, GPtrArray *found)
-{
-  for (guint i = 0; i < found->len; i++) {
-    g_autoptr (GError) error = NULL;
-    if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i),
-                                          CURATOR_WAIT_DEFAULT, NULL, &error))
-      return fail_with (options, error);
-  }
-  return 0;
 }
 
 int
@@ -83,15 +58,23 @@ reap_run (const Options *options, CuratorClient *client)
     return fail_with (options, error);
   guint others = 0;
   g_autoptr (GPtrArray) found = find_ownerless (locks, &others);
-  show (found);
+  for (guint i = 0; i < found->len; i++) {
+    const CuratorParticipant *one = g_ptr_array_index (found, i);
+    g_autofree char *node = who_node_path (one);
+    g_autofree char *label = text_label (curator_participant_get_data (one));
+    g_autofree char *age = text_age (curator_participant_get_age_ms (one));
+    printf ("%s  %s  %s\n", node, label, age);
+  }
+  fflush (stdout);
   if (!complete)
     print_error (options->paths[0], "not everything below it could be read");
-  if (found->len == 0)
-    return others > 0 ? LEFT_CODE : 0;
-  if (!options->agreed && !ask (found->len)) {
+  if (found->len > 0 && !options->agreed && !ask (found->len)) {
     print_error (options->paths[0], "nothing was deleted; --yes deletes without a question");
     return LEFT_CODE;
   }
-  const int failure = delete_all (client, options, found);
-  return failure == 0 && others > 0 ? LEFT_CODE : failure;
+  for (guint i = 0; i < found->len; i++)
+    if (!curator_client_delete_ownerless (client, g_ptr_array_index (found, i),
+                                          CURATOR_WAIT_DEFAULT, NULL, &error))
+      return fail_with (options, error);
+  return others > 0 ? LEFT_CODE : 0;
 }

@@ -25,27 +25,12 @@ is_revocable (const CuratorParticipant *one)
 static gboolean
 have_let_go (CuratorClient *client, CuratorInspection *inspection, gpointer data)
 {
-  const GPtrArray *asked = data;
-
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
     const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
-    if (g_ptr_array_find_with_equal_func (
-            (GPtrArray *) asked, curator_participant_get_node_path (one), g_str_equal, NULL))
+    if (g_ptr_array_find_with_equal_func (data, curator_participant_get_node_path (one),
+                                          g_str_equal, NULL))
       return FALSE;
   }
-  return TRUE;
-}
-
-/* Returns TRUE unless an error was set. */
-static gboolean
-ask (CuratorClient *client, const Options *options, const CuratorParticipant *one, GError **error)
-{
-  const char *node = curator_participant_get_node_path (one);
-
-  if (!curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, error))
-    return FALSE;
-  g_autofree char *shown = curator_escape_name (node, -1);
-  print_verbose (options, "asked %s", shown);
   return TRUE;
 }
 
@@ -70,9 +55,12 @@ revoke_run (const Options *options, CuratorClient *client)
                    label);
       continue;
     }
-    if (!ask (client, options, one, &error))
+    const char *node = curator_participant_get_node_path (one);
+    if (!curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, &error))
       return fail_with (options, error);
-    g_ptr_array_add (asked, g_strdup (curator_participant_get_node_path (one)));
+    g_autofree char *shown = curator_escape_name (node, -1);
+    print_verbose (options, "asked %s", shown);
+    g_ptr_array_add (asked, g_strdup (node));
   }
   if (holders == 0)
     print_error (options->paths[0], "nobody is known to hold it");

@@ -28,12 +28,6 @@ static const Move moves[] = {
 };
 
 void
-screen_init (Screen *screen)
-{
-  *screen = (Screen){ .filter = g_string_new (NULL) };
-}
-
-void
 screen_clear (Screen *screen)
 {
   g_string_free (screen->filter, TRUE);
@@ -86,20 +80,16 @@ type_filter (Screen *screen, const char *key)
   }
 }
 
-static void
-move (Cursor *cursor, gint64 rows)
-{
-  cursor->row = (guint) CLAMP ((gint64) cursor->row + rows, 0, G_MAXINT);
-  cursor->first = MIN (cursor->first, cursor->row);
-}
-
 static gboolean
 type_move (Screen *screen, const char *key, guint page)
 {
+  Cursor *cursor = screen->mode == SCREEN_DETAILS ? &screen->participants : &screen->locks;
+
   for (gsize i = 0; i < G_N_ELEMENTS (moves); i++) {
     if (strcmp (key, moves[i].keys) == 0) {
-      move (screen->mode == SCREEN_DETAILS ? &screen->participants : &screen->locks,
-            moves[i].rows + (gint64) moves[i].pages * page);
+      const gint64 rows = moves[i].rows + (gint64) moves[i].pages * page;
+      cursor->row = (guint) CLAMP (cursor->row + rows, 0, G_MAXINT);
+      cursor->first = MIN (cursor->first, cursor->row);
       if (screen->mode != SCREEN_DETAILS)
         g_clear_pointer (&screen->selected, g_free);
       return TRUE;
@@ -235,16 +225,6 @@ contains (const char *text, const char *folded)
   return strstr (lower, folded) != NULL;
 }
 
-static gboolean
-passes (const CuratorInspection *lock, const char *folded)
-{
-  g_autofree char *path = who_path (lock);
-  g_autofree char *holder = holder_label (lock);
-
-  return contains (path, folded) || contains (holder, folded)
-         || contains (curator_lock_kind_to_string (curator_inspection_get_kind (lock)), folded);
-}
-
 /* Puts the cursor on the lock that it was on. */
 static void
 follow_selected (Screen *screen, GPtrArray *locks)
@@ -274,9 +254,14 @@ screen_arrange (Screen *screen, GPtrArray *locks)
   GPtrArray *arranged = g_ptr_array_sized_new (locks->len);
   g_autofree char *folded = g_utf8_casefold (screen->filter->str, -1);
 
-  for (guint i = 0; i < locks->len; i++)
-    if (*folded == '\0' || passes (g_ptr_array_index (locks, i), folded))
-      g_ptr_array_add (arranged, g_ptr_array_index (locks, i));
+  for (guint i = 0; i < locks->len; i++) {
+    CuratorInspection *lock = g_ptr_array_index (locks, i);
+    g_autofree char *path = who_path (lock);
+    g_autofree char *holder = holder_label (lock);
+    if (*folded == '\0' || contains (path, folded) || contains (holder, folded)
+        || contains (curator_lock_kind_to_string (curator_inspection_get_kind (lock)), folded))
+      g_ptr_array_add (arranged, lock);
+  }
   if (screen->sort != SORT_LOCK || screen->is_reversed)
     g_ptr_array_sort_with_data (arranged, compare_locks, screen);
   follow_selected (screen, arranged);

@@ -30,14 +30,13 @@ typedef struct
   ScreenMode mode;
   Sort sort;
   gboolean is_reversed;
-  GString *filter;    /* empty: all locks */
+  GString *filter;    /* empty: all locks; set by whoever makes the screen */
   gboolean is_typing; /* keys go into the filter */
   char *selected;     /* path of the lock under the cursor, or NULL */
   Cursor locks;
   Cursor participants; /* of the details */
 } Screen;
 
-void screen_init (Screen *screen);
 void screen_clear (Screen *screen);
 /* Applies the keys of one read, which end with a NUL. page: rows that a page has. Returns TRUE to
  * quit. */

@@ -6,7 +6,6 @@
 #include "views/configuration.h"
 
 #include <curator/curator.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TIMEOUT_MS 3000
@@ -67,38 +66,7 @@ members_of (const char *answer)
   return g_strjoinv ("\n", (char **) members->pdata);
 }
 
-static void
-parse_srvr (Server *server, const char *answer)
-{
-  const char *mode = strstr (answer, "Mode: ");
-
-  if (mode != NULL) {
-    mode += strlen ("Mode: ");
-    server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
-  }
-}
-
-static void
-parse_conf (Server *server, const char *answer)
-{
-  server->allows_conf = !is_forbidden (answer);
-  server->members = members_of (answer);
-  server->max_connections = value_of (answer, "maxClientCnxns");
-  server->tick_ms = value_of (answer, "tickTime");
-  server->min_timeout_ms = value_of (answer, "minSessionTimeout");
-  server->max_timeout_ms = value_of (answer, "maxSessionTimeout");
-  server->secure_port = (int) value_of (answer, "secureClientPort");
-}
-
 /* " /10.0.3.17:51234[1](queued=0,...,sid=0x...,...": the address ends at the bracket. */
-static char *
-address_of_line (const char *line)
-{
-  const char *start = line + strspn (line, " /");
-  const char *end = g_strrstr_len (start, (gssize) strcspn (start, "("), "[");
-  return curator_escape_name (start, end != NULL ? end - start : 0);
-}
-
 static void
 parse_sessions (GHashTable *sessions, const char *answer)
 {
@@ -106,9 +74,12 @@ parse_sessions (GHashTable *sessions, const char *answer)
 
   for (char **line = lines; *line != NULL; line++) {
     const char *sid = strstr (*line, "sid=0x");
+    const char *start = *line + strspn (*line, " /");
+    const char *end = g_strrstr_len (start, (gssize) strcspn (start, "("), "[");
     if (sid != NULL) {
       const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
-      g_hash_table_insert (sessions, g_memdup (&id, sizeof id), address_of_line (*line));
+      g_hash_table_insert (sessions, g_memdup (&id, sizeof id),
+                           curator_escape_name (start, end != NULL ? end - start : 0));
     }
   }
 }
@@ -133,16 +104,6 @@ newest_connection_ms (const char *answer)
   return newest;
 }
 
-static void
-parse_cons (Server *server, const char *answer)
-{
-  if (!is_forbidden (answer)) {
-    server->newest_ms = newest_connection_ms (answer);
-    server->sessions = new_sessions ();
-    parse_sessions (server->sessions, answer);
-  }
-}
-
 static Server *
 ask_server (Dial *dial, const char *address)
 {
@@ -158,13 +119,23 @@ ask_server (Dial *dial, const char *address)
     server->trouble = g_strdup (error->message);
     return server;
   }
-  parse_conf (server, conf);
+  server->allows_conf = !is_forbidden (conf);
+  server->members = members_of (conf);
+  server->max_connections = value_of (conf, "maxClientCnxns");
+  server->tick_ms = value_of (conf, "tickTime");
+  server->secure_port = (int) value_of (conf, "secureClientPort");
   g_autofree char *srvr = dial_ask (dial, address, "srvr", TIMEOUT_MS, NULL);
-  if (srvr != NULL)
-    parse_srvr (server, srvr);
+  const char *mode = srvr != NULL ? strstr (srvr, "Mode: ") : NULL;
+  if (mode != NULL) {
+    mode += strlen ("Mode: ");
+    server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
+  }
   g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
-  if (cons != NULL)
-    parse_cons (server, cons);
+  if (cons != NULL && !is_forbidden (cons)) {
+    server->newest_ms = newest_connection_ms (cons);
+    server->sessions = new_sessions ();
+    parse_sessions (server->sessions, cons);
+  }
   if (server->members == NULL && g_strcmp0 (server->mode, "standalone") != 0) {
     g_autofree char *configuration = configuration_read (dial, address, TIMEOUT_MS);
     server->members = configuration != NULL ? members_of (configuration) : NULL;
@@ -209,10 +180,14 @@ servers_know_sessions (GPtrArray *servers)
 gboolean
 servers_have_session (GPtrArray *servers, gint64 session)
 {
-  for (guint i = 0; i < servers->len; i++) {
-    const Server *server = g_ptr_array_index (servers, i);
-    if (server->sessions != NULL && g_hash_table_contains (server->sessions, &session))
+  for (guint i = 0; i < servers->len; i++)
+    if (server_has_session (g_ptr_array_index (servers, i), session))
       return TRUE;
-  }
   return FALSE;
+}
+
+gboolean
+server_has_session (const Server *server, gint64 session)
+{
+  return server->sessions != NULL && g_hash_table_contains (server->sessions, &session);
 }

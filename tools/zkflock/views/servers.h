@@ -13,11 +13,9 @@ typedef struct
   gboolean allows_conf;        /* whether it answers "conf" */
   gint64 tick_ms;              /* milliseconds; 0: unknown */
   gint64 max_connections;      /* from one address; 0: unknown, or no limit */
-  gint64 min_timeout_ms;
-  gint64 max_timeout_ms;
-  gint64
-      newest_ms;   /* when the newest session was connected, by its clock, since 1970; 0: unknown */
-  int secure_port; /* its port for TLS, as "conf" shows it; 0: unknown */
+  int secure_port;             /* its port for TLS, as "conf" shows it; 0: unknown */
+  /* When the newest session was connected, by its clock, since 1970; 0: unknown. */
+  gint64 newest_ms;
   /* Of the sessions connected to it, gint64 to char *: the client's address. NULL: "cons" not
    * allowed. */
   GHashTable *sessions;
@@ -33,3 +31,4 @@ GHashTable *servers_ask_addresses (const Options *options);
 /* Whether every server listed its connections, so that a session found on none is not connected. */
 gboolean servers_know_sessions (GPtrArray *servers);
 gboolean servers_have_session (GPtrArray *servers, gint64 session);
+gboolean server_has_session (const Server *server, gint64 session);

@@ -79,26 +79,18 @@ inspect_all (Top *top, GPtrArray *previous, GError **error)
   return g_steal_pointer (&all);
 }
 
-static GHashTable *
-find_others (Top *top, GPtrArray *locks)
+static void
+publish (Top *top, GPtrArray *locks, GError *error)
 {
-  GHashTable *others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
-  for (guint i = 0; i < locks->len; i++) {
+  for (guint i = 0; locks != NULL && i < locks->len; i++) {
     const CuratorInspection *lock = g_ptr_array_index (locks, i);
     const guint kinds = who_find_other_kinds (top->client, lock);
     if (kinds != 0)
       g_hash_table_insert (others, g_strdup (curator_inspection_get_path (lock)),
                            GUINT_TO_POINTER (kinds));
   }
-  return others;
-}
-
-static void
-publish (Top *top, GPtrArray *locks, GError *error)
-{
-  g_autoptr (GHashTable) others = locks != NULL ? find_others (top, locks) : NULL;
-
   g_mutex_lock (&top->mutex);
   if (locks != NULL) {
     top->answered_us = g_get_monotonic_time ();
@@ -277,31 +269,24 @@ draw_text (Top *top)
   want_details (top);
 }
 
-static void
-draw_json (GPtrArray *locks, GHashTable *others)
-{
-  g_autoptr (GString) out = g_string_new (NULL);
-
-  json_begin (out, NULL, '[');
-  for (guint i = 0; i < locks->len; i++) {
-    const CuratorInspection *lock = g_ptr_array_index (locks, i);
-    who_append_json (
-        out, lock,
-        GPOINTER_TO_UINT (g_hash_table_lookup (others, curator_inspection_get_path (lock))));
-  }
-  json_end (out, ']');
-  puts (out->str);
-}
-
 /* Returns FALSE when the reader of stdout has gone. */
 static gboolean
 draw (Top *top)
 {
   g_mutex_lock (&top->mutex);
-  if (top->locks != NULL && top->options->json)
-    draw_json (top->locks, top->others);
-  else if (top->locks != NULL)
+  if (top->locks != NULL && top->options->json) {
+    g_autoptr (GString) out = g_string_new (NULL);
+    json_begin (out, NULL, '[');
+    for (guint i = 0; i < top->locks->len; i++) {
+      const CuratorInspection *lock = g_ptr_array_index (top->locks, i);
+      const char *path = curator_inspection_get_path (lock);
+      who_append_json (out, lock, GPOINTER_TO_UINT (g_hash_table_lookup (top->others, path)));
+    }
+    json_end (out, ']');
+    puts (out->str);
+  } else if (top->locks != NULL) {
     draw_text (top);
+  }
   g_mutex_unlock (&top->mutex);
   return fflush (stdout) == 0;
 }
@@ -315,20 +300,6 @@ suspend (Top *top)
   raise (SIGTSTP);
   signal (SIGTSTP, on_signal);
   enter_screen (top);
-}
-
-/* Returns TRUE to quit. */
-static gboolean
-read_key (Top *top)
-{
-  char keys[64] = "";
-  int width;
-  int height;
-
-  if (read (STDIN_FILENO, keys, sizeof keys - 1) <= 0)
-    return FALSE;
-  measure (&width, &height);
-  return screen_type (&top->screen, keys, (guint) MAX (height - 5, 1));
 }
 
 static gboolean
@@ -345,7 +316,9 @@ static int
 react (Top *top, const struct pollfd *polls, int *refreshes)
 {
   const int caught = last_signal;
+  char keys[64] = "";
   char byte;
+  int width, height;
 
   last_signal = 0;
   if (caught == SIGTSTP)
@@ -353,8 +326,11 @@ react (Top *top, const struct pollfd *polls, int *refreshes)
   else if (caught != 0 && caught != SIGWINCH)
     return EXIT_CODE_SIGNAL + caught;
   const gboolean pressed = top->is_live && (polls[1].revents & POLLIN) != 0;
-  if (pressed && read_key (top))
-    return 0;
+  if (pressed && read (STDIN_FILENO, keys, sizeof keys - 1) > 0) {
+    measure (&width, &height);
+    if (screen_type (&top->screen, keys, (guint) MAX (height - 5, 1)))
+      return 0;
+  }
   if ((polls[0].revents & POLLIN) != 0 && read (top->pipe[0], &byte, 1) == 1)
     (*refreshes)++;
   else if ((caught == 0 && !pressed && !is_overdue (top)) || !top->is_live)
@@ -388,7 +364,7 @@ show (Top *top)
 int
 top_run (const Options *options, CuratorClient *client)
 {
-  Top top = { .options = options, .client = client };
+  Top top = { .options = options, .client = client, .screen.filter = g_string_new (NULL) };
   const char *terminal = g_getenv ("TERM");
   const char *no_colour = g_getenv ("NO_COLOR");
 
@@ -397,11 +373,9 @@ top_run (const Options *options, CuratorClient *client)
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
   top.in_colour = top.is_live && (no_colour == NULL || *no_colour == '\0');
-  screen_init (&top.screen);
   g_mutex_init (&top.mutex);
   g_cond_init (&top.cond);
-  g_autoptr (GError) no_thread = NULL;
-  GThread *thread = g_thread_try_new ("read", read_locks, &top, &no_thread);
+  GThread *thread = g_thread_try_new ("read", read_locks, &top, NULL);
   if (thread == NULL)
     return report_shortage (options->paths[0], "cannot start a thread", EAGAIN);
   enter_screen (&top);

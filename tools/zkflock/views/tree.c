@@ -58,15 +58,6 @@ append_text (GString *out, CuratorClient *client, GPtrArray *found)
     append_line (out, client, g_ptr_array_index (found, i), width, holder_width);
 }
 
-static void
-append_paths (GString *out, GPtrArray *found)
-{
-  for (guint i = 0; i < found->len; i++) {
-    g_autofree char *path = who_path (g_ptr_array_index (found, i));
-    g_string_append_printf (out, "%s\n", path);
-  }
-}
-
 int
 tree_run (const Options *options, CuratorClient *client)
 {
@@ -86,7 +77,10 @@ tree_run (const Options *options, CuratorClient *client)
     json_end (out, ']');
     g_string_append_c (out, '\n');
   } else if (options->only_paths) {
-    append_paths (out, found);
+    for (guint i = 0; i < found->len; i++) {
+      g_autofree char *path = who_path (g_ptr_array_index (found, i));
+      g_string_append_printf (out, "%s\n", path);
+    }
   } else {
     append_text (out, client, found);
   }

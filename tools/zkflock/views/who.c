@@ -172,20 +172,15 @@ who_append_start (GString *row, const CuratorParticipant *one)
   g_string_append (row, "  ");
 }
 
-/* Columns of the label in a row of that width. */
-static int
-label_width_of (int width)
-{
-  const int fixed = START_WIDTH + 2 + SESSION_WIDTH + 2;
-  return width == 0 ? LABEL_WIDTH : CLAMP (width - fixed - NODE_WIDTH, MIN_LABEL, LABEL_WIDTH);
-}
-
 static void
 append_cells (GString *out, GString *start, const char *label, const char *session,
               const char *node, int width)
 {
-  text_fit (start, label,
-            width == 0 ? MAX (LABEL_WIDTH, text_width (label)) : label_width_of (width), FALSE);
+  const int room = width - (START_WIDTH + 2 + SESSION_WIDTH + 2) - NODE_WIDTH;
+  const int label_width =
+      width == 0 ? MAX (LABEL_WIDTH, text_width (label)) : CLAMP (room, MIN_LABEL, LABEL_WIDTH);
+
+  text_fit (start, label, label_width, FALSE);
   g_string_append (start, "  ");
   text_fit (start, session, SESSION_WIDTH, FALSE);
   g_string_append (start, "  ");
@@ -201,26 +196,21 @@ append_cells (GString *out, GString *start, const char *label, const char *sessi
   g_string_append_c (out, '\n');
 }
 
-static void
-append_row (GString *out, const CuratorParticipant *one, int width)
-{
-  g_autoptr (GString) start = g_string_new (NULL);
-  g_autofree char *label = text_label (curator_participant_get_data (one));
-  g_autofree char *session = who_session (one);
-  g_autofree char *node = who_node (one);
-
-  who_append_start (start, one);
-  append_cells (out, start, label, session, node, width);
-}
-
 void
 who_append_rows (GString *out, const CuratorInspection *inspection, int width, guint max_rows)
 {
   const guint n = curator_inspection_get_n_participants (inspection);
   const guint shown = n > max_rows ? MAX (max_rows, 1) - 1 : n;
 
-  for (guint i = 0; i < shown; i++)
-    append_row (out, curator_inspection_get_participant (inspection, i), width);
+  for (guint i = 0; i < shown; i++) {
+    const CuratorParticipant *one = curator_inspection_get_participant (inspection, i);
+    g_autoptr (GString) start = g_string_new (NULL);
+    g_autofree char *label = text_label (curator_participant_get_data (one));
+    g_autofree char *session = who_session (one);
+    g_autofree char *node = who_node (one);
+    who_append_start (start, one);
+    append_cells (out, start, label, session, node, width);
+  }
   if (shown < n)
     g_string_append_printf (out, "       and %u more\n", n - shown);
 }
@@ -275,23 +265,20 @@ who_append_json (GString *out, const CuratorInspection *inspection, guint other_
   json_end (out, '}');
 }
 
-static gboolean
-has_leases (CuratorClient *client, const CuratorInspection *inspection)
-{
-  const char *path = curator_inspection_get_path (inspection);
-  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
-  g_autoptr (CuratorInspection) leases =
-      curator_client_inspect (client, folder, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  return leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
-}
-
 guint
 who_find_other_kinds (CuratorClient *client, const CuratorInspection *inspection)
 {
   const guint seen = find_kinds (inspection);
-  const gboolean has_folder =
-      g_strv_contains (curator_inspection_get_foreign_children (inspection), "leases");
-  return has_folder && has_leases (client, inspection) ? seen | 1U << KIND_SEMAPHORE : seen;
+  const char *path = curator_inspection_get_path (inspection);
+
+  if (!g_strv_contains (curator_inspection_get_foreign_children (inspection), "leases"))
+    return seen;
+  g_autofree char *folder = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
+  g_autoptr (CuratorInspection) leases =
+      curator_client_inspect (client, folder, CURATOR_WAIT_DEFAULT, NULL, NULL);
+  const gboolean has_any =
+      leases != NULL && *curator_inspection_get_foreign_children (leases) != NULL;
+  return has_any ? seen | 1U << KIND_SEMAPHORE : seen;
 }
 
 char *
