@@ -12,9 +12,13 @@
 
 #include <string.h>
 
-static CuratorLockDriver *
-driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNotify destroy)
+CuratorLockDriver *
+curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
+                         GDestroyNotify destroy)
 {
+  static const gpointer reserved[G_N_ELEMENTS (funcs->_reserved)];
+  g_return_val_if_fail (funcs == NULL || memcmp (funcs->_reserved, reserved, sizeof reserved) == 0,
+                        NULL);
   CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
   driver->tag = CURATOR_TAG_LOCK_DRIVER;
   curator_refs_init (&driver->refs);
@@ -26,19 +30,9 @@ driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNot
 }
 
 CuratorLockDriver *
-curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
-                         GDestroyNotify destroy)
-{
-  static const gpointer reserved[G_N_ELEMENTS (funcs->_reserved)];
-  g_return_val_if_fail (funcs == NULL || memcmp (funcs->_reserved, reserved, sizeof reserved) == 0,
-                        NULL);
-  return driver_new (funcs, user_data, destroy);
-}
-
-CuratorLockDriver *
 curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, CuratorPredicate predicate)
 {
-  CuratorLockDriver *driver = driver_new (funcs, NULL, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new (funcs, NULL, NULL);
   driver->is_builtin = TRUE;
   driver->predicate = predicate;
   return driver;
