@@ -74,32 +74,25 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
     curator_client_after_unlock (member->client, update, lease);
 }
 
-/* Ends the leases from first to end, which are of one client. */
-static CURATOR_UNLOCKED void
-release_of_client (CuratorOp *whole, GPtrArray *leases, guint first, guint end)
+static CuratorLease *
+lease_at (GPtrArray *leases, guint index)
 {
-  CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
-
-  curator_client_lock (client);
-  curator_deletions_gather (client);
-  for (guint i = first; i < end; i++)
-    curator_lease_end (g_ptr_array_index (leases, i), curator_release_part (whole, client));
-  curator_deletions_send_gathered (client);
-  curator_client_unlock (client);
+  return g_ptr_array_index (leases, index);
 }
 
 void
 curator_leases_release (GPtrArray *leases, CuratorOp *whole)
 {
-  guint first = 0;
+  guint i = 0;
 
-  for (guint i = 1; i <= leases->len; i++) {
-    if (i == leases->len
-        || curator_lease_get_client (g_ptr_array_index (leases, i))
-               != curator_lease_get_client (g_ptr_array_index (leases, first))) {
-      release_of_client (whole, leases, first, i);
-      first = i;
-    }
+  while (i < leases->len) {
+    CuratorClient *client = lease_at (leases, i)->client;
+    curator_client_lock (client);
+    curator_deletions_gather (client);
+    for (; i < leases->len && lease_at (leases, i)->client == client; i++)
+      curator_lease_end (lease_at (leases, i), curator_release_part (whole, client));
+    curator_deletions_send_gathered (client);
+    curator_client_unlock (client);
   }
 }
 
@@ -146,12 +139,6 @@ composite_extend (CuratorLease *lease, gint64 at_least_ms)
   return all;
 }
 
-/* Each member ends by itself. */
-static void
-composite_on_end (CuratorLease *lease)
-{
-}
-
 CuratorLease *
 curator_lease_new_composite (GPtrArray *members)
 {
@@ -160,7 +147,6 @@ curator_lease_new_composite (GPtrArray *members)
                                            .get_remaining_ms = composite_get_remaining_ms,
                                            .get_lost_reason = composite_get_lost_reason,
                                            .extend = composite_extend,
-                                           .on_end = composite_on_end,
                                            .on_member_changed = composite_on_member_changed,
                                            .release = composite_release,
                                            .finalize = composite_finalize };

@@ -61,8 +61,8 @@ void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCK
 /* LOCK_LOST: why a hold that is over cannot be entered again. whose: "the hold of this thread". */
 GError *curator_lease_over_error (const CuratorLease *lease, const char *whose);
 
-/* NULL if the last reference is just being dropped. */
-CuratorLease *curator_lease_try_ref (CuratorLease *lease);
+/* Of a CuratorLease; NULL if the last reference is just being dropped. */
+gpointer curator_lease_try_ref (gpointer lease);
 /* The state by the clock, of which listeners may not know yet. */
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease) CURATOR_LOCKED;
 /* By the clock, without the mutex: the hold is neither over nor past its deadline. */

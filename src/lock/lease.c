@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
+#include "curator/zookeeper.h"
 #include "nodes/call.h"
 #include "session/session.h"
 
@@ -24,16 +25,11 @@
 #include <unistd.h>
 
 /* The clock may end a lease whose last reference is just being dropped. */
-CuratorLease *
-curator_lease_try_ref (CuratorLease *lease)
+gpointer
+curator_lease_try_ref (gpointer data)
 {
+  CuratorLease *lease = data;
   return curator_refs_try_inc (&lease->refs) ? lease : NULL;
-}
-
-static gpointer
-ref_lease (gpointer lease)
-{
-  return curator_lease_try_ref (lease);
 }
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
@@ -80,12 +76,13 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
                  curator_lease_state_to_string (state));
   g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state)) {
-    lease->klass->on_end (lease);
+    if (lease->klass->on_end != NULL)
+      lease->klass->on_end (lease);
     make_readable (lease);
     cancel_later (lease);
   }
-  curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease, ref_lease,
-                            unref_lease, (int) state);
+  curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease,
+                            curator_lease_try_ref, unref_lease, (int) state);
   for (GSList *link = lease->composites; link != NULL; link = link->next) {
     CuratorLease *composite = link->data;
     composite->klass->on_member_changed (composite, lease);
@@ -181,6 +178,25 @@ curator_lease_over_error (const CuratorLease *lease, const char *whose)
                                   : "is lost: release it first");
 }
 
+/* Mirrors CuratorMultiTransaction.check: of a hold inside the user's own transaction. */
+gboolean
+curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease) && op != NULL, error, FALSE);
+  const CuratorLease *first = curator_lease_first (lease);
+  g_autofree char *shown = curator_path_escape (first->path);
+
+  if (!curator_client_check_forked (lease->client, error))
+    return FALSE;
+  if (!first->name_is_unique)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "%s cannot be checked: the next holder's node has the same name", shown);
+  if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
+  zoo_check_op_init (op, first->path, -1);
+  return TRUE;
+}
+
 gboolean
 curator_lease_is_provable (CuratorLease *lease)
 {
@@ -222,17 +238,14 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
-  if (at_least_ms < CURATOR_WAIT_FOREVER) {
+  if (at_least_ms < CURATOR_WAIT_FOREVER)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
-  }
   if (!curator_client_check_forked (lease->client, error))
     return FALSE;
-  if (!lease->klass->extend (lease, at_least_ms)) {
-    return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
-                           curator_lease_get_node_path (lease));
-  }
-  return TRUE;
+  return lease->klass->extend (lease, at_least_ms)
+         || CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
+                            curator_lease_get_node_path (lease));
 }
 
 int
@@ -285,7 +298,7 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
       curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease))) {
     curator_listeners_notify (&lease->listeners, curator_listeners_count (&lease->listeners) - 1,
-                              client, call_listener, lease, ref_lease, unref_lease,
+                              client, call_listener, lease, curator_lease_try_ref, unref_lease,
                               (int) lease->state);
   }
   curator_client_unlock (client);
@@ -314,12 +327,11 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
       curator_call (&limits, CURATOR_CALL_GET, first->path, NULL, 0, NULL, &local);
   if (result != NULL)
     return g_steal_pointer (&result->data);
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",
                  curator_lease_get_node_path (lease));
-    return NULL;
-  }
-  g_propagate_error (error, g_steal_pointer (&local));
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
   return NULL;
 }
 
