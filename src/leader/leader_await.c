@@ -69,11 +69,9 @@ wait_timed_out (CuratorOp *op)
     g_prefix_error (&error, "the %s could not queue: ", candidate->klass->name);
     return error;
   }
-  return attempt != NULL
-             ? attempt->klass->timed_out (attempt)
-             : curator_unanswered_error (op->client, "leading at",
-                                         curator_lock_internals_shown (candidate->internals),
-                                         op->begun_us);
+  return attempt != NULL ? attempt->klass->timed_out (attempt)
+                         : curator_unanswered_error (op->client, "leading at",
+                                                     candidate->internals->shown, op->begun_us);
 }
 
 /* Ends at once if the candidate leads, or never will. */

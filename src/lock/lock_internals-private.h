@@ -68,6 +68,7 @@ typedef struct _CuratorRevocable CuratorRevocable;
 typedef struct
 {
   CuratorRefs refs;
+  gboolean is_one_node;  /* no queue: the node lock_name, if there is one, is the participant */
   CuratorClient *client; /* a memory reference */
   char *base;            /* full path of the parent of the lock nodes */
   const char *shown;     /* the user's path of the lock: the end of base, or shown_as */
@@ -79,6 +80,8 @@ typedef struct
   gint64 max_hold_ms CURATOR_GUARDED; /* of each hold that is granted; or CURATOR_WAIT_FOREVER */
   GQueue attempts; /* the waiting ones, for _recheck(); guarded by the client's mutex */
   CuratorRevocable *revocable CURATOR_GUARDED;
+  /* Which nodes of the queue are participants, by leaf name; NULL: all. */
+  gboolean (*accept) (const char *name);
 } CuratorLockInternals;
 
 /* path: the user's. The driver is referenced. data may be NULL. */
@@ -97,11 +100,6 @@ GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
 /* Recipes that share a path, the full one, do not exclude each other. Warns once. */
 void curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
                                          const char *other_recipe) CURATOR_LOCKED;
-static inline const char *
-curator_lock_internals_shown (const CuratorLockInternals *internals)
-{
-  return internals->shown;
-}
 
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
@@ -145,22 +143,15 @@ void curator_lock_internals_list (CuratorOp *op) CURATOR_LOCKED;
 void curator_lock_internals_withdraw (CuratorOp *op) CURATOR_LOCKED;
 /* max_leases has changed: every waiter lists again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LOCKED;
-/* Whose nodes are the participants of a lock. */
-typedef struct
-{
-  CuratorLockInternals *internals;       /* borrowed */
-  gboolean (*accept) (const char *name); /* filters by leaf name; or NULL */
-  gboolean is_one_node;                  /* a lock without a queue: its node, if there is one */
-} CuratorParticipants;
 
 /* The lock nodes as user paths in order, holder first; foreign children are left out. */
-char **curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
+char **curator_participants_await (CuratorLockInternals *internals, const CuratorLimits *limits,
                                    GError **error) CURATOR_UNLOCKED;
 /* The same in two steps: what the op ends with, and what take makes of it, which may call the
  * user's driver. result: taken. */
-CuratorOp *curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
+CuratorOp *curator_participants_start (CuratorLockInternals *internals, gint64 deadline_us,
                                        CuratorOpDone done, gpointer data) CURATOR_UNLOCKED;
-char **curator_participants_take (const CuratorParticipants *those, gpointer result,
+char **curator_participants_take (CuratorLockInternals *internals, gpointer result,
                                   const GError *failure, GError **error);
 
 /* The request of most attempts: a protected ephemeral of the lock's name. Shared, not to be

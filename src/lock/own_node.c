@@ -18,7 +18,6 @@
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"
-#include "lock/revocation.h"
 #include "lock/wire.h"
 #include "nodes/deletion.h"
 #include "nodes/reaper.h"
@@ -118,7 +117,7 @@ choose_payload (CuratorOwnNode *node)
   CuratorClient *client = internals->client;
 
   g_clear_pointer (&node->payload, g_bytes_unref);
-  if (curator_revocation_is_on (internals)) {
+  if (internals->revocable != NULL) {
     g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
     node->payload = curator_payload_pack (client, empty);
     return;
@@ -217,7 +216,7 @@ void
 curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
 {
   curator_stake_register (&node->stake, node->session, kind);
-  if (curator_revocation_is_on (node->internals)) {
+  if (node->internals->revocable != NULL) {
     node->own_watch =
         curator_own_watch_new (node->internals, node->session, node->path, node->stake.czxid);
   }

@@ -77,31 +77,19 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
   return TRUE;
 }
 
-gboolean
-curator_revocation_is_on (CuratorLockInternals *internals)
-{
-  return internals->revocable != NULL;
-}
-
 void
 curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec)
 {
-  CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
+  CuratorRevocable *revocable = NULL;
 
-  curator_refs_init (&revocable->refs);
-  revocable->spec = *spec;
+  if (spec != NULL) {
+    revocable = g_new (CuratorRevocable, 1);
+    curator_refs_init (&revocable->refs);
+    revocable->spec = *spec;
+  }
   curator_client_lock (internals->client);
   CuratorRevocable *before = internals->revocable;
   internals->revocable = revocable;
-  curator_client_unlock (internals->client);
-  revocable_unref (before, internals->client);
-}
-
-void
-curator_revocation_clear (CuratorLockInternals *internals)
-{
-  curator_client_lock (internals->client);
-  CuratorRevocable *before = g_steal_pointer (&internals->revocable);
   curator_client_unlock (internals->client);
   revocable_unref (before, internals->client);
 }

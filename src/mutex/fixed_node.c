@@ -14,7 +14,7 @@
 #include "mutex/mutex-private.h"
 
 static CuratorNodeRequest *
-new_request (CuratorMutex *mutex, guint64 owner, GError **error)
+new_request (CuratorLock *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
@@ -26,9 +26,7 @@ new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 CuratorLock *
 curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
 {
-  static const CuratorMutexKind kind = { .name = "fixed-node lock",
-                                         .new_request = new_request,
-                                         .is_one_node = TRUE };
+  static const CuratorMutexKind kind = { .name = "fixed-node lock", .new_request = new_request };
 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, node_path, error))
@@ -39,5 +37,6 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
       curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
   curator_lock_driver_unref (driver);
   curator_lock_internals_show_as (internals, node_path);
+  internals->is_one_node = TRUE;
   return curator_mutex_new_of_kind (client, &kind, internals);
 }

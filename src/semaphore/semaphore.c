@@ -104,7 +104,7 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
     curator_shared_count_remove_hook (semaphore->count, &semaphore->count_hook);
     curator_shared_count_unref (semaphore->count);
   }
-  curator_revocation_clear (semaphore->leases);
+  curator_revocation_set (semaphore->leases, NULL);
   curator_lock_internals_unref (semaphore->turns);
   curator_lock_internals_unref (semaphore->leases);
   g_clear_pointer (&semaphore->node_data, g_bytes_unref);
@@ -219,9 +219,8 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
   CuratorLimits limits;
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SEMAPHORE (semaphore), cancellable, error, NULL);
-  const CuratorParticipants those = { .internals = semaphore->leases };
   return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
-             ? curator_participants_await (&those, &limits, error)
+             ? curator_participants_await (semaphore->leases, &limits, error)
              : NULL;
 }
 
@@ -240,10 +239,6 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
   CURATOR_CHECK_CALL (CURATOR_IS_SEMAPHORE (semaphore), error, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
     return FALSE;
-  if (listener == NULL) {
-    curator_revocation_clear (semaphore->leases);
-    return TRUE;
-  }
   const CuratorRevocationSpec spec = { .owner = semaphore,
                                        .owner_refs = &semaphore->refs,
                                        .unref_owner = unref_semaphore,
@@ -252,6 +247,6 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                        .destroy = destroy,
                                        .only_holds = TRUE,
                                        .call = call_revocation_listener };
-  curator_revocation_set (semaphore->leases, &spec);
+  curator_revocation_set (semaphore->leases, listener != NULL ? &spec : NULL);
   return TRUE;
 }
