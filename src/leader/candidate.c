@@ -109,8 +109,7 @@ curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass
 {
   candidate->klass = klass;
   candidate->owner = owner;
-  candidate->internals = curator_lock_internals_new (client, path, lock_name, 1,
-                                                     curator_lock_driver_standard (), NULL);
+  candidate->internals = curator_lock_internals_new (client, path, path, lock_name, 1, NULL);
   candidate->hook.changed = on_changed;
 }
 

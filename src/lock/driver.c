@@ -5,7 +5,6 @@
 #include "curator/lock_internals.h"
 
 #include "base/tag.h"
-#include "curator/lease.h"
 
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
@@ -70,14 +69,6 @@ curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean n
 {
   g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver) && !g_atomic_int_get (&driver->is_used));
   driver->nothing_overtakes = nothing_overtakes;
-}
-
-const char *
-curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
-{
-  if (driver->funcs.fix_for_sorting != NULL)
-    return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
-  return curator_queue_standard_key (name, lock_name);
 }
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */

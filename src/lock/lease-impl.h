@@ -6,7 +6,6 @@
 #include "base/tag.h"
 #include "core/listeners.h"
 #include "lock/lease-private.h"
-#include "session/lease_clock.h"
 
 /* What differs between a lease of one node and one of several. */
 typedef struct

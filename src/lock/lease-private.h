@@ -54,8 +54,8 @@ void curator_lease_end (CuratorLease *lease, CuratorOp *release) CURATOR_LOCKED;
 /* The same for any lease, composite ones too. */
 void curator_lease_release_start (CuratorLease *lease, CuratorOp *release) CURATOR_UNLOCKED;
 
-/* Ends leases of single nodes, in this order; those of one client are deleted together. Each is a
- * part of whole. */
+/* Ends leases of single nodes, the last one first; those of one client are deleted together. Each is
+ * a part of whole. */
 void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCKED;
 
 /* LOCK_LOST: why a hold that is over cannot be entered again. whose: "the hold of this thread". */

@@ -3,9 +3,7 @@
 #pragma once
 
 #include "base/tag.h"
-#include "core/async.h"
 #include "core/op.h"
-#include "curator/lease.h"
 #include "curator/lock.h"
 #include "lock/lock_internals-private.h"
 #include "nodes/release.h"

@@ -14,7 +14,6 @@
 #include "core/await.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "lock/lease-private.h"
 #include "lock/reentry.h"
 #include "lock/revocation.h"
 
@@ -393,13 +392,6 @@ curator_lock_dup_lease (CuratorLock *lock)
              : NULL;
 }
 
-static void
-call_revocation_listener (GCallback listener, gpointer lock, CuratorLease *lease,
-                          gpointer user_data)
-{
-  ((CuratorRevocationListener) listener) (lock, user_data);
-}
-
 gboolean
 curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listener,
                              gpointer user_data, GDestroyNotify destroy, GError **error)
@@ -415,8 +407,7 @@ curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listen
                                        .unref_owner = unref_lock,
                                        .listener = G_CALLBACK (listener),
                                        .user_data = user_data,
-                                       .destroy = destroy,
-                                       .call = call_revocation_listener };
+                                       .destroy = destroy };
   curator_revocation_set (lock->internals, listener != NULL ? &spec : NULL);
   return TRUE;
 }

@@ -59,8 +59,6 @@ void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *cons
                                      gsize n_children, const char *sequence_node_name,
                                      guint max_leases, CuratorPredicateResults *results,
                                      gpointer user_data);
-const char *curator_lock_driver_key (CuratorLockDriver *driver, const char *name,
-                                     const char *lock_name);
 
 typedef struct _CuratorRevocable CuratorRevocable;
 
@@ -84,14 +82,13 @@ typedef struct
   gboolean (*accept) (const char *name);
 } CuratorLockInternals;
 
-/* path: the user's. The driver is referenced. data may be NULL. */
+/* path: the user's, of the parent of the nodes; shown: that of the lock. driver: transfer full;
+ * NULL: the standard one. */
 CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const char *path,
-                                                  const char *lock_name, int max_leases,
-                                                  CuratorLockDriver *driver, GBytes *data);
+                                                  const char *shown, const char *lock_name,
+                                                  int max_leases, CuratorLockDriver *driver);
 CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
 void curator_lock_internals_unref (CuratorLockInternals *internals);
-/* For a lock whose path is another one: its user's. */
-void curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path);
 /* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST.
  * is_contended: as far as is known another contender is in front. */
 GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,

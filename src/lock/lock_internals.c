@@ -17,8 +17,8 @@
 #include <string.h>
 
 CuratorLockInternals *
-curator_lock_internals_new (CuratorClient *client, const char *path, const char *lock_name,
-                            int max_leases, CuratorLockDriver *driver, GBytes *data)
+curator_lock_internals_new (CuratorClient *client, const char *path, const char *shown,
+                            const char *lock_name, int max_leases, CuratorLockDriver *driver)
 {
   CuratorLockInternals *internals = g_new0 (CuratorLockInternals, 1);
 
@@ -27,16 +27,16 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   curator_client_memory_ref (client);
   internals->client = client;
   internals->base = curator_client_full_path (client, path);
-  if (g_str_has_suffix (internals->base, path))
-    internals->shown = internals->base + strlen (internals->base) - strlen (path);
+  if (g_str_has_suffix (internals->base, shown))
+    internals->shown = internals->base + strlen (internals->base) - strlen (shown);
   else
-    curator_lock_internals_show_as (internals, path);
+    internals->shown = internals->shown_as = g_strdup (shown);
   internals->lock_name = g_strdup (lock_name);
   internals->max_leases = max_leases;
   internals->max_hold_ms = CURATOR_WAIT_FOREVER;
-  internals->driver = curator_lock_driver_ref (driver);
-  g_atomic_int_set (&driver->is_used, TRUE);
-  internals->data = data != NULL ? g_bytes_ref (data) : NULL;
+  internals->driver =
+      driver != NULL ? driver : curator_lock_driver_ref (curator_lock_driver_standard ());
+  g_atomic_int_set (&internals->driver->is_used, TRUE);
   return internals;
 }
 
@@ -64,14 +64,6 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
     curator_client_memory_unref (internals->client);
     g_free (internals);
   }
-}
-
-void
-curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
-{
-  g_free (internals->shown_as);
-  internals->shown_as = g_strdup (path);
-  internals->shown = internals->shown_as;
 }
 
 void
@@ -121,7 +113,10 @@ const char *
 curator_lock_internals_key (const char *name, gpointer user_data)
 {
   const CuratorLockInternals *internals = user_data;
-  return curator_lock_driver_key (internals->driver, name, internals->lock_name);
+  CuratorLockDriver *driver = internals->driver;
+  return driver->funcs.fix_for_sorting != NULL
+             ? driver->funcs.fix_for_sorting (driver, name, internals->lock_name, driver->user_data)
+             : curator_queue_standard_key (name, internals->lock_name);
 }
 
 CuratorOp *
@@ -135,19 +130,6 @@ curator_participants_start (CuratorLockInternals *internals, gint64 deadline_us,
   return curator_call_start (internals->client, deadline_us, CURATOR_CALL_GET, path, done, data);
 }
 
-static void
-add_queue (CuratorLockInternals *internals, const CuratorCallResult *result, GPtrArray *paths)
-{
-  const char *base = curator_client_user_path (internals->client, internals->base);
-  g_auto (CuratorQueue) queue = { 0 };
-
-  curator_queue_init (&queue, (const char *const *) result->children->pdata, result->children->len,
-                      curator_lock_internals_key, internals);
-  for (gsize i = 0; i < queue.n_names; i++)
-    if (internals->accept == NULL || internals->accept (queue.names[i]))
-      g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
-}
-
 char **
 curator_participants_take (CuratorLockInternals *internals, gpointer data, const GError *failure,
                            GError **error)
@@ -159,10 +141,17 @@ curator_participants_take (CuratorLockInternals *internals, gpointer data, const
     return NULL;
   }
   GPtrArray *paths = g_ptr_array_new ();
-  if (result != NULL && internals->is_one_node)
+  if (result != NULL && internals->is_one_node) {
     g_ptr_array_add (paths, g_strdup (internals->shown));
-  else if (result != NULL)
-    add_queue (internals, result, paths);
+  } else if (result != NULL) {
+    const char *base = curator_client_user_path (internals->client, internals->base);
+    g_auto (CuratorQueue) queue = { 0 };
+    curator_queue_init (&queue, (const char *const *) result->children->pdata,
+                        result->children->len, curator_lock_internals_key, internals);
+    for (gsize i = 0; i < queue.n_names; i++)
+      if (internals->accept == NULL || internals->accept (queue.names[i]))
+        g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
+  }
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (paths, FALSE);
 }

@@ -12,6 +12,7 @@
 #include "core/namespace.h"
 #include "core/user_data.h"
 #include "curator/lock.h"
+#include "curator/semaphore.h"
 #include "lock/lease-private.h"
 #include "nodes/call.h"
 
@@ -44,7 +45,11 @@ call_spec_listener (gpointer data)
 {
   Request *request = data;
   const CuratorRevocationSpec *spec = &request->revocable->spec;
-  spec->call (spec->listener, spec->owner, request->lease, spec->user_data);
+  if (spec->is_semaphore)
+    ((CuratorSemaphoreRevocationListener) spec->listener) (spec->owner, request->lease,
+                                                           spec->user_data);
+  else
+    ((CuratorRevocationListener) spec->listener) (spec->owner, spec->user_data);
 }
 
 static void
@@ -63,16 +68,15 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
 {
   CuratorRevocable *revocable = internals->revocable;
 
-  if (revocable != NULL && revocable->spec.only_holds && hold == NULL)
+  if (revocable != NULL && revocable->spec.is_semaphore && hold == NULL)
     return FALSE;
   if (revocable == NULL || !curator_refs_try_inc (revocable->spec.owner_refs))
     return TRUE;
-  Request *request = g_new (Request, 1);
   curator_client_memory_ref (internals->client);
-  request->client = internals->client;
-  request->revocable = revocable;
-  request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
+  Request *request = g_new (Request, 1);
+  *request =
+      (Request){ internals->client, revocable, hold != NULL ? curator_lease_try_ref (hold) : NULL };
   curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
   return TRUE;
 }

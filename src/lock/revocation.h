@@ -2,7 +2,6 @@
  * client's mutex. */
 #pragma once
 
-#include "curator/lease.h"
 #include "lock/lock_internals-private.h"
 
 /* Reports a request to release hold; NULL: still waiting. FALSE if it must be reported again
@@ -16,13 +15,10 @@ typedef struct
   gpointer owner; /* borrowed: it owns the internals and ends this at its own end */
   CuratorRefs *owner_refs;
   GDestroyNotify unref_owner;
-  GCallback listener;
+  GCallback listener; /* CuratorRevocationListener or CuratorSemaphoreRevocationListener */
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean only_holds; /* a request to a waiter is reported once it holds */
-  /* Called without the mutex, on the callback lane. lease: the hold to release, NULL while still
-   * waiting. */
-  void (*call) (GCallback listener, gpointer owner, CuratorLease *lease, gpointer user_data);
+  gboolean is_semaphore; /* a request to a waiter is reported once it holds, and with the hold */
 } CuratorRevocationSpec;
 
 /* spec: NULL to end it. */

@@ -86,7 +86,7 @@ leave_member (CuratorLock *member, guint64 owner, CuratorOp *whole, GPtrArray *l
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
   if (lease != NULL)
-    g_ptr_array_add (leases, lease);
+    g_ptr_array_insert (leases, 0, lease);
   else
     curator_release_part_ended (whole, error);
 }
@@ -162,7 +162,7 @@ give_back (CuratorBatch *batch)
       g_ptr_array_add (members, member_of (batch, i));
     }
     if (entry->lease != NULL)
-      g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
+      g_ptr_array_insert (leases, 0, g_steal_pointer (&entry->lease));
   }
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)

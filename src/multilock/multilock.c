@@ -61,14 +61,10 @@ static void
 roll_back (Chain *chain)
 {
   CURATOR_INSIDE_GATE;
-  if (chain->owner != 0) {
+  if (chain->owner != 0)
     curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
-  } else {
-    g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
-    for (guint i = chain->leases->len; i-- > 0;)
-      g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
-    curator_leases_release (reversed, NULL);
-  }
+  else
+    curator_leases_release (chain->leases, NULL);
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
 }

@@ -13,13 +13,21 @@
 #include "base/tag.h"
 #include "core/monitor.h"
 #include "lock/lease-private.h"
-#include "lock/own_watch.h"
 #include "lock/reentry.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
 #include "mutex/mutex-private.h"
 
 #include <string.h>
+
+typedef struct
+{
+  CuratorLock lock;
+  const char *kind;              /* its name */
+  CuratorNewRequest new_request; /* NULL: the driver describes the node */
+  /* thread number -> LockData, NULL while there is none */
+  GHashTable *lock_data CURATOR_GUARDED;
+} CuratorMutex;
 
 typedef struct
 {
@@ -61,11 +69,11 @@ find_hold (CuratorMutex *mutex, guint64 owner)
 static const CuratorAttachmentType spare_table = { sizeof (GHashTable *),
                                                    curator_attached_clear_table };
 
-/* LOST, or RELEASED through its lease. */
+/* Neither LOST, nor RELEASED through its lease. */
 static CURATOR_LOCKED gboolean
-is_over (const LockData *hold)
+is_held (const LockData *hold)
 {
-  return curator_lease_state_now (hold->lease) >= CURATOR_LEASE_LOST;
+  return hold != NULL && curator_lease_state_now (hold->lease) < CURATOR_LEASE_LOST;
 }
 
 /* Called at the grant. The table exists only while the lock is held. */
@@ -99,17 +107,16 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {
   curator_client_lock (lock->client);
   LockData *hold = find_hold (mutex_of (lock), owner);
-  const gboolean lost = hold != NULL && is_over (hold);
-  if (hold != NULL && !lost) {
+  if (is_held (hold)) {
     hold->count++;
     /* A multi-lock may enter for a thread that waits. */
     if (owner == curator_thread_id ())
       curator_reentry_remember (lock, &hold->count, hold->lease);
-  }
-  if (lost)
+  } else if (hold != NULL) {
     g_propagate_prefixed_error (error,
                                 curator_lease_over_error (hold->lease, "the hold of this thread"),
                                 "%s: ", lock->internals->shown);
+  }
   curator_client_unlock (lock->client);
   return hold != NULL;
 }
@@ -117,28 +124,26 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 static CuratorOp *
 mutex_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 {
-  const CuratorMutexKind *kind = mutex_of (lock)->kind;
+  CuratorMutex *mutex = mutex_of (lock);
   CuratorAttemptSpec ours = *spec;
   GError *error = NULL;
 
-  if (kind->new_request != NULL) {
-    ours.request = kind->new_request (lock, owner, &error);
+  if (mutex->new_request != NULL) {
+    ours.request = mutex->new_request (lock, owner, &error);
     if (ours.request == NULL)
       return curator_lock_refused_op (lock->client, error, spec);
   }
   PendingAcquire *pending = g_new (PendingAcquire, 1);
-  *pending = (PendingAcquire){ .mutex = mutex_of (curator_lock_ref (lock)),
-                               .owner = owner,
-                               .done = spec->done,
-                               .data = spec->data };
+  *pending = (PendingAcquire){ mutex, owner, spec->done, spec->data };
+  curator_lock_ref (lock);
   ours.granted = owner != 0 ? record_hold : NULL;
   ours.done = on_granted;
   ours.data = pending;
   return curator_lock_internals_attempt (lock->internals, &ours);
 }
 
-/* Ends one level. Returns the hold if it was the last one. */
-static CURATOR_LOCKED LockData *
+/* Ends one level. Returns the lease if it was the last one. */
+static CURATOR_LOCKED CuratorLease *
 leave (CuratorMutex *mutex, guint64 owner, GError **error)
 {
   LockData *hold = find_hold (mutex, owner);
@@ -146,18 +151,20 @@ leave (CuratorMutex *mutex, guint64 owner, GError **error)
   if (hold == NULL)
     g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
                  "%s: release: this thread does not hold the %s", mutex->lock.internals->shown,
-                 mutex->kind->name);
+                 mutex->kind);
   if (hold == NULL || --hold->count > 0)
     return NULL;
+  CuratorLease *lease = hold->lease;
   curator_reentry_forget (&mutex->lock);
   g_hash_table_steal (mutex->lock_data, &owner);
+  g_free (hold);
   if (g_hash_table_size (mutex->lock_data) > 0)
-    return hold;
+    return lease;
   GHashTable **spare = curator_attached (&mutex->lock.client->attached, &spare_table);
   if (*spare == NULL)
     *spare = g_steal_pointer (&mutex->lock_data);
   g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
-  return hold;
+  return lease;
 }
 
 static CURATOR_UNLOCKED void
@@ -166,24 +173,19 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
   GError *error = NULL;
 
   curator_client_lock (lock->client);
-  LockData *last = leave (mutex_of (lock), owner, &error);
+  CuratorLease *last = leave (mutex_of (lock), owner, &error);
   if (last != NULL)
-    curator_lease_end (last->lease, op);
+    curator_lease_end (last, op);
   else
     curator_release_end (op, error);
   curator_client_unlock (lock->client);
-  g_clear_pointer (&last, free_lock_data);
+  g_clear_pointer (&last, curator_lease_unref);
 }
 
 static CURATOR_UNLOCKED CuratorLease *
 mutex_leave (CuratorLock *lock, guint64 owner, GError **error)
 {
-  curator_client_lock (lock->client);
-  LockData *last = leave (mutex_of (lock), owner, error);
-  curator_client_unlock (lock->client);
-  CuratorLease *lease = last != NULL ? curator_lease_ref (last->lease) : NULL;
-  g_clear_pointer (&last, free_lock_data);
-  return lease;
+  return CURATOR_WITH_MUTEX (lock->client, leave (mutex_of (lock), owner, error));
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -198,7 +200,7 @@ mutex_is_acquired (CuratorLock *lock)
   if (mutex->lock_data != NULL) {
     g_hash_table_iter_init (&iter, mutex->lock_data);
     while (!acquired && g_hash_table_iter_next (&iter, NULL, &hold))
-      acquired = !is_over (hold);
+      acquired = is_held (hold);
   }
   curator_client_unlock (lock->client);
   return acquired;
@@ -207,11 +209,7 @@ mutex_is_acquired (CuratorLock *lock)
 static CURATOR_UNLOCKED gboolean
 mutex_is_owned (CuratorLock *lock, guint64 owner)
 {
-  curator_client_lock (lock->client);
-  const LockData *hold = find_hold (mutex_of (lock), owner);
-  const gboolean owned = hold != NULL && !is_over (hold);
-  curator_client_unlock (lock->client);
-  return owned;
+  return CURATOR_WITH_MUTEX (lock->client, is_held (find_hold (mutex_of (lock), owner)));
 }
 
 static CURATOR_UNLOCKED CuratorLease *
@@ -233,7 +231,7 @@ mutex_finalize (CuratorLock *lock)
 }
 
 CuratorLock *
-curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
+curator_mutex_new_of_kind (CuratorClient *client, const char *kind, CuratorNewRequest new_request,
                            CuratorLockInternals *internals)
 {
   static const CuratorLockClass klass = { .name = "mutex",
@@ -248,6 +246,7 @@ curator_mutex_new_of_kind (CuratorClient *client, const CuratorMutexKind *kind,
                                           .finalize = mutex_finalize };
   CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->kind = kind;
+  mutex->new_request = new_request;
   mutex->lock.internals = internals;
   return &mutex->lock;
 }
@@ -274,16 +273,15 @@ CuratorLock *
 curator_mutex_new_with_driver (CuratorClient *client, const char *path, const char *lock_name,
                                guint max_leases, CuratorLockDriver *driver, GError **error)
 {
-  static const CuratorMutexKind kind = { .name = "mutex" };
-
   g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
   CURATOR_CHECK_CALL (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), error, NULL);
   if (!check_arguments (client, path, lock_name, max_leases, error))
     return NULL;
+  if (driver != NULL)
+    curator_lock_driver_ref (driver);
   return curator_mutex_new_of_kind (
-      client, &kind,
-      curator_lock_internals_new (client, path, lock_name, (int) max_leases,
-                                  driver != NULL ? driver : curator_lock_driver_standard (), NULL));
+      client, "mutex", NULL,
+      curator_lock_internals_new (client, path, path, lock_name, (int) max_leases, driver));
 }
 
 CuratorLock *

@@ -126,19 +126,18 @@ side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean
           GBytes *data)
 {
   static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = rw_fix_for_sorting };
-  static const CuratorMutexKind read_kind = { "read lock", new_read_request };
-  static const CuratorMutexKind write_kind = { "write lock", new_write_request };
   CuratorLockDriver *driver = curator_lock_driver_new_builtin (
       &funcs, writes ? curator_standard_predicate : read_predicate);
   /* Only a writer's own read node, with its number, can come between it and the next. */
   driver->neighbours_succeed = writes;
   driver->holds = rw_holds;
   CuratorLockInternals *internals = curator_lock_internals_new (
-      client, path, writes ? CURATOR_WRITE_NAME : CURATOR_READ_NAME, 1, driver, data);
+      client, path, path, writes ? CURATOR_WRITE_NAME : CURATOR_READ_NAME, 1, driver);
   internals->accept = writes ? is_write_node : is_read_node;
-  curator_lock_driver_unref (driver);
+  internals->data = data != NULL ? g_bytes_ref (data) : NULL;
   CuratorLock *lock =
-      curator_mutex_new_of_kind (client, writes ? &write_kind : &read_kind, internals);
+      curator_mutex_new_of_kind (client, writes ? "write lock" : "read lock",
+                                 writes ? new_write_request : new_read_request, internals);
   lock->refs = &pair->refs;
   lock->owner = pair;
   lock->free_owner = free_pair;

@@ -45,18 +45,14 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (NULL, lease_predicate);
 
   semaphore->tag = CURATOR_TAG_SEMAPHORE;
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
-  semaphore->turns = curator_lock_internals_new (client, turns, CURATOR_LOCK_NAME, 1,
-                                                 curator_lock_driver_standard (), NULL);
-  semaphore->leases = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases,
-                                                  lease_driver, NULL);
-  curator_lock_driver_unref (lease_driver);
-  curator_lock_internals_show_as (semaphore->turns, path);
-  curator_lock_internals_show_as (semaphore->leases, path);
+  semaphore->turns = curator_lock_internals_new (client, turns, path, CURATOR_LOCK_NAME, 1, NULL);
+  semaphore->leases =
+      curator_lock_internals_new (client, leases, path, CURATOR_LEASE_NAME, max_leases,
+                                  curator_lock_driver_new_builtin (NULL, lease_predicate));
   return semaphore;
 }
 
@@ -224,13 +220,6 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
              : NULL;
 }
 
-static void
-call_revocation_listener (GCallback listener, gpointer semaphore, CuratorLease *lease,
-                          gpointer user_data)
-{
-  ((CuratorSemaphoreRevocationListener) listener) (semaphore, lease, user_data);
-}
-
 gboolean
 curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                   CuratorSemaphoreRevocationListener listener, gpointer user_data,
@@ -245,8 +234,7 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
                                        .listener = G_CALLBACK (listener),
                                        .user_data = user_data,
                                        .destroy = destroy,
-                                       .only_holds = TRUE,
-                                       .call = call_revocation_listener };
+                                       .is_semaphore = TRUE };
   curator_revocation_set (semaphore->leases, listener != NULL ? &spec : NULL);
   return TRUE;
 }

@@ -139,10 +139,10 @@ curator_plant(
 curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
-  CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@" ""
-         "if (last != NULL)\n    curator_lease_end (last->lease, op)@\n  else\n"
+  CHANGE "g_hash_table_steal (mutex->lock_data, &owner)@\n  g_free (hold)@" ""
+         "if (last != NULL)\n    curator_lease_end (last, op)@\n  else\n"
          "if (last != NULL) {
-      curator_lease_end (last->lease, op)@
+      curator_lease_end (last, op)@
       if (curator_client_is_connected (lock->client)) g_hash_table_steal (mutex_of (lock)->lock_data, &owner)@ else last = NULL@
     }
   else\n")
@@ -163,7 +163,7 @@ curator_plant(
          "curator_client_after_unlock (client, run_here, curator_task_new (func, data, destroy))@")
 curator_plant(
   reentry_without_generation PUBLISHED RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"
-  CHANGE "const gboolean lost = hold != NULL && is_over (hold)" "const gboolean lost = FALSE")
+  CHANGE "if (is_held (hold))" "if (hold != NULL)")
 
 # --- the mutex ---
 curator_plant(
