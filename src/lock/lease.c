@@ -48,22 +48,15 @@ make_readable (CuratorLease *lease)
     curator_warn ("cannot write a lease's descriptor: %s", g_strerror (errno));
 }
 
-static CURATOR_LOCKED void
-cancel_later (CuratorLease *lease)
-{
-  if (lease->cancellable != NULL)
-    curator_dispatch_cancel (lease->client, lease->cancellable);
-}
-
 /* The last reference is being dropped: nobody else reads the lease. */
 static CURATOR_NOT_ANALYSED void
 cancel_at_last (CuratorLease *lease)
 {
-  if (lease->cancellable == NULL)
-    return;
-  curator_client_lock (lease->client);
-  cancel_later (lease);
-  curator_client_unlock (lease->client);
+  if (lease->cancellable != NULL) {
+    curator_client_lock (lease->client);
+    curator_dispatch_cancel (lease->client, lease->cancellable);
+    curator_client_unlock (lease->client);
+  }
 }
 
 void
@@ -79,7 +72,8 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
     if (lease->klass->on_end != NULL)
       lease->klass->on_end (lease);
     make_readable (lease);
-    cancel_later (lease);
+    if (lease->cancellable != NULL)
+      curator_dispatch_cancel (lease->client, lease->cancellable);
   }
   curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease,
                             curator_lease_try_ref, unref_lease, (int) state);
@@ -172,10 +166,10 @@ curator_lease_get_session_id (const CuratorLease *lease)
 GError *
 curator_lease_over_error (const CuratorLease *lease, const char *whose)
 {
-  const gboolean is_released = g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED;
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s %s", whose,
-                      is_released ? "was released through its lease: release the lock, too"
-                                  : "is lost: release it first");
+                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED
+                          ? "was released through its lease: release the lock, too"
+                          : "is lost: release it first");
 }
 
 /* Mirrors CuratorMultiTransaction.check: of a hold inside the user's own transaction. */

@@ -78,8 +78,7 @@ typedef struct
   gint64 max_hold_ms CURATOR_GUARDED; /* of each hold that is granted; or CURATOR_WAIT_FOREVER */
   GQueue attempts; /* the waiting ones, for _recheck(); guarded by the client's mutex */
   CuratorRevocable *revocable CURATOR_GUARDED;
-  /* Which nodes of the queue are participants, by leaf name; NULL: all. */
-  gboolean (*accept) (const char *name);
+  gboolean shares_queue; /* the participants are the nodes with lock_name in their names */
 } CuratorLockInternals;
 
 /* path: the user's, of the parent of the nodes; shown: that of the lock. driver: transfer full;

@@ -149,7 +149,7 @@ curator_participants_take (CuratorLockInternals *internals, gpointer data, const
     curator_queue_init (&queue, (const char *const *) result->children->pdata,
                         result->children->len, curator_lock_internals_key, internals);
     for (gsize i = 0; i < queue.n_names; i++)
-      if (internals->accept == NULL || internals->accept (queue.names[i]))
+      if (!internals->shares_queue || strstr (queue.names[i], internals->lock_name) != NULL)
         g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
   }
   g_ptr_array_add (paths, NULL);

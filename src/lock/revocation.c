@@ -98,26 +98,6 @@ curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocation
   revocable_unref (before, internals->client);
 }
 
-/* The path of a lock in place of one of its nodes. A node that may not be read may be written. */
-static gboolean
-check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
-{
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) node =
-      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
-
-  if (node == NULL && local->domain != CURATOR_ZK_ERROR) {
-    g_propagate_error (error, g_steal_pointer (&local));
-    return FALSE;
-  }
-  if (node != NULL && node->is_parent) {
-    g_autofree char *shown = curator_path_escape (curator_client_user_path (limits->client, path));
-    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "%s is no lock node: nodes are created below it", shown);
-  }
-  return TRUE;
-}
-
 gboolean
 curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path, gint64 timeout_ms,
                                GCancellable *cancellable, GError **error)
@@ -129,11 +109,23 @@ curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path
       || !curator_path_validate (lock_node_path, error))
     return FALSE;
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
-  if (!check_lock_node (&limits, path, error))
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) node =
+      curator_call (&limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
+  /* A node that may not be read may be written. */
+  if (node == NULL && local->domain != CURATOR_ZK_ERROR) {
+    g_propagate_error (error, g_steal_pointer (&local));
     return FALSE;
+  }
+  /* The path of a lock in place of one of its nodes. */
+  if (node != NULL && node->is_parent) {
+    g_autofree char *shown = curator_path_escape (curator_client_user_path (client, path));
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s is no lock node: nodes are created below it", shown);
+  }
+  g_clear_error (&local);
   g_autoptr (GBytes) payload =
       g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
-  g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
       curator_call (&limits, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 

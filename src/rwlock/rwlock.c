@@ -37,18 +37,6 @@ rw_fix_for_sorting (CuratorLockDriver *driver, const char *name, const char *loc
   return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME);
 }
 
-static gboolean
-is_write_node (const char *name)
-{
-  return strstr (name, CURATOR_WRITE_NAME) != NULL;
-}
-
-static gboolean
-is_read_node (const char *name)
-{
-  return strstr (name, CURATOR_READ_NAME) != NULL;
-}
-
 static void
 read_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredicateResults *results)
 {
@@ -62,7 +50,8 @@ static gboolean
 rw_holds (CuratorQueue *order, gsize index)
 {
   return index == 0
-         || (is_read_node (order->names[index]) && curator_queue_writer_before (order, index) < 0);
+         || (strstr (order->names[index], CURATOR_READ_NAME) != NULL
+             && curator_queue_writer_before (order, index) < 0);
 }
 
 /* owner's hold of a side, or NULL. The reference is the caller's. */
@@ -133,7 +122,7 @@ side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean
   driver->holds = rw_holds;
   CuratorLockInternals *internals = curator_lock_internals_new (
       client, path, path, writes ? CURATOR_WRITE_NAME : CURATOR_READ_NAME, 1, driver);
-  internals->accept = writes ? is_write_node : is_read_node;
+  internals->shares_queue = TRUE;
   internals->data = data != NULL ? g_bytes_ref (data) : NULL;
   CuratorLock *lock =
       curator_mutex_new_of_kind (client, writes ? "write lock" : "read lock",
@@ -150,7 +139,7 @@ check_arguments (CuratorClient *client, const char *path, const void *data, gsiz
 {
   if (!curator_lock_check_path (client, path, error))
     return FALSE;
-  if (is_read_node (path) || is_write_node (path))
+  if (strstr (path, CURATOR_READ_NAME) != NULL || strstr (path, CURATOR_WRITE_NAME) != NULL)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the path of a read-write lock must not contain " CURATOR_READ_NAME
                            " or " CURATOR_WRITE_NAME);
