@@ -51,8 +51,9 @@ void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
 
 /* Ends the hold now and deletes its node, which ends release. */
 void curator_lease_end (CuratorLease *lease, CuratorOp *release) CURATOR_LOCKED;
-/* The same for any lease, composite ones too. */
-void curator_lease_release_start (CuratorLease *lease, CuratorOp *release) CURATOR_UNLOCKED;
+/* The same for any lease, composite ones too, as a part of whole. It may be another client's, of
+ * before a fork. */
+void curator_lease_release_part (CuratorLease *lease, CuratorOp *whole) CURATOR_UNLOCKED;
 
 /* Ends leases of single nodes, the last one first; those of one client are deleted together. Each is
  * a part of whole. */
@@ -67,6 +68,5 @@ gpointer curator_lease_try_ref (gpointer lease);
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease) CURATOR_LOCKED;
 /* By the clock, without the mutex: the hold is neither over nor past its deadline. */
 gboolean curator_lease_is_provable (CuratorLease *lease);
-CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);
 CuratorSession *curator_lease_get_session (CuratorLease *lease);

@@ -122,12 +122,6 @@ curator_lease_full_path (CuratorLease *lease)
   return curator_lease_first (lease)->path;
 }
 
-CuratorClient *
-curator_lease_get_client (CuratorLease *lease)
-{
-  return lease->client;
-}
-
 CuratorSession *
 curator_lease_get_session (CuratorLease *lease)
 {
@@ -330,16 +324,21 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
 }
 
 void
-curator_lease_release_start (CuratorLease *lease, CuratorOp *release)
+curator_lease_release_part (CuratorLease *lease, CuratorOp *whole)
 {
-  lease->klass->release (lease, release);
+  g_autoptr (GError) error = NULL;
+
+  if (curator_client_check_forked (lease->client, &error))
+    lease->klass->release (lease, curator_release_part (whole, lease->client));
+  else
+    curator_release_part_ended (whole, error);
 }
 
 static CuratorOp *
 start_release (CuratorLease *lease, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
   CuratorOp *release = curator_release_new (lease->client, timeout_ms, done, data);
-  curator_lease_release_start (lease, release);
+  lease->klass->release (lease, release);
   return release;
 }
 
@@ -373,7 +372,7 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
   if (callback == NULL) {
     /* No thread is woken. */
     if (curator_client_check_forked (lease->client, NULL))
-      curator_lease_release_start (lease, NULL);
+      lease->klass->release (lease, NULL);
     return;
   }
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,

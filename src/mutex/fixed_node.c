@@ -34,5 +34,5 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
       client, parent, node_path, curator_path_leaf (node_path), 1,
       curator_lock_driver_new_builtin (NULL, curator_standard_predicate));
   internals->is_one_node = TRUE;
-  return curator_mutex_new_of_kind (client, "fixed-node lock", new_request, internals);
+  return curator_mutex_new_of_kind ("fixed-node lock", new_request, internals);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "lock/lock-private.h"
-#include "lock/lock_internals-private.h"
 
 /* Called without the mutex. The node for an acquire by owner; NULL with error if it can never be
  * granted. */
@@ -11,6 +10,5 @@ typedef CuratorNodeRequest *(*CuratorNewRequest) (CuratorLock *mutex, guint64 ow
                                                   GError **error);
 
 /* Takes internals. */
-CuratorLock *curator_mutex_new_of_kind (CuratorClient *client, const char *kind,
-                                        CuratorNewRequest new_request,
+CuratorLock *curator_mutex_new_of_kind (const char *kind, CuratorNewRequest new_request,
                                         CuratorLockInternals *internals);

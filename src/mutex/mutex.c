@@ -231,7 +231,7 @@ mutex_finalize (CuratorLock *lock)
 }
 
 CuratorLock *
-curator_mutex_new_of_kind (CuratorClient *client, const char *kind, CuratorNewRequest new_request,
+curator_mutex_new_of_kind (const char *kind, CuratorNewRequest new_request,
                            CuratorLockInternals *internals)
 {
   static const CuratorLockClass klass = { .name = "mutex",
@@ -244,7 +244,7 @@ curator_mutex_new_of_kind (CuratorClient *client, const char *kind, CuratorNewRe
                                           .dup_lease = mutex_dup_lease,
                                           .is_revocable = TRUE,
                                           .finalize = mutex_finalize };
-  CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
+  CuratorMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, internals->client);
   mutex->kind = kind;
   mutex->new_request = new_request;
   mutex->lock.internals = internals;
@@ -280,7 +280,7 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   if (driver != NULL)
     curator_lock_driver_ref (driver);
   return curator_mutex_new_of_kind (
-      client, "mutex", NULL,
+      "mutex", NULL,
       curator_lock_internals_new (client, path, path, lock_name, (int) max_leases, driver));
 }
 

@@ -54,19 +54,12 @@ rw_holds (CuratorQueue *order, gsize index)
              && curator_queue_writer_before (order, index) < 0);
 }
 
-/* owner's hold of a side, or NULL. The reference is the caller's. */
-static CURATOR_UNLOCKED CuratorLease *
-dup_hold (CuratorLock *side, guint64 owner)
-{
-  return owner != 0 ? side->klass->dup_lease (side, owner) : NULL;
-}
-
 /* A writer reads at once, under its own number; not if its write hold is lost. */
 static CuratorNodeRequest *
 new_read_request (CuratorLock *read, guint64 owner, GError **error)
 {
-  const CuratorRwLock *pair = read->owner;
-  g_autoptr (CuratorLease) write_hold = dup_hold (pair->write, owner);
+  CuratorLock *write = ((CuratorRwLock *) read->owner)->write;
+  g_autoptr (CuratorLease) write_hold = owner != 0 ? write->klass->dup_lease (write, owner) : NULL;
 
   if (write_hold == NULL)
     return curator_node_request_new (CURATOR_READ_NAME);
@@ -88,8 +81,8 @@ new_read_request (CuratorLock *read, guint64 owner, GError **error)
 static CuratorNodeRequest *
 new_write_request (CuratorLock *write, guint64 owner, GError **error)
 {
-  const CuratorRwLock *pair = write->owner;
-  g_autoptr (CuratorLease) read_hold = dup_hold (pair->read, owner);
+  CuratorLock *read = ((CuratorRwLock *) write->owner)->read;
+  g_autoptr (CuratorLease) read_hold = owner != 0 ? read->klass->dup_lease (read, owner) : NULL;
 
   if (read_hold != NULL) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
@@ -125,7 +118,7 @@ side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean
   internals->shares_queue = TRUE;
   internals->data = data != NULL ? g_bytes_ref (data) : NULL;
   CuratorLock *lock =
-      curator_mutex_new_of_kind (client, writes ? "write lock" : "read lock",
+      curator_mutex_new_of_kind (writes ? "write lock" : "read lock",
                                  writes ? new_write_request : new_read_request, internals);
   lock->refs = &pair->refs;
   lock->owner = pair;

@@ -140,19 +140,6 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
-/* A lease may be another client's, of before a fork. */
-static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, CuratorOp *whole)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorClient *client = curator_lease_get_client (lease);
-
-  if (curator_client_check_forked (client, &error))
-    curator_lease_release_start (lease, curator_release_part (whole, client));
-  else
-    curator_release_part_ended (whole, error);
-}
-
 static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                   CuratorOpDone done, gpointer data)
@@ -160,7 +147,7 @@ start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);
   for (guint i = 0; i < leases->len; i++)
-    start_return (g_ptr_array_index (leases, i), whole);
+    curator_lease_release_part (g_ptr_array_index (leases, i), whole);
   return whole;
 }
 
