@@ -41,9 +41,9 @@ struct _CuratorLock
 {
   CuratorTag tag;
   CuratorRefs own_refs;
-  CuratorRefs *refs;                   /* own_refs, or those of the pair that it is a side of */
-  void (*free_owner) (gpointer owner); /* frees owner and the lock; NULL: the lock has no owner */
-  gpointer owner;
+  CuratorRefs *refs;                /* own_refs, or those of pair */
+  void (*free) (CuratorLock *lock); /* curator_lock_destroy, or what frees pair */
+  CuratorRwLock *pair;              /* that it is a side of; or NULL */
   const CuratorLockClass *klass;
   guint64 serial;                  /* unique, never 0 */
   CuratorClient *client;           /* a reference; a multi-lock's is its first member's, or NULL */

@@ -22,20 +22,6 @@
 /* Room for a protected prefix, a lock name and a number behind the path. */
 #define NODE_NAME_ROOM 128
 
-gpointer
-curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
-{
-  static _Atomic guint64 last_serial;
-  CuratorLock *lock = g_malloc0 (size);
-  lock->tag = CURATOR_TAG_LOCK;
-  curator_refs_init (&lock->own_refs);
-  lock->refs = &lock->own_refs;
-  lock->klass = klass;
-  lock->serial = ++last_serial;
-  lock->client = client != NULL ? curator_client_ref (client) : NULL;
-  return lock;
-}
-
 void
 curator_lock_destroy (CuratorLock *lock)
 {
@@ -44,6 +30,21 @@ curator_lock_destroy (CuratorLock *lock)
   curator_tag_clear (lock);
   g_free (lock);
   g_clear_pointer (&client, curator_client_unref);
+}
+
+gpointer
+curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
+{
+  static _Atomic guint64 last_serial;
+  CuratorLock *lock = g_malloc0 (size);
+  lock->tag = CURATOR_TAG_LOCK;
+  curator_refs_init (&lock->own_refs);
+  lock->refs = &lock->own_refs;
+  lock->free = curator_lock_destroy;
+  lock->klass = klass;
+  lock->serial = ++last_serial;
+  lock->client = client != NULL ? curator_client_ref (client) : NULL;
+  return lock;
 }
 
 CuratorLock *
@@ -62,10 +63,7 @@ curator_lock_unref (CuratorLock *lock)
       || !curator_refs_dec (lock->refs))
     return;
   CURATOR_INSIDE_GATE;
-  if (lock->free_owner != NULL)
-    lock->free_owner (lock->owner);
-  else
-    curator_lock_destroy (lock);
+  lock->free (lock);
 }
 
 gboolean
@@ -163,11 +161,10 @@ static CuratorOp *
 start_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done,
                gpointer data)
 {
-  const CuratorAttemptSpec spec = { .deadline_us =
-                                        curator_acquire_deadline (lock->client, timeout_ms),
-                                    .once = timeout_ms == 0,
-                                    .done = done,
-                                    .data = data };
+  const gint64 deadline_us = curator_acquire_deadline (lock->client, timeout_ms);
+  const CuratorAttemptSpec spec = {
+    .deadline_us = deadline_us, .once = timeout_ms == 0, .done = done, .data = data
+  };
   return lock->klass->acquire (lock, owner, &spec);
 }
 

@@ -10,7 +10,6 @@
 #include "core/op.h"
 #include "curator/lock_internals.h"
 #include "lock/queue.h"
-#include "session/session.h"
 
 struct _CuratorNodeRequest
 {

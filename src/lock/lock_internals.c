@@ -13,6 +13,7 @@
 #include "lock/queue.h"
 #include "nodes/call.h"
 #include "session/connection_error.h"
+#include "session/session.h"
 
 #include <string.h>
 

@@ -58,7 +58,7 @@ rw_holds (CuratorQueue *order, gsize index)
 static CuratorNodeRequest *
 new_read_request (CuratorLock *read, guint64 owner, GError **error)
 {
-  CuratorLock *write = ((CuratorRwLock *) read->owner)->write;
+  CuratorLock *write = read->pair->write;
   g_autoptr (CuratorLease) write_hold = owner != 0 ? write->klass->dup_lease (write, owner) : NULL;
 
   if (write_hold == NULL)
@@ -81,7 +81,7 @@ new_read_request (CuratorLock *read, guint64 owner, GError **error)
 static CuratorNodeRequest *
 new_write_request (CuratorLock *write, guint64 owner, GError **error)
 {
-  CuratorLock *read = ((CuratorRwLock *) write->owner)->read;
+  CuratorLock *read = write->pair->read;
   g_autoptr (CuratorLease) read_hold = owner != 0 ? read->klass->dup_lease (read, owner) : NULL;
 
   if (read_hold != NULL) {
@@ -94,9 +94,9 @@ new_write_request (CuratorLock *write, guint64 owner, GError **error)
 }
 
 static void
-free_pair (gpointer data)
+free_pair (CuratorLock *side)
 {
-  CuratorRwLock *rw_lock = data;
+  CuratorRwLock *rw_lock = side->pair;
   curator_lock_destroy (rw_lock->read);
   curator_lock_destroy (rw_lock->write);
   curator_tag_clear (rw_lock);
@@ -121,8 +121,8 @@ side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean
       curator_mutex_new_of_kind (writes ? "write lock" : "read lock",
                                  writes ? new_write_request : new_read_request, internals);
   lock->refs = &pair->refs;
-  lock->owner = pair;
-  lock->free_owner = free_pair;
+  lock->pair = pair;
+  lock->free = free_pair;
   return lock;
 }
 
