@@ -170,7 +170,7 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
   CuratorLockInternals *internals = attempt->internals;
   const char *own = curator_path_leaf (curator_attempt_node (attempt));
 
-  if (!internals->driver->is_builtin) {
+  if (internals->driver->predicate == NULL) {
     ask_user_driver_later (attempt, children);
     return;
   }

@@ -32,7 +32,6 @@ CuratorLockDriver *
 curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, CuratorPredicate predicate)
 {
   CuratorLockDriver *driver = curator_lock_driver_new (funcs, NULL, NULL);
-  driver->is_builtin = TRUE;
   driver->predicate = predicate;
   return driver;
 }
@@ -43,7 +42,6 @@ curator_lock_driver_standard (void)
   /* Its own reference keeps it from ever being freed. */
   static CuratorLockDriver driver = { .tag = CURATOR_TAG_LOCK_DRIVER,
                                       .refs = 1,
-                                      .is_builtin = TRUE,
                                       .predicate = curator_standard_predicate,
                                       .nothing_overtakes = TRUE,
                                       .neighbours_succeed = TRUE };

@@ -352,9 +352,7 @@ deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError 
                gpointer user_data)
 {
   CuratorLock *lock = data;
-  char **nodes = lock->internals != NULL
-                     ? curator_participants_take (lock->internals, result, error, NULL)
-                     : NULL;
+  char **nodes = curator_participants_take (lock->internals, result, error, NULL);
   ((CuratorLockParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
                                                     user_data);
 }

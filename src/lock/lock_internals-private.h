@@ -36,14 +36,14 @@ struct _CuratorLockDriver
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean is_builtin;        /* the library's own, which runs with the mutex held */
-  CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
+  /* Of the library's own, which runs with the mutex held; NULL: a user's driver. */
+  CuratorPredicate predicate;
   /* Whether the node at index holds the lock; NULL: the first max_leases do. */
   gboolean (*holds) (CuratorQueue *queue, gsize index);
   gboolean nothing_overtakes; /* constant once it is used */
   gint is_used;               /* atomic: a lock has it */
-  gboolean
-      neighbours_succeed; /* of two with consecutive numbers the second is next, see local_queue.h */
+  /* Of two with consecutive numbers the second is next, see local_queue.h. */
+  gboolean neighbours_succeed;
 };
 
 /* A driver of the library's: never calls user code. */

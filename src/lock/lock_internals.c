@@ -54,7 +54,7 @@ void
 curator_lock_internals_unref (CuratorLockInternals *internals)
 {
   if (curator_refs_dec (&internals->refs)) {
-    if (internals->driver->is_builtin)
+    if (internals->driver->predicate != NULL)
       curator_lock_driver_unref (internals->driver);
     else
       curator_user_data_destroy (internals->client, unref_driver, internals->driver);

@@ -55,8 +55,7 @@ gboolean
 curator_own_node_has_queue (const CuratorOwnNode *node)
 {
   const CuratorLockDriver *driver = node->internals->driver;
-  return node->request->is_sequential
-         || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
+  return node->request->is_sequential || driver->funcs.gets_the_lock != NULL;
 }
 
 gboolean
@@ -141,7 +140,7 @@ parse_number (const CuratorOwnNode *node)
 {
   gint64 number;
 
-  if (!node->request->is_sequential || !node->internals->driver->is_builtin
+  if (!node->request->is_sequential || node->internals->driver->predicate == NULL
       || !curator_queue_parse_number (
           curator_lock_internals_key (curator_path_leaf (node->path), node->internals), &number))
     return -1;

@@ -38,17 +38,11 @@ typedef struct
 
 typedef struct
 {
-  CuratorMutex *mutex;
+  CuratorLock *lock; /* a reference */
   guint64 owner;
   CuratorOpDone done;
   gpointer data;
 } PendingAcquire;
-
-static CuratorMutex *
-mutex_of (CuratorLock *lock)
-{
-  return (CuratorMutex *) lock;
-}
 
 static void
 free_lock_data (gpointer data)
@@ -59,9 +53,10 @@ free_lock_data (gpointer data)
 }
 
 static CURATOR_LOCKED LockData *
-find_hold (CuratorMutex *mutex, guint64 owner)
+find_hold (CuratorLock *lock, guint64 owner)
 {
-  return mutex->lock_data != NULL ? g_hash_table_lookup (mutex->lock_data, &owner) : NULL;
+  GHashTable *lock_data = ((CuratorMutex *) lock)->lock_data;
+  return lock_data != NULL ? g_hash_table_lookup (lock_data, &owner) : NULL;
 }
 
 /* An uncontended lock would need a new table for each acquisition. So the client has one for its
@@ -81,7 +76,7 @@ static CURATOR_LOCKED void
 record_hold (CuratorLease *lease, gpointer data)
 {
   const PendingAcquire *pending = data;
-  CuratorMutex *mutex = pending->mutex;
+  CuratorMutex *mutex = (CuratorMutex *) pending->lock;
   LockData *hold = g_new (LockData, 1);
 
   *hold = (LockData){ .owner = pending->owner, .count = 1, .lease = lease };
@@ -98,7 +93,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   PendingAcquire *pending = data;
   pending->done (op, result, error, pending->data);
-  curator_lock_unref (&pending->mutex->lock);
+  curator_lock_unref (pending->lock);
   g_free (pending);
 }
 
@@ -106,7 +101,7 @@ static CURATOR_UNLOCKED gboolean
 mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 {
   curator_client_lock (lock->client);
-  LockData *hold = find_hold (mutex_of (lock), owner);
+  LockData *hold = find_hold (lock, owner);
   if (is_held (hold)) {
     hold->count++;
     /* A multi-lock may enter for a thread that waits. */
@@ -124,18 +119,17 @@ mutex_reenter (CuratorLock *lock, guint64 owner, GError **error)
 static CuratorOp *
 mutex_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 {
-  CuratorMutex *mutex = mutex_of (lock);
+  const CuratorNewRequest new_request = ((CuratorMutex *) lock)->new_request;
   CuratorAttemptSpec ours = *spec;
   GError *error = NULL;
 
-  if (mutex->new_request != NULL) {
-    ours.request = mutex->new_request (lock, owner, &error);
+  if (new_request != NULL) {
+    ours.request = new_request (lock, owner, &error);
     if (ours.request == NULL)
       return curator_lock_refused_op (lock->client, error, spec);
   }
   PendingAcquire *pending = g_new (PendingAcquire, 1);
-  *pending = (PendingAcquire){ mutex, owner, spec->done, spec->data };
-  curator_lock_ref (lock);
+  *pending = (PendingAcquire){ curator_lock_ref (lock), owner, spec->done, spec->data };
   ours.granted = owner != 0 ? record_hold : NULL;
   ours.done = on_granted;
   ours.data = pending;
@@ -144,23 +138,24 @@ mutex_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 
 /* Ends one level. Returns the lease if it was the last one. */
 static CURATOR_LOCKED CuratorLease *
-leave (CuratorMutex *mutex, guint64 owner, GError **error)
+leave (CuratorLock *lock, guint64 owner, GError **error)
 {
-  LockData *hold = find_hold (mutex, owner);
+  CuratorMutex *mutex = (CuratorMutex *) lock;
+  LockData *hold = find_hold (lock, owner);
 
   if (hold == NULL)
     g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
-                 "%s: release: this thread does not hold the %s", mutex->lock.internals->shown,
+                 "%s: release: this thread does not hold the %s", lock->internals->shown,
                  mutex->kind);
   if (hold == NULL || --hold->count > 0)
     return NULL;
   CuratorLease *lease = hold->lease;
-  curator_reentry_forget (&mutex->lock);
+  curator_reentry_forget (lock);
   g_hash_table_steal (mutex->lock_data, &owner);
   g_free (hold);
   if (g_hash_table_size (mutex->lock_data) > 0)
     return lease;
-  GHashTable **spare = curator_attached (&mutex->lock.client->attached, &spare_table);
+  GHashTable **spare = curator_attached (&lock->client->attached, &spare_table);
   if (*spare == NULL)
     *spare = g_steal_pointer (&mutex->lock_data);
   g_clear_pointer (&mutex->lock_data, g_hash_table_unref);
@@ -173,7 +168,7 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
   GError *error = NULL;
 
   curator_client_lock (lock->client);
-  CuratorLease *last = leave (mutex_of (lock), owner, &error);
+  CuratorLease *last = leave (lock, owner, &error);
   if (last != NULL)
     curator_lease_end (last, op);
   else
@@ -185,13 +180,13 @@ mutex_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
 static CURATOR_UNLOCKED CuratorLease *
 mutex_leave (CuratorLock *lock, guint64 owner, GError **error)
 {
-  return CURATOR_WITH_MUTEX (lock->client, leave (mutex_of (lock), owner, error));
+  return CURATOR_WITH_MUTEX (lock->client, leave (lock, owner, error));
 }
 
 static CURATOR_UNLOCKED gboolean
 mutex_is_acquired (CuratorLock *lock)
 {
-  CuratorMutex *mutex = mutex_of (lock);
+  CuratorMutex *mutex = (CuratorMutex *) lock;
   gboolean acquired = FALSE;
   GHashTableIter iter;
   gpointer hold;
@@ -209,14 +204,14 @@ mutex_is_acquired (CuratorLock *lock)
 static CURATOR_UNLOCKED gboolean
 mutex_is_owned (CuratorLock *lock, guint64 owner)
 {
-  return CURATOR_WITH_MUTEX (lock->client, is_held (find_hold (mutex_of (lock), owner)));
+  return CURATOR_WITH_MUTEX (lock->client, is_held (find_hold (lock, owner)));
 }
 
 static CURATOR_UNLOCKED CuratorLease *
 mutex_dup_lease (CuratorLock *lock, guint64 owner)
 {
   curator_client_lock (lock->client);
-  const LockData *hold = find_hold (mutex_of (lock), owner);
+  const LockData *hold = find_hold (lock, owner);
   CuratorLease *lease = hold != NULL ? curator_lease_ref (hold->lease) : NULL;
   curator_client_unlock (lock->client);
   return lease;
@@ -226,7 +221,7 @@ static void
 mutex_finalize (CuratorLock *lock)
 {
   curator_revocation_set (lock->internals, NULL);
-  g_clear_pointer (&mutex_of (lock)->lock_data, g_hash_table_unref);
+  g_clear_pointer (&((CuratorMutex *) lock)->lock_data, g_hash_table_unref);
   curator_lock_internals_unref (lock->internals);
 }
 

@@ -143,7 +143,7 @@ curator_plant(
          "if (last != NULL)\n    curator_lease_end (last, op)@\n  else\n"
          "if (last != NULL) {
       curator_lease_end (last, op)@
-      if (curator_client_is_connected (lock->client)) g_hash_table_steal (mutex_of (lock)->lock_data, &owner)@ else last = NULL@
+      if (curator_client_is_connected (lock->client)) g_hash_table_steal (((CuratorMutex *) lock)->lock_data, &owner)@ else last = NULL@
     }
   else\n")
 curator_plant(
