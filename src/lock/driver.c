@@ -29,9 +29,9 @@ curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data
 }
 
 CuratorLockDriver *
-curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, CuratorPredicate predicate)
+curator_lock_driver_new_builtin (CuratorPredicate predicate)
 {
-  CuratorLockDriver *driver = curator_lock_driver_new (funcs, NULL, NULL);
+  CuratorLockDriver *driver = curator_lock_driver_new (NULL, NULL, NULL);
   driver->predicate = predicate;
   return driver;
 }

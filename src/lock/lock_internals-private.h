@@ -47,8 +47,7 @@ struct _CuratorLockDriver
 };
 
 /* A driver of the library's: never calls user code. */
-CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs,
-                                                    CuratorPredicate predicate);
+CuratorLockDriver *curator_lock_driver_new_builtin (CuratorPredicate predicate);
 /* For queues in which only the order counts; one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */

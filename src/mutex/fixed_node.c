@@ -30,9 +30,9 @@ curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GErro
   if (!curator_lock_check_path (client, node_path, error))
     return NULL;
   g_autofree char *parent = curator_path_parent (node_path);
-  CuratorLockInternals *internals = curator_lock_internals_new (
-      client, parent, node_path, curator_path_leaf (node_path), 1,
-      curator_lock_driver_new_builtin (NULL, curator_standard_predicate));
+  CuratorLockInternals *internals =
+      curator_lock_internals_new (client, parent, node_path, curator_path_leaf (node_path), 1,
+                                  curator_lock_driver_new_builtin (curator_standard_predicate));
   internals->is_one_node = TRUE;
   return curator_mutex_new_of_kind ("fixed-node lock", new_request, internals);
 }

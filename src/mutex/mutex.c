@@ -272,11 +272,10 @@ curator_mutex_new_with_driver (CuratorClient *client, const char *path, const ch
   CURATOR_CHECK_CALL (driver == NULL || CURATOR_IS_LOCK_DRIVER (driver), error, NULL);
   if (!check_arguments (client, path, lock_name, max_leases, error))
     return NULL;
-  if (driver != NULL)
-    curator_lock_driver_ref (driver);
-  return curator_mutex_new_of_kind (
-      "mutex", NULL,
-      curator_lock_internals_new (client, path, path, lock_name, (int) max_leases, driver));
+  CuratorLockInternals *internals =
+      curator_lock_internals_new (client, path, path, lock_name, (int) max_leases,
+                                  driver != NULL ? curator_lock_driver_ref (driver) : NULL);
+  return curator_mutex_new_of_kind ("mutex", NULL, internals);
 }
 
 CuratorLock *

@@ -107,9 +107,9 @@ static CuratorLock *
 side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean writes,
           GBytes *data)
 {
-  static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = rw_fix_for_sorting };
-  CuratorLockDriver *driver = curator_lock_driver_new_builtin (
-      &funcs, writes ? curator_standard_predicate : read_predicate);
+  CuratorLockDriver *driver =
+      curator_lock_driver_new_builtin (writes ? curator_standard_predicate : read_predicate);
+  driver->funcs.fix_for_sorting = rw_fix_for_sorting;
   /* Only a writer's own read node, with its number, can come between it and the next. */
   driver->neighbours_succeed = writes;
   driver->holds = rw_holds;

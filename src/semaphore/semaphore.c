@@ -52,7 +52,7 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   semaphore->turns = curator_lock_internals_new (client, turns, path, CURATOR_LOCK_NAME, 1, NULL);
   semaphore->leases =
       curator_lock_internals_new (client, leases, path, CURATOR_LEASE_NAME, max_leases,
-                                  curator_lock_driver_new_builtin (NULL, lease_predicate));
+                                  curator_lock_driver_new_builtin (lease_predicate));
   return semaphore;
 }
 
