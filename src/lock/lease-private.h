@@ -55,8 +55,8 @@ void curator_lease_end (CuratorLease *lease, CuratorOp *release) CURATOR_LOCKED;
  * before a fork. */
 void curator_lease_release_part (CuratorLease *lease, CuratorOp *whole) CURATOR_UNLOCKED;
 
-/* Ends leases of single nodes, the last one first; those of one client are deleted together. Each is
- * a part of whole. */
+/* Ends leases of single nodes, the last one first; those of one client are deleted together. Each
+ * is a part of whole. */
 void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCKED;
 
 /* LOCK_LOST: why a hold that is over cannot be entered again. whose: "the hold of this thread". */

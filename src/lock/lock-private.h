@@ -14,8 +14,8 @@ typedef struct
 
   /* All are called without the client's mutex. owner is a thread's number, or 0 for a hold that
    * belongs to no thread: then the op's result is its CuratorLease, otherwise NULL. spec has
-   * neither request nor granted; with a batch_hook, which only an exclusive path is given, the queue
-   * is not listed before curator_lock_internals_list(). */
+   * neither request nor granted; with a batch_hook, which only an exclusive path is given, the
+   * queue is not listed before curator_lock_internals_list(). */
   CuratorOp *(*acquire) (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec);
   /* Enters a hold of owner's again. TRUE if it did (or set error: LOCK_LOST), FALSE when acquire
    * has to be called. Always called before acquire. May be NULL. */
