@@ -16,7 +16,6 @@
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
-#include "curator/zookeeper.h"
 #include "nodes/call.h"
 #include "session/session.h"
 
@@ -166,25 +165,6 @@ curator_lease_over_error (const CuratorLease *lease, const char *whose)
                           : "is lost: release it first");
 }
 
-/* Mirrors CuratorMultiTransaction.check: of a hold inside the user's own transaction. */
-gboolean
-curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
-{
-  CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease) && op != NULL, error, FALSE);
-  const CuratorLease *first = curator_lease_first (lease);
-  g_autofree char *shown = curator_path_escape (first->path);
-
-  if (!curator_client_check_forked (lease->client, error))
-    return FALSE;
-  if (!first->name_is_unique)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
-                           "%s cannot be checked: the next holder's node has the same name", shown);
-  if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
-  zoo_check_op_init (op, first->path, -1);
-  return TRUE;
-}
-
 gboolean
 curator_lease_is_provable (CuratorLease *lease)
 {
@@ -197,29 +177,19 @@ curator_lease_state_now (CuratorLease *lease)
   return lease->klass->state_now (lease);
 }
 
-CuratorLeaseState
-curator_lease_get_state (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LEASE_LOST);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_state (lease)
-                                                           : CURATOR_LEASE_LOST;
-}
-
-CuratorLostReason
-curator_lease_get_lost_reason (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LOST_REASON_NONE);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_lost_reason (lease)
-                                                           : CURATOR_LOST_REASON_NONE;
-}
-
-gint64
-curator_lease_get_remaining_ms (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_remaining_ms (lease)
-                                                           : 0;
-}
+/* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The public function that asks a lease's class; value: in the child of a fork. */
+#define LEASE_GETTER(Result, name, ask, value)                                                     \
+  Result name (CuratorLease *lease)                                                                \
+  {                                                                                                \
+    g_return_val_if_fail (CURATOR_IS_LEASE (lease), value);                                        \
+    return curator_client_check_forked (lease->client, NULL) ? lease->klass->ask (lease) : value;  \
+  }
+/* NOLINTEND(bugprone-macro-parentheses) */
+LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_LOST)
+LEASE_GETTER (CuratorLostReason, curator_lease_get_lost_reason, get_lost_reason,
+              CURATOR_LOST_REASON_NONE)
+LEASE_GETTER (gint64, curator_lease_get_remaining_ms, get_remaining_ms, 0)
 
 gboolean
 curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
