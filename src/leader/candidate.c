@@ -122,8 +122,7 @@ curator_candidate_init (CuratorCandidate *candidate, const CuratorCandidateClass
   curator_refs_init (&candidate->memory);
   candidate->klass = klass;
   candidate->id = g_strdup (id);
-  candidate->internals = curator_lock_internals_new (client, path, lock_name, 1,
-                                                     curator_lock_driver_standard (), NULL);
+  candidate->internals = curator_lock_internals_new (client, path, path, lock_name, 1, NULL);
   candidate->hook.changed = on_changed;
 }
 
@@ -276,11 +275,9 @@ wait_timed_out (CuratorOp *op)
     g_prefix_error (&error, "the %s could not queue: ", candidate->klass->name);
     return error;
   }
-  return attempt != NULL
-             ? attempt->klass->timed_out (attempt)
-             : curator_unanswered_error (op->client, "leading at",
-                                         curator_lock_internals_shown (candidate->internals),
-                                         op->begun_us);
+  return attempt != NULL ? attempt->klass->timed_out (attempt)
+                         : curator_unanswered_error (op->client, "leading at",
+                                                     candidate->internals->shown, op->begun_us);
 }
 
 gboolean

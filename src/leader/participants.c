@@ -59,8 +59,7 @@ curator_participants_read (CuratorLockInternals *internals, guint most, gint64 t
   if (!curator_limits_init (&limits, internals->client, timeout_ms, cancellable, error))
     return NULL;
   g_autoptr (GPtrArray) participants = g_ptr_array_new_with_free_func (unref_participant);
-  const CuratorParticipants those = { .internals = internals };
-  g_auto (GStrv) paths = curator_participants_await (&those, &limits, error);
+  g_auto (GStrv) paths = curator_participants_await (internals, &limits, error);
   if (paths == NULL)
     return NULL;
   for (char **path = paths; *path != NULL && participants->len < most; path++) {

@@ -71,8 +71,7 @@ refusal_of (const Attempt *attempt)
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                       "creating a node in %s: %s has closed the connection %d times in a row at a "
                       "payload of %" G_GSIZE_FORMAT " bytes: is its jute.maxbuffer less?",
-                      curator_lock_internals_shown (attempt->internals), hosts, LOST_CREATES,
-                      length);
+                      attempt->internals->shown, hosts, LOST_CREATES, length);
 }
 
 static CURATOR_LOCKED void

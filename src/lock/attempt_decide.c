@@ -69,7 +69,7 @@ fail_tied (Attempt *attempt, const char *twin)
       attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
                             "%s has a node with the number that the server has given this one, so "
                             "they have no order: %s; the next attempt gets another number",
-                            curator_lock_internals_shown (attempt->internals), shown));
+                            attempt->internals->shown, shown));
 }
 
 void
@@ -83,7 +83,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
   case VERDICT_EXHAUSTED:
     curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
                                                 "the sequence numbers below %s are exhausted",
-                                                curator_lock_internals_shown (attempt->internals)));
+                                                attempt->internals->shown));
     break;
   case VERDICT_TIED:
     fail_tied (attempt, verdict->watch);
@@ -170,7 +170,7 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
   CuratorLockInternals *internals = attempt->internals;
   const char *own = curator_path_leaf (curator_attempt_node (attempt));
 
-  if (!internals->driver->is_builtin) {
+  if (internals->driver->predicate == NULL) {
     ask_user_driver_later (attempt, children);
     return;
   }

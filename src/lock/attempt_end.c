@@ -222,8 +222,7 @@ static CURATOR_LOCKED void
 fail_zk (Attempt *attempt, int rc, const char *what)
 {
   const gboolean creates = attempt->state == ATTEMPT_CREATING || attempt->state == ATTEMPT_PARENTS;
-  GError *error = curator_request_error (attempt->op.client, rc, what,
-                                         curator_lock_internals_shown (attempt->internals),
+  GError *error = curator_request_error (attempt->op.client, rc, what, attempt->internals->shown,
                                          attempt->op.begun_us);
   if (rc == ZNOAUTH)
     g_prefix_error (&error, "the ACL does not grant %s: ", creates ? "CREATE" : "READ");

@@ -8,6 +8,12 @@
 #include "core/monitor.h"
 #include "lock/lease-impl.h"
 
+static CuratorLease *
+lease_at (GPtrArray *leases, guint index)
+{
+  return g_ptr_array_index (leases, index);
+}
+
 /* LOST as soon as one is, RELEASED once all are. While only some are RELEASED, and not by the
  * release of the whole, it is SUSPECT. */
 static CuratorLeaseState
@@ -17,7 +23,7 @@ composite_get_state (CuratorLease *lease)
   guint n_released = 0;
 
   for (guint i = 0; i < lease->members->len; i++) {
-    const CuratorLeaseState state = curator_lease_get_state (g_ptr_array_index (lease->members, i));
+    const CuratorLeaseState state = curator_lease_get_state (lease_at (lease->members, i));
     if (state == CURATOR_LEASE_RELEASED)
       n_released++;
     else
@@ -33,7 +39,7 @@ composite_get_remaining_ms (CuratorLease *lease)
 {
   gint64 least = G_MAXINT64;
   for (guint i = 0; i < lease->members->len; i++)
-    least = MIN (least, curator_lease_get_remaining_ms (g_ptr_array_index (lease->members, i)));
+    least = MIN (least, curator_lease_get_remaining_ms (lease_at (lease->members, i)));
   return least;
 }
 
@@ -44,7 +50,7 @@ composite_get_lost_reason (CuratorLease *lease)
   CuratorLostReason reason = CURATOR_LOST_REASON_NONE;
 
   for (guint i = 0; i < lease->members->len && reason == CURATOR_LOST_REASON_NONE; i++)
-    reason = curator_lease_get_lost_reason (g_ptr_array_index (lease->members, i));
+    reason = curator_lease_get_lost_reason (lease_at (lease->members, i));
   curator_client_lock (lease->client);
   if (lease->lost_reason == CURATOR_LOST_REASON_NONE)
     lease->lost_reason = reason;
@@ -74,32 +80,19 @@ composite_on_member_changed (CuratorLease *lease, CuratorLease *member)
     curator_client_after_unlock (member->client, update, lease);
 }
 
-/* Ends the leases from first to end, which are of one client. */
-static CURATOR_UNLOCKED void
-release_of_client (CuratorOp *whole, GPtrArray *leases, guint first, guint end)
-{
-  CuratorClient *client = curator_lease_get_client (g_ptr_array_index (leases, first));
-
-  curator_client_lock (client);
-  curator_deletions_gather (client);
-  for (guint i = first; i < end; i++)
-    curator_lease_end (g_ptr_array_index (leases, i), curator_release_part (whole, client));
-  curator_deletions_send_gathered (client);
-  curator_client_unlock (client);
-}
-
 void
 curator_leases_release (GPtrArray *leases, CuratorOp *whole)
 {
-  guint first = 0;
+  guint n = leases->len;
 
-  for (guint i = 1; i <= leases->len; i++) {
-    if (i == leases->len
-        || curator_lease_get_client (g_ptr_array_index (leases, i))
-               != curator_lease_get_client (g_ptr_array_index (leases, first))) {
-      release_of_client (whole, leases, first, i);
-      first = i;
-    }
+  while (n > 0) {
+    CuratorClient *client = lease_at (leases, n - 1)->client;
+    curator_client_lock (client);
+    curator_deletions_gather (client);
+    for (; n > 0 && lease_at (leases, n - 1)->client == client; n--)
+      curator_lease_end (lease_at (leases, n - 1), curator_release_part (whole, client));
+    curator_deletions_send_gathered (client);
+    curator_client_unlock (client);
   }
 }
 
@@ -109,21 +102,25 @@ composite_release (CuratorLease *lease, CuratorOp *whole)
 {
   curator_release_split (whole, lease->members->len);
   g_atomic_int_set (&lease->is_ending, TRUE);
-  g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
-  for (guint i = lease->members->len; i-- > 0;)
-    g_ptr_array_add (reversed, g_ptr_array_index (lease->members, i));
-  curator_leases_release (reversed, whole);
+  curator_leases_release (lease->members, whole);
 }
 
 static CURATOR_UNLOCKED void
-composite_finalize (CuratorLease *lease)
+set_following (CuratorLease *lease, gboolean follows)
 {
   for (guint i = 0; i < lease->members->len; i++) {
-    CuratorLease *member = g_ptr_array_index (lease->members, i);
+    CuratorLease *member = lease_at (lease->members, i);
     curator_client_lock (member->client);
-    member->composites = g_slist_remove (member->composites, lease);
+    member->composites = follows ? g_slist_prepend (member->composites, lease)
+                                 : g_slist_remove (member->composites, lease);
     curator_client_unlock (member->client);
   }
+}
+
+static void
+composite_finalize (CuratorLease *lease)
+{
+  set_following (lease, FALSE);
   g_ptr_array_unref (lease->members);
 }
 
@@ -140,16 +137,10 @@ composite_extend (CuratorLease *lease, gint64 at_least_ms)
 {
   gboolean all = TRUE;
   for (guint i = 0; i < lease->members->len; i++) {
-    CuratorLease *member = g_ptr_array_index (lease->members, i);
+    CuratorLease *member = lease_at (lease->members, i);
     all = member->klass->extend (member, at_least_ms) && all;
   }
   return all;
-}
-
-/* Each member ends by itself. */
-static void
-composite_on_end (CuratorLease *lease)
-{
 }
 
 CuratorLease *
@@ -160,7 +151,6 @@ curator_lease_new_composite (GPtrArray *members)
                                            .get_remaining_ms = composite_get_remaining_ms,
                                            .get_lost_reason = composite_get_lost_reason,
                                            .extend = composite_extend,
-                                           .on_end = composite_on_end,
                                            .on_member_changed = composite_on_member_changed,
                                            .release = composite_release,
                                            .finalize = composite_finalize };
@@ -180,12 +170,7 @@ curator_lease_new_composite (GPtrArray *members)
 void
 curator_composite_follow_members (CuratorLease *lease)
 {
-  for (guint i = 0; i < lease->members->len; i++) {
-    CuratorLease *member = g_ptr_array_index (lease->members, i);
-    curator_client_lock (member->client);
-    member->composites = g_slist_prepend (member->composites, lease);
-    curator_client_unlock (member->client);
-  }
+  set_following (lease, TRUE);
   /* Some may have changed before they were followed. */
   update (curator_lease_ref (lease));
 }

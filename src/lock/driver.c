@@ -5,16 +5,19 @@
 #include "curator/lock_internals.h"
 
 #include "base/tag.h"
-#include "curator/lease.h"
 
 #include "lock/lock_internals-private.h"
 #include "lock/queue.h"
 
 #include <string.h>
 
-static CuratorLockDriver *
-driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNotify destroy)
+CuratorLockDriver *
+curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
+                         GDestroyNotify destroy)
 {
+  static const gpointer reserved[G_N_ELEMENTS (funcs->_reserved)];
+  g_return_val_if_fail (funcs == NULL || memcmp (funcs->_reserved, reserved, sizeof reserved) == 0,
+                        NULL);
   CuratorLockDriver *driver = g_new0 (CuratorLockDriver, 1);
   driver->tag = CURATOR_TAG_LOCK_DRIVER;
   curator_refs_init (&driver->refs);
@@ -26,20 +29,9 @@ driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data, GDestroyNot
 }
 
 CuratorLockDriver *
-curator_lock_driver_new (const CuratorLockDriverFuncs *funcs, gpointer user_data,
-                         GDestroyNotify destroy)
+curator_lock_driver_new_builtin (CuratorPredicate predicate)
 {
-  static const gpointer reserved[G_N_ELEMENTS (funcs->_reserved)];
-  g_return_val_if_fail (funcs == NULL || memcmp (funcs->_reserved, reserved, sizeof reserved) == 0,
-                        NULL);
-  return driver_new (funcs, user_data, destroy);
-}
-
-CuratorLockDriver *
-curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs, CuratorPredicate predicate)
-{
-  CuratorLockDriver *driver = driver_new (funcs, NULL, NULL);
-  driver->is_builtin = TRUE;
+  CuratorLockDriver *driver = curator_lock_driver_new (NULL, NULL, NULL);
   driver->predicate = predicate;
   return driver;
 }
@@ -50,7 +42,6 @@ curator_lock_driver_standard (void)
   /* Its own reference keeps it from ever being freed. */
   static CuratorLockDriver driver = { .tag = CURATOR_TAG_LOCK_DRIVER,
                                       .refs = 1,
-                                      .is_builtin = TRUE,
                                       .predicate = curator_standard_predicate,
                                       .nothing_overtakes = TRUE,
                                       .neighbours_succeed = TRUE };
@@ -76,14 +67,6 @@ curator_lock_driver_set_nothing_overtakes (CuratorLockDriver *driver, gboolean n
 {
   g_return_if_fail (CURATOR_IS_LOCK_DRIVER (driver) && !g_atomic_int_get (&driver->is_used));
   driver->nothing_overtakes = nothing_overtakes;
-}
-
-const char *
-curator_lock_driver_key (CuratorLockDriver *driver, const char *name, const char *lock_name)
-{
-  if (driver->funcs.fix_for_sorting != NULL)
-    return driver->funcs.fix_for_sorting (driver, name, lock_name, driver->user_data);
-  return curator_queue_standard_key (name, lock_name);
 }
 
 /* Granted if fewer than max_leases are in front; else watch the node whose end lets us in. */

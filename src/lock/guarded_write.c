@@ -14,17 +14,16 @@ gboolean
 curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease) && op != NULL, error, FALSE);
-  const char *path = curator_lease_full_path (lease);
-  g_autofree char *shown = curator_path_escape (path);
+  const CuratorLease *first = curator_lease_first (lease);
+  g_autofree char *shown = curator_path_escape (first->path);
 
-  if (!curator_client_check_forked (curator_lease_get_client (lease), error))
+  if (!curator_client_check_forked (lease->client, error))
     return FALSE;
-  if (!curator_lease_first (lease)->name_is_unique) {
+  if (!first->name_is_unique)
     return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
                            "%s cannot be checked: the next holder's node has the same name", shown);
-  }
   if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
     return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
-  zoo_check_op_init (op, path, -1);
+  zoo_check_op_init (op, first->path, -1);
   return TRUE;
 }

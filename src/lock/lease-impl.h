@@ -6,7 +6,6 @@
 #include "base/tag.h"
 #include "core/listeners.h"
 #include "lock/lease-private.h"
-#include "session/lease_clock.h"
 
 /* What differs between a lease of one node and one of several. */
 typedef struct
@@ -17,7 +16,7 @@ typedef struct
   CuratorLostReason (*get_lost_reason) (CuratorLease *lease);
   /* FALSE: the hold is over. */
   gboolean (*extend) (CuratorLease *lease, gint64 at_least_ms);
-  /* Called once, with the client's mutex held, on LOST or RELEASED. */
+  /* Called once, with the client's mutex held, on LOST or RELEASED. May be NULL. */
   void (*on_end) (CuratorLease *lease);
   /* Called with the mutex of the member's client held, for each change of a member. */
   void (*on_member_changed) (CuratorLease *lease, CuratorLease *member);

@@ -51,22 +51,22 @@ void curator_composite_follow_members (CuratorLease *lease) CURATOR_UNLOCKED;
 
 /* Ends the hold now and deletes its node, which ends release. */
 void curator_lease_end (CuratorLease *lease, CuratorOp *release) CURATOR_LOCKED;
-/* The same for any lease, composite ones too. */
-void curator_lease_release_start (CuratorLease *lease, CuratorOp *release) CURATOR_UNLOCKED;
+/* The same for any lease, composite ones too, as a part of whole. It may be another client's, of
+ * before a fork. */
+void curator_lease_release_part (CuratorLease *lease, CuratorOp *whole) CURATOR_UNLOCKED;
 
-/* Ends leases of single nodes, in this order; those of one client are deleted together. Each is a
- * part of whole. */
+/* Ends leases of single nodes, the last one first; those of one client are deleted together. Each
+ * is a part of whole. */
 void curator_leases_release (GPtrArray *leases, CuratorOp *whole) CURATOR_UNLOCKED;
 
 /* LOCK_LOST: why a hold that is over cannot be entered again. whose: "the hold of this thread". */
 GError *curator_lease_over_error (const CuratorLease *lease, const char *whose);
 
-/* NULL if the last reference is just being dropped. */
-CuratorLease *curator_lease_try_ref (CuratorLease *lease);
+/* Of a CuratorLease; NULL if the last reference is just being dropped. */
+gpointer curator_lease_try_ref (gpointer lease);
 /* The state by the clock, of which listeners may not know yet. */
 CuratorLeaseState curator_lease_state_now (CuratorLease *lease) CURATOR_LOCKED;
 /* By the clock, without the mutex: the hold is neither over nor past its deadline. */
 gboolean curator_lease_is_provable (CuratorLease *lease);
-CuratorClient *curator_lease_get_client (CuratorLease *lease);
 const char *curator_lease_full_path (CuratorLease *lease);
 CuratorSession *curator_lease_get_session (CuratorLease *lease);

@@ -24,16 +24,11 @@
 #include <unistd.h>
 
 /* The clock may end a lease whose last reference is just being dropped. */
-CuratorLease *
-curator_lease_try_ref (CuratorLease *lease)
+gpointer
+curator_lease_try_ref (gpointer data)
 {
+  CuratorLease *lease = data;
   return curator_refs_try_inc (&lease->refs) ? lease : NULL;
-}
-
-static gpointer
-ref_lease (gpointer lease)
-{
-  return curator_lease_try_ref (lease);
 }
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
@@ -52,22 +47,15 @@ make_readable (CuratorLease *lease)
     curator_warn ("cannot write a lease's descriptor: %s", g_strerror (errno));
 }
 
-static CURATOR_LOCKED void
-cancel_later (CuratorLease *lease)
-{
-  if (lease->cancellable != NULL)
-    curator_dispatch_cancel (lease->client, lease->cancellable);
-}
-
 /* The last reference is being dropped: nobody else reads the lease. */
 static CURATOR_NOT_ANALYSED void
 cancel_at_last (CuratorLease *lease)
 {
-  if (lease->cancellable == NULL)
-    return;
-  curator_client_lock (lease->client);
-  cancel_later (lease);
-  curator_client_unlock (lease->client);
+  if (lease->cancellable != NULL) {
+    curator_client_lock (lease->client);
+    curator_dispatch_cancel (lease->client, lease->cancellable);
+    curator_client_unlock (lease->client);
+  }
 }
 
 void
@@ -80,12 +68,14 @@ curator_lease_set_state (CuratorLease *lease, CuratorLeaseState state)
                  curator_lease_state_to_string (state));
   g_atomic_int_set (&lease->state, state);
   if (curator_lease_is_over (state)) {
-    lease->klass->on_end (lease);
+    if (lease->klass->on_end != NULL)
+      lease->klass->on_end (lease);
     make_readable (lease);
-    cancel_later (lease);
+    if (lease->cancellable != NULL)
+      curator_dispatch_cancel (lease->client, lease->cancellable);
   }
-  curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease, ref_lease,
-                            unref_lease, (int) state);
+  curator_listeners_notify (&lease->listeners, 0, lease->client, call_listener, lease,
+                            curator_lease_try_ref, unref_lease, (int) state);
   for (GSList *link = lease->composites; link != NULL; link = link->next) {
     CuratorLease *composite = link->data;
     composite->klass->on_member_changed (composite, lease);
@@ -131,12 +121,6 @@ curator_lease_full_path (CuratorLease *lease)
   return curator_lease_first (lease)->path;
 }
 
-CuratorClient *
-curator_lease_get_client (CuratorLease *lease)
-{
-  return lease->client;
-}
-
 CuratorSession *
 curator_lease_get_session (CuratorLease *lease)
 {
@@ -175,10 +159,10 @@ curator_lease_get_session_id (const CuratorLease *lease)
 GError *
 curator_lease_over_error (const CuratorLease *lease, const char *whose)
 {
-  const gboolean is_released = g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED;
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s %s", whose,
-                      is_released ? "was released through its lease: release the lock, too"
-                                  : "is lost: release it first");
+                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED
+                          ? "was released through its lease: release the lock, too"
+                          : "is lost: release it first");
 }
 
 gboolean
@@ -193,46 +177,33 @@ curator_lease_state_now (CuratorLease *lease)
   return lease->klass->state_now (lease);
 }
 
-CuratorLeaseState
-curator_lease_get_state (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LEASE_LOST);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_state (lease)
-                                                           : CURATOR_LEASE_LOST;
-}
-
-CuratorLostReason
-curator_lease_get_lost_reason (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), CURATOR_LOST_REASON_NONE);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_lost_reason (lease)
-                                                           : CURATOR_LOST_REASON_NONE;
-}
-
-gint64
-curator_lease_get_remaining_ms (CuratorLease *lease)
-{
-  g_return_val_if_fail (CURATOR_IS_LEASE (lease), 0);
-  return curator_client_check_forked (lease->client, NULL) ? lease->klass->get_remaining_ms (lease)
-                                                           : 0;
-}
+/* A type takes no parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
+/* The public function that asks a lease's class; value: in the child of a fork. */
+#define LEASE_GETTER(Result, name, ask, value)                                                     \
+  Result name (CuratorLease *lease)                                                                \
+  {                                                                                                \
+    g_return_val_if_fail (CURATOR_IS_LEASE (lease), value);                                        \
+    return curator_client_check_forked (lease->client, NULL) ? lease->klass->ask (lease) : value;  \
+  }
+/* NOLINTEND(bugprone-macro-parentheses) */
+LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_LOST)
+LEASE_GETTER (CuratorLostReason, curator_lease_get_lost_reason, get_lost_reason,
+              CURATOR_LOST_REASON_NONE)
+LEASE_GETTER (gint64, curator_lease_get_remaining_ms, get_remaining_ms, 0)
 
 gboolean
 curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
-  if (at_least_ms < CURATOR_WAIT_FOREVER) {
+  if (at_least_ms < CURATOR_WAIT_FOREVER)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
-  }
   if (!curator_client_check_forked (lease->client, error))
     return FALSE;
-  if (!lease->klass->extend (lease, at_least_ms)) {
-    return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
-                           curator_lease_get_node_path (lease));
-  }
-  return TRUE;
+  return lease->klass->extend (lease, at_least_ms)
+         || CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "the hold of %s has ended",
+                            curator_lease_get_node_path (lease));
 }
 
 int
@@ -285,7 +256,7 @@ curator_lease_add_listener (CuratorLease *lease, CuratorLeaseListener listener, 
       curator_listeners_add (&lease->listeners, client, G_CALLBACK (listener), user_data, destroy);
   if (curator_lease_is_over (lease->klass->state_now (lease))) {
     curator_listeners_notify (&lease->listeners, curator_listeners_count (&lease->listeners) - 1,
-                              client, call_listener, lease, ref_lease, unref_lease,
+                              client, call_listener, lease, curator_lease_try_ref, unref_lease,
                               (int) lease->state);
   }
   curator_client_unlock (client);
@@ -314,26 +285,30 @@ curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancellable *ca
       curator_call (&limits, CURATOR_CALL_GET, first->path, NULL, 0, NULL, &local);
   if (result != NULL)
     return g_steal_pointer (&result->data);
-  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+  if (g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE))
     g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "the node %s is gone",
                  curator_lease_get_node_path (lease));
-    return NULL;
-  }
-  g_propagate_error (error, g_steal_pointer (&local));
+  else
+    g_propagate_error (error, g_steal_pointer (&local));
   return NULL;
 }
 
 void
-curator_lease_release_start (CuratorLease *lease, CuratorOp *release)
+curator_lease_release_part (CuratorLease *lease, CuratorOp *whole)
 {
-  lease->klass->release (lease, release);
+  g_autoptr (GError) error = NULL;
+
+  if (curator_client_check_forked (lease->client, &error))
+    lease->klass->release (lease, curator_release_part (whole, lease->client));
+  else
+    curator_release_part_ended (whole, error);
 }
 
 static CuratorOp *
 start_release (CuratorLease *lease, gint64 timeout_ms, CuratorOpDone done, gpointer data)
 {
   CuratorOp *release = curator_release_new (lease->client, timeout_ms, done, data);
-  curator_lease_release_start (lease, release);
+  lease->klass->release (lease, release);
   return release;
 }
 
@@ -367,7 +342,7 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
   if (callback == NULL) {
     /* No thread is woken. */
     if (curator_client_check_forked (lease->client, NULL))
-      curator_lease_release_start (lease, NULL);
+      lease->klass->release (lease, NULL);
     return;
   }
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,

@@ -1,7 +1,7 @@
 /* The public functions of every lock (InterProcessLock).
  *
- * Threads: any. No lock of its own: each kind of lock is guarded by its client's mutex. A blocking
- * call starts the same operation as the asynchronous one and waits for it.
+ * Threads: any. Each kind of lock is guarded by its client's mutex, and so is the maximum of its
+ * holds. A blocking call starts the same operation as the asynchronous one and waits for it.
  */
 #include "lock/lock-private.h"
 
@@ -14,36 +14,13 @@
 #include "core/await.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-#include "lock/lease-private.h"
 #include "lock/reentry.h"
+#include "lock/revocation.h"
 
 #include <string.h>
 
 /* Room for a protected prefix, a lock name and a number behind the path. */
 #define NODE_NAME_ROOM 128
-
-gpointer
-curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
-{
-  static _Atomic guint64 last_serial;
-  CuratorLock *lock = g_malloc0 (size);
-  lock->tag = CURATOR_TAG_LOCK;
-  curator_refs_init (&lock->own_refs);
-  lock->refs = &lock->own_refs;
-  lock->klass = klass;
-  lock->serial = ++last_serial;
-  lock->client = client != NULL ? curator_client_ref (client) : NULL;
-  return lock;
-}
-
-void
-curator_lock_set_owner (CuratorLock *lock, CuratorRefs *refs, gpointer owner,
-                        void (*free_owner) (gpointer owner))
-{
-  lock->refs = refs;
-  lock->owner = owner;
-  lock->free_owner = free_owner;
-}
 
 void
 curator_lock_destroy (CuratorLock *lock)
@@ -53,6 +30,21 @@ curator_lock_destroy (CuratorLock *lock)
   curator_tag_clear (lock);
   g_free (lock);
   g_clear_pointer (&client, curator_client_unref);
+}
+
+gpointer
+curator_lock_alloc (gsize size, const CuratorLockClass *klass, CuratorClient *client)
+{
+  static _Atomic guint64 last_serial;
+  CuratorLock *lock = g_malloc0 (size);
+  lock->tag = CURATOR_TAG_LOCK;
+  curator_refs_init (&lock->own_refs);
+  lock->refs = &lock->own_refs;
+  lock->free = curator_lock_destroy;
+  lock->klass = klass;
+  lock->serial = ++last_serial;
+  lock->client = client != NULL ? curator_client_ref (client) : NULL;
+  return lock;
 }
 
 CuratorLock *
@@ -71,17 +63,14 @@ curator_lock_unref (CuratorLock *lock)
       || !curator_refs_dec (lock->refs))
     return;
   CURATOR_INSIDE_GATE;
-  if (lock->free_owner != NULL)
-    lock->free_owner (lock->owner);
-  else
-    curator_lock_destroy (lock);
+  lock->free (lock);
 }
 
 gboolean
 curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on, gpointer data)
 {
-  const gboolean moves = curator_thread_role ().is_ours && lock->klass->asks_user != NULL
-                         && lock->klass->asks_user (lock);
+  const gboolean moves =
+      curator_thread_role ().is_ours && lock->internals->driver->funcs.creates_the_lock != NULL;
   if (moves) {
     curator_client_lock (client);
     curator_dispatch_question (client, go_on, data);
@@ -91,10 +80,10 @@ curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
 }
 
 CuratorOp *
-curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone done, gpointer data)
+curator_lock_refused_op (CuratorClient *client, GError *error, const CuratorAttemptSpec *spec)
 {
   static const CuratorOpClass klass = { 0 };
-  CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, done, data);
+  CuratorOp *op = curator_op_alloc (sizeof *op, &klass, client, G_MAXINT64, spec->done, spec->data);
 
   curator_client_lock (client);
   if (curator_op_begin (op))
@@ -104,24 +93,67 @@ curator_lock_finished_op (CuratorClient *client, GError *error, CuratorOpDone do
   return op;
 }
 
-GError *
-curator_lock_no_lease_error (void)
-{
-  return g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
-                              "a multi-lock without members has no lease");
-}
-
 gboolean
 curator_lock_check_path (CuratorClient *client, const char *path, GError **error)
 {
   if (!curator_client_check_forked (client, error) || !curator_path_validate (path, error))
     return FALSE;
-  if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH) {
+  if (strlen (client->settings.prefix) + strlen (path) + NODE_NAME_ROOM > CURATOR_PATH_MAX_LENGTH)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the path is too long: lock nodes below it would exceed %d bytes",
                            CURATOR_PATH_MAX_LENGTH);
-  }
   return TRUE;
+}
+
+const char *
+curator_lock_get_path (const CuratorLock *lock)
+{
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
+  return lock->internals != NULL ? lock->internals->shown : NULL;
+}
+
+CuratorClient *
+curator_lock_get_client (const CuratorLock *lock)
+{
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), NULL);
+  return lock->internals != NULL ? lock->client : NULL;
+}
+
+void
+curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
+{
+  g_return_if_fail (CURATOR_IS_LOCK (lock));
+  g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
+  if (lock->client == NULL || !curator_client_check_forked (lock->client, NULL))
+    return;
+  if (lock->internals == NULL) {
+    lock->klass->set_max_hold (lock, max_hold_ms);
+    return;
+  }
+  curator_client_lock (lock->client);
+  lock->internals->max_hold_ms = max_hold_ms;
+  curator_client_unlock (lock->client);
+}
+
+gint64
+curator_lock_get_max_hold_ms (const CuratorLock *lock)
+{
+  g_return_val_if_fail (CURATOR_IS_LOCK (lock), 0);
+  if (lock->client == NULL)
+    return CURATOR_WAIT_FOREVER;
+  if (!curator_client_check_forked (lock->client, NULL))
+    return 0;
+  return lock->internals != NULL ? CURATOR_WITH_MUTEX (lock->client, lock->internals->max_hold_ms)
+                                 : lock->klass->get_max_hold_ms (lock);
+}
+
+static CURATOR_UNLOCKED gboolean
+check_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  if (lock->client == NULL)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                           "a multi-lock without members has no lease");
+  return curator_check_call (lock->client, timeout_ms, cancellable, error);
 }
 
 /* Called without the mutex. The caller has ruled out a re-entry. */
@@ -129,8 +161,24 @@ static CuratorOp *
 start_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done,
                gpointer data)
 {
-  return lock->klass->acquire (lock, owner, curator_acquire_deadline (lock->client, timeout_ms),
-                               timeout_ms == 0, done, data);
+  const gint64 deadline_us = curator_acquire_deadline (lock->client, timeout_ms);
+  const CuratorAttemptSpec spec = {
+    .deadline_us = deadline_us, .once = timeout_ms == 0, .done = done, .data = data
+  };
+  return lock->klass->acquire (lock, owner, &spec);
+}
+
+static gboolean
+await_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, GCancellable *cancellable,
+               gpointer *lease, GError **error)
+{
+  CuratorAwait await;
+
+  if (!check_acquire (lock, timeout_ms, cancellable, error))
+    return FALSE;
+  curator_await_init (&await, lock->client);
+  CuratorOp *op = start_acquire (lock, owner, timeout_ms, curator_await_done, &await);
+  return curator_await_op (&await, op, cancellable, lease, error);
 }
 
 /* Not inlined, so that a re-entry needs no stack frame for this. */
@@ -139,22 +187,16 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
 {
   const guint64 owner = curator_thread_id ();
   GError *local = NULL;
-  CuratorAwait await;
 
   if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
     return FALSE;
   if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local)) {
-    if (local != NULL) {
-      g_propagate_error (error, local);
-      return FALSE;
-    }
-    return TRUE;
-  }
-  if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
+    if (local == NULL)
+      return TRUE;
+    g_propagate_error (error, local);
     return FALSE;
-  curator_await_init (&await, lock->client);
-  CuratorOp *op = start_acquire (lock, owner, timeout_ms, curator_await_done, &await);
-  const gboolean acquired = curator_await_op (&await, op, cancellable, NULL, error);
+  }
+  const gboolean acquired = await_acquire (lock, owner, timeout_ms, cancellable, NULL, error);
   curator_reentry_forget_all ();
   return acquired;
 }
@@ -174,18 +216,8 @@ curator_lock_acquire_lease (CuratorLock *lock, gint64 timeout_ms, GCancellable *
                             GError **error)
 {
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, NULL);
-  CuratorAwait await;
   gpointer lease = NULL;
-
-  if (lock->client == NULL) {
-    g_propagate_error (error, curator_lock_no_lease_error ());
-    return NULL;
-  }
-  if (!curator_check_call (lock->client, timeout_ms, cancellable, error))
-    return NULL;
-  curator_await_init (&await, lock->client);
-  CuratorOp *op = start_acquire (lock, 0, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, op, cancellable, &lease, error) ? lease : NULL;
+  return await_acquire (lock, 0, timeout_ms, cancellable, &lease, error) ? lease : NULL;
 }
 
 CURATOR_DESTROY_FUNC (unref_lock, curator_lock_unref)
@@ -205,11 +237,11 @@ curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   g_return_if_fail (curator_is_cancellable (cancellable));
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_acquire, G_CALLBACK (callback), user_data);
-  GError *error = lock->client == NULL ? curator_lock_no_lease_error () : NULL;
-  CuratorOp *op = NULL;
+  GError *error = NULL;
+  CuratorOp *op = check_acquire (lock, timeout_ms, cancellable, &error)
+                      ? start_acquire (lock, 0, timeout_ms, curator_async_done, async)
+                      : NULL;
 
-  if (error == NULL && curator_check_call (lock->client, timeout_ms, cancellable, &error))
-    op = start_acquire (lock, 0, timeout_ms, curator_async_done, async);
   curator_async_started (async, op, cancellable, error);
 }
 
@@ -269,10 +301,10 @@ curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = NULL;
+  CuratorOp *op = curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL
+                      ? start_release (lock, timeout_ms, curator_async_done, async)
+                      : NULL;
 
-  if (curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL)
-    op = start_release (lock, timeout_ms, curator_async_done, async);
   curator_async_started (async, op, cancellable, error);
 }
 
@@ -296,7 +328,7 @@ curator_lock_is_owned_by_current_thread (CuratorLock *lock)
 static gboolean
 check_participants (CuratorLock *lock, GError **error)
 {
-  return lock->klass->get_participants != NULL
+  return lock->internals != NULL
          || CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s has no participants of its own",
                             lock->klass->name);
 }
@@ -311,8 +343,7 @@ curator_lock_get_participant_nodes (CuratorLock *lock, gint64 timeout_ms, GCance
   if (!check_participants (lock, error)
       || !curator_limits_init (&limits, lock->client, timeout_ms, cancellable, error))
     return NULL;
-  const CuratorParticipants those = lock->klass->get_participants (lock);
-  return curator_participants_await (&those, &limits, error);
+  return curator_participants_await (lock->internals, &limits, error);
 }
 
 /* A driver of the user's, which names the participants, is asked where callbacks run. */
@@ -321,12 +352,7 @@ deliver_nodes (GCallback callback, gpointer data, gpointer result, const GError 
                gpointer user_data)
 {
   CuratorLock *lock = data;
-  char **nodes = NULL;
-
-  if (check_participants (lock, NULL)) {
-    const CuratorParticipants those = lock->klass->get_participants (lock);
-    nodes = curator_participants_take (&those, result, error, NULL);
-  }
+  char **nodes = curator_participants_take (lock->internals, result, error, NULL);
   ((CuratorLockParticipantNodesCallback) callback) (lock, nodes, nodes == NULL ? error : NULL,
                                                     user_data);
 }
@@ -345,11 +371,10 @@ curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
   CuratorOp *op = NULL;
 
   if (check_participants (lock, &error)
-      && curator_check_call (lock->client, timeout_ms, cancellable, &error)) {
-    const CuratorParticipants those = lock->klass->get_participants (lock);
-    op = curator_participants_start (&those, curator_client_deadline (lock->client, timeout_ms),
+      && curator_check_call (lock->client, timeout_ms, cancellable, &error))
+    op = curator_participants_start (lock->internals,
+                                     curator_client_deadline (lock->client, timeout_ms),
                                      curator_async_done, async);
-  }
   curator_async_started (async, op, cancellable, error);
 }
 
@@ -367,10 +392,17 @@ curator_lock_make_revocable (CuratorLock *lock, CuratorRevocationListener listen
                              gpointer user_data, GDestroyNotify destroy, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LOCK (lock), error, FALSE);
-  if (lock->klass->make_revocable == NULL) {
+  if (!lock->klass->is_revocable)
     return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED, "a %s cannot be made revocable",
                            lock->klass->name);
-  }
-  return curator_client_check_forked (lock->client, error)
-         && lock->klass->make_revocable (lock, listener, user_data, destroy, error);
+  if (!curator_client_check_forked (lock->client, error))
+    return FALSE;
+  const CuratorRevocationSpec spec = { .owner = lock,
+                                       .owner_refs = lock->refs,
+                                       .unref_owner = unref_lock,
+                                       .listener = G_CALLBACK (listener),
+                                       .user_data = user_data,
+                                       .destroy = destroy };
+  curator_revocation_set (lock->internals, listener != NULL ? &spec : NULL);
+  return TRUE;
 }

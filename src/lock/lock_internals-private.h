@@ -10,7 +10,6 @@
 #include "core/op.h"
 #include "curator/lock_internals.h"
 #include "lock/queue.h"
-#include "session/session.h"
 
 struct _CuratorNodeRequest
 {
@@ -37,19 +36,18 @@ struct _CuratorLockDriver
   CuratorLockDriverFuncs funcs;
   gpointer user_data;
   GDestroyNotify destroy;
-  gboolean is_builtin;        /* the library's own, which runs with the mutex held */
-  CuratorPredicate predicate; /* of a built-in one; NULL: funcs.gets_the_lock, or the standard's */
+  /* Of the library's own, which runs with the mutex held; NULL: a user's driver. */
+  CuratorPredicate predicate;
   /* Whether the node at index holds the lock; NULL: the first max_leases do. */
   gboolean (*holds) (CuratorQueue *queue, gsize index);
   gboolean nothing_overtakes; /* constant once it is used */
   gint is_used;               /* atomic: a lock has it */
-  gboolean
-      neighbours_succeed; /* of two with consecutive numbers the second is next, see local_queue.h */
+  /* Of two with consecutive numbers the second is next, see local_queue.h. */
+  gboolean neighbours_succeed;
 };
 
 /* A driver of the library's: never calls user code. */
-CuratorLockDriver *curator_lock_driver_new_builtin (const CuratorLockDriverFuncs *funcs,
-                                                    CuratorPredicate predicate);
+CuratorLockDriver *curator_lock_driver_new_builtin (CuratorPredicate predicate);
 /* For queues in which only the order counts; one for all of them. Borrowed. */
 CuratorLockDriver *curator_lock_driver_standard (void);
 /* The standard driver's decisions, for drivers that refine them. */
@@ -59,8 +57,6 @@ void curator_standard_gets_the_lock (CuratorLockDriver *driver, const char *cons
                                      gsize n_children, const char *sequence_node_name,
                                      guint max_leases, CuratorPredicateResults *results,
                                      gpointer user_data);
-const char *curator_lock_driver_key (CuratorLockDriver *driver, const char *name,
-                                     const char *lock_name);
 
 typedef struct _CuratorRevocable CuratorRevocable;
 
@@ -68,6 +64,7 @@ typedef struct _CuratorRevocable CuratorRevocable;
 typedef struct
 {
   CuratorRefs refs;
+  gboolean is_one_node;  /* no queue: the node lock_name, if there is one, is the participant */
   CuratorClient *client; /* a memory reference */
   char *base;            /* full path of the parent of the lock nodes */
   const char *shown;     /* the user's path of the lock: the end of base, or shown_as */
@@ -79,16 +76,16 @@ typedef struct
   gint64 max_hold_ms CURATOR_GUARDED; /* of each hold that is granted; or CURATOR_WAIT_FOREVER */
   GQueue attempts; /* the waiting ones, for _recheck(); guarded by the client's mutex */
   CuratorRevocable *revocable CURATOR_GUARDED;
+  gboolean shares_queue; /* the participants are the nodes with lock_name in their names */
 } CuratorLockInternals;
 
-/* path: the user's. The driver is referenced. data may be NULL. */
+/* path: the user's, of the parent of the nodes; shown: that of the lock. driver: transfer full;
+ * NULL: the standard one. */
 CuratorLockInternals *curator_lock_internals_new (CuratorClient *client, const char *path,
-                                                  const char *lock_name, int max_leases,
-                                                  CuratorLockDriver *driver, GBytes *data);
+                                                  const char *shown, const char *lock_name,
+                                                  int max_leases, CuratorLockDriver *driver);
 CuratorLockInternals *curator_lock_internals_ref (CuratorLockInternals *internals);
 void curator_lock_internals_unref (CuratorLockInternals *internals);
-/* For a lock whose path is another one: its user's. */
-void curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path);
 /* The error of an acquire whose deadline has passed: TIMED_OUT, NO_ANSWER or CONNECTION_LOST.
  * is_contended: as far as is known another contender is in front. */
 GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
@@ -97,11 +94,6 @@ GError *curator_lock_internals_timed_out (const CuratorLockInternals *internals,
 /* Recipes that share a path, the full one, do not exclude each other. Warns once. */
 void curator_lock_internals_warn_of_mix (CuratorClient *client, const char *path,
                                          const char *other_recipe) CURATOR_LOCKED;
-static inline const char *
-curator_lock_internals_shown (const CuratorLockInternals *internals)
-{
-  return internals->shown;
-}
 
 /* fixForSorting with the path's driver: a CuratorQueueKeyFunc over a CuratorLockInternals. */
 const char *curator_lock_internals_key (const char *name, gpointer internals);
@@ -145,22 +137,15 @@ void curator_lock_internals_list (CuratorOp *op) CURATOR_LOCKED;
 void curator_lock_internals_withdraw (CuratorOp *op) CURATOR_LOCKED;
 /* max_leases has changed: every waiter lists again. */
 void curator_lock_internals_recheck (CuratorLockInternals *internals) CURATOR_LOCKED;
-/* Whose nodes are the participants of a lock. */
-typedef struct
-{
-  CuratorLockInternals *internals;       /* borrowed */
-  gboolean (*accept) (const char *name); /* filters by leaf name; or NULL */
-  gboolean is_one_node;                  /* a lock without a queue: its node, if there is one */
-} CuratorParticipants;
 
 /* The lock nodes as user paths in order, holder first; foreign children are left out. */
-char **curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
+char **curator_participants_await (CuratorLockInternals *internals, const CuratorLimits *limits,
                                    GError **error) CURATOR_UNLOCKED;
 /* The same in two steps: what the op ends with, and what take makes of it, which may call the
  * user's driver. result: taken. */
-CuratorOp *curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
+CuratorOp *curator_participants_start (CuratorLockInternals *internals, gint64 deadline_us,
                                        CuratorOpDone done, gpointer data) CURATOR_UNLOCKED;
-char **curator_participants_take (const CuratorParticipants *those, gpointer result,
+char **curator_participants_take (CuratorLockInternals *internals, gpointer result,
                                   const GError *failure, GError **error);
 
 /* The request of most attempts: a protected ephemeral of the lock's name. Shared, not to be

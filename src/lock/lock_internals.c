@@ -13,12 +13,13 @@
 #include "lock/queue.h"
 #include "nodes/call.h"
 #include "session/connection_error.h"
+#include "session/session.h"
 
 #include <string.h>
 
 CuratorLockInternals *
-curator_lock_internals_new (CuratorClient *client, const char *path, const char *lock_name,
-                            int max_leases, CuratorLockDriver *driver, GBytes *data)
+curator_lock_internals_new (CuratorClient *client, const char *path, const char *shown,
+                            const char *lock_name, int max_leases, CuratorLockDriver *driver)
 {
   CuratorLockInternals *internals = g_new0 (CuratorLockInternals, 1);
 
@@ -27,16 +28,16 @@ curator_lock_internals_new (CuratorClient *client, const char *path, const char 
   curator_client_memory_ref (client);
   internals->client = client;
   internals->base = curator_client_full_path (client, path);
-  if (g_str_has_suffix (internals->base, path))
-    internals->shown = internals->base + strlen (internals->base) - strlen (path);
+  if (g_str_has_suffix (internals->base, shown))
+    internals->shown = internals->base + strlen (internals->base) - strlen (shown);
   else
-    curator_lock_internals_show_as (internals, path);
+    internals->shown = internals->shown_as = g_strdup (shown);
   internals->lock_name = g_strdup (lock_name);
   internals->max_leases = max_leases;
   internals->max_hold_ms = CURATOR_WAIT_FOREVER;
-  internals->driver = curator_lock_driver_ref (driver);
-  g_atomic_int_set (&driver->is_used, TRUE);
-  internals->data = data != NULL ? g_bytes_ref (data) : NULL;
+  internals->driver =
+      driver != NULL ? driver : curator_lock_driver_ref (curator_lock_driver_standard ());
+  g_atomic_int_set (&internals->driver->is_used, TRUE);
   return internals;
 }
 
@@ -53,7 +54,7 @@ void
 curator_lock_internals_unref (CuratorLockInternals *internals)
 {
   if (curator_refs_dec (&internals->refs)) {
-    if (internals->driver->is_builtin)
+    if (internals->driver->predicate != NULL)
       curator_lock_driver_unref (internals->driver);
     else
       curator_user_data_destroy (internals->client, unref_driver, internals->driver);
@@ -64,14 +65,6 @@ curator_lock_internals_unref (CuratorLockInternals *internals)
     curator_client_memory_unref (internals->client);
     g_free (internals);
   }
-}
-
-void
-curator_lock_internals_show_as (CuratorLockInternals *internals, const char *path)
-{
-  g_free (internals->shown_as);
-  internals->shown_as = g_strdup (path);
-  internals->shown = internals->shown_as;
 }
 
 void
@@ -102,11 +95,10 @@ curator_lock_internals_timed_out (const CuratorLockInternals *internals, const C
                                   gboolean is_contended)
 {
   CuratorClient *client = internals->client;
-  const char *path = curator_lock_internals_shown (internals);
 
   if (!is_contended && !(op->contender_was_shown && curator_client_is_connected (client)))
-    return curator_unanswered_error (client, "acquiring", path, op->begun_us);
-  g_autofree char *shown = curator_path_escape (path);
+    return curator_unanswered_error (client, "acquiring", internals->shown, op->begun_us);
+  g_autofree char *shown = curator_path_escape (internals->shown);
   g_autofree char *outage = curator_connection_error_suffix (client);
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT,
                       "acquiring %s: not granted within %" G_GINT64_FORMAT " ms: %s%s", shown,
@@ -122,43 +114,25 @@ const char *
 curator_lock_internals_key (const char *name, gpointer user_data)
 {
   const CuratorLockInternals *internals = user_data;
-  return curator_lock_driver_key (internals->driver, name, internals->lock_name);
-}
-
-static char *
-path_to_read (const CuratorParticipants *those)
-{
-  const CuratorLockInternals *internals = those->internals;
-  return those->is_one_node ? curator_path_join (internals->base, internals->lock_name)
-                            : g_strdup (internals->base);
+  CuratorLockDriver *driver = internals->driver;
+  return driver->funcs.fix_for_sorting != NULL
+             ? driver->funcs.fix_for_sorting (driver, name, internals->lock_name, driver->user_data)
+             : curator_queue_standard_key (name, internals->lock_name);
 }
 
 CuratorOp *
-curator_participants_start (const CuratorParticipants *those, gint64 deadline_us,
-                            CuratorOpDone done, gpointer data)
+curator_participants_start (CuratorLockInternals *internals, gint64 deadline_us, CuratorOpDone done,
+                            gpointer data)
 {
-  g_autofree char *path = path_to_read (those);
-  return curator_call_start (those->internals->client, deadline_us,
-                             those->is_one_node ? CURATOR_CALL_GET : CURATOR_CALL_GET_CHILDREN,
-                             path, done, data);
-}
-
-static void
-add_queue (const CuratorParticipants *those, const CuratorCallResult *result, GPtrArray *paths)
-{
-  const CuratorLockInternals *internals = those->internals;
-  const char *base = curator_client_user_path (internals->client, internals->base);
-  g_auto (CuratorQueue) queue = { 0 };
-
-  curator_queue_init (&queue, (const char *const *) result->children->pdata, result->children->len,
-                      curator_lock_internals_key, those->internals);
-  for (gsize i = 0; i < queue.n_names; i++)
-    if (those->accept == NULL || those->accept (queue.names[i]))
-      g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
+  if (!internals->is_one_node)
+    return curator_call_start (internals->client, deadline_us, CURATOR_CALL_GET_CHILDREN,
+                               internals->base, done, data);
+  g_autofree char *path = curator_path_join (internals->base, internals->lock_name);
+  return curator_call_start (internals->client, deadline_us, CURATOR_CALL_GET, path, done, data);
 }
 
 char **
-curator_participants_take (const CuratorParticipants *those, gpointer data, const GError *failure,
+curator_participants_take (CuratorLockInternals *internals, gpointer data, const GError *failure,
                            GError **error)
 {
   g_autoptr (CuratorCallResult) result = data;
@@ -168,17 +142,23 @@ curator_participants_take (const CuratorParticipants *those, gpointer data, cons
     return NULL;
   }
   GPtrArray *paths = g_ptr_array_new ();
-  g_autofree char *path = path_to_read (those);
-  if (result != NULL && those->is_one_node)
-    g_ptr_array_add (paths, g_strdup (curator_client_user_path (those->internals->client, path)));
-  else if (result != NULL)
-    add_queue (those, result, paths);
+  if (result != NULL && internals->is_one_node) {
+    g_ptr_array_add (paths, g_strdup (internals->shown));
+  } else if (result != NULL) {
+    const char *base = curator_client_user_path (internals->client, internals->base);
+    g_auto (CuratorQueue) queue = { 0 };
+    curator_queue_init (&queue, (const char *const *) result->children->pdata,
+                        result->children->len, curator_lock_internals_key, internals);
+    for (gsize i = 0; i < queue.n_names; i++)
+      if (!internals->shares_queue || strstr (queue.names[i], internals->lock_name) != NULL)
+        g_ptr_array_add (paths, curator_path_join (base, queue.names[i]));
+  }
   g_ptr_array_add (paths, NULL);
   return (char **) g_ptr_array_free (paths, FALSE);
 }
 
 char **
-curator_participants_await (const CuratorParticipants *those, const CuratorLimits *limits,
+curator_participants_await (CuratorLockInternals *internals, const CuratorLimits *limits,
                             GError **error)
 {
   CuratorAwait await;
@@ -187,7 +167,7 @@ curator_participants_await (const CuratorParticipants *those, const CuratorLimit
 
   curator_await_init (&await, limits->client);
   CuratorOp *op =
-      curator_participants_start (those, limits->deadline_us, curator_await_done, &await);
+      curator_participants_start (internals, limits->deadline_us, curator_await_done, &await);
   curator_await_op (&await, op, limits->cancellable, &result, &failure);
-  return curator_participants_take (those, result, failure, error);
+  return curator_participants_take (internals, result, failure, error);
 }

@@ -18,7 +18,6 @@
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"
-#include "lock/revocation.h"
 #include "lock/wire.h"
 #include "nodes/deletion.h"
 #include "nodes/reaper.h"
@@ -56,8 +55,7 @@ gboolean
 curator_own_node_has_queue (const CuratorOwnNode *node)
 {
   const CuratorLockDriver *driver = node->internals->driver;
-  return node->request->is_sequential
-         || (!driver->is_builtin && driver->funcs.gets_the_lock != NULL);
+  return node->request->is_sequential || driver->funcs.gets_the_lock != NULL;
 }
 
 gboolean
@@ -118,7 +116,7 @@ choose_payload (CuratorOwnNode *node)
   CuratorClient *client = internals->client;
 
   g_clear_pointer (&node->payload, g_bytes_unref);
-  if (curator_revocation_is_on (internals)) {
+  if (internals->revocable != NULL) {
     g_autoptr (GBytes) empty = g_bytes_new (NULL, 0);
     node->payload = curator_payload_pack (client, empty);
     return;
@@ -142,7 +140,7 @@ parse_number (const CuratorOwnNode *node)
 {
   gint64 number;
 
-  if (!node->request->is_sequential || !node->internals->driver->is_builtin
+  if (!node->request->is_sequential || node->internals->driver->predicate == NULL
       || !curator_queue_parse_number (
           curator_lock_internals_key (curator_path_leaf (node->path), node->internals), &number))
     return -1;
@@ -217,7 +215,7 @@ void
 curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
 {
   curator_stake_register (&node->stake, node->session, kind);
-  if (curator_revocation_is_on (node->internals)) {
+  if (node->internals->revocable != NULL) {
     node->own_watch =
         curator_own_watch_new (node->internals, node->session, node->path, node->stake.czxid);
   }

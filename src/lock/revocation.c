@@ -12,6 +12,7 @@
 #include "core/namespace.h"
 #include "core/user_data.h"
 #include "curator/lock.h"
+#include "curator/semaphore.h"
 #include "lock/lease-private.h"
 #include "nodes/call.h"
 
@@ -44,7 +45,11 @@ call_spec_listener (gpointer data)
 {
   Request *request = data;
   const CuratorRevocationSpec *spec = &request->revocable->spec;
-  spec->call (spec->listener, spec->owner, request->lease, spec->user_data);
+  if (spec->is_semaphore)
+    ((CuratorSemaphoreRevocationListener) spec->listener) (spec->owner, request->lease,
+                                                           spec->user_data);
+  else
+    ((CuratorRevocationListener) spec->listener) (spec->owner, spec->user_data);
 }
 
 static void
@@ -63,67 +68,34 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
 {
   CuratorRevocable *revocable = internals->revocable;
 
-  if (revocable != NULL && revocable->spec.only_holds && hold == NULL)
+  if (revocable != NULL && revocable->spec.is_semaphore && hold == NULL)
     return FALSE;
   if (revocable == NULL || !curator_refs_try_inc (revocable->spec.owner_refs))
     return TRUE;
-  Request *request = g_new (Request, 1);
   curator_client_memory_ref (internals->client);
-  request->client = internals->client;
-  request->revocable = revocable;
-  request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
+  Request *request = g_new (Request, 1);
+  *request =
+      (Request){ internals->client, revocable, hold != NULL ? curator_lease_try_ref (hold) : NULL };
   curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
   return TRUE;
-}
-
-gboolean
-curator_revocation_is_on (CuratorLockInternals *internals)
-{
-  return internals->revocable != NULL;
 }
 
 void
 curator_revocation_set (CuratorLockInternals *internals, const CuratorRevocationSpec *spec)
 {
-  CuratorRevocable *revocable = g_new0 (CuratorRevocable, 1);
+  CuratorRevocable *revocable = NULL;
 
-  curator_refs_init (&revocable->refs);
-  revocable->spec = *spec;
+  if (spec != NULL) {
+    revocable = g_new (CuratorRevocable, 1);
+    curator_refs_init (&revocable->refs);
+    revocable->spec = *spec;
+  }
   curator_client_lock (internals->client);
   CuratorRevocable *before = internals->revocable;
   internals->revocable = revocable;
   curator_client_unlock (internals->client);
   revocable_unref (before, internals->client);
-}
-
-void
-curator_revocation_clear (CuratorLockInternals *internals)
-{
-  curator_client_lock (internals->client);
-  CuratorRevocable *before = g_steal_pointer (&internals->revocable);
-  curator_client_unlock (internals->client);
-  revocable_unref (before, internals->client);
-}
-
-/* The path of a lock in place of one of its nodes. A node that may not be read may be written. */
-static gboolean
-check_lock_node (const CuratorLimits *limits, const char *path, GError **error)
-{
-  g_autoptr (GError) local = NULL;
-  g_autoptr (CuratorCallResult) node =
-      curator_call (limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
-
-  if (node == NULL && local->domain != CURATOR_ZK_ERROR) {
-    g_propagate_error (error, g_steal_pointer (&local));
-    return FALSE;
-  }
-  if (node != NULL && node->is_parent) {
-    g_autofree char *shown = curator_path_escape (curator_client_user_path (limits->client, path));
-    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "%s is no lock node: nodes are created below it", shown);
-  }
-  return TRUE;
 }
 
 gboolean
@@ -137,11 +109,23 @@ curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path
       || !curator_path_validate (lock_node_path, error))
     return FALSE;
   g_autofree char *path = curator_client_full_path (client, lock_node_path);
-  if (!check_lock_node (&limits, path, error))
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) node =
+      curator_call (&limits, CURATOR_CALL_GET, path, NULL, 0, NULL, &local);
+  /* A node that may not be read may be written. */
+  if (node == NULL && local->domain != CURATOR_ZK_ERROR) {
+    g_propagate_error (error, g_steal_pointer (&local));
     return FALSE;
+  }
+  /* The path of a lock in place of one of its nodes. */
+  if (node != NULL && node->is_parent) {
+    g_autofree char *shown = curator_path_escape (curator_client_user_path (client, path));
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                           "%s is no lock node: nodes are created below it", shown);
+  }
+  g_clear_error (&local);
   g_autoptr (GBytes) payload =
       g_bytes_new_static (CURATOR_REVOKE_PAYLOAD, strlen (CURATOR_REVOKE_PAYLOAD));
-  g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
       curator_call (&limits, CURATOR_CALL_SET, path, payload, -1, NULL, &local);
 

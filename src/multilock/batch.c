@@ -86,7 +86,7 @@ leave_member (CuratorLock *member, guint64 owner, CuratorOp *whole, GPtrArray *l
   g_autoptr (GError) error = NULL;
   CuratorLease *lease = member->klass->leave (member, owner, &error);
   if (lease != NULL)
-    g_ptr_array_add (leases, lease);
+    g_ptr_array_insert (leases, 0, lease);
   else
     curator_release_part_ended (whole, error);
 }
@@ -123,10 +123,9 @@ is_probably_free (CuratorClient *client, const char *base)
 static CURATOR_UNLOCKED gboolean
 may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable *bases)
 {
-  CuratorLockInternals *queue = member->client == client && member->klass->get_queue != NULL
-                                    ? member->klass->get_queue (member)
-                                    : NULL;
-  if (queue == NULL)
+  CuratorLockInternals *queue = member->internals;
+  if (member->client != client
+      || !CURATOR_WITH_MUTEX (client, curator_lock_internals_is_exclusive (queue)))
     return FALSE;
   /* A hold of the owner's is entered again, without a node. */
   return (owner != 0 && member->klass->is_owned (member, owner))
@@ -163,7 +162,7 @@ give_back (CuratorBatch *batch)
       g_ptr_array_add (members, member_of (batch, i));
     }
     if (entry->lease != NULL)
-      g_ptr_array_add (leases, g_steal_pointer (&entry->lease));
+      g_ptr_array_insert (leases, 0, g_steal_pointer (&entry->lease));
   }
   curator_client_unlock (batch->client);
   if (batch->spec.owner != 0)
@@ -306,11 +305,13 @@ start_entry (Entry *entry)
     return;
   }
   entry->hook.not_first = on_not_first;
-  follow_op (entry, spec->n > 1 && !spec->once
-                        ? klass->acquire_together (member, spec->owner, spec->deadline_us,
-                                                   &entry->hook, on_op_done, entry)
-                        : klass->acquire (member, spec->owner, spec->deadline_us, spec->once,
-                                          on_op_done, entry));
+  const CuratorAttemptSpec attempt = { .deadline_us = spec->deadline_us,
+                                       .once = spec->once,
+                                       .batch_hook =
+                                           spec->n > 1 && !spec->once ? &entry->hook : NULL,
+                                       .done = on_op_done,
+                                       .data = entry };
+  follow_op (entry, klass->acquire (member, spec->owner, &attempt));
 }
 
 /* FALSE: it stands behind the cut already. */

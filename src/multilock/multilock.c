@@ -61,14 +61,10 @@ static void
 roll_back (Chain *chain)
 {
   CURATOR_INSIDE_GATE;
-  if (chain->owner != 0) {
+  if (chain->owner != 0)
     curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
-  } else {
-    g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
-    for (guint i = chain->leases->len; i-- > 0;)
-      g_ptr_array_add (reversed, g_ptr_array_index (chain->leases, i));
-    curator_leases_release (reversed, NULL);
-  }
+  else
+    curator_leases_release (chain->leases, NULL);
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
 }
@@ -283,20 +279,18 @@ chain_next (Chain *chain)
 }
 
 static CURATOR_UNLOCKED CuratorOp *
-multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
-               CuratorOpDone done, gpointer data)
+multi_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 {
   static const CuratorOpClass klass = { .cancel = chain_cancel, .finalize = chain_finalize };
   CuratorClient *client = lock->client;
 
-  if (multi_of (lock)->members->len == 0)
-    return curator_lock_finished_op (client, curator_lock_no_lease_error (), done, data);
-  Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, done, data);
+  Chain *chain =
+      curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, spec->done, spec->data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
   chain->owner = owner;
-  chain->deadline_us = deadline_us;
-  chain->once = once;
+  chain->deadline_us = spec->deadline_us;
+  chain->once = spec->once;
   curator_gate_enter ();
   chain->leases = g_ptr_array_new_with_free_func (unref_lease);
   curator_gate_leave ();

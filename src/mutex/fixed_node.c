@@ -14,7 +14,7 @@
 #include "mutex/mutex-private.h"
 
 static CuratorNodeRequest *
-new_request (CuratorMutex *mutex, guint64 owner, GError **error)
+new_request (CuratorLock *mutex, guint64 owner, GError **error)
 {
   CuratorNodeRequest *request = curator_node_request_new (mutex->internals->lock_name);
   curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
@@ -26,18 +26,13 @@ new_request (CuratorMutex *mutex, guint64 owner, GError **error)
 CuratorLock *
 curator_fixed_node_lock_new (CuratorClient *client, const char *node_path, GError **error)
 {
-  static const CuratorMutexKind kind = { .name = "fixed-node lock",
-                                         .new_request = new_request,
-                                         .is_one_node = TRUE };
-
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, node_path, error))
     return NULL;
   g_autofree char *parent = curator_path_parent (node_path);
-  CuratorLockDriver *driver = curator_lock_driver_new_builtin (NULL, curator_standard_predicate);
   CuratorLockInternals *internals =
-      curator_lock_internals_new (client, parent, curator_path_leaf (node_path), 1, driver, NULL);
-  curator_lock_driver_unref (driver);
-  curator_lock_internals_show_as (internals, node_path);
-  return curator_mutex_new_of_kind (client, &kind, internals);
+      curator_lock_internals_new (client, parent, node_path, curator_path_leaf (node_path), 1,
+                                  curator_lock_driver_new_builtin (curator_standard_predicate));
+  internals->is_one_node = TRUE;
+  return curator_mutex_new_of_kind ("fixed-node lock", new_request, internals);
 }

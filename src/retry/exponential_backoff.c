@@ -34,16 +34,6 @@ backoff_free (gpointer data)
   g_free (backoff);
 }
 
-/* Uniform in [0, 2^bits - 1], for 1 to 32 bits. */
-static gint64
-random_bits (Backoff *backoff, guint bits)
-{
-  pthread_mutex_lock (&backoff->mutex);
-  guint32 value = g_rand_int (backoff->rand);
-  pthread_mutex_unlock (&backoff->mutex);
-  return (gint64) (value >> (32 - bits));
-}
-
 /* The product fits: the base has at most 31 bits and the factor 29. */
 static gboolean
 allow_with_backoff (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
@@ -52,9 +42,11 @@ allow_with_backoff (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpoi
 
   if (retry_count >= backoff->max_retries)
     return FALSE;
-  gint64 factor = random_bits (backoff, retry_count + 1);
-  factor = MAX (factor, 1);
-  *sleep_ms = MIN (backoff->max_sleep_ms, backoff->base_sleep_ms * factor);
+  pthread_mutex_lock (&backoff->mutex);
+  const guint32 random = g_rand_int (backoff->rand);
+  pthread_mutex_unlock (&backoff->mutex);
+  const gint64 factor = random >> (31 - retry_count); /* below 2^(retry_count + 1) */
+  *sleep_ms = MIN (backoff->max_sleep_ms, backoff->base_sleep_ms * MAX (factor, 1));
   return TRUE;
 }
 

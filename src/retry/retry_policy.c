@@ -5,9 +5,10 @@
 #include "retry/retry_policy.h"
 #include "base/tag.h"
 
-static CuratorRetryPolicy *
-policy_new (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy, gboolean is_builtin)
+CuratorRetryPolicy *
+curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
+  g_return_val_if_fail (func != NULL, NULL);
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
   policy->tag = CURATOR_TAG_RETRY_POLICY;
@@ -15,22 +16,15 @@ policy_new (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy, g
   policy->func = func;
   policy->user_data = user_data;
   policy->destroy = destroy;
-  policy->is_builtin = is_builtin;
   return policy;
-}
-
-CuratorRetryPolicy *
-curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
-{
-  g_return_val_if_fail (func != NULL, NULL);
-
-  return policy_new (func, user_data, destroy, FALSE);
 }
 
 CuratorRetryPolicy *
 curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
-  return policy_new (func, user_data, destroy, TRUE);
+  CuratorRetryPolicy *policy = curator_retry_policy_new_custom (func, user_data, destroy);
+  policy->is_builtin = TRUE;
+  return policy;
 }
 
 gboolean

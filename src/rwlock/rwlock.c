@@ -37,18 +37,6 @@ rw_fix_for_sorting (CuratorLockDriver *driver, const char *name, const char *loc
   return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME);
 }
 
-static gboolean
-is_write_node (const char *name)
-{
-  return strstr (name, CURATOR_WRITE_NAME) != NULL;
-}
-
-static gboolean
-is_read_node (const char *name)
-{
-  return strstr (name, CURATOR_READ_NAME) != NULL;
-}
-
 static void
 read_predicate (CuratorQueue *order, gsize index, int max_leases, CuratorPredicateResults *results)
 {
@@ -62,47 +50,39 @@ static gboolean
 rw_holds (CuratorQueue *order, gsize index)
 {
   return index == 0
-         || (is_read_node (order->names[index]) && curator_queue_writer_before (order, index) < 0);
-}
-
-/* owner's hold of the other side, or NULL. The reference is the caller's. */
-static CURATOR_UNLOCKED CuratorLease *
-hold_of_companion (CuratorMutex *mutex, guint64 owner)
-{
-  CuratorLock *companion = mutex->companion;
-  return owner != 0 ? companion->klass->dup_lease (companion, owner) : NULL;
+         || (strstr (order->names[index], CURATOR_READ_NAME) != NULL
+             && curator_queue_writer_before (order, index) < 0);
 }
 
 /* A writer reads at once, under its own number; not if its write hold is lost. */
 static CuratorNodeRequest *
-new_read_request (CuratorMutex *mutex, guint64 owner, GError **error)
+new_read_request (CuratorLock *read, guint64 owner, GError **error)
 {
-  CuratorLease *write_hold = hold_of_companion (mutex, owner);
-  CuratorNodeRequest *request = curator_node_request_new (CURATOR_READ_NAME);
+  CuratorLock *write = read->pair->write;
+  g_autoptr (CuratorLease) write_hold = owner != 0 ? write->klass->dup_lease (write, owner) : NULL;
 
   if (write_hold == NULL)
-    return request;
+    return curator_node_request_new (CURATOR_READ_NAME);
   if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST) {
     g_propagate_error (error,
                        curator_lease_over_error (write_hold, "the write hold of this thread"));
-    curator_node_request_free (request);
-    curator_lease_unref (write_hold);
     return NULL;
   }
   const char *digits =
       curator_queue_standard_key (curator_lease_get_node_name (write_hold), CURATOR_WRITE_NAME);
   g_autofree char *name = g_strconcat (CURATOR_READ_NAME, digits, NULL);
-  curator_node_request_set_name (request, name);
+  CuratorNodeRequest *request = curator_node_request_new (name);
   curator_node_request_set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL);
-  request->required_hold = write_hold;
+  request->required_hold = g_steal_pointer (&write_hold);
   return request;
 }
 
 /* A reader that wants to write would wait for its own read node forever. */
 static CuratorNodeRequest *
-new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
+new_write_request (CuratorLock *write, guint64 owner, GError **error)
 {
-  g_autoptr (CuratorLease) read_hold = hold_of_companion (mutex, owner);
+  CuratorLock *read = write->pair->read;
+  g_autoptr (CuratorLease) read_hold = owner != 0 ? read->klass->dup_lease (read, owner) : NULL;
 
   if (read_hold != NULL) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED,
@@ -113,29 +93,37 @@ new_write_request (CuratorMutex *mutex, guint64 owner, GError **error)
   return curator_node_request_new (CURATOR_WRITE_NAME);
 }
 
-static CuratorLock *
-side_new (CuratorClient *client, const char *path, const CuratorMutexKind *kind,
-          const char *lock_name, CuratorPredicate predicate, GBytes *data)
-{
-  static const CuratorLockDriverFuncs funcs = { .fix_for_sorting = rw_fix_for_sorting };
-  CuratorLockDriver *driver = curator_lock_driver_new_builtin (&funcs, predicate);
-  /* Only a writer's own read node, with its number, can come between it and the next. */
-  driver->neighbours_succeed = predicate == curator_standard_predicate;
-  driver->holds = rw_holds;
-  CuratorLockInternals *internals =
-      curator_lock_internals_new (client, path, lock_name, 1, driver, data);
-  curator_lock_driver_unref (driver);
-  return curator_mutex_new_of_kind (client, kind, internals);
-}
-
 static void
-free_pair (gpointer data)
+free_pair (CuratorLock *side)
 {
-  CuratorRwLock *rw_lock = data;
+  CuratorRwLock *rw_lock = side->pair;
   curator_lock_destroy (rw_lock->read);
   curator_lock_destroy (rw_lock->write);
   curator_tag_clear (rw_lock);
   g_free (rw_lock);
+}
+
+static CuratorLock *
+side_new (CuratorRwLock *pair, CuratorClient *client, const char *path, gboolean writes,
+          GBytes *data)
+{
+  CuratorLockDriver *driver =
+      curator_lock_driver_new_builtin (writes ? curator_standard_predicate : read_predicate);
+  driver->funcs.fix_for_sorting = rw_fix_for_sorting;
+  /* Only a writer's own read node, with its number, can come between it and the next. */
+  driver->neighbours_succeed = writes;
+  driver->holds = rw_holds;
+  CuratorLockInternals *internals = curator_lock_internals_new (
+      client, path, path, writes ? CURATOR_WRITE_NAME : CURATOR_READ_NAME, 1, driver);
+  internals->shares_queue = TRUE;
+  internals->data = data != NULL ? g_bytes_ref (data) : NULL;
+  CuratorLock *lock =
+      curator_mutex_new_of_kind (writes ? "write lock" : "read lock",
+                                 writes ? new_write_request : new_read_request, internals);
+  lock->refs = &pair->refs;
+  lock->pair = pair;
+  lock->free = free_pair;
+  return lock;
 }
 
 static gboolean
@@ -144,7 +132,7 @@ check_arguments (CuratorClient *client, const char *path, const void *data, gsiz
 {
   if (!curator_lock_check_path (client, path, error))
     return FALSE;
-  if (is_read_node (path) || is_write_node (path))
+  if (strstr (path, CURATOR_READ_NAME) != NULL || strstr (path, CURATOR_WRITE_NAME) != NULL)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the path of a read-write lock must not contain " CURATOR_READ_NAME
                            " or " CURATOR_WRITE_NAME);
@@ -158,13 +146,6 @@ CuratorRwLock *
 curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, gsize length,
                      GError **error)
 {
-  static const CuratorMutexKind read_kind = { .name = "read lock",
-                                              .new_request = new_read_request,
-                                              .accept = is_read_node };
-  static const CuratorMutexKind write_kind = { .name = "write lock",
-                                               .new_request = new_write_request,
-                                               .accept = is_write_node };
-
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   CURATOR_INSIDE_GATE;
   if (!check_arguments (client, path, data, length, error))
@@ -173,13 +154,8 @@ curator_rw_lock_new (CuratorClient *client, const char *path, const void *data, 
   CuratorRwLock *rw_lock = g_new0 (CuratorRwLock, 1);
   rw_lock->tag = CURATOR_TAG_RW_LOCK;
   curator_refs_init (&rw_lock->refs);
-  rw_lock->read = side_new (client, path, &read_kind, CURATOR_READ_NAME, read_predicate, payload);
-  rw_lock->write =
-      side_new (client, path, &write_kind, CURATOR_WRITE_NAME, curator_standard_predicate, payload);
-  ((CuratorMutex *) rw_lock->read)->companion = rw_lock->write;
-  ((CuratorMutex *) rw_lock->write)->companion = rw_lock->read;
-  curator_lock_set_owner (rw_lock->read, &rw_lock->refs, rw_lock, free_pair);
-  curator_lock_set_owner (rw_lock->write, &rw_lock->refs, rw_lock, free_pair);
+  rw_lock->read = side_new (rw_lock, client, path, FALSE, payload);
+  rw_lock->write = side_new (rw_lock, client, path, TRUE, payload);
   return rw_lock;
 }
 

@@ -45,18 +45,14 @@ semaphore_new (CuratorClient *client, const char *path, int max_leases, GError *
   CuratorSemaphore *semaphore = g_new0 (CuratorSemaphore, 1);
   g_autofree char *turns = curator_path_join (path, CURATOR_TURNS_NAME);
   g_autofree char *leases = curator_path_join (path, CURATOR_LEASES_NAME);
-  CuratorLockDriver *lease_driver = curator_lock_driver_new_builtin (NULL, lease_predicate);
 
   semaphore->tag = CURATOR_TAG_SEMAPHORE;
   curator_refs_init (&semaphore->refs);
   semaphore->client = curator_client_ref (client);
-  semaphore->turns = curator_lock_internals_new (client, turns, CURATOR_LOCK_NAME, 1,
-                                                 curator_lock_driver_standard (), NULL);
-  semaphore->leases = curator_lock_internals_new (client, leases, CURATOR_LEASE_NAME, max_leases,
-                                                  lease_driver, NULL);
-  curator_lock_driver_unref (lease_driver);
-  curator_lock_internals_show_as (semaphore->turns, path);
-  curator_lock_internals_show_as (semaphore->leases, path);
+  semaphore->turns = curator_lock_internals_new (client, turns, path, CURATOR_LOCK_NAME, 1, NULL);
+  semaphore->leases =
+      curator_lock_internals_new (client, leases, path, CURATOR_LEASE_NAME, max_leases,
+                                  curator_lock_driver_new_builtin (lease_predicate));
   return semaphore;
 }
 
@@ -104,7 +100,7 @@ curator_semaphore_unref (CuratorSemaphore *semaphore)
     curator_shared_count_remove_hook (semaphore->count, &semaphore->count_hook);
     curator_shared_count_unref (semaphore->count);
   }
-  curator_revocation_clear (semaphore->leases);
+  curator_revocation_set (semaphore->leases, NULL);
   curator_lock_internals_unref (semaphore->turns);
   curator_lock_internals_unref (semaphore->leases);
   g_clear_pointer (&semaphore->node_data, g_bytes_unref);
@@ -144,19 +140,6 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
-/* A lease may be another client's, of before a fork. */
-static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, CuratorOp *whole)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorClient *client = curator_lease_get_client (lease);
-
-  if (curator_client_check_forked (client, &error))
-    curator_lease_release_start (lease, curator_release_part (whole, client));
-  else
-    curator_release_part_ended (whole, error);
-}
-
 static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                   CuratorOpDone done, gpointer data)
@@ -164,7 +147,7 @@ start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);
   for (guint i = 0; i < leases->len; i++)
-    start_return (g_ptr_array_index (leases, i), whole);
+    curator_lease_release_part (g_ptr_array_index (leases, i), whole);
   return whole;
 }
 
@@ -219,17 +202,9 @@ curator_semaphore_get_participant_nodes (CuratorSemaphore *semaphore, gint64 tim
   CuratorLimits limits;
 
   CURATOR_CHECK_WAITING (CURATOR_IS_SEMAPHORE (semaphore), cancellable, error, NULL);
-  const CuratorParticipants those = { .internals = semaphore->leases };
   return curator_limits_init (&limits, semaphore->client, timeout_ms, cancellable, error)
-             ? curator_participants_await (&those, &limits, error)
+             ? curator_participants_await (semaphore->leases, &limits, error)
              : NULL;
-}
-
-static void
-call_revocation_listener (GCallback listener, gpointer semaphore, CuratorLease *lease,
-                          gpointer user_data)
-{
-  ((CuratorSemaphoreRevocationListener) listener) (semaphore, lease, user_data);
 }
 
 gboolean
@@ -240,18 +215,13 @@ curator_semaphore_make_revocable (CuratorSemaphore *semaphore,
   CURATOR_CHECK_CALL (CURATOR_IS_SEMAPHORE (semaphore), error, FALSE);
   if (!curator_client_check_forked (semaphore->client, error))
     return FALSE;
-  if (listener == NULL) {
-    curator_revocation_clear (semaphore->leases);
-    return TRUE;
-  }
   const CuratorRevocationSpec spec = { .owner = semaphore,
                                        .owner_refs = &semaphore->refs,
                                        .unref_owner = unref_semaphore,
                                        .listener = G_CALLBACK (listener),
                                        .user_data = user_data,
                                        .destroy = destroy,
-                                       .only_holds = TRUE,
-                                       .call = call_revocation_listener };
-  curator_revocation_set (semaphore->leases, &spec);
+                                       .is_semaphore = TRUE };
+  curator_revocation_set (semaphore->leases, listener != NULL ? &spec : NULL);
   return TRUE;
 }

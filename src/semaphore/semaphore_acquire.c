@@ -164,8 +164,7 @@ on_retries_exhausted (gpointer data, int rc)
   Acquire *acquire = data;
   acquire_fail (acquire,
                 curator_request_error (acquire->op.client, rc, "acquiring",
-                                       curator_lock_internals_shown (acquire->semaphore->leases),
-                                       acquire->op.begun_us));
+                                       acquire->semaphore->leases->shown, acquire->op.begun_us));
 }
 
 /* The end of an attempt, which drops its reference to acquire. */

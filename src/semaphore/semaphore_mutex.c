@@ -66,8 +66,7 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 }
 
 static CURATOR_UNLOCKED CuratorOp *
-sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once, CuratorOpDone done,
-            gpointer data)
+sm_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
 
@@ -77,13 +76,14 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   GError *error = lost ? over_error (mutex) : NULL;
   curator_client_unlock (lock->client);
   if (lost)
-    return curator_lock_finished_op (lock->client, error, done, data);
+    return curator_lock_refused_op (lock->client, error, spec);
   PendingAcquire *pending = g_new (PendingAcquire, 1);
   pending->mutex = mutex_of (curator_lock_ref (lock));
   pending->owner = owner;
-  pending->done = done;
-  pending->data = data;
-  return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, pending);
+  pending->done = spec->done;
+  pending->data = spec->data;
+  return curator_semaphore_begin (mutex->semaphore, 1, spec->deadline_us, spec->once, on_granted,
+                                  pending);
 }
 
 static CURATOR_UNLOCKED void
@@ -98,7 +98,7 @@ sm_release (CuratorLock *lock, guint64 owner, CuratorOp *op)
   else
     curator_release_end (op, g_error_new (CURATOR_ERROR, CURATOR_ERROR_NOT_OWNER,
                                           "%s: release: the semaphore mutex is not acquired",
-                                          curator_lock_internals_shown (mutex->semaphore->leases)));
+                                          lock->internals->shown));
   curator_client_unlock (lock->client);
   g_clear_pointer (&lease, curator_lease_unref);
 }
@@ -116,12 +116,6 @@ static gboolean
 sm_is_owned (CuratorLock *lock, guint64 owner)
 {
   return sm_is_acquired (lock);
-}
-
-static CuratorParticipants
-sm_get_participants (CuratorLock *lock)
-{
-  return (CuratorParticipants){ .internals = mutex_of (lock)->semaphore->leases };
 }
 
 static CURATOR_UNLOCKED CuratorLease *
@@ -149,7 +143,6 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
                                           .release = sm_release,
                                           .is_acquired = sm_is_acquired,
                                           .is_owned = sm_is_owned,
-                                          .get_participants = sm_get_participants,
                                           .dup_lease = sm_dup_lease,
                                           .finalize = sm_finalize };
   CuratorSemaphore *semaphore = curator_semaphore_new (client, path, 1, error);
@@ -158,5 +151,6 @@ curator_semaphore_mutex_new (CuratorClient *client, const char *path, GError **e
     return NULL;
   SemaphoreMutex *mutex = curator_lock_alloc (sizeof *mutex, &klass, client);
   mutex->semaphore = semaphore;
+  mutex->lock.internals = semaphore->leases;
   return &mutex->lock;
 }

@@ -244,7 +244,7 @@ sim_contender_stop_believing (SimContender *contender)
 CuratorLease *
 sim_held_lease (CuratorLock *lock)
 {
-  return lock->klass->get_participants != NULL ? held_lease (lock) : NULL;
+  return lock->internals != NULL ? held_lease (lock) : NULL;
 }
 
 /* --- re-entrance ----------------------------------------------------------------------------- */

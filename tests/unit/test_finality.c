@@ -148,8 +148,7 @@ open_session (void **state)
   session->state = CURATOR_SESSION_CONNECTED;
   curator_lease_clock_set_timeout (session, SESSION_MS);
   curator_client_unlock (client);
-  internals = curator_lock_internals_new (client, "/finality", "lock-", 1,
-                                          curator_lock_driver_standard (), NULL);
+  internals = curator_lock_internals_new (client, "/finality", "/finality", "lock-", 1, NULL);
   return 0;
 }
 
