@@ -63,19 +63,6 @@ typedef struct
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
 
-/* NULL while it has joined none. */
-static inline CURATOR_LOCKED CuratorSession *
-curator_attempt_session (const Attempt *attempt)
-{
-  return curator_own_node_session (&attempt->own);
-}
-
-/* NULL until our node exists. */
-static inline CURATOR_LOCKED const char *
-curator_attempt_node (const Attempt *attempt)
-{
-  return curator_own_node_path (&attempt->own);
-}
 /* The first list does not grant the lock, whatever comes now. */
 void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;

@@ -54,8 +54,8 @@ static CURATOR_LOCKED void
 make_parents (Attempt *attempt)
 {
   curator_attempt_set_state (attempt, ATTEMPT_PARENTS);
-  attempt->parents = curator_parents_make (curator_attempt_session (attempt),
-                                           attempt->internals->base, on_parents, attempt);
+  attempt->parents =
+      curator_parents_make (attempt->own.session, attempt->internals->base, on_parents, attempt);
 }
 
 /* Servers may be told to take less than our limit. They close the connection, and say why in their
@@ -63,16 +63,17 @@ make_parents (Attempt *attempt)
 static CURATOR_LOCKED GError *
 refusal_of (const Attempt *attempt)
 {
-  const gsize length = curator_own_node_lost_bytes (&attempt->own, LOST_CREATES);
+  const CuratorOwnNode *own = &attempt->own;
 
-  if (length < LONG_PAYLOAD)
+  if (own->n_lost < LOST_CREATES || own->payload == NULL
+      || g_bytes_get_size (own->payload) < LONG_PAYLOAD)
     return NULL;
   g_autofree char *hosts = curator_path_escape (attempt->op.client->connect_string);
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                       "creating a node in %s: %s has closed the connection %d times in a row at a "
                       "payload of %" G_GSIZE_FORMAT " bytes: is its jute.maxbuffer less?",
                       curator_lock_internals_shown (attempt->internals), hosts, LOST_CREATES,
-                      length);
+                      g_bytes_get_size (own->payload));
 }
 
 static CURATOR_LOCKED void
@@ -86,12 +87,12 @@ on_not_created (CuratorOwnNode *node, int rc)
   if (rc == ZNONODE) {
     make_parents (attempt);
   } else if (rc == ZNODEEXISTS) {
-    attempt->contender_shown = !curator_own_node_may_exist (node);
+    attempt->contender_shown = !node->may_exist;
     curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
   } else if ((refusal = refusal_of (attempt)) != NULL) {
     curator_attempt_fail (attempt, refusal);
   } else {
-    if (curator_own_node_may_exist (node))
+    if (node->may_exist)
       curator_attempt_set_state (attempt, ATTEMPT_FINDING);
     curator_attempt_step_failed (attempt, rc, "creating a node in");
   }
@@ -175,7 +176,7 @@ static CURATOR_LOCKED void
 on_ahead_held (CuratorQueueSlot *slot)
 {
   Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
-  curator_stake_set_near (curator_own_node_stake (&attempt->own), TRUE);
+  curator_stake_set_near (&attempt->own.stake, TRUE);
 }
 
 static CURATOR_LOCKED void
@@ -208,8 +209,7 @@ on_list (CuratorFront *front, const struct String_vector *children)
     curator_queue_clear (&list.queue);
     return;
   }
-  curator_attempt_enter (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
-                                                                         : ATTEMPT_STARTING);
+  curator_attempt_enter (attempt, attempt->own.path != NULL ? ATTEMPT_LISTING : ATTEMPT_STARTING);
 }
 
 static CURATOR_LOCKED void
@@ -224,8 +224,8 @@ static CURATOR_LOCKED void
 on_failed (CuratorFront *front, int rc)
 {
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
-  curator_attempt_set_state (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
-                                                                             : ATTEMPT_NAME_TAKEN);
+  curator_attempt_set_state (attempt,
+                             attempt->own.path != NULL ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -239,8 +239,8 @@ adopt_session (Attempt *attempt)
 {
   CuratorSession *current = attempt->op.client->session;
 
-  if (curator_attempt_session (attempt) != current) {
-    g_assert (curator_attempt_session (attempt) == NULL);
+  if (attempt->own.session != current) {
+    g_assert (attempt->own.session == NULL);
     curator_own_node_join (&attempt->own, current);
     attempt->session_hook.died = on_session_died;
     curator_session_add_hook (current, &attempt->session_hook);
@@ -264,7 +264,7 @@ lists_after_create (const Attempt *attempt)
 static CURATOR_LOCKED void
 share_hold_number (Attempt *attempt)
 {
-  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
+  CuratorLease *hold = attempt->own.request->required_hold;
   if (hold != NULL)
     curator_lease_share_number (hold, attempt->local_queue);
 }

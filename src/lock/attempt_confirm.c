@@ -17,9 +17,9 @@
 gboolean
 curator_attempt_lost_required_hold (Attempt *attempt)
 {
-  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
+  CuratorLease *hold = attempt->own.request->required_hold;
   if (hold == NULL
-      || (curator_lease_get_session (hold) == curator_attempt_session (attempt)
+      || (curator_lease_get_session (hold) == attempt->own.session
           && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
     return FALSE;
   curator_attempt_fail (attempt,
@@ -32,12 +32,12 @@ curator_attempt_lost_required_hold (Attempt *attempt)
 static CURATOR_LOCKED void
 finish_granted (Attempt *attempt)
 {
-  CuratorSession *session = curator_attempt_session (attempt);
+  CuratorSession *session = attempt->own.session;
 
   if (curator_attempt_lost_required_hold (attempt))
     return;
-  const gint64 now = curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED,
-                                                   curator_attempt_node (attempt));
+  const gint64 now =
+      curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED, attempt->own.path);
   CuratorLeaseNode node = curator_own_node_give (&attempt->own);
   node.since_us = now;
   node.slot = &attempt->slot;
@@ -54,7 +54,7 @@ void
 curator_attempt_on_confirmed (CuratorOwnNode *node)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
-  CuratorSession *session = curator_attempt_session (attempt);
+  CuratorSession *session = attempt->own.session;
   const gint64 until_fresh_us = curator_lease_until_fresh (
       curator_session_evidence (session), curator_session_terms (session),
       curator_locked_boottime_us (session->client));

@@ -92,12 +92,12 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
     curator_attempt_fail (
         attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                               "the driver finds no sequence number in the name of its node \"%s\"",
-                              curator_path_leaf (curator_attempt_node (attempt))));
+                              curator_path_leaf (attempt->own.path)));
     break;
   case VERDICT_GRANTED:
     /* While it waited, a node of the same name may have taken the place of ours: no list shows
        * that. */
-    if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
+    if (attempt->counted_as_waiter && attempt->own.stake.needs_read)
       curator_attempt_grant_if_confirmed (attempt);
     else
       curator_attempt_grant (attempt);
@@ -106,7 +106,7 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
     wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
                                                  .second = verdict->second_watch,
                                                  .is_last = verdict->is_next });
-    curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
+    curator_stake_set_near (&attempt->own.stake, verdict->is_near);
     break;
   default:
     g_assert_not_reached ();
@@ -119,6 +119,7 @@ typedef struct
   Attempt *attempt;
   guint32 number;
   int max_leases;
+  gboolean is_sequential;
   char *own;
   GPtrArray *children;
 } Question;
@@ -130,9 +131,9 @@ ask_user_driver (gpointer data)
   Attempt *attempt = question->attempt;
   g_auto (CuratorQueue) queue = { 0 };
 
-  const CuratorVerdict verdict = curator_judge_by_user (
-      attempt->internals, question->max_leases, question->own,
-      curator_own_node_request (&attempt->own)->is_sequential, question->children, &queue);
+  const CuratorVerdict verdict =
+      curator_judge_by_user (attempt->internals, question->max_leases, question->own,
+                             question->is_sequential, question->children, &queue);
 
   curator_client_lock (attempt->op.client);
   /* The end of what was in front may have decided meanwhile. */
@@ -153,11 +154,12 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 
   curator_attempt_set_state (attempt, ATTEMPT_DECIDING);
   curator_op_ref (&attempt->op);
-  question->attempt = attempt;
-  question->number = ++attempt->question;
-  question->max_leases = attempt->internals->max_leases;
-  question->own = g_strdup (curator_path_leaf (curator_attempt_node (attempt)));
-  question->children = g_ptr_array_new_full ((guint) children->count, g_free);
+  *question = (Question){ .attempt = attempt,
+                          .number = ++attempt->question,
+                          .max_leases = attempt->internals->max_leases,
+                          .is_sequential = attempt->own.request->is_sequential,
+                          .own = g_strdup (curator_path_leaf (attempt->own.path)),
+                          .children = g_ptr_array_new_full ((guint) children->count, g_free) };
   for (int i = 0; i < children->count; i++)
     g_ptr_array_add (question->children, g_strdup (children->data[i]));
   curator_dispatch_question (attempt->op.client, ask_user_driver, question);
@@ -168,7 +170,7 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
                         CuratorSortedList *list)
 {
   CuratorLockInternals *internals = attempt->internals;
-  const char *own = curator_path_leaf (curator_attempt_node (attempt));
+  const char *own = curator_path_leaf (attempt->own.path);
 
   if (!internals->driver->is_builtin) {
     ask_user_driver_later (attempt, children);

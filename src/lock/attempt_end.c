@@ -135,8 +135,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   if (granted)
     curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
   curator_trace (client, kind, path, took_us,
-                 curator_attempt_session (attempt) != NULL ? curator_attempt_session (attempt)->id
-                                                           : 0);
+                 attempt->own.session != NULL ? attempt->own.session->id : 0);
   return now;
 }
 
@@ -174,7 +173,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_FAILED, attempt->internals->base);
-  if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
+  if (attempt->own.path != NULL && attempt->own.request->protected_
       && curator_client_is_running (client) && curator_client_is_connected (client)) {
     curator_attempt_set_state (attempt, ATTEMPT_DELETING);
     curator_op_stop_deadline (&attempt->op);

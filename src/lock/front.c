@@ -38,7 +38,7 @@ set_state (CuratorFront *front, CuratorFrontState state)
 {
   if (front->state != state) {
     g_assert (state == CURATOR_FRONT_NOTHING || (rows[front->state].next & (1U << state)) != 0);
-    curator_debug ("front of a node in %s: %s -> %s", curator_own_node_internals (front->own)->base,
+    curator_debug ("front of a node in %s: %s -> %s", front->own->internals->base,
                    rows[front->state].name, rows[state].name);
     front->state = state;
   }
@@ -49,15 +49,14 @@ static CURATOR_LOCKED gboolean
 is_ours (const CuratorFront *front, const CuratorWatch *watch)
 {
   return curator_watch_is_own (watch)
-         || curator_session_has_stake (curator_own_node_session (front->own),
-                                       curator_watch_get_path (watch));
+         || curator_session_has_stake (front->own->session, curator_watch_get_path (watch));
 }
 
 /* leaf: NULL for the parent itself. */
 static char *
 path_of (const CuratorFront *front, const char *leaf)
 {
-  const char *base = curator_own_node_internals (front->own)->base;
+  const char *base = front->own->internals->base;
   return leaf != NULL ? curator_path_join (base, leaf) : g_strdup (base);
 }
 
@@ -73,7 +72,7 @@ static CURATOR_LOCKED CuratorWatch *
 watch_node (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
 {
   g_autofree char *path = path_of (front, leaf);
-  return curator_watch_add (curator_own_node_session (front->own), path,
+  return curator_watch_add (front->own->session, path,
                             leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, need, on_watch,
                             front);
 }

@@ -33,6 +33,7 @@ typedef struct
   void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
+/* Written by own_node.c alone; the owner and what waits for the node may read it. */
 struct _CuratorOwnNode
 {
   const CuratorOwnNodeClass *klass;
@@ -83,53 +84,6 @@ char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
 CuratorLeaseNode curator_own_node_give (CuratorOwnNode *node) CURATOR_LOCKED;
 /* Drops the references to payloads. */
 void curator_own_node_forget_data (CuratorOwnNode *node) CURATOR_LOCKED;
-
-/* NULL until it exists. */
-static inline CURATOR_LOCKED const char *
-curator_own_node_path (const CuratorOwnNode *node)
-{
-  return node->path;
-}
-
-static inline CuratorLockInternals *
-curator_own_node_internals (const CuratorOwnNode *node)
-{
-  return node->internals;
-}
-
-/* NULL while it has joined none. */
-static inline CURATOR_LOCKED CuratorSession *
-curator_own_node_session (const CuratorOwnNode *node)
-{
-  return node->session;
-}
-
-static inline CURATOR_LOCKED CuratorStake *
-curator_own_node_stake (CuratorOwnNode *node)
-{
-  return &node->stake;
-}
-
-/* Whether a create of unknown outcome may have succeeded. */
-static inline CURATOR_LOCKED gboolean
-curator_own_node_may_exist (const CuratorOwnNode *node)
-{
-  return node->may_exist != 0;
-}
-
-/* Of the payload that creates were sent with, of which so many in a row have lost the
- * connection. */
-static inline CURATOR_LOCKED gsize
-curator_own_node_lost_bytes (const CuratorOwnNode *node, guint n_lost)
-{
-  return node->n_lost >= n_lost && node->payload != NULL ? g_bytes_get_size (node->payload) : 0;
-}
-
-static inline const CuratorNodeRequest *
-curator_own_node_request (const CuratorOwnNode *node)
-{
-  return node->request;
-}
 
 /* Its ephemeralOwner. */
 gint64 curator_own_node_owner (const CuratorOwnNode *node) CURATOR_LOCKED;
