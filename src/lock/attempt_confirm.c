@@ -73,9 +73,8 @@ curator_attempt_on_confirmed (CuratorOwnNode *node)
 }
 
 void
-curator_attempt_confirm (gpointer data)
+curator_attempt_confirm (Attempt *attempt)
 {
-  Attempt *attempt = data;
   curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
   curator_own_node_confirm (&attempt->own);
 }
@@ -83,20 +82,13 @@ curator_attempt_confirm (gpointer data)
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a
  * grant needs proof that both were alive. */
 void
-curator_attempt_grant (Attempt *attempt)
+curator_attempt_grant (Attempt *attempt, gboolean must_confirm)
 {
   attempt->contender_shown = FALSE;
-  if (curator_own_node_is_proven (&attempt->own)) {
+  if (!must_confirm && curator_own_node_is_proven (&attempt->own)) {
     finish_granted (attempt);
     return;
   }
-  curator_attempt_grant_if_confirmed (attempt);
-}
-
-void
-curator_attempt_grant_if_confirmed (Attempt *attempt)
-{
-  attempt->contender_shown = FALSE;
   curator_front_stop (&attempt->front);
   curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }

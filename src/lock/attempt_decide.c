@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/monitor.h"
@@ -14,12 +15,10 @@
 
 /* A listing in flight will show every change known so far. */
 void
-curator_attempt_list (gpointer data)
+curator_attempt_list (Attempt *attempt)
 {
-  Attempt *attempt = data;
-  if (attempt->listing.listing != NULL)
-    return;
-  curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
+  if (attempt->listing.listing == NULL)
+    curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
 }
 
 gboolean
@@ -40,8 +39,8 @@ curator_attempt_begin_to_wait (Attempt *attempt)
   return TRUE;
 }
 
-static CURATOR_LOCKED void
-wait_in_front (Attempt *attempt, const CuratorFrontView *view)
+void
+curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
 {
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
@@ -52,13 +51,6 @@ wait_in_front (Attempt *attempt, const CuratorFrontView *view)
         attempt, g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                                       "this client has as many watches as one session can have"));
   }
-}
-
-void
-curator_attempt_wait_for (Attempt *attempt, const char *leaf)
-{
-  const CuratorFrontView view = { .first = leaf };
-  wait_in_front (attempt, &view);
 }
 
 static CURATOR_LOCKED void
@@ -97,15 +89,12 @@ curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
   case VERDICT_GRANTED:
     /* While it waited, a node of the same name may have taken the place of ours: no list shows
        * that. */
-    if (attempt->counted_as_waiter && attempt->own.stake.needs_read)
-      curator_attempt_grant_if_confirmed (attempt);
-    else
-      curator_attempt_grant (attempt);
+    curator_attempt_grant (attempt, attempt->counted_as_waiter && attempt->own.stake.needs_read);
     break;
   case VERDICT_WAIT:
-    wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
-                                                 .second = verdict->second_watch,
-                                                 .is_last = verdict->is_next });
+    curator_attempt_wait (attempt, &(CuratorFrontView){ .first = verdict->watch,
+                                                        .second = verdict->second_watch,
+                                                        .is_last = verdict->is_next });
     curator_stake_set_near (&attempt->own.stake, verdict->is_near);
     break;
   default:
@@ -186,17 +175,14 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
 }
 
 void
-curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
-                           gpointer data)
+curator_attempt_on_listed (CuratorListingUser *user, int rc, const CuratorZkReply *reply,
+                           CuratorSortedList *list)
 {
   static const struct String_vector nothing = { 0 };
-  Attempt *attempt = data;
+  Attempt *attempt = CURATOR_CONTAINER (user, Attempt, listing);
 
-  if (attempt->state == ATTEMPT_CREATING) {
-    /* The library has refused the create, of which the answer is still to come. */
-    return;
-  }
-  if (rc == ZOK || rc == ZNONODE)
+  /* While CREATING: the library has refused the create, of which the answer is still to come. */
+  if ((rc == ZOK || rc == ZNONODE) && attempt->state != ATTEMPT_CREATING)
     curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
   else if (attempt->state == ATTEMPT_LISTING)
     curator_attempt_step_failed (attempt, rc, "listing");

@@ -83,25 +83,6 @@ curator_attempt_enter (Attempt *attempt, AttemptState state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* path: the full one that our node had; or NULL. */
-static CURATOR_LOCKED void
-leave_queue (Attempt *attempt, const char *path)
-{
-  curator_queue_slot_leave (&attempt->slot, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
-  g_clear_pointer (&attempt->local_queue, curator_local_queue_leave);
-}
-
-static CURATOR_LOCKED void
-discard_node (Attempt *attempt)
-{
-  if (attempt->linked) {
-    g_queue_unlink (&attempt->internals->attempts, &attempt->link);
-    attempt->linked = FALSE;
-  }
-  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
-  leave_queue (attempt, path);
-}
-
 void
 curator_attempt_reset (Attempt *attempt)
 {
@@ -112,7 +93,13 @@ curator_attempt_reset (Attempt *attempt)
   curator_listing_leave (&attempt->listing);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_front_stop (&attempt->front);
-  discard_node (attempt);
+  if (attempt->linked) {
+    g_queue_unlink (&attempt->internals->attempts, &attempt->link);
+    attempt->linked = FALSE;
+  }
+  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
+  curator_queue_slot_leave (&attempt->slot, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
+  g_clear_pointer (&attempt->local_queue, curator_local_queue_leave);
   attempt->contender_shown = FALSE;
   attempt->ahead_is_being_deleted = FALSE;
   curator_session_remove_hook (&attempt->session_hook);
@@ -241,41 +228,30 @@ run_restart (gpointer data)
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
-/* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
-static CURATOR_LOCKED CuratorRetryLoop *
-get_restarts (Attempt *attempt)
-{
-  if (attempt->restarts == NULL) {
-    attempt->restarts = g_new (CuratorRetryLoop, 1);
-    curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
-                             curator_attempt_on_retries_exhausted, attempt);
-  }
-  return attempt->restarts;
-}
-
 /* Starts over at the tail of the queue, as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
-  CuratorRetryLoop *restarts = get_restarts (attempt);
-  if (!attempt->restarting) {
-    attempt->restarting = TRUE;
-    restarts->start_us = curator_locked_now_us (attempt->op.client);
+  /* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
+  if (attempt->restarts == NULL) {
+    attempt->restarts = g_new (CuratorRetryLoop, 1);
+    curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
+                             curator_attempt_on_retries_exhausted, attempt);
+    attempt->restarts->start_us = curator_locked_now_us (attempt->op.client);
   }
-  curator_retry_loop_again (restarts, rc);
+  curator_retry_loop_again (attempt->restarts, rc);
 }
 
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
   curator_attempt_not_first (attempt);
-  if (curator_zk_is_retryable (rc)) {
+  if (curator_zk_is_retryable (rc))
     curator_retry_loop_again (&attempt->tries, rc);
-    return;
-  }
-  fail_zk (attempt, rc, what);
+  else
+    fail_zk (attempt, rc, what);
 }
 
 /* A user's driver is asked about a list that a server has sent; and a list has shown nodes that
