@@ -48,16 +48,6 @@ delete_late_node (const CuratorLease *lease)
     curator_reaper_delete_unknown (lease->client, &lost);
 }
 
-/* Time for whatever works under the hold to stop. */
-static CURATOR_LOCKED void
-delete_node_later (CuratorLease *lease)
-{
-  const gint64 guard_us = MIN (curator_session_terms (lease->session)->session_us / END_GUARD_SHARE,
-                               LONGEST_END_GUARD_US);
-  curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
-                             mark_of_node (lease), guard_us);
-}
-
 static CURATOR_LOCKED void
 note_end (CuratorLease *lease, CuratorTraceKind kind, CuratorCounter counter)
 {
@@ -92,21 +82,17 @@ lose (CuratorLease *lease, CuratorLostReason reason)
     return;
   end_as_lost (lease, reason);
   if (reason == CURATOR_LOST_REASON_MAX_HOLD) {
-    delete_node_later (lease);
+    /* Time for whatever works under the hold to stop. */
+    const gint64 guard_us = MIN (
+        curator_session_terms (lease->session)->session_us / END_GUARD_SHARE, LONGEST_END_GUARD_US);
+    curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
+                               mark_of_node (lease), guard_us);
   } else {
     curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
                          NULL);
     delete_late_node (lease);
   }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-}
-
-static CURATOR_LOCKED void
-end_too_long_a_hold (CuratorLease *lease)
-{
-  g_autofree char *shown = curator_path_escape (lease->path);
-  curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
-  lose (lease, CURATOR_LOST_REASON_MAX_HOLD);
 }
 
 /* The clock may have run out before listeners were notified. */
@@ -119,7 +105,9 @@ node_state_now (CuratorLease *lease)
     lose (lease, CURATOR_LOST_REASON_CLOCK);
     curator_lease_clock_note_end (lease->session);
   } else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0) {
-    end_too_long_a_hold (lease);
+    g_autofree char *shown = curator_path_escape (lease->path);
+    curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
+    lose (lease, CURATOR_LOST_REASON_MAX_HOLD);
   }
   return lease->state;
 }
@@ -171,9 +159,8 @@ node_extend (CuratorLease *lease, gint64 at_least_ms)
 /* After a pause this may be the first sign of the session's end, which deletes the node, too: so
  * the clock is asked first. */
 static CURATOR_LOCKED void
-on_node_gone (gpointer data)
+on_node_gone (CuratorLease *lease)
 {
-  CuratorLease *lease = data;
   if (!curator_lease_is_over (node_state_now (lease))) {
     g_autofree char *shown = curator_path_escape (lease->path);
     curator_warn ("%s was deleted by a third party: the hold is lost", shown);
@@ -195,33 +182,24 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 
-static CURATOR_LOCKED CuratorOwnWatch *
-new_own_watch (CuratorLease *lease)
-{
-  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
-}
-
-/* Takes own. NULL, when the session has no watch left or none is needed yet: a timer tries
- * later. */
+/* Takes own, the watch of the attempt; NULL: there is none. Without a watch, because the session has
+ * none left or none is needed yet, a timer tries later: then is_due. */
 static CURATOR_LOCKED void
-watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
+watch_own_node (CuratorLease *lease, CuratorOwnWatch *own, gboolean is_due)
 {
   if (curator_lease_is_over (lease->state)) {
     g_clear_pointer (&own, curator_own_watch_abandon);
     return;
   }
-  if (own == NULL && !lease->name_is_unique && lease->own_watch_timer == NULL) {
-    /* Another node may take the place of this one at any time. */
-    own = new_own_watch (lease);
-  }
+  /* Another node may take the place of one whose name is not unique at any time. */
+  if (own == NULL && (is_due || !lease->name_is_unique))
+    own = curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
   lease->own_watch = own;
-  if (own == NULL) {
+  if (own != NULL)
+    curator_own_watch_attach (own, lease, on_node_gone);
+  else
     lease->own_watch_timer =
         curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
-    return;
-  }
-  curator_own_watch_set_lease (own, lease);
-  curator_own_watch_set_gone (own, on_node_gone, lease);
 }
 
 static void
@@ -229,7 +207,7 @@ on_own_watch_due (gpointer data)
 {
   CuratorLease *lease = data;
   lease->own_watch_timer = NULL;
-  watch_own_node (lease, new_own_watch (lease));
+  watch_own_node (lease, NULL, TRUE);
 }
 
 /* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
@@ -383,7 +361,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-  watch_own_node (lease, node->own_watch);
+  watch_own_node (lease, node->own_watch, FALSE);
   wait_for_end (lease);
   return lease;
 }
