@@ -263,7 +263,8 @@ static void
 attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
-  curator_own_node_clear (&attempt->own);
+  curator_not_shared ();
+  curator_node_request_free (attempt->own.request);
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->restarts, g_free);
   curator_lock_internals_unref (attempt->internals);
@@ -281,7 +282,11 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  curator_own_node_init (&attempt->own, &own_node_class, internals, spec->request);
+  attempt->own =
+      (CuratorOwnNode){ .klass = &own_node_class,
+                        .internals = internals,
+                        .request = spec->request != NULL ? spec->request
+                                                         : curator_node_request_default () };
   attempt->front = (CuratorFront){ .klass = &front_class, .own = &attempt->own };
   attempt->slot.klass = &slot_class;
   attempt->session_hook.died = on_session_died;

@@ -32,16 +32,11 @@ curator_attempt_lost_required_hold (Attempt *attempt)
 static CURATOR_LOCKED void
 finish_granted (Attempt *attempt)
 {
-  CuratorSession *session = attempt->own.session;
-
   if (curator_attempt_lost_required_hold (attempt))
     return;
   const gint64 now =
       curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED, attempt->own.path);
-  CuratorLeaseNode node = curator_own_node_give (&attempt->own);
-  node.since_us = now;
-  node.slot = &attempt->slot;
-  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
+  CuratorLease *lease = curator_own_node_give (&attempt->own, &attempt->slot, now);
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)

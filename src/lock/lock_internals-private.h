@@ -16,8 +16,7 @@ struct _CuratorNodeRequest
 {
   CuratorTag tag;
   char *name; /* NULL: the lock's */
-  CuratorCreateMode mode;
-  gboolean is_sequential; /* by the mode, both */
+  gboolean is_sequential; /* by its mode, both */
   gboolean is_ephemeral;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
@@ -172,4 +171,5 @@ CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) C
 /* Sets data to the client's default data, followed by a new GUID. */
 void curator_node_request_new_guid (CuratorNodeRequest *request,
                                     CuratorClient *client) CURATOR_LOCKED;
+/* Harmless for the default. */
 void curator_node_request_free (CuratorNodeRequest *request);

@@ -30,22 +30,6 @@
 
 static void read_next_candidate (CuratorOwnNode *node) CURATOR_LOCKED;
 
-void
-curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
-                       CuratorLockInternals *internals, CuratorNodeRequest *request)
-{
-  node->klass = klass;
-  node->internals = internals;
-  node->request = request != NULL ? request : curator_node_request_default ();
-}
-
-void
-curator_own_node_clear (CuratorOwnNode *node)
-{
-  if (node->request != curator_node_request_default ())
-    curator_node_request_free (node->request);
-}
-
 gint64
 curator_own_node_owner (const CuratorOwnNode *node)
 {
@@ -157,12 +141,11 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->n_lost = 0;
   node->path = g_strdup (path);
   g_clear_pointer (&node->prefix, g_free);
-  node->stake.path = node->path;
-  node->stake.czxid = czxid;
-  node->stake.checked_us = checked_us;
-  node->stake.needs_read = !node->request->protected_;
-  node->stake.refuses_check = FALSE;
-  node->stake.changed = on_stake_changed;
+  node->stake = (CuratorStake){ .path = node->path,
+                                .needs_read = !node->request->protected_,
+                                .changed = on_stake_changed,
+                                .czxid = czxid,
+                                .checked_us = checked_us };
   node->klass->there (node, parse_number (node));
 }
 
@@ -197,10 +180,8 @@ curator_own_node_leave (CuratorOwnNode *node)
 void
 curator_own_node_create (CuratorOwnNode *node)
 {
-  static const int modes[] = { [CURATOR_CREATE_MODE_PERSISTENT] = 0,
-                               [CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL] = 2,
-                               [CURATOR_CREATE_MODE_EPHEMERAL] = 1,
-                               [CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL] = 3 };
+  /* ZOO_EPHEMERAL and ZOO_SEQUENCE. */
+  const int mode = (node->request->is_ephemeral ? 1 : 0) | (node->request->is_sequential ? 2 : 0);
 
   if (node->request->protected_ && node->prefix == NULL) {
     g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
@@ -209,8 +190,8 @@ curator_own_node_create (CuratorOwnNode *node)
   choose_payload (node);
   g_autofree char *path = path_to_create (node);
   node->is_creating = TRUE;
-  node->in_flight = curator_request_create (node->session, path, node->payload,
-                                            modes[node->request->mode], on_created, node);
+  node->in_flight =
+      curator_request_create (node->session, path, node->payload, mode, on_created, node);
 }
 
 void
@@ -282,13 +263,6 @@ curator_own_node_check_owner (CuratorOwnNode *node)
   read_next_candidate (node);
 }
 
-static CURATOR_LOCKED gboolean
-may_be_ours (const CuratorOwnNode *node, const char *name)
-{
-  return node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
-                              : curator_path_is_numbered (name, name_of (node));
-}
-
 /* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
  * deleted. */
 static CURATOR_LOCKED void
@@ -304,10 +278,10 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
-    if (may_be_ours (node, reply->children->data[i])) {
-      g_ptr_array_add (node->candidates,
-                       curator_path_join (node->internals->base, reply->children->data[i]));
-    }
+    const char *name = reply->children->data[i];
+    if (node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
+                             : curator_path_is_numbered (name, name_of (node)))
+      g_ptr_array_add (node->candidates, curator_path_join (node->internals->base, name));
   }
   /* Our own names differ only in their numbers. A user's driver is not called with the mutex
    * held. */
@@ -452,16 +426,19 @@ curator_own_node_steal (CuratorOwnNode *node)
   return g_steal_pointer (&node->path);
 }
 
-CuratorLeaseNode
-curator_own_node_give (CuratorOwnNode *node)
+CuratorLease *
+curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot, gint64 since_us)
 {
-  return (CuratorLeaseNode){ .path = g_steal_pointer (&node->path),
-                             .czxid = node->stake.czxid,
-                             .name_is_unique = node->request->protected_,
-                             .lost_prefix = g_steal_pointer (&node->lost_prefix),
-                             .is_ephemeral = node->request->is_ephemeral,
-                             .stake = &node->stake,
-                             .own_watch = g_steal_pointer (&node->own_watch) };
+  const CuratorLeaseNode given = { .path = g_steal_pointer (&node->path),
+                                   .czxid = node->stake.czxid,
+                                   .name_is_unique = node->request->protected_,
+                                   .is_ephemeral = node->request->is_ephemeral,
+                                   .lost_prefix = g_steal_pointer (&node->lost_prefix),
+                                   .since_us = since_us,
+                                   .stake = &node->stake,
+                                   .slot = slot,
+                                   .own_watch = g_steal_pointer (&node->own_watch) };
+  return curator_lease_new (node->session, node->internals, &given);
 }
 
 /* The reaper and requests have references to the payload, too. All are dropped under the mutex,

@@ -33,7 +33,8 @@ typedef struct
   void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
-/* Written by own_node.c alone; the owner and what waits for the node may read it. */
+/* The owner sets the first three fields and frees the request; own_node.c writes the rest. All may
+ * be read. */
 struct _CuratorOwnNode
 {
   const CuratorOwnNodeClass *klass;
@@ -52,12 +53,6 @@ struct _CuratorOwnNode
   unsigned is_creating : 1 CURATOR_GUARDED; /* the create is in flight */
   unsigned may_exist : 1 CURATOR_GUARDED;   /* a create of this session may have succeeded unseen */
 };
-
-/* request: transfer full, or the default. */
-void curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
-                            CuratorLockInternals *internals, CuratorNodeRequest *request);
-/* Frees the request. The node was discarded or given away. */
-void curator_own_node_clear (CuratorOwnNode *node);
 
 /* FALSE with an error if its payload is too large. */
 gboolean curator_own_node_check_payload (CuratorOwnNode *node, GError **error) CURATOR_LOCKED;
@@ -80,8 +75,9 @@ void curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind) CUR
 char *curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents) CURATOR_LOCKED;
 /* The caller deletes it: returns the path, transfer full. */
 char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
-/* For a lease: the node is its from now on. */
-CuratorLeaseNode curator_own_node_give (CuratorOwnNode *node) CURATOR_LOCKED;
+/* The lease of the node, which is its from now on, and of the owner's place in the queue. */
+CuratorLease *curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot,
+                                     gint64 since_us) CURATOR_LOCKED;
 /* Drops the references to payloads. */
 void curator_own_node_forget_data (CuratorOwnNode *node) CURATOR_LOCKED;
 
