@@ -70,10 +70,9 @@ void curator_attempt_enter (Attempt *attempt, AttemptState state) CURATOR_LOCKED
 /* After a failed request: retries the step or fails the attempt. */
 void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 
-/* Two steps, see run_step() in attempt.c. */
+/* The step of LISTING. */
 void curator_attempt_list (Attempt *attempt) CURATOR_LOCKED;
-void curator_attempt_confirm (Attempt *attempt) CURATOR_LOCKED;
-/* The answer to that. */
+/* The answer to that of CONFIRMING. */
 void curator_attempt_on_confirmed (CuratorOwnNode *node) CURATOR_LOCKED;
 
 /* The answer to a listing, which several attempts may share. */

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/heartbeat.h"
 #include "session/session.h"
@@ -245,16 +246,18 @@ static CURATOR_LOCKED void
 run_step (gpointer data)
 {
   Attempt *attempt = data;
-  if (attempt->state == ATTEMPT_FINDING)
+  if (attempt->state == ATTEMPT_FINDING) {
     curator_own_node_search (&attempt->own);
-  else if (attempt->state == ATTEMPT_NAME_TAKEN)
+  } else if (attempt->state == ATTEMPT_NAME_TAKEN) {
     curator_own_node_check_owner (&attempt->own);
-  else if (attempt->state == ATTEMPT_LISTING)
+  } else if (attempt->state == ATTEMPT_LISTING) {
     curator_attempt_list (attempt);
-  else if (attempt->state == ATTEMPT_CONFIRMING)
-    curator_attempt_confirm (attempt);
-  else
+  } else if (attempt->state == ATTEMPT_CONFIRMING) {
+    curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
+    curator_own_node_confirm (&attempt->own);
+  } else {
     create_node (attempt);
+  }
 }
 
 /* --- begin ------------------------------------------------------------------------------------ */

@@ -6,7 +6,6 @@
 
 #include "base/container.h"
 #include "core/monitor.h"
-#include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/lease_clock.h"
 #include "session/session.h"
@@ -65,13 +64,6 @@ curator_attempt_on_confirmed (CuratorOwnNode *node)
   else
     curator_retry_loop_after (&attempt->tries,
                               curator_session_terms (session)->period_us / SLOW_CONFIRM_SHARE);
-}
-
-void
-curator_attempt_confirm (Attempt *attempt)
-{
-  curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  curator_own_node_confirm (&attempt->own);
 }
 
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a

@@ -53,32 +53,30 @@ curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
   }
 }
 
-static CURATOR_LOCKED void
-fail_tied (Attempt *attempt, const char *twin)
-{
-  g_autofree char *shown = curator_path_escape (twin);
-  curator_attempt_fail (
-      attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                            "%s has a node with the number that the server has given this one, so "
-                            "they have no order: %s; the next attempt gets another number",
-                            curator_lock_internals_shown (attempt->internals), shown));
-}
-
 void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
+  const char *path = curator_lock_internals_shown (attempt->internals);
+  g_autofree char *twin = NULL;
+
   switch (verdict->kind) {
   case VERDICT_MISSING:
     curator_attempt_restart (attempt, ZNONODE);
     break;
   case VERDICT_EXHAUSTED:
-    curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                                                "the sequence numbers below %s are exhausted",
-                                                curator_lock_internals_shown (attempt->internals)));
+    curator_attempt_fail (attempt,
+                          g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                                       "the sequence numbers below %s are exhausted", path));
     break;
   case VERDICT_TIED:
-    fail_tied (attempt, verdict->watch);
+    twin = curator_path_escape (verdict->watch);
+    curator_attempt_fail (
+        attempt,
+        g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                     "%s has a node with the number that the server has given this one, so "
+                     "they have no order: %s; the next attempt gets another number",
+                     path, twin));
     break;
   case VERDICT_UNNUMBERED:
     curator_attempt_fail (

@@ -18,19 +18,17 @@
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-typedef struct
+#define BIT(state) (1U << ATTEMPT_##state)
+/* What may follow once the node exists. */
+#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
+
+static const struct
 {
   const char *name;
   guint next;          /* bits: the states that may follow; any may be entered again */
   gboolean is_passive; /* waits for an event: no step and no retry timer runs */
   gboolean is_later;   /* the first list has not granted the lock */
-} StateRow;
-
-#define BIT(state) (1U << ATTEMPT_##state)
-/* What may follow once the node exists. */
-#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
-
-static const StateRow rows[] = {
+} rows[] = {
   [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE, TRUE },
   [ATTEMPT_CREATING] = { "CREATING",
                          BIT (PARENTS) | BIT (NAME_TAKEN) | BIT (FINDING) | BIT (LISTING)

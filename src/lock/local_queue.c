@@ -207,13 +207,6 @@ curator_sorted_list_get (CuratorSortedList *list, const struct String_vector *ch
 }
 
 static CURATOR_LOCKED void
-forget_listing (CuratorListing *listing)
-{
-  if (listing->local->listing == listing)
-    listing->local->listing = NULL;
-}
-
-static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorListing *listing = data;
@@ -221,7 +214,8 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   GList *link;
 
   listing->request = NULL;
-  forget_listing (listing);
+  if (listing->local->listing == listing)
+    listing->local->listing = NULL;
   while ((link = g_queue_pop_head_link (&listing->users)) != NULL) {
     CuratorListingUser *user = link->data;
     user->listing = NULL;
@@ -261,7 +255,8 @@ curator_listing_leave (CuratorListingUser *user)
   /* While the answer is handed out, the request is NULL and the listing is in use. */
   if (listing->request != NULL && listing->users.length == 0) {
     curator_request_forget (listing->request);
-    forget_listing (listing);
+    if (listing->local->listing == listing)
+      listing->local->listing = NULL;
     g_free (listing);
   }
 }

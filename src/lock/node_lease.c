@@ -37,13 +37,15 @@ mark_of_node (const CuratorLease *lease)
   return lease->name_is_unique ? 0 : lease->czxid;
 }
 
-/* Servers have been seen to carry out a create after later requests of its session. The node would
- * outlive the hold. */
+/* Servers have been seen to carry out a create after later requests of its session. Such a late node
+ * would outlive the hold. */
 static CURATOR_LOCKED void
-delete_late_node (const CuratorLease *lease)
+delete_nodes (const CuratorLease *lease, CuratorOp *release)
 {
   const CuratorUnknownCreate lost = { .parent = lease->internals->base,
                                       .prefix = lease->lost_prefix };
+  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                       release);
   if (lost.prefix != NULL)
     curator_reaper_delete_unknown (lease->client, &lost);
 }
@@ -88,9 +90,7 @@ lose (CuratorLease *lease, CuratorLostReason reason)
     curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
                                mark_of_node (lease), guard_us);
   } else {
-    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                         NULL);
-    delete_late_node (lease);
+    delete_nodes (lease, NULL);
   }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
@@ -182,8 +182,8 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 
 static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
 
-/* Takes own, the watch of the attempt; NULL: there is none. Without a watch, because the session has
- * none left or none is needed yet, a timer tries later: then is_due. */
+/* Takes own, the watch of the attempt; NULL: there is none. Without a watch, because the session
+ * has none left or none is needed yet, a timer tries later: then is_due. */
 static CURATOR_LOCKED void
 watch_own_node (CuratorLease *lease, CuratorOwnWatch *own, gboolean is_due)
 {
@@ -236,9 +236,7 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
-  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                       release);
-  delete_late_node (lease);
+  delete_nodes (lease, release);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 
