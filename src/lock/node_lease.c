@@ -37,8 +37,8 @@ mark_of_node (const CuratorLease *lease)
   return lease->name_is_unique ? 0 : lease->czxid;
 }
 
-/* Servers have been seen to carry out a create after later requests of its session. Such a late node
- * would outlive the hold. */
+/* Also the node of a lost create, for servers have been seen to carry one out after later requests
+ * of its session: it would outlive the hold. */
 static CURATOR_LOCKED void
 delete_nodes (const CuratorLease *lease, CuratorOp *release)
 {
