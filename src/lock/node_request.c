@@ -29,8 +29,10 @@ curator_node_request_new (const char *name)
 }
 
 void
-curator_node_request_new_guid (CuratorNodeRequest *request, CuratorClient *client)
+curator_node_request_renew_guid (CuratorNodeRequest *request, CuratorClient *client)
 {
+  if (!request->has_guid)
+    return;
   gsize length;
   const char *address = g_bytes_get_data (client->default_data, &length);
   g_autofree char *uuid = curator_uuid_new (client->ops);

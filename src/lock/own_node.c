@@ -77,19 +77,11 @@ path_to_create (const CuratorOwnNode *node)
 
 /* --- wanted and created ----------------------------------------------------------------------- */
 
-/* Each create has a GUID of its own: an earlier one may still be deleted by it. */
-static CURATOR_LOCKED void
-renew_guid (CuratorOwnNode *node)
-{
-  if (node->request->has_guid)
-    curator_node_request_new_guid (node->request, node->internals->client);
-}
-
 /* For too large a payload the server closes the connection, and again for each retry. */
 gboolean
 curator_own_node_check_payload (CuratorOwnNode *node, GError **error)
 {
-  renew_guid (node);
+  curator_node_request_renew_guid (node->request, node->internals->client);
   GBytes *data = node->request->data;
   return data == NULL || curator_check_payload (g_bytes_get_size (data), error);
 }
@@ -107,7 +99,7 @@ choose_payload (CuratorOwnNode *node)
     node->payload = curator_payload_pack (client, empty);
     return;
   }
-  renew_guid (node);
+  curator_node_request_renew_guid (node->request, client);
   GBytes *payload = node->request->data != NULL ? node->request->data
                     : internals->data != NULL   ? internals->data
                                                 : client->default_data;
