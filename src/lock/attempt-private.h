@@ -62,8 +62,6 @@ typedef struct
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
 
-/* The first list does not grant the lock, whatever comes now. */
-void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
 /* Enters a state and runs its step now; the policy decides on retries. */
 void curator_attempt_enter (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
@@ -96,9 +94,9 @@ gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* data: Attempt. */
 void curator_attempt_on_retries_exhausted (gpointer data, int rc) CURATOR_LOCKED;
-/* path: the full one. Returns the time, monotonic. */
-gint64 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
-                                     const char *path) CURATOR_LOCKED;
+/* path: the full one. */
+void curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
+                                   const char *path) CURATOR_LOCKED;
 /* The operation's end. Takes lease or error. */
 void curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *error) CURATOR_LOCKED;
 /* Takes error. */

@@ -139,18 +139,15 @@ on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
 static CURATOR_LOCKED void
 on_node_failed (CuratorOwnNode *node, int rc, const char *what)
 {
-  curator_attempt_step_failed (CURATOR_CONTAINER (node, Attempt, own), rc, what);
-}
-
-static CURATOR_LOCKED void
-on_gone (CuratorOwnNode *node)
-{
-  curator_attempt_restart (CURATOR_CONTAINER (node, Attempt, own), ZNONODE);
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
+  if (rc == ZNONODE)
+    curator_attempt_restart (attempt, rc);
+  else
+    curator_attempt_step_failed (attempt, rc, what);
 }
 
 static const CuratorOwnNodeClass own_node_class = {
-  on_there,       on_not_created, on_absent, on_name_taken, curator_attempt_on_confirmed,
-  on_node_failed, on_gone
+  on_there, on_not_created, on_absent, on_name_taken, curator_attempt_on_confirmed, on_node_failed
 };
 
 /* --- its place in the queue, and what is in front --------------------------------------------- */

@@ -33,9 +33,8 @@ finish_granted (Attempt *attempt)
 {
   if (curator_attempt_lost_required_hold (attempt))
     return;
-  const gint64 now =
-      curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED, attempt->own.path);
-  CuratorLease *lease = curator_own_node_give (&attempt->own, &attempt->slot, now);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED, attempt->own.path);
+  CuratorLease *lease = curator_own_node_give (&attempt->own, &attempt->slot);
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)

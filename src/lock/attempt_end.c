@@ -47,6 +47,15 @@ static const struct
   [ATTEMPT_DONE] = { "DONE", 0, TRUE, FALSE },
 };
 
+/* The first list does not grant the lock, whatever comes now. */
+static CURATOR_LOCKED void
+not_first (Attempt *attempt)
+{
+  CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
+  if (hook != NULL)
+    hook->not_first (hook);
+}
+
 void
 curator_attempt_set_state (Attempt *attempt, AttemptState state)
 {
@@ -59,15 +68,7 @@ curator_attempt_set_state (Attempt *attempt, AttemptState state)
   if (rows[state].is_passive)
     curator_retry_loop_stop (&attempt->tries);
   if (rows[state].is_later)
-    curator_attempt_not_first (attempt);
-}
-
-void
-curator_attempt_not_first (Attempt *attempt)
-{
-  CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
-  if (hook != NULL)
-    hook->not_first (hook);
+    not_first (attempt);
 }
 
 void
@@ -104,12 +105,11 @@ curator_attempt_reset (Attempt *attempt)
   curator_own_node_leave (&attempt->own);
 }
 
-gint64
+void
 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
-  const gint64 now = curator_locked_now_us (client);
-  const gint64 took_us = now - attempt->called_us;
+  const gint64 took_us = curator_locked_now_us (client) - attempt->called_us;
   const gboolean granted = kind == CURATOR_TRACE_KIND_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
@@ -121,7 +121,6 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
     curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
   curator_trace (client, kind, path, took_us,
                  attempt->own.session != NULL ? attempt->own.session->id : 0);
-  return now;
 }
 
 void
@@ -245,7 +244,7 @@ curator_attempt_restart (Attempt *attempt, int rc)
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
-  curator_attempt_not_first (attempt);
+  not_first (attempt);
   if (curator_zk_is_retryable (rc))
     curator_retry_loop_again (&attempt->tries, rc);
   else

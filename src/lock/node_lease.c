@@ -180,34 +180,28 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
     lose (lease, stake->loss);
 }
 
-static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
-
-/* Takes own, the watch of the attempt; NULL: there is none. Without a watch, because the session
- * has none left or none is needed yet, a timer tries later: then is_due. */
+/* After the grant the lease has the watch of the attempt, if there is one. Without a watch, because
+ * the session has none left or none is needed yet, a timer tries again. */
 static CURATOR_LOCKED void
-watch_own_node (CuratorLease *lease, CuratorOwnWatch *own, gboolean is_due)
+watch_own_node (gpointer data)
 {
+  CuratorLease *lease = data;
+  const gboolean is_due = g_steal_pointer (&lease->own_watch_timer) != NULL;
+
   if (curator_lease_is_over (lease->state)) {
-    g_clear_pointer (&own, curator_own_watch_abandon);
+    g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
     return;
   }
   /* Another node may take the place of one whose name is not unique at any time. */
-  if (own == NULL && (is_due || !lease->name_is_unique))
-    own = curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
-  lease->own_watch = own;
-  if (own != NULL)
-    curator_own_watch_attach (own, lease, on_node_gone);
+  if (lease->own_watch == NULL && (is_due || !lease->name_is_unique)) {
+    lease->own_watch =
+        curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
+  }
+  if (lease->own_watch != NULL)
+    curator_own_watch_attach (lease->own_watch, lease, on_node_gone);
   else
     lease->own_watch_timer =
-        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
-}
-
-static void
-on_own_watch_due (gpointer data)
-{
-  CuratorLease *lease = data;
-  lease->own_watch_timer = NULL;
-  watch_own_node (lease, NULL, TRUE);
+        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, watch_own_node, lease);
 }
 
 /* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
@@ -350,7 +344,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->lost_prefix = node->lost_prefix;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
-  lease->since_us = node->since_us;
+  lease->since_us = curator_locked_now_us (client);
   lease->ends_us = moment_after (client, internals->max_hold_ms);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
@@ -359,7 +353,8 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-  watch_own_node (lease, node->own_watch, FALSE);
+  lease->own_watch = node->own_watch;
+  watch_own_node (lease);
   wait_for_end (lease);
   return lease;
 }

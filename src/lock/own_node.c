@@ -110,7 +110,7 @@ static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorOwnNode *node = CURATOR_CONTAINER (stake, CuratorOwnNode, stake);
-  node->klass->gone (node);
+  node->klass->failed (node, ZNONODE, "confirming");
 }
 
 static CURATOR_LOCKED gint64
@@ -327,7 +327,8 @@ note_checked (CuratorOwnNode *node, gint64 checked_us)
   node->klass->confirmed (node);
 }
 
-/* Its answer comes after all that a quorum had committed before the check. */
+/* Its answer comes after all that a quorum had committed before the check. With another czxid, ours
+ * is gone. */
 static CURATOR_LOCKED void
 on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -336,10 +337,8 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->in_flight = NULL;
   if (rc == ZOK && reply->stat->czxid == node->stake.czxid)
     note_checked (node, curator_session_evidence (node->session)->proof_us);
-  else if (rc == ZOK || rc == ZNONODE)
-    node->klass->gone (node);
   else
-    node->klass->failed (node, rc, "confirming");
+    node->klass->failed (node, rc == ZOK ? ZNONODE : rc, "confirming");
 }
 
 static CURATOR_LOCKED void
@@ -361,8 +360,6 @@ on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
   else if (rc == ZOK)
     note_checked (node, sent_us);
-  else if (rc == ZNONODE)
-    node->klass->gone (node);
   else
     node->klass->failed (node, rc, "confirming");
 }
@@ -419,14 +416,13 @@ curator_own_node_steal (CuratorOwnNode *node)
 }
 
 CuratorLease *
-curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot, gint64 since_us)
+curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot)
 {
   const CuratorLeaseNode given = { .path = g_steal_pointer (&node->path),
                                    .czxid = node->stake.czxid,
                                    .name_is_unique = node->request->protected_,
                                    .is_ephemeral = node->request->is_ephemeral,
                                    .lost_prefix = g_steal_pointer (&node->lost_prefix),
-                                   .since_us = since_us,
                                    .stake = &node->stake,
                                    .slot = slot,
                                    .own_watch = g_steal_pointer (&node->own_watch) };

@@ -26,11 +26,9 @@ typedef struct
   void (*name_taken) (CuratorOwnNode *node, const char *leaf, gboolean is_litter);
   /* A quorum has carried out all that was sent before: it and its session were alive then. */
   void (*confirmed) (CuratorOwnNode *node);
-  /* what: the search or the confirmation that has failed. */
+  /* what: the search or the confirmation that has failed. ZNONODE: the node was deleted, whatever
+   * an earlier list showed; a heartbeat or the confirmation has found that. */
   void (*failed) (CuratorOwnNode *node, int rc, const char *what);
-  /* It was deleted, whatever an earlier list showed: a heartbeat or the confirmation has found
-   * that. */
-  void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
 /* The owner sets the first three fields and frees the request; own_node.c writes the rest. All may
@@ -76,8 +74,7 @@ char *curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents) CU
 /* The caller deletes it: returns the path, transfer full. */
 char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
 /* The lease of the node, which is its from now on, and of the owner's place in the queue. */
-CuratorLease *curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot,
-                                     gint64 since_us) CURATOR_LOCKED;
+CuratorLease *curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot) CURATOR_LOCKED;
 /* Drops the references to payloads. */
 void curator_own_node_forget_data (CuratorOwnNode *node) CURATOR_LOCKED;
 
