@@ -112,24 +112,17 @@ node_state_now (CuratorLease *lease)
   return lease->state;
 }
 
-static void on_end_due (gpointer data) CURATOR_LOCKED;
-
+/* Also the timer's callback: it may have been extended in the meantime. */
 static CURATOR_LOCKED void
-wait_for_end (CuratorLease *lease)
-{
-  const gint64 ends_us = atomic_load (&lease->ends_us);
-  if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
-    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, on_end_due, lease);
-}
-
-/* It may have been extended in the meantime. */
-static void
-on_end_due (gpointer data)
+wait_for_end (gpointer data)
 {
   CuratorLease *lease = data;
-  lease->end_timer = NULL;
-  node_state_now (lease);
-  wait_for_end (lease);
+
+  if (g_steal_pointer (&lease->end_timer) != NULL)
+    node_state_now (lease);
+  const gint64 ends_us = atomic_load (&lease->ends_us);
+  if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
+    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, wait_for_end, lease);
 }
 
 static CURATOR_LOCKED gint64
