@@ -219,6 +219,7 @@ create_node (Attempt *attempt)
   CuratorSession *current = attempt->op.client->session;
 
   g_assert (attempt->state <= ATTEMPT_PARENTS);
+  /* Joins the client's current session. */
   if (attempt->own.session != current) {
     g_assert (attempt->own.session == NULL);
     curator_own_node_join (&attempt->own, current);

@@ -16,8 +16,7 @@ typedef struct
    * user's driver, which is never called with the mutex held; one beyond CURATOR_QUEUE_LAST_NUMBER
    * if the counter broke. */
   void (*there) (CuratorOwnNode *node, gint64 number);
-  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See
-   * curator_own_node_may_exist(). */
+  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See may_exist. */
   void (*not_created) (CuratorOwnNode *node, int rc);
   /* The search has shown that it does not exist. */
   void (*absent) (CuratorOwnNode *node);
