@@ -41,7 +41,6 @@ typedef struct
   AttemptState state : 8 CURATOR_GUARDED;
   unsigned once : 1;
   unsigned linked : 1 CURATOR_GUARDED;
-  unsigned restarting : 1 CURATOR_GUARDED;
   unsigned counted_as_waiter : 1 CURATOR_GUARDED;      /* in the client's n_waiting */
   unsigned withdrawn : 1 CURATOR_GUARDED;              /* another attempt on the path will follow */
   unsigned contender_shown : 1 CURATOR_GUARDED;        /* in front, by a server, in this session */
@@ -63,58 +62,41 @@ typedef struct
   GError *failure CURATOR_GUARDED; /* the operation's error, while DELETING */
 } Attempt;
 
-/* NULL while it has joined none. */
-static inline CURATOR_LOCKED CuratorSession *
-curator_attempt_session (const Attempt *attempt)
-{
-  return curator_own_node_session (&attempt->own);
-}
-
-/* NULL until our node exists. */
-static inline CURATOR_LOCKED const char *
-curator_attempt_node (const Attempt *attempt)
-{
-  return curator_own_node_path (&attempt->own);
-}
-/* The first list does not grant the lock, whatever comes now. */
-void curator_attempt_not_first (Attempt *attempt) CURATOR_LOCKED;
 void curator_attempt_set_state (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
 /* Enters a state and runs its step now; the policy decides on retries. */
 void curator_attempt_enter (Attempt *attempt, AttemptState state) CURATOR_LOCKED;
 /* After a failed request: retries the step or fails the attempt. */
 void curator_attempt_step_failed (Attempt *attempt, int rc, const char *what) CURATOR_LOCKED;
 
-/* The steps of the states, see run_step() in attempt.c. */
-void curator_attempt_list (gpointer attempt) CURATOR_LOCKED;
-void curator_attempt_confirm (gpointer attempt) CURATOR_LOCKED;
-/* The answer to that. */
+/* The step of LISTING. */
+void curator_attempt_list (Attempt *attempt) CURATOR_LOCKED;
+/* The answer to that of CONFIRMING. */
 void curator_attempt_on_confirmed (CuratorOwnNode *node) CURATOR_LOCKED;
 
 /* The answer to a listing, which several attempts may share. */
-void curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
-                                gpointer attempt) CURATOR_LOCKED;
+void curator_attempt_on_listed (CuratorListingUser *user, int rc, const CuratorZkReply *reply,
+                                CuratorSortedList *list) CURATOR_LOCKED;
 /* list: the children as another attempt has sorted them; or all zero. */
 void curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
                              CuratorSortedList *list) CURATOR_LOCKED;
 void curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict) CURATOR_LOCKED;
 /* FALSE for a single try with a contender in front, which has then failed. */
 gboolean curator_attempt_begin_to_wait (Attempt *attempt) CURATOR_LOCKED;
-/* Waits for one node. */
-void curator_attempt_wait_for (Attempt *attempt, const char *leaf) CURATOR_LOCKED;
+/* The same, and watches what is in front. */
+void curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view) CURATOR_LOCKED;
 
-/* It is its turn. Without a recent proof of session and node, a quorum confirms them before. */
-void curator_attempt_grant (Attempt *attempt) CURATOR_LOCKED;
-/* The same, and a recent proof does not do. */
-void curator_attempt_grant_if_confirmed (Attempt *attempt) CURATOR_LOCKED;
+/* It is its turn. Without a recent proof of session and node, a quorum confirms them before.
+ * must_confirm: a recent proof does not do. */
+void curator_attempt_grant (Attempt *attempt, gboolean must_confirm) CURATOR_LOCKED;
 /* TRUE if the hold that the node requires is lost; the attempt has then failed. */
 gboolean curator_attempt_lost_required_hold (Attempt *attempt) CURATOR_LOCKED;
 /* The node or its session is gone: starts over at the queue's tail. */
 void curator_attempt_restart (Attempt *attempt, int rc) CURATOR_LOCKED;
 /* data: Attempt. */
 void curator_attempt_on_retries_exhausted (gpointer data, int rc) CURATOR_LOCKED;
-/* path: the full one. Returns the time, monotonic. */
-gint64 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
-                                     const char *path) CURATOR_LOCKED;
+/* path: the full one. */
+void curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind,
+                                   const char *path) CURATOR_LOCKED;
 /* The operation's end. Takes lease or error. */
 void curator_attempt_finish (Attempt *attempt, CuratorLease *lease, GError *error) CURATOR_LOCKED;
 /* Takes error. */

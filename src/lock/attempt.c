@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/heartbeat.h"
 #include "session/session.h"
@@ -37,25 +38,14 @@ on_parents (int rc, gpointer data)
 {
   Attempt *attempt = data;
   attempt->parents = NULL;
-  if (rc == ZOK) {
-    /* The server may delete the empty container first: then start over. */
-    curator_attempt_enter (attempt, ATTEMPT_STARTING);
-    return;
-  }
   GError *missing = curator_parents_chroot_error (attempt->op.client, rc);
-  if (missing != NULL) {
+  if (missing != NULL)
     curator_attempt_fail (attempt, missing);
-    return;
-  }
-  curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
-}
-
-static CURATOR_LOCKED void
-make_parents (Attempt *attempt)
-{
-  curator_attempt_set_state (attempt, ATTEMPT_PARENTS);
-  attempt->parents = curator_parents_make (curator_attempt_session (attempt),
-                                           attempt->internals->base, on_parents, attempt);
+  else if (rc != ZOK)
+    curator_attempt_step_failed (attempt, rc, "creating the parents of a node in");
+  /* The server may delete the empty container first: then start over. */
+  else
+    curator_attempt_enter (attempt, ATTEMPT_STARTING);
 }
 
 /* Servers may be told to take less than our limit. They close the connection, and say why in their
@@ -63,15 +53,17 @@ make_parents (Attempt *attempt)
 static CURATOR_LOCKED GError *
 refusal_of (const Attempt *attempt)
 {
-  const gsize length = curator_own_node_lost_bytes (&attempt->own, LOST_CREATES);
+  const CuratorOwnNode *own = &attempt->own;
 
-  if (length < LONG_PAYLOAD)
+  if (own->n_lost < LOST_CREATES || own->payload == NULL
+      || g_bytes_get_size (own->payload) < LONG_PAYLOAD)
     return NULL;
   g_autofree char *hosts = curator_path_escape (attempt->op.client->connect_string);
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
                       "creating a node in %s: %s has closed the connection %d times in a row at a "
                       "payload of %" G_GSIZE_FORMAT " bytes: is its jute.maxbuffer less?",
-                      attempt->internals->shown, hosts, LOST_CREATES, length);
+                      attempt->internals->shown, hosts, LOST_CREATES,
+                      g_bytes_get_size (own->payload));
 }
 
 static CURATOR_LOCKED void
@@ -83,25 +75,18 @@ on_not_created (CuratorOwnNode *node, int rc)
   curator_listing_leave (&attempt->listing);
   curator_front_stop (&attempt->front);
   if (rc == ZNONODE) {
-    make_parents (attempt);
+    curator_attempt_set_state (attempt, ATTEMPT_PARENTS);
+    attempt->parents =
+        curator_parents_make (attempt->own.session, attempt->internals->base, on_parents, attempt);
   } else if (rc == ZNODEEXISTS) {
-    attempt->contender_shown = !curator_own_node_may_exist (node);
+    attempt->contender_shown = !node->may_exist;
     curator_attempt_enter (attempt, ATTEMPT_NAME_TAKEN);
   } else if ((refusal = refusal_of (attempt)) != NULL) {
     curator_attempt_fail (attempt, refusal);
   } else {
-    if (curator_own_node_may_exist (node))
+    if (node->may_exist)
       curator_attempt_set_state (attempt, ATTEMPT_FINDING);
     curator_attempt_step_failed (attempt, rc, "creating a node in");
-  }
-}
-
-static CURATOR_LOCKED void
-take_slot (Attempt *attempt, gint64 number)
-{
-  if (number >= 0 && curator_own_node_has_neighbours (&attempt->own)) {
-    curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
-                             number);
   }
 }
 
@@ -113,27 +98,27 @@ on_there (CuratorOwnNode *node, gint64 number)
   g_queue_push_tail_link (&attempt->internals->attempts, &attempt->link);
   attempt->linked = TRUE;
   if (number > CURATOR_QUEUE_LAST_NUMBER) {
-    const CuratorVerdict verdict = { .kind = VERDICT_EXHAUSTED };
-    curator_attempt_apply_verdict (attempt, &verdict);
+    curator_attempt_apply_verdict (attempt, &(CuratorVerdict){ .kind = VERDICT_EXHAUSTED });
     return;
   }
-  take_slot (attempt, number);
+  if (number >= 0 && curator_own_node_has_neighbours (node)) {
+    curator_queue_slot_take (&attempt->slot, attempt->local_queue, attempt->internals->lock_name,
+                             number);
+  }
   const CuratorQueueSlot *ahead = attempt->slot.ahead;
-  curator_own_node_register (&attempt->own, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
-                                                                             : CURATOR_STAKE_NEAR);
-  if (!curator_own_node_has_queue (&attempt->own)) {
-    curator_attempt_grant (attempt);
-    return;
-  }
-  if (ahead != NULL) {
+  curator_own_node_register (node, ahead != NULL && !ahead->is_held ? CURATOR_STAKE_FAR
+                                                                    : CURATOR_STAKE_NEAR);
+  if (!curator_own_node_has_queue (node)) {
+    curator_attempt_grant (attempt, FALSE);
+  } else if (ahead != NULL) {
     curator_listing_leave (&attempt->listing);
     curator_front_wait_for_neighbour (&attempt->front);
     curator_attempt_begin_to_wait (attempt);
-    return;
-  }
-  curator_attempt_set_state (attempt, ATTEMPT_LISTING);
-  if (attempt->listing.listing == NULL)
+  } else if (attempt->listing.listing == NULL) {
     curator_attempt_enter (attempt, ATTEMPT_LISTING);
+  } else {
+    curator_attempt_set_state (attempt, ATTEMPT_LISTING);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -148,24 +133,21 @@ on_name_taken (CuratorOwnNode *node, const char *leaf, gboolean is_litter)
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
   attempt->ahead_is_being_deleted = is_litter != FALSE;
   attempt->contender_shown = attempt->contender_shown && !is_litter;
-  curator_attempt_wait_for (attempt, leaf);
+  curator_attempt_wait (attempt, &(CuratorFrontView){ .first = leaf });
 }
 
 static CURATOR_LOCKED void
 on_node_failed (CuratorOwnNode *node, int rc, const char *what)
 {
-  curator_attempt_step_failed (CURATOR_CONTAINER (node, Attempt, own), rc, what);
-}
-
-static CURATOR_LOCKED void
-on_gone (CuratorOwnNode *node)
-{
-  curator_attempt_restart (CURATOR_CONTAINER (node, Attempt, own), ZNONODE);
+  Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
+  if (rc == ZNONODE)
+    curator_attempt_restart (attempt, rc);
+  else
+    curator_attempt_step_failed (attempt, rc, what);
 }
 
 static const CuratorOwnNodeClass own_node_class = {
-  on_there,       on_not_created, on_absent, on_name_taken, curator_attempt_on_confirmed,
-  on_node_failed, on_gone
+  on_there, on_not_created, on_absent, on_name_taken, curator_attempt_on_confirmed, on_node_failed
 };
 
 /* --- its place in the queue, and what is in front --------------------------------------------- */
@@ -174,7 +156,7 @@ static CURATOR_LOCKED void
 on_ahead_held (CuratorQueueSlot *slot)
 {
   Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
-  curator_stake_set_near (curator_own_node_stake (&attempt->own), TRUE);
+  curator_stake_set_near (&attempt->own.stake, TRUE);
 }
 
 static CURATOR_LOCKED void
@@ -182,9 +164,9 @@ on_ahead_left (CuratorQueueSlot *slot, gboolean released, const char *leaf)
 {
   Attempt *attempt = CURATOR_CONTAINER (slot, Attempt, slot);
   if (released)
-    curator_attempt_grant (attempt);
+    curator_attempt_grant (attempt, FALSE);
   else
-    curator_attempt_wait_for (attempt, leaf);
+    curator_attempt_wait (attempt, &(CuratorFrontView){ .first = leaf });
 }
 
 static const CuratorQueueSlotClass slot_class = { on_ahead_left, on_ahead_held };
@@ -192,7 +174,7 @@ static const CuratorQueueSlotClass slot_class = { on_ahead_left, on_ahead_held }
 static CURATOR_LOCKED void
 on_clear (CuratorFront *front)
 {
-  curator_attempt_grant (CURATOR_CONTAINER (front, Attempt, front));
+  curator_attempt_grant (CURATOR_CONTAINER (front, Attempt, front), FALSE);
 }
 
 /* Without a node of ours, another one had its name. */
@@ -207,8 +189,7 @@ on_list (CuratorFront *front, const struct String_vector *children)
     curator_queue_clear (&list.queue);
     return;
   }
-  curator_attempt_enter (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
-                                                                         : ATTEMPT_STARTING);
+  curator_attempt_enter (attempt, attempt->own.path != NULL ? ATTEMPT_LISTING : ATTEMPT_STARTING);
 }
 
 static CURATOR_LOCKED void
@@ -223,8 +204,8 @@ static CURATOR_LOCKED void
 on_failed (CuratorFront *front, int rc)
 {
   Attempt *attempt = CURATOR_CONTAINER (front, Attempt, front);
-  curator_attempt_set_state (attempt, curator_attempt_node (attempt) != NULL ? ATTEMPT_LISTING
-                                                                             : ATTEMPT_NAME_TAKEN);
+  curator_attempt_set_state (attempt,
+                             attempt->own.path != NULL ? ATTEMPT_LISTING : ATTEMPT_NAME_TAKEN);
   curator_attempt_step_failed (attempt, rc, "watching");
 }
 
@@ -232,85 +213,49 @@ static const CuratorFrontClass front_class = { on_clear, on_list, on_list_early,
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Joins the client's current session. */
 static CURATOR_LOCKED void
-adopt_session (Attempt *attempt)
+create_node (Attempt *attempt)
 {
   CuratorSession *current = attempt->op.client->session;
 
-  if (curator_attempt_session (attempt) != current) {
-    g_assert (curator_attempt_session (attempt) == NULL);
+  g_assert (attempt->state <= ATTEMPT_PARENTS);
+  /* Joins the client's current session. */
+  if (attempt->own.session != current) {
+    g_assert (attempt->own.session == NULL);
     curator_own_node_join (&attempt->own, current);
-    attempt->session_hook.died = on_session_died;
     curator_session_add_hook (current, &attempt->session_hook);
     attempt->local_queue = curator_local_queue_join (current, attempt->internals->base);
-    attempt->slot.klass = &slot_class;
   }
-}
-
-/* A list follows the create, unless a node of this session is probably right in front, or a list is
- * in flight already: then the one after that serves all whose nodes have been created by then. */
-static CURATOR_LOCKED gboolean
-lists_after_create (const Attempt *attempt)
-{
-  return attempt->batch_hook == NULL && curator_own_node_has_queue (&attempt->own)
-         && !(curator_own_node_has_neighbours (&attempt->own)
-              && !curator_local_queue_is_alone (attempt->local_queue))
-         && !curator_local_queue_is_listing (attempt->local_queue);
-}
-
-/* A node that requires a hold of the same queue may have its number. */
-static CURATOR_LOCKED void
-share_hold_number (Attempt *attempt)
-{
-  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
-  if (hold != NULL)
-    curator_lease_share_number (hold, attempt->local_queue);
-}
-
-static CURATOR_LOCKED void
-create_node (gpointer data)
-{
-  Attempt *attempt = data;
-
-  adopt_session (attempt);
   if (curator_attempt_lost_required_hold (attempt))
     return;
-  share_hold_number (attempt);
-  attempt->create_number = curator_local_queue_note_create (attempt->local_queue);
+  /* A node that requires a hold of the same queue may have its number. */
+  if (attempt->own.request->required_hold != NULL)
+    curator_lease_share_number (attempt->own.request->required_hold, attempt->local_queue);
+  const gboolean needs_list = curator_local_queue_note_create (
+      attempt->local_queue, curator_own_node_has_neighbours (&attempt->own),
+      &attempt->create_number);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
   curator_own_node_create (&attempt->own);
-  if (lists_after_create (attempt))
+  if (needs_list && attempt->batch_hook == NULL && curator_own_node_has_queue (&attempt->own))
     curator_attempt_list (attempt);
-}
-
-static CURATOR_LOCKED void
-find_node (gpointer attempt)
-{
-  curator_own_node_search (&((Attempt *) attempt)->own);
-}
-
-static CURATOR_LOCKED void
-check_owner (gpointer attempt)
-{
-  curator_own_node_check_owner (&((Attempt *) attempt)->own);
 }
 
 static CURATOR_LOCKED void
 run_step (gpointer data)
 {
   Attempt *attempt = data;
-  static void (*const steps[]) (gpointer attempt) = {
-    [ATTEMPT_STARTING] = create_node,
-    [ATTEMPT_CREATING] = create_node,
-    [ATTEMPT_PARENTS] = create_node,
-    [ATTEMPT_FINDING] = find_node,
-    [ATTEMPT_NAME_TAKEN] = check_owner,
-    [ATTEMPT_LISTING] = curator_attempt_list,
-    [ATTEMPT_CONFIRMING] = curator_attempt_confirm,
-  };
-  g_assert (attempt->state < G_N_ELEMENTS (steps) && steps[attempt->state] != NULL);
-  steps[attempt->state](attempt);
+  if (attempt->state == ATTEMPT_FINDING) {
+    curator_own_node_search (&attempt->own);
+  } else if (attempt->state == ATTEMPT_NAME_TAKEN) {
+    curator_own_node_check_owner (&attempt->own);
+  } else if (attempt->state == ATTEMPT_LISTING) {
+    curator_attempt_list (attempt);
+  } else if (attempt->state == ATTEMPT_CONFIRMING) {
+    curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
+    curator_own_node_confirm (&attempt->own);
+  } else {
+    create_node (attempt);
+  }
 }
 
 /* --- begin ------------------------------------------------------------------------------------ */
@@ -319,32 +264,11 @@ static void
 attempt_finalize (CuratorOp *op)
 {
   Attempt *attempt = (Attempt *) op;
-  curator_own_node_clear (&attempt->own);
+  curator_not_shared ();
+  curator_node_request_free (attempt->own.request);
   g_clear_error (&attempt->failure);
   g_clear_pointer (&attempt->restarts, g_free);
   curator_lock_internals_unref (attempt->internals);
-}
-
-static CURATOR_LOCKED void
-begin_or_refuse (Attempt *attempt)
-{
-  GError *error = NULL;
-
-  if (curator_own_node_check_payload (&attempt->own, &error)) {
-    curator_attempt_enter (attempt, ATTEMPT_STARTING);
-    return;
-  }
-  curator_attempt_fail (attempt, error);
-}
-
-/* Whether a node of this session, of which the server has told, will be in front. */
-static CURATOR_LOCKED gboolean
-is_behind_own_session (const Attempt *attempt)
-{
-  const CuratorLockInternals *internals = attempt->internals;
-  CuratorSession *session = attempt->op.client->session;
-  return session != NULL && curator_own_node_has_neighbours (&attempt->own)
-         && curator_local_queue_is_occupied (session, internals->base, internals->lock_name);
 }
 
 CuratorOp *
@@ -359,26 +283,36 @@ curator_lock_internals_attempt_locked (CuratorLockInternals *internals,
       curator_op_alloc (sizeof *attempt, &klass, client, spec->deadline_us, spec->done, spec->data);
 
   attempt->internals = curator_lock_internals_ref (internals);
-  curator_own_node_init (&attempt->own, &own_node_class, internals, spec->request);
-  curator_front_init (&attempt->front, &front_class, &attempt->own);
+  attempt->own =
+      (CuratorOwnNode){ .klass = &own_node_class,
+                        .internals = internals,
+                        .request = spec->request != NULL ? spec->request
+                                                         : curator_node_request_default () };
+  attempt->front = (CuratorFront){ .klass = &front_class, .own = &attempt->own };
+  attempt->slot.klass = &slot_class;
+  attempt->session_hook.died = on_session_died;
   attempt->once = spec->once != FALSE;
   attempt->granted = spec->granted;
   attempt->batch_hook = spec->batch_hook;
   attempt->link.data = attempt;
   attempt->listing.listed = curator_attempt_on_listed;
-  attempt->listing.data = attempt;
-  if (curator_op_begin (&attempt->op)) {
-    attempt->called_us = attempt->op.begun_us;
-    curator_retry_loop_init (&attempt->tries, client, run_step,
-                             curator_attempt_on_retries_exhausted, attempt);
-    attempt->op.contender_was_shown = is_behind_own_session (attempt);
-    if (attempt->once && attempt->op.contender_was_shown) {
-      /* It cannot succeed, so no server is asked. */
-      curator_attempt_refuse (attempt);
-    } else {
-      begin_or_refuse (attempt);
-    }
-  }
+  if (!curator_op_begin (&attempt->op))
+    return &attempt->op;
+  attempt->called_us = attempt->op.begun_us;
+  curator_retry_loop_init (&attempt->tries, client, run_step, curator_attempt_on_retries_exhausted,
+                           attempt);
+  /* By a node of this session, of which the server has told and which will be in front. */
+  attempt->op.contender_was_shown =
+      client->session != NULL && curator_own_node_has_neighbours (&attempt->own)
+      && curator_local_queue_is_occupied (client->session, internals->base, internals->lock_name);
+  GError *error = NULL;
+  /* A try that cannot succeed asks no server. */
+  if (attempt->once && attempt->op.contender_was_shown)
+    curator_attempt_refuse (attempt);
+  else if (curator_own_node_check_payload (&attempt->own, &error))
+    curator_attempt_enter (attempt, ATTEMPT_STARTING);
+  else
+    curator_attempt_fail (attempt, error);
   return &attempt->op;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/container.h"
 #include "core/monitor.h"
-#include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/lease_clock.h"
 #include "session/session.h"
@@ -17,9 +16,9 @@
 gboolean
 curator_attempt_lost_required_hold (Attempt *attempt)
 {
-  CuratorLease *hold = curator_own_node_request (&attempt->own)->required_hold;
+  CuratorLease *hold = attempt->own.request->required_hold;
   if (hold == NULL
-      || (curator_lease_get_session (hold) == curator_attempt_session (attempt)
+      || (curator_lease_get_session (hold) == attempt->own.session
           && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
     return FALSE;
   curator_attempt_fail (attempt,
@@ -32,16 +31,10 @@ curator_attempt_lost_required_hold (Attempt *attempt)
 static CURATOR_LOCKED void
 finish_granted (Attempt *attempt)
 {
-  CuratorSession *session = curator_attempt_session (attempt);
-
   if (curator_attempt_lost_required_hold (attempt))
     return;
-  const gint64 now = curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED,
-                                                   curator_attempt_node (attempt));
-  CuratorLeaseNode node = curator_own_node_give (&attempt->own);
-  node.since_us = now;
-  node.slot = &attempt->slot;
-  CuratorLease *lease = curator_lease_new (session, attempt->internals, &node);
+  curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_GRANTED, attempt->own.path);
+  CuratorLease *lease = curator_own_node_give (&attempt->own, &attempt->slot);
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_DONE);
   if (attempt->granted != NULL)
@@ -54,7 +47,7 @@ void
 curator_attempt_on_confirmed (CuratorOwnNode *node)
 {
   Attempt *attempt = CURATOR_CONTAINER (node, Attempt, own);
-  CuratorSession *session = curator_attempt_session (attempt);
+  CuratorSession *session = attempt->own.session;
   const gint64 until_fresh_us = curator_lease_until_fresh (
       curator_session_evidence (session), curator_session_terms (session),
       curator_locked_boottime_us (session->client));
@@ -72,31 +65,16 @@ curator_attempt_on_confirmed (CuratorOwnNode *node)
                               curator_session_terms (session)->period_us / SLOW_CONFIRM_SHARE);
 }
 
-void
-curator_attempt_confirm (gpointer data)
-{
-  Attempt *attempt = data;
-  curator_count (attempt->op.client, CURATOR_COUNTER_CONFIRMATIONS, 1);
-  curator_own_node_confirm (&attempt->own);
-}
-
 /* A server that lags behind may list the node of a dead session, or a node that was deleted: a
  * grant needs proof that both were alive. */
 void
-curator_attempt_grant (Attempt *attempt)
+curator_attempt_grant (Attempt *attempt, gboolean must_confirm)
 {
   attempt->contender_shown = FALSE;
-  if (curator_own_node_is_proven (&attempt->own)) {
+  if (!must_confirm && curator_own_node_is_proven (&attempt->own)) {
     finish_granted (attempt);
     return;
   }
-  curator_attempt_grant_if_confirmed (attempt);
-}
-
-void
-curator_attempt_grant_if_confirmed (Attempt *attempt)
-{
-  attempt->contender_shown = FALSE;
   curator_front_stop (&attempt->front);
   curator_attempt_enter (attempt, ATTEMPT_CONFIRMING);
 }

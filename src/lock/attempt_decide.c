@@ -5,6 +5,7 @@
  */
 #include "lock/attempt-private.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/monitor.h"
@@ -14,12 +15,10 @@
 
 /* A listing in flight will show every change known so far. */
 void
-curator_attempt_list (gpointer data)
+curator_attempt_list (Attempt *attempt)
 {
-  Attempt *attempt = data;
-  if (attempt->listing.listing != NULL)
-    return;
-  curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
+  if (attempt->listing.listing == NULL)
+    curator_listing_join (&attempt->listing, attempt->local_queue, attempt->create_number);
 }
 
 gboolean
@@ -40,8 +39,8 @@ curator_attempt_begin_to_wait (Attempt *attempt)
   return TRUE;
 }
 
-static CURATOR_LOCKED void
-wait_in_front (Attempt *attempt, const CuratorFrontView *view)
+void
+curator_attempt_wait (Attempt *attempt, const CuratorFrontView *view)
 {
   const CuratorWatchNeed need =
       attempt->counted_as_waiter ? CURATOR_WATCH_NEEDED : CURATOR_WATCH_NEW;
@@ -55,58 +54,46 @@ wait_in_front (Attempt *attempt, const CuratorFrontView *view)
 }
 
 void
-curator_attempt_wait_for (Attempt *attempt, const char *leaf)
-{
-  const CuratorFrontView view = { .first = leaf };
-  wait_in_front (attempt, &view);
-}
-
-static CURATOR_LOCKED void
-fail_tied (Attempt *attempt, const char *twin)
-{
-  g_autofree char *shown = curator_path_escape (twin);
-  curator_attempt_fail (
-      attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                            "%s has a node with the number that the server has given this one, so "
-                            "they have no order: %s; the next attempt gets another number",
-                            attempt->internals->shown, shown));
-}
-
-void
 curator_attempt_apply_verdict (Attempt *attempt, const CuratorVerdict *verdict)
 {
   curator_count (attempt->op.client, CURATOR_COUNTER_NAMES_IGNORED, verdict->n_foreign);
+  const char *path = attempt->internals->shown;
+  g_autofree char *twin = NULL;
+
   switch (verdict->kind) {
   case VERDICT_MISSING:
     curator_attempt_restart (attempt, ZNONODE);
     break;
   case VERDICT_EXHAUSTED:
-    curator_attempt_fail (attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
-                                                "the sequence numbers below %s are exhausted",
-                                                attempt->internals->shown));
+    curator_attempt_fail (attempt,
+                          g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                                       "the sequence numbers below %s are exhausted", path));
     break;
   case VERDICT_TIED:
-    fail_tied (attempt, verdict->watch);
+    twin = curator_path_escape (verdict->watch);
+    curator_attempt_fail (
+        attempt,
+        g_error_new (CURATOR_ERROR, CURATOR_ERROR_SEQUENCE_EXHAUSTED,
+                     "%s has a node with the number that the server has given this one, so "
+                     "they have no order: %s; the next attempt gets another number",
+                     path, twin));
     break;
   case VERDICT_UNNUMBERED:
     curator_attempt_fail (
         attempt, g_error_new (CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                               "the driver finds no sequence number in the name of its node \"%s\"",
-                              curator_path_leaf (curator_attempt_node (attempt))));
+                              curator_path_leaf (attempt->own.path)));
     break;
   case VERDICT_GRANTED:
     /* While it waited, a node of the same name may have taken the place of ours: no list shows
        * that. */
-    if (attempt->counted_as_waiter && curator_own_node_stake (&attempt->own)->needs_read)
-      curator_attempt_grant_if_confirmed (attempt);
-    else
-      curator_attempt_grant (attempt);
+    curator_attempt_grant (attempt, attempt->counted_as_waiter && attempt->own.stake.needs_read);
     break;
   case VERDICT_WAIT:
-    wait_in_front (attempt, &(CuratorFrontView){ .first = verdict->watch,
-                                                 .second = verdict->second_watch,
-                                                 .is_last = verdict->is_next });
-    curator_stake_set_near (curator_own_node_stake (&attempt->own), verdict->is_near);
+    curator_attempt_wait (attempt, &(CuratorFrontView){ .first = verdict->watch,
+                                                        .second = verdict->second_watch,
+                                                        .is_last = verdict->is_next });
+    curator_stake_set_near (&attempt->own.stake, verdict->is_near);
     break;
   default:
     g_assert_not_reached ();
@@ -119,6 +106,7 @@ typedef struct
   Attempt *attempt;
   guint32 number;
   int max_leases;
+  gboolean is_sequential;
   char *own;
   GPtrArray *children;
 } Question;
@@ -130,9 +118,9 @@ ask_user_driver (gpointer data)
   Attempt *attempt = question->attempt;
   g_auto (CuratorQueue) queue = { 0 };
 
-  const CuratorVerdict verdict = curator_judge_by_user (
-      attempt->internals, question->max_leases, question->own,
-      curator_own_node_request (&attempt->own)->is_sequential, question->children, &queue);
+  const CuratorVerdict verdict =
+      curator_judge_by_user (attempt->internals, question->max_leases, question->own,
+                             question->is_sequential, question->children, &queue);
 
   curator_client_lock (attempt->op.client);
   /* The end of what was in front may have decided meanwhile. */
@@ -153,11 +141,12 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
 
   curator_attempt_set_state (attempt, ATTEMPT_DECIDING);
   curator_op_ref (&attempt->op);
-  question->attempt = attempt;
-  question->number = ++attempt->question;
-  question->max_leases = attempt->internals->max_leases;
-  question->own = g_strdup (curator_path_leaf (curator_attempt_node (attempt)));
-  question->children = g_ptr_array_new_full ((guint) children->count, g_free);
+  *question = (Question){ .attempt = attempt,
+                          .number = ++attempt->question,
+                          .max_leases = attempt->internals->max_leases,
+                          .is_sequential = attempt->own.request->is_sequential,
+                          .own = g_strdup (curator_path_leaf (attempt->own.path)),
+                          .children = g_ptr_array_new_full ((guint) children->count, g_free) };
   for (int i = 0; i < children->count; i++)
     g_ptr_array_add (question->children, g_strdup (children->data[i]));
   curator_dispatch_question (attempt->op.client, ask_user_driver, question);
@@ -168,7 +157,7 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
                         CuratorSortedList *list)
 {
   CuratorLockInternals *internals = attempt->internals;
-  const char *own = curator_path_leaf (curator_attempt_node (attempt));
+  const char *own = curator_path_leaf (attempt->own.path);
 
   if (internals->driver->predicate == NULL) {
     ask_user_driver_later (attempt, children);
@@ -184,17 +173,14 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
 }
 
 void
-curator_attempt_on_listed (int rc, const CuratorZkReply *reply, CuratorSortedList *list,
-                           gpointer data)
+curator_attempt_on_listed (CuratorListingUser *user, int rc, const CuratorZkReply *reply,
+                           CuratorSortedList *list)
 {
   static const struct String_vector nothing = { 0 };
-  Attempt *attempt = data;
+  Attempt *attempt = CURATOR_CONTAINER (user, Attempt, listing);
 
-  if (attempt->state == ATTEMPT_CREATING) {
-    /* The library has refused the create, of which the answer is still to come. */
-    return;
-  }
-  if (rc == ZOK || rc == ZNONODE)
+  /* While CREATING: the library has refused the create, of which the answer is still to come. */
+  if ((rc == ZOK || rc == ZNONODE) && attempt->state != ATTEMPT_CREATING)
     curator_attempt_decide (attempt, rc == ZOK ? reply->children : &nothing, list);
   else if (attempt->state == ATTEMPT_LISTING)
     curator_attempt_step_failed (attempt, rc, "listing");

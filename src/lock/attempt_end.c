@@ -18,19 +18,17 @@
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-typedef struct
+#define BIT(state) (1U << ATTEMPT_##state)
+/* What may follow once the node exists. */
+#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
+
+static const struct
 {
   const char *name;
   guint next;          /* bits: the states that may follow; any may be entered again */
   gboolean is_passive; /* waits for an event: no step and no retry timer runs */
   gboolean is_later;   /* the first list has not granted the lock */
-} StateRow;
-
-#define BIT(state) (1U << ATTEMPT_##state)
-/* What may follow once the node exists. */
-#define WITH_NODE (BIT (WAITING) | BIT (CONFIRMING) | BIT (STARTING) | BIT (DELETING) | BIT (DONE))
-
-static const StateRow rows[] = {
+} rows[] = {
   [ATTEMPT_STARTING] = { "STARTING", BIT (CREATING) | BIT (DONE), FALSE, TRUE },
   [ATTEMPT_CREATING] = { "CREATING",
                          BIT (PARENTS) | BIT (NAME_TAKEN) | BIT (FINDING) | BIT (LISTING)
@@ -49,6 +47,15 @@ static const StateRow rows[] = {
   [ATTEMPT_DONE] = { "DONE", 0, TRUE, FALSE },
 };
 
+/* The first list does not grant the lock, whatever comes now. */
+static CURATOR_LOCKED void
+not_first (Attempt *attempt)
+{
+  CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
+  if (hook != NULL)
+    hook->not_first (hook);
+}
+
 void
 curator_attempt_set_state (Attempt *attempt, AttemptState state)
 {
@@ -61,15 +68,7 @@ curator_attempt_set_state (Attempt *attempt, AttemptState state)
   if (rows[state].is_passive)
     curator_retry_loop_stop (&attempt->tries);
   if (rows[state].is_later)
-    curator_attempt_not_first (attempt);
-}
-
-void
-curator_attempt_not_first (Attempt *attempt)
-{
-  CuratorAttemptHook *hook = g_steal_pointer (&attempt->batch_hook);
-  if (hook != NULL)
-    hook->not_first (hook);
+    not_first (attempt);
 }
 
 void
@@ -83,25 +82,6 @@ curator_attempt_enter (Attempt *attempt, AttemptState state)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* path: the full one that our node had; or NULL. */
-static CURATOR_LOCKED void
-leave_queue (Attempt *attempt, const char *path)
-{
-  curator_queue_slot_leave (&attempt->slot, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
-  g_clear_pointer (&attempt->local_queue, curator_local_queue_leave);
-}
-
-static CURATOR_LOCKED void
-discard_node (Attempt *attempt)
-{
-  if (attempt->linked) {
-    g_queue_unlink (&attempt->internals->attempts, &attempt->link);
-    attempt->linked = FALSE;
-  }
-  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
-  leave_queue (attempt, path);
-}
-
 void
 curator_attempt_reset (Attempt *attempt)
 {
@@ -112,19 +92,24 @@ curator_attempt_reset (Attempt *attempt)
   curator_listing_leave (&attempt->listing);
   g_clear_pointer (&attempt->parents, curator_parents_forget);
   curator_front_stop (&attempt->front);
-  discard_node (attempt);
+  if (attempt->linked) {
+    g_queue_unlink (&attempt->internals->attempts, &attempt->link);
+    attempt->linked = FALSE;
+  }
+  g_autofree char *path = curator_own_node_discard (&attempt->own, attempt->withdrawn != 0);
+  curator_queue_slot_leave (&attempt->slot, FALSE, path != NULL ? curator_path_leaf (path) : NULL);
+  g_clear_pointer (&attempt->local_queue, curator_local_queue_leave);
   attempt->contender_shown = FALSE;
   attempt->ahead_is_being_deleted = FALSE;
   curator_session_remove_hook (&attempt->session_hook);
   curator_own_node_leave (&attempt->own);
 }
 
-gint64
+void
 curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const char *path)
 {
   CuratorClient *client = attempt->op.client;
-  const gint64 now = curator_locked_now_us (client);
-  const gint64 took_us = now - attempt->called_us;
+  const gint64 took_us = curator_locked_now_us (client) - attempt->called_us;
   const gboolean granted = kind == CURATOR_TRACE_KIND_GRANTED;
 
   curator_count (client, granted ? CURATOR_COUNTER_GRANTS : CURATOR_COUNTER_FAILURES, 1);
@@ -135,9 +120,7 @@ curator_attempt_note_outcome (Attempt *attempt, CuratorTraceKind kind, const cha
   if (granted)
     curator_count_duration (client, CURATOR_DURATION_WAIT, took_us);
   curator_trace (client, kind, path, took_us,
-                 curator_attempt_session (attempt) != NULL ? curator_attempt_session (attempt)->id
-                                                           : 0);
-  return now;
+                 attempt->own.session != NULL ? attempt->own.session->id : 0);
 }
 
 void
@@ -174,7 +157,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
 
   attempt->failure = error;
   curator_attempt_note_outcome (attempt, CURATOR_TRACE_KIND_FAILED, attempt->internals->base);
-  if (curator_attempt_node (attempt) != NULL && curator_own_node_request (&attempt->own)->protected_
+  if (attempt->own.path != NULL && attempt->own.request->protected_
       && curator_client_is_running (client) && curator_client_is_connected (client)) {
     curator_attempt_set_state (attempt, ATTEMPT_DELETING);
     curator_op_stop_deadline (&attempt->op);
@@ -241,41 +224,30 @@ run_restart (gpointer data)
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
-/* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
-static CURATOR_LOCKED CuratorRetryLoop *
-get_restarts (Attempt *attempt)
-{
-  if (attempt->restarts == NULL) {
-    attempt->restarts = g_new (CuratorRetryLoop, 1);
-    curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
-                             curator_attempt_on_retries_exhausted, attempt);
-  }
-  return attempt->restarts;
-}
-
 /* Starts over at the tail of the queue, as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
-  CuratorRetryLoop *restarts = get_restarts (attempt);
-  if (!attempt->restarting) {
-    attempt->restarting = TRUE;
-    restarts->start_us = curator_locked_now_us (attempt->op.client);
+  /* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
+  if (attempt->restarts == NULL) {
+    attempt->restarts = g_new (CuratorRetryLoop, 1);
+    curator_retry_loop_init (attempt->restarts, attempt->op.client, run_restart,
+                             curator_attempt_on_retries_exhausted, attempt);
+    attempt->restarts->start_us = curator_locked_now_us (attempt->op.client);
   }
-  curator_retry_loop_again (restarts, rc);
+  curator_retry_loop_again (attempt->restarts, rc);
 }
 
 void
 curator_attempt_step_failed (Attempt *attempt, int rc, const char *what)
 {
-  curator_attempt_not_first (attempt);
-  if (curator_zk_is_retryable (rc)) {
+  not_first (attempt);
+  if (curator_zk_is_retryable (rc))
     curator_retry_loop_again (&attempt->tries, rc);
-    return;
-  }
-  fail_zk (attempt, rc, what);
+  else
+    fail_zk (attempt, rc, what);
 }
 
 /* A user's driver is asked about a list that a server has sent; and a list has shown nodes that

@@ -30,15 +30,12 @@ static const struct { const char *name; guint next; } rows[] = {
 };
 /* clang-format on */
 
-static void on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc,
-                      const CuratorZkReply *reply, gpointer data) CURATOR_LOCKED;
-
 static CURATOR_LOCKED void
 set_state (CuratorFront *front, CuratorFrontState state)
 {
   if (front->state != state) {
     g_assert (state == CURATOR_FRONT_NOTHING || (rows[front->state].next & (1U << state)) != 0);
-    curator_debug ("front of a node in %s: %s -> %s", curator_own_node_internals (front->own)->base,
+    curator_debug ("front of a node in %s: %s -> %s", front->own->internals->base,
                    rows[front->state].name, rows[state].name);
     front->state = state;
   }
@@ -49,33 +46,7 @@ static CURATOR_LOCKED gboolean
 is_ours (const CuratorFront *front, const CuratorWatch *watch)
 {
   return curator_watch_is_own (watch)
-         || curator_session_has_stake (curator_own_node_session (front->own),
-                                       curator_watch_get_path (watch));
-}
-
-/* leaf: NULL for the parent itself. */
-static char *
-path_of (const CuratorFront *front, const char *leaf)
-{
-  const char *base = curator_own_node_internals (front->own)->base;
-  return leaf != NULL ? curator_path_join (base, leaf) : g_strdup (base);
-}
-
-static CURATOR_LOCKED gboolean
-is_watching (const CuratorFront *front, const CuratorWatch *watch, const char *leaf)
-{
-  const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
-  g_autofree char *path = path_of (front, leaf);
-  return g_strcmp0 (watched, path) == 0;
-}
-
-static CURATOR_LOCKED CuratorWatch *
-watch_node (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
-{
-  g_autofree char *path = path_of (front, leaf);
-  return curator_watch_add (curator_own_node_session (front->own), path,
-                            leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, need, on_watch,
-                            front);
+         || curator_session_has_stake (front->own->session, curator_watch_get_path (watch));
 }
 
 void
@@ -84,55 +55,6 @@ curator_front_stop (CuratorFront *front)
   set_state (front, CURATOR_FRONT_NOTHING);
   g_clear_pointer (&front->first, curator_watch_release);
   g_clear_pointer (&front->second, curator_watch_release);
-}
-
-/* FALSE when it cannot be watched. The second watch may be on the node that is now the first: no
- * watch is released before the new one is set, so that it is not removed from the server in
- * between. */
-static CURATOR_LOCKED gboolean
-watch_first (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
-{
-  if (!is_watching (front, front->first, leaf)) {
-    CuratorWatch *before = g_steal_pointer (&front->first);
-    front->first = watch_node (front, leaf, need);
-    g_clear_pointer (&before, curator_watch_release);
-  }
-  return front->first != NULL;
-}
-
-/* Optional, as every further watch: without it nothing fails. */
-static CURATOR_LOCKED void
-watch_second (CuratorFront *front, const char *leaf)
-{
-  if (leaf == NULL || !is_watching (front, front->second, leaf)) {
-    g_clear_pointer (&front->second, curator_watch_release);
-    front->second = leaf != NULL ? watch_node (front, leaf, CURATOR_WATCH_OPTIONAL) : NULL;
-  }
-}
-
-static CURATOR_LOCKED CuratorFrontState
-state_by (const CuratorFront *front, const CuratorFrontView *view)
-{
-  if (view->first == NULL)
-    return CURATOR_FRONT_PARENT;
-  return view->is_last && !is_ours (front, front->first) ? CURATOR_FRONT_LAST : CURATOR_FRONT_FAR;
-}
-
-gboolean
-curator_front_wait (CuratorFront *front, const CuratorFrontView *view, CuratorWatchNeed need)
-{
-  if (!watch_first (front, view->first, need))
-    return FALSE;
-  watch_second (front, view->second);
-  set_state (front, state_by (front, view));
-  return TRUE;
-}
-
-void
-curator_front_wait_for_neighbour (CuratorFront *front)
-{
-  curator_front_stop (front);
-  set_state (front, CURATOR_FRONT_NEIGHBOUR);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -152,25 +74,9 @@ on_first_gone (CuratorFront *front)
     front->klass->list (front, NULL);
 }
 
-static CURATOR_LOCKED void
-on_first_failed (CuratorFront *front, int rc)
-{
-  curator_front_stop (front);
-  front->klass->failed (front, rc);
-}
-
-/* A list shows the next one in front now, while the first one still holds the lock. */
-static CURATOR_LOCKED void
-on_second_ended (CuratorFront *front, CuratorWatchEvent event)
-{
-  curator_watch_release (g_steal_pointer (&front->second));
-  if (event == CURATOR_WATCH_GONE && front->state == CURATOR_FRONT_FAR)
-    front->klass->list_early (front);
-}
-
 /* A change of data is ignored. A change of children is followed by ARMED with the new ones: those
  * of the parent may have changed since the list. */
-static void
+static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
@@ -178,14 +84,83 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
   const gboolean is_first = watch == front->first;
 
   if (event == CURATOR_WATCH_ARMED && front->state == CURATOR_FRONT_LAST
-      && curator_watch_is_own (watch))
+      && curator_watch_is_own (watch)) {
     set_state (front, CURATOR_FRONT_FAR);
-  else if (event == CURATOR_WATCH_ARMED && is_first && front->state == CURATOR_FRONT_PARENT)
+  } else if (event == CURATOR_WATCH_ARMED && is_first && front->state == CURATOR_FRONT_PARENT) {
     front->klass->list (front, reply != NULL ? reply->children : NULL);
-  else if (event == CURATOR_WATCH_GONE && is_first)
+  } else if (event == CURATOR_WATCH_GONE && is_first) {
     on_first_gone (front);
-  else if (event == CURATOR_WATCH_FAILED && is_first)
-    on_first_failed (front, rc);
-  else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED)
-    on_second_ended (front, event);
+  } else if (event == CURATOR_WATCH_FAILED && is_first) {
+    curator_front_stop (front);
+    front->klass->failed (front, rc);
+  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
+    curator_watch_release (g_steal_pointer (&front->second));
+    /* A list shows the next one in front now, while the first one still holds the lock. */
+    if (event == CURATOR_WATCH_GONE && front->state == CURATOR_FRONT_FAR)
+      front->klass->list_early (front);
+  }
+}
+
+/* --- what is waited for ----------------------------------------------------------------------- */
+
+/* leaf: NULL for the parent itself. */
+static char *
+path_of (const CuratorFront *front, const char *leaf)
+{
+  const char *base = front->own->internals->base;
+  return leaf != NULL ? curator_path_join (base, leaf) : g_strdup (base);
+}
+
+static CURATOR_LOCKED gboolean
+is_watching (const CuratorFront *front, const CuratorWatch *watch, const char *leaf)
+{
+  const char *watched = watch != NULL ? curator_watch_get_path (watch) : NULL;
+  g_autofree char *path = path_of (front, leaf);
+  return g_strcmp0 (watched, path) == 0;
+}
+
+static CURATOR_LOCKED CuratorWatch *
+watch_node (CuratorFront *front, const char *leaf, CuratorWatchNeed need)
+{
+  g_autofree char *path = path_of (front, leaf);
+  return curator_watch_add (front->own->session, path,
+                            leaf != NULL ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD, need, on_watch,
+                            front);
+}
+
+static CURATOR_LOCKED CuratorFrontState
+state_by (const CuratorFront *front, const CuratorFrontView *view)
+{
+  if (view->first == NULL)
+    return CURATOR_FRONT_PARENT;
+  return view->is_last && !is_ours (front, front->first) ? CURATOR_FRONT_LAST : CURATOR_FRONT_FAR;
+}
+
+/* No watch is released before the new first one is set, so that it is not removed from the server
+ * in between: the second may be on the node that is now the first. The second is optional, as every
+ * further watch: without it nothing fails. */
+gboolean
+curator_front_wait (CuratorFront *front, const CuratorFrontView *view, CuratorWatchNeed need)
+{
+  if (!is_watching (front, front->first, view->first)) {
+    CuratorWatch *before = g_steal_pointer (&front->first);
+    front->first = watch_node (front, view->first, need);
+    g_clear_pointer (&before, curator_watch_release);
+  }
+  if (front->first == NULL)
+    return FALSE;
+  if (view->second == NULL || !is_watching (front, front->second, view->second)) {
+    g_clear_pointer (&front->second, curator_watch_release);
+    front->second =
+        view->second != NULL ? watch_node (front, view->second, CURATOR_WATCH_OPTIONAL) : NULL;
+  }
+  set_state (front, state_by (front, view));
+  return TRUE;
+}
+
+void
+curator_front_wait_for_neighbour (CuratorFront *front)
+{
+  curator_front_stop (front);
+  set_state (front, CURATOR_FRONT_NEIGHBOUR);
 }

@@ -31,6 +31,7 @@ typedef struct
   void (*failed) (CuratorFront *front, int rc);
 } CuratorFrontClass;
 
+/* The owner sets the first two fields, the rest is front.c's. */
 struct _CuratorFront
 {
   const CuratorFrontClass *klass;
@@ -47,13 +48,6 @@ typedef struct
   const char *second; /* of the node in front of it, if its end matters, too; or NULL */
   gboolean is_last;   /* first is in front, and nothing else, now and later */
 } CuratorFrontView;
-
-static inline void
-curator_front_init (CuratorFront *front, const CuratorFrontClass *klass, CuratorOwnNode *own)
-{
-  front->klass = klass;
-  front->own = own;
-}
 
 /* Waits for what is in view. FALSE if the session cannot watch the first of it. */
 gboolean curator_front_wait (CuratorFront *front, const CuratorFrontView *view,

@@ -18,7 +18,6 @@ typedef struct
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
   char *lost_prefix;          /* transfer full: of a lost create that may succeed late; or NULL */
-  gint64 since_us;            /* monotonic: when it is granted */
   CuratorStake *stake;        /* the attempt's, which ends here */
   CuratorQueueSlot *slot;     /* moved: what is behind the attempt is now behind the hold */
   CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */

@@ -29,7 +29,7 @@ typedef struct
   gint64 seen_us; /* monotonic; 0: unused */
 } Contended;
 
-/* Of one session. */
+/* Of one session, whose end frees the table: the first field. */
 typedef struct
 {
   GHashTable *by_path CURATOR_GUARDED; /* full path -> CuratorLocalQueue */
@@ -56,18 +56,10 @@ struct _CuratorListing
   GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
 };
 
-static void
-clear_queues (gpointer data)
-{
-  LocalQueues *queues = data;
-  curator_not_shared ();
-  g_clear_pointer (&queues->by_path, g_hash_table_unref);
-}
-
 static CURATOR_LOCKED LocalQueues *
 queues_of (CuratorSession *session)
 {
-  static const CuratorAttachmentType type = { sizeof (LocalQueues), clear_queues };
+  static const CuratorAttachmentType type = { sizeof (LocalQueues), curator_attached_clear_table };
   LocalQueues *queues = curator_attached (&session->attached, &type);
 
   if (queues->by_path == NULL)
@@ -103,12 +95,6 @@ curator_local_queue_leave (CuratorLocalQueue *local)
 }
 
 gboolean
-curator_local_queue_is_alone (const CuratorLocalQueue *local)
-{
-  return local->users == 1;
-}
-
-gboolean
 curator_local_queue_is_occupied (CuratorSession *session, const char *base, const char *kind)
 {
   const CuratorLocalQueue *local = g_hash_table_lookup (queues_of (session)->by_path, base);
@@ -117,17 +103,11 @@ curator_local_queue_is_occupied (CuratorSession *session, const char *base, cons
          && curator_lease_clock_remaining_ms (session) > 0;
 }
 
-static CURATOR_LOCKED Contended *
-contended_slot (CuratorSession *session, guint hash)
-{
-  return &queues_of (session)->contended[hash % N_CONTENDED];
-}
-
 void
 curator_local_queue_note_contender (CuratorLocalQueue *local)
 {
   const guint hash = g_str_hash (local->base);
-  *contended_slot (local->session, hash) =
+  queues_of (local->session)->contended[hash % N_CONTENDED] =
       (Contended){ .hash = hash, .seen_us = curator_client_now_us (local->session->client) };
 }
 
@@ -135,23 +115,19 @@ gboolean
 curator_local_queue_is_contended (CuratorSession *session, const char *base)
 {
   const guint hash = g_str_hash (base);
-  const Contended *slot = contended_slot (session, hash);
+  LocalQueues *queues = queues_of (session);
+  const Contended *slot = &queues->contended[hash % N_CONTENDED];
 
-  return g_hash_table_contains (queues_of (session)->by_path, base)
+  return g_hash_table_contains (queues->by_path, base)
          || (slot->hash == hash && slot->seen_us != 0
              && curator_client_now_us (session->client) - slot->seen_us < CONTENDED_US);
 }
 
 gboolean
-curator_local_queue_is_listing (const CuratorLocalQueue *local)
+curator_local_queue_note_create (CuratorLocalQueue *local, gboolean has_neighbours, guint64 *number)
 {
-  return local->listing != NULL;
-}
-
-guint64
-curator_local_queue_note_create (CuratorLocalQueue *local)
-{
-  return ++local->n_creates;
+  *number = ++local->n_creates;
+  return local->listing == NULL && (!has_neighbours || local->users == 1);
 }
 
 void
@@ -231,35 +207,21 @@ curator_sorted_list_get (CuratorSortedList *list, const struct String_vector *ch
   return &list->queue;
 }
 
-static CURATOR_LOCKED CuratorListingUser *
-next_user (CuratorListing *listing)
-{
-  GList *link = g_queue_pop_head_link (&listing->users);
-  if (link == NULL)
-    return NULL;
-  CuratorListingUser *user = link->data;
-  user->listing = NULL;
-  return user;
-}
-
-static CURATOR_LOCKED void
-forget_listing (CuratorListing *listing)
-{
-  if (listing->local->listing == listing)
-    listing->local->listing = NULL;
-}
-
 static CURATOR_LOCKED void
 on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorListing *listing = data;
   CuratorSortedList list = { 0 };
-  CuratorListingUser *user;
+  GList *link;
 
   listing->request = NULL;
-  forget_listing (listing);
-  while ((user = next_user (listing)) != NULL)
-    user->listed (rc, reply, &list, user->data);
+  if (listing->local->listing == listing)
+    listing->local->listing = NULL;
+  while ((link = g_queue_pop_head_link (&listing->users)) != NULL) {
+    CuratorListingUser *user = link->data;
+    user->listing = NULL;
+    user->listed (user, rc, reply, &list);
+  }
   curator_queue_clear (&list.queue);
   g_free (listing);
 }
@@ -294,7 +256,8 @@ curator_listing_leave (CuratorListingUser *user)
   /* While the answer is handed out, the request is NULL and the listing is in use. */
   if (listing->request != NULL && listing->users.length == 0) {
     curator_request_forget (listing->request);
-    forget_listing (listing);
+    if (listing->local->listing == listing)
+      listing->local->listing = NULL;
     g_free (listing);
   }
 }

@@ -42,8 +42,6 @@ struct _CuratorQueueSlot
 CuratorLocalQueue *curator_local_queue_join (CuratorSession *session,
                                              const char *base) CURATOR_LOCKED;
 void curator_local_queue_leave (CuratorLocalQueue *local) CURATOR_LOCKED;
-/* TRUE if the session has no other attempt or hold here. */
-gboolean curator_local_queue_is_alone (const CuratorLocalQueue *local) CURATOR_LOCKED;
 /* TRUE if a node of this kind, created in the session now, would certainly stand behind another one
  * of the session. FALSE proves nothing. */
 gboolean curator_local_queue_is_occupied (CuratorSession *session, const char *base,
@@ -54,10 +52,11 @@ void curator_local_queue_note_contender (CuratorLocalQueue *local) CURATOR_LOCKE
  * here, or stood behind one within the last second. */
 gboolean curator_local_queue_is_contended (CuratorSession *session,
                                            const char *base) CURATOR_LOCKED;
-/* TRUE if a listing is in flight. */
-gboolean curator_local_queue_is_listing (const CuratorLocalQueue *local) CURATOR_LOCKED;
-/* Counts a create that is about to be sent; later listings show it. Never 0. */
-guint64 curator_local_queue_note_create (CuratorLocalQueue *local) CURATOR_LOCKED;
+/* Counts a create that is about to be sent; later listings show it. number: its, never 0. TRUE if a
+ * list has to follow: no node of this session is probably right in front, and no list is in flight,
+ * after which the next one serves all whose nodes have been created by then. */
+gboolean curator_local_queue_note_create (CuratorLocalQueue *local, gboolean has_neighbours,
+                                          guint64 *number) CURATOR_LOCKED;
 
 /* number: the node's. Right behind the last slot, if that has the number before. */
 void curator_queue_slot_take (CuratorQueueSlot *slot, CuratorLocalQueue *local, const char *kind,
@@ -80,19 +79,20 @@ CuratorQueue *curator_sorted_list_get (CuratorSortedList *list,
                                        CuratorLockInternals *internals);
 
 typedef struct _CuratorListing CuratorListing;
+typedef struct _CuratorListingUser CuratorListingUser;
 
-/* An attempt that waits for a list of the children. All zero while it does not. */
-typedef struct
+/* An attempt that waits for a list of the children. All zero but listed while it does not. */
+struct _CuratorListingUser
 {
   GList link;
   CuratorListing *listing;
   /* Called with the client's mutex held. The user has left the listing. */
-  void (*listed) (int rc, const CuratorZkReply *reply, CuratorSortedList *list, gpointer data);
-  gpointer data;
-} CuratorListingUser;
+  void (*listed) (CuratorListingUser *user, int rc, const CuratorZkReply *reply,
+                  CuratorSortedList *list);
+};
 
-/* create: from note_create(). Joins the listing in flight if that was sent after the create, or
- * sends one. */
+/* create: the number from note_create(). Joins the listing in flight if that was sent after the
+ * create, or sends one. */
 void curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local,
                            guint64 create) CURATOR_LOCKED;
 /* Harmless when it waits for none. */

@@ -14,13 +14,12 @@
 struct _CuratorNodeRequest
 {
   CuratorTag tag;
-  char *name; /* NULL: the lock's */
-  CuratorCreateMode mode;
-  gboolean is_sequential; /* by the mode, both */
+  char *name;             /* NULL: the lock's */
+  gboolean is_sequential; /* by its mode, both */
   gboolean is_ephemeral;
   GBytes *data; /* NULL: the lock's, or the client's default */
   gboolean protected_;
-  gboolean has_guid;           /* data is unique: curator_node_request_new_guid() sets it */
+  gboolean has_guid;           /* data is unique: see curator_node_request_renew_guid() */
   CuratorLease *required_hold; /* a reference; the node needs this hold; or NULL */
 };
 
@@ -154,7 +153,9 @@ CuratorNodeRequest *curator_node_request_default (void);
 CuratorNodeRequest *curator_node_request_new (const char *name);
 /* Asks the driver to describe its node. */
 CuratorNodeRequest *curator_node_request_ask (CuratorLockInternals *internals) CURATOR_UNLOCKED;
-/* Sets data to the client's default data, followed by a new GUID. */
-void curator_node_request_new_guid (CuratorNodeRequest *request,
-                                    CuratorClient *client) CURATOR_LOCKED;
+/* If it has a GUID, sets data to the client's default data, followed by a new one: each create has
+ * its own, because an earlier one may still be deleted by it. */
+void curator_node_request_renew_guid (CuratorNodeRequest *request,
+                                      CuratorClient *client) CURATOR_LOCKED;
+/* Harmless for the default. */
 void curator_node_request_free (CuratorNodeRequest *request);

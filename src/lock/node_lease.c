@@ -37,25 +37,17 @@ mark_of_node (const CuratorLease *lease)
   return lease->name_is_unique ? 0 : lease->czxid;
 }
 
-/* Servers have been seen to carry out a create after later requests of its session. The node would
- * outlive the hold. */
+/* Also the node of a lost create, for servers have been seen to carry one out after later requests
+ * of its session: it would outlive the hold. */
 static CURATOR_LOCKED void
-delete_late_node (const CuratorLease *lease)
+delete_nodes (const CuratorLease *lease, CuratorOp *release)
 {
   const CuratorUnknownCreate lost = { .parent = lease->internals->base,
                                       .prefix = lease->lost_prefix };
+  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
+                       release);
   if (lost.prefix != NULL)
     curator_reaper_delete_unknown (lease->client, &lost);
-}
-
-/* Time for whatever works under the hold to stop. */
-static CURATOR_LOCKED void
-delete_node_later (CuratorLease *lease)
-{
-  const gint64 guard_us = MIN (curator_session_terms (lease->session)->session_us / END_GUARD_SHARE,
-                               LONGEST_END_GUARD_US);
-  curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
-                             mark_of_node (lease), guard_us);
 }
 
 static CURATOR_LOCKED void
@@ -92,21 +84,15 @@ lose (CuratorLease *lease, CuratorLostReason reason)
     return;
   end_as_lost (lease, reason);
   if (reason == CURATOR_LOST_REASON_MAX_HOLD) {
-    delete_node_later (lease);
+    /* Time for whatever works under the hold to stop. */
+    const gint64 guard_us = MIN (
+        curator_session_terms (lease->session)->session_us / END_GUARD_SHARE, LONGEST_END_GUARD_US);
+    curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
+                               mark_of_node (lease), guard_us);
   } else {
-    curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                         NULL);
-    delete_late_node (lease);
+    delete_nodes (lease, NULL);
   }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-}
-
-static CURATOR_LOCKED void
-end_too_long_a_hold (CuratorLease *lease)
-{
-  g_autofree char *shown = curator_path_escape (lease->path);
-  curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
-  lose (lease, CURATOR_LOST_REASON_MAX_HOLD);
 }
 
 /* The clock may have run out before listeners were notified. */
@@ -119,29 +105,24 @@ node_state_now (CuratorLease *lease)
     lose (lease, CURATOR_LOST_REASON_CLOCK);
     curator_lease_clock_note_end (lease->session);
   } else if (curator_deadline_remaining_ms (&lease->ends_us, lease->client) == 0) {
-    end_too_long_a_hold (lease);
+    g_autofree char *shown = curator_path_escape (lease->path);
+    curator_warn ("%s was held for longer than its maximum: the hold is lost", shown);
+    lose (lease, CURATOR_LOST_REASON_MAX_HOLD);
   }
   return lease->state;
 }
 
-static void on_end_due (gpointer data) CURATOR_LOCKED;
-
+/* Also the timer's callback: it may have been extended in the meantime. */
 static CURATOR_LOCKED void
-wait_for_end (CuratorLease *lease)
-{
-  const gint64 ends_us = atomic_load (&lease->ends_us);
-  if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
-    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, on_end_due, lease);
-}
-
-/* It may have been extended in the meantime. */
-static void
-on_end_due (gpointer data)
+wait_for_end (gpointer data)
 {
   CuratorLease *lease = data;
-  lease->end_timer = NULL;
-  node_state_now (lease);
-  wait_for_end (lease);
+
+  if (g_steal_pointer (&lease->end_timer) != NULL)
+    node_state_now (lease);
+  const gint64 ends_us = atomic_load (&lease->ends_us);
+  if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
+    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, wait_for_end, lease);
 }
 
 static CURATOR_LOCKED gint64
@@ -171,9 +152,8 @@ node_extend (CuratorLease *lease, gint64 at_least_ms)
 /* After a pause this may be the first sign of the session's end, which deletes the node, too: so
  * the clock is asked first. */
 static CURATOR_LOCKED void
-on_node_gone (gpointer data)
+on_node_gone (CuratorLease *lease)
 {
-  CuratorLease *lease = data;
   if (!curator_lease_is_over (node_state_now (lease))) {
     g_autofree char *shown = curator_path_escape (lease->path);
     curator_warn ("%s was deleted by a third party: the hold is lost", shown);
@@ -193,43 +173,28 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
     lose (lease, stake->loss);
 }
 
-static void on_own_watch_due (gpointer data) CURATOR_LOCKED;
-
-static CURATOR_LOCKED CuratorOwnWatch *
-new_own_watch (CuratorLease *lease)
-{
-  return curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
-}
-
-/* Takes own. NULL, when the session has no watch left or none is needed yet: a timer tries
- * later. */
+/* After the grant the lease has the watch of the attempt, if there is one. Without a watch, because
+ * the session has none left or none is needed yet, a timer tries again. */
 static CURATOR_LOCKED void
-watch_own_node (CuratorLease *lease, CuratorOwnWatch *own)
-{
-  if (curator_lease_is_over (lease->state)) {
-    g_clear_pointer (&own, curator_own_watch_abandon);
-    return;
-  }
-  if (own == NULL && !lease->name_is_unique && lease->own_watch_timer == NULL) {
-    /* Another node may take the place of this one at any time. */
-    own = new_own_watch (lease);
-  }
-  lease->own_watch = own;
-  if (own == NULL) {
-    lease->own_watch_timer =
-        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, on_own_watch_due, lease);
-    return;
-  }
-  curator_own_watch_set_lease (own, lease);
-  curator_own_watch_set_gone (own, on_node_gone, lease);
-}
-
-static void
-on_own_watch_due (gpointer data)
+watch_own_node (gpointer data)
 {
   CuratorLease *lease = data;
-  lease->own_watch_timer = NULL;
-  watch_own_node (lease, new_own_watch (lease));
+  const gboolean is_due = g_steal_pointer (&lease->own_watch_timer) != NULL;
+
+  if (curator_lease_is_over (lease->state)) {
+    g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
+    return;
+  }
+  /* Another node may take the place of one whose name is not unique at any time. */
+  if (lease->own_watch == NULL && (is_due || !lease->name_is_unique)) {
+    lease->own_watch =
+        curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
+  }
+  if (lease->own_watch != NULL)
+    curator_own_watch_attach (lease->own_watch, lease, on_node_gone);
+  else
+    lease->own_watch_timer =
+        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, watch_own_node, lease);
 }
 
 /* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
@@ -258,9 +223,7 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
-  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                       release);
-  delete_late_node (lease);
+  delete_nodes (lease, release);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 
@@ -374,7 +337,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   lease->lost_prefix = node->lost_prefix;
   lease->fd = -1;
   lease->state = CURATOR_LEASE_HELD;
-  lease->since_us = node->since_us;
+  lease->since_us = curator_locked_now_us (client);
   lease->ends_us = moment_after (client, internals->max_hold_ms);
   lease->stake.path = node->path;
   lease->stake.changed = on_stake_changed;
@@ -383,7 +346,8 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
-  watch_own_node (lease, node->own_watch);
+  lease->own_watch = node->own_watch;
+  watch_own_node (lease);
   wait_for_end (lease);
   return lease;
 }

@@ -10,41 +10,29 @@
 
 #include <string.h>
 
-static void
-set_mode (CuratorNodeRequest *request, CuratorCreateMode mode)
+CuratorNodeRequest *
+curator_node_request_default (void)
 {
-  request->mode = mode;
-  request->is_sequential = mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
-                           || mode == CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL;
-  request->is_ephemeral =
-      mode == CURATOR_CREATE_MODE_EPHEMERAL || mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL;
+  static CuratorNodeRequest plain = {
+    .tag = CURATOR_TAG_NODE_REQUEST, .is_sequential = TRUE, .is_ephemeral = TRUE, .protected_ = TRUE
+  };
+  return &plain;
 }
 
 CuratorNodeRequest *
 curator_node_request_new (const char *name)
 {
-  CuratorNodeRequest *request = g_new0 (CuratorNodeRequest, 1);
-  request->tag = CURATOR_TAG_NODE_REQUEST;
+  CuratorNodeRequest *request = g_new (CuratorNodeRequest, 1);
+  *request = *curator_node_request_default ();
   request->name = g_strdup (name);
-  set_mode (request, CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL);
-  request->protected_ = TRUE;
   return request;
 }
 
-CuratorNodeRequest *
-curator_node_request_default (void)
-{
-  static CuratorNodeRequest plain = { .tag = CURATOR_TAG_NODE_REQUEST,
-                                      .mode = CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL,
-                                      .is_sequential = TRUE,
-                                      .is_ephemeral = TRUE,
-                                      .protected_ = TRUE };
-  return &plain;
-}
-
 void
-curator_node_request_new_guid (CuratorNodeRequest *request, CuratorClient *client)
+curator_node_request_renew_guid (CuratorNodeRequest *request, CuratorClient *client)
 {
+  if (!request->has_guid)
+    return;
   gsize length;
   const char *address = g_bytes_get_data (client->default_data, &length);
   g_autofree char *uuid = curator_uuid_new (client->ops);
@@ -64,14 +52,15 @@ curator_node_request_ask (CuratorLockInternals *internals)
 
   driver->funcs.creates_the_lock (driver, request, driver->user_data);
   request->protected_ = request->protected_ && request->is_sequential;
-  if (!request->protected_ && !request->is_ephemeral && request->data == NULL)
-    request->has_guid = TRUE;
+  request->has_guid = !request->protected_ && !request->is_ephemeral && request->data == NULL;
   return request;
 }
 
 void
 curator_node_request_free (CuratorNodeRequest *request)
 {
+  if (request == curator_node_request_default ())
+    return;
   g_free (request->name);
   g_clear_pointer (&request->data, g_bytes_unref);
   g_clear_pointer (&request->required_hold, curator_lease_unref);
@@ -97,7 +86,10 @@ curator_node_request_set_mode (CuratorNodeRequest *request, CuratorCreateMode mo
 {
   g_return_if_fail (CURATOR_IS_NODE_REQUEST (request) && mode >= CURATOR_CREATE_MODE_PERSISTENT
                     && mode <= CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL);
-  set_mode (request, mode);
+  request->is_sequential = mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL
+                           || mode == CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL;
+  request->is_ephemeral =
+      mode == CURATOR_CREATE_MODE_EPHEMERAL || mode == CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL;
 }
 
 void

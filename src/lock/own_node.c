@@ -29,22 +29,6 @@
 
 static void read_next_candidate (CuratorOwnNode *node) CURATOR_LOCKED;
 
-void
-curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
-                       CuratorLockInternals *internals, CuratorNodeRequest *request)
-{
-  node->klass = klass;
-  node->internals = internals;
-  node->request = request != NULL ? request : curator_node_request_default ();
-}
-
-void
-curator_own_node_clear (CuratorOwnNode *node)
-{
-  if (node->request != curator_node_request_default ())
-    curator_node_request_free (node->request);
-}
-
 gint64
 curator_own_node_owner (const CuratorOwnNode *node)
 {
@@ -91,19 +75,11 @@ path_to_create (const CuratorOwnNode *node)
 
 /* --- wanted and created ----------------------------------------------------------------------- */
 
-/* Each create has a GUID of its own: an earlier one may still be deleted by it. */
-static CURATOR_LOCKED void
-renew_guid (CuratorOwnNode *node)
-{
-  if (node->request->has_guid)
-    curator_node_request_new_guid (node->request, node->internals->client);
-}
-
 /* For too large a payload the server closes the connection, and again for each retry. */
 gboolean
 curator_own_node_check_payload (CuratorOwnNode *node, GError **error)
 {
-  renew_guid (node);
+  curator_node_request_renew_guid (node->request, node->internals->client);
   GBytes *data = node->request->data;
   return data == NULL || curator_check_payload (g_bytes_get_size (data), error);
 }
@@ -121,7 +97,7 @@ choose_payload (CuratorOwnNode *node)
     node->payload = curator_payload_pack (client, empty);
     return;
   }
-  renew_guid (node);
+  curator_node_request_renew_guid (node->request, client);
   GBytes *payload = node->request->data != NULL ? node->request->data
                     : internals->data != NULL   ? internals->data
                                                 : client->default_data;
@@ -132,7 +108,7 @@ static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorOwnNode *node = CURATOR_CONTAINER (stake, CuratorOwnNode, stake);
-  node->klass->gone (node);
+  node->klass->failed (node, ZNONODE, "confirming");
 }
 
 static CURATOR_LOCKED gint64
@@ -155,12 +131,11 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->n_lost = 0;
   node->path = g_strdup (path);
   g_clear_pointer (&node->prefix, g_free);
-  node->stake.path = node->path;
-  node->stake.czxid = czxid;
-  node->stake.checked_us = checked_us;
-  node->stake.needs_read = !node->request->protected_;
-  node->stake.refuses_check = FALSE;
-  node->stake.changed = on_stake_changed;
+  node->stake = (CuratorStake){ .path = node->path,
+                                .needs_read = !node->request->protected_,
+                                .changed = on_stake_changed,
+                                .czxid = czxid,
+                                .checked_us = checked_us };
   node->klass->there (node, parse_number (node));
 }
 
@@ -195,10 +170,8 @@ curator_own_node_leave (CuratorOwnNode *node)
 void
 curator_own_node_create (CuratorOwnNode *node)
 {
-  static const int modes[] = { [CURATOR_CREATE_MODE_PERSISTENT] = 0,
-                               [CURATOR_CREATE_MODE_PERSISTENT_SEQUENTIAL] = 2,
-                               [CURATOR_CREATE_MODE_EPHEMERAL] = 1,
-                               [CURATOR_CREATE_MODE_EPHEMERAL_SEQUENTIAL] = 3 };
+  /* ZOO_EPHEMERAL and ZOO_SEQUENCE. */
+  const int mode = (node->request->is_ephemeral ? 1 : 0) | (node->request->is_sequential ? 2 : 0);
 
   if (node->request->protected_ && node->prefix == NULL) {
     g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
@@ -207,8 +180,8 @@ curator_own_node_create (CuratorOwnNode *node)
   choose_payload (node);
   g_autofree char *path = path_to_create (node);
   node->is_creating = TRUE;
-  node->in_flight = curator_request_create (node->session, path, node->payload,
-                                            modes[node->request->mode], on_created, node);
+  node->in_flight =
+      curator_request_create (node->session, path, node->payload, mode, on_created, node);
 }
 
 void
@@ -280,13 +253,6 @@ curator_own_node_check_owner (CuratorOwnNode *node)
   read_next_candidate (node);
 }
 
-static CURATOR_LOCKED gboolean
-may_be_ours (const CuratorOwnNode *node, const char *name)
-{
-  return node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
-                              : curator_path_is_numbered (name, name_of (node));
-}
-
 /* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
  * deleted. */
 static CURATOR_LOCKED void
@@ -302,10 +268,10 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
-    if (may_be_ours (node, reply->children->data[i])) {
-      g_ptr_array_add (node->candidates,
-                       curator_path_join (node->internals->base, reply->children->data[i]));
-    }
+    const char *name = reply->children->data[i];
+    if (node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
+                             : curator_path_is_numbered (name, name_of (node)))
+      g_ptr_array_add (node->candidates, curator_path_join (node->internals->base, name));
   }
   /* Our own names differ only in their numbers. A user's driver is not called with the mutex
    * held. */
@@ -359,7 +325,8 @@ note_checked (CuratorOwnNode *node, gint64 checked_us)
   node->klass->confirmed (node);
 }
 
-/* Its answer comes after all that a quorum had committed before the check. */
+/* Its answer comes after all that a quorum had committed before the check. With another czxid, ours
+ * is gone. */
 static CURATOR_LOCKED void
 on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -368,10 +335,8 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->in_flight = NULL;
   if (rc == ZOK && reply->stat->czxid == node->stake.czxid)
     note_checked (node, curator_session_evidence (node->session)->proof_us);
-  else if (rc == ZOK || rc == ZNONODE)
-    node->klass->gone (node);
   else
-    node->klass->failed (node, rc, "confirming");
+    node->klass->failed (node, rc == ZOK ? ZNONODE : rc, "confirming");
 }
 
 static CURATOR_LOCKED void
@@ -393,8 +358,6 @@ on_checked (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     node->in_flight = curator_request_exists (node->session, node->path, FALSE, on_read, node);
   else if (rc == ZOK)
     note_checked (node, sent_us);
-  else if (rc == ZNONODE)
-    node->klass->gone (node);
   else
     node->klass->failed (node, rc, "confirming");
 }
@@ -450,16 +413,18 @@ curator_own_node_steal (CuratorOwnNode *node)
   return g_steal_pointer (&node->path);
 }
 
-CuratorLeaseNode
-curator_own_node_give (CuratorOwnNode *node)
+CuratorLease *
+curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot)
 {
-  return (CuratorLeaseNode){ .path = g_steal_pointer (&node->path),
-                             .czxid = node->stake.czxid,
-                             .name_is_unique = node->request->protected_,
-                             .lost_prefix = g_steal_pointer (&node->lost_prefix),
-                             .is_ephemeral = node->request->is_ephemeral,
-                             .stake = &node->stake,
-                             .own_watch = g_steal_pointer (&node->own_watch) };
+  const CuratorLeaseNode given = { .path = g_steal_pointer (&node->path),
+                                   .czxid = node->stake.czxid,
+                                   .name_is_unique = node->request->protected_,
+                                   .is_ephemeral = node->request->is_ephemeral,
+                                   .lost_prefix = g_steal_pointer (&node->lost_prefix),
+                                   .stake = &node->stake,
+                                   .slot = slot,
+                                   .own_watch = g_steal_pointer (&node->own_watch) };
+  return curator_lease_new (node->session, node->internals, &given);
 }
 
 /* The reaper and requests have references to the payload, too. All are dropped under the mutex,

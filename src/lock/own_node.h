@@ -16,8 +16,7 @@ typedef struct
    * user's driver, which is never called with the mutex held; one beyond CURATOR_QUEUE_LAST_NUMBER
    * if the counter broke. */
   void (*there) (CuratorOwnNode *node, gint64 number);
-  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See
-   * curator_own_node_may_exist(). */
+  /* rc: ZNONODE without a parent, ZNODEEXISTS if the name is taken. See may_exist. */
   void (*not_created) (CuratorOwnNode *node, int rc);
   /* The search has shown that it does not exist. */
   void (*absent) (CuratorOwnNode *node);
@@ -26,13 +25,13 @@ typedef struct
   void (*name_taken) (CuratorOwnNode *node, const char *leaf, gboolean is_litter);
   /* A quorum has carried out all that was sent before: it and its session were alive then. */
   void (*confirmed) (CuratorOwnNode *node);
-  /* what: the search or the confirmation that has failed. */
+  /* what: the search or the confirmation that has failed. ZNONODE: the node was deleted, whatever
+   * an earlier list showed; a heartbeat or the confirmation has found that. */
   void (*failed) (CuratorOwnNode *node, int rc, const char *what);
-  /* It was deleted, whatever an earlier list showed: a heartbeat or the confirmation has found
-   * that. */
-  void (*gone) (CuratorOwnNode *node);
 } CuratorOwnNodeClass;
 
+/* The owner sets the first three fields and frees the request; own_node.c writes the rest. All may
+ * be read. */
 struct _CuratorOwnNode
 {
   const CuratorOwnNodeClass *klass;
@@ -51,12 +50,6 @@ struct _CuratorOwnNode
   unsigned is_creating : 1 CURATOR_GUARDED; /* the create is in flight */
   unsigned may_exist : 1 CURATOR_GUARDED;   /* a create of this session may have succeeded unseen */
 };
-
-/* request: transfer full, or the default. */
-void curator_own_node_init (CuratorOwnNode *node, const CuratorOwnNodeClass *klass,
-                            CuratorLockInternals *internals, CuratorNodeRequest *request);
-/* Frees the request. The node was discarded or given away. */
-void curator_own_node_clear (CuratorOwnNode *node);
 
 /* FALSE with an error if its payload is too large. */
 gboolean curator_own_node_check_payload (CuratorOwnNode *node, GError **error) CURATOR_LOCKED;
@@ -79,57 +72,10 @@ void curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind) CUR
 char *curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents) CURATOR_LOCKED;
 /* The caller deletes it: returns the path, transfer full. */
 char *curator_own_node_steal (CuratorOwnNode *node) CURATOR_LOCKED;
-/* For a lease: the node is its from now on. */
-CuratorLeaseNode curator_own_node_give (CuratorOwnNode *node) CURATOR_LOCKED;
+/* The lease of the node, which is its from now on, and of the owner's place in the queue. */
+CuratorLease *curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot) CURATOR_LOCKED;
 /* Drops the references to payloads. */
 void curator_own_node_forget_data (CuratorOwnNode *node) CURATOR_LOCKED;
-
-/* NULL until it exists. */
-static inline CURATOR_LOCKED const char *
-curator_own_node_path (const CuratorOwnNode *node)
-{
-  return node->path;
-}
-
-static inline CuratorLockInternals *
-curator_own_node_internals (const CuratorOwnNode *node)
-{
-  return node->internals;
-}
-
-/* NULL while it has joined none. */
-static inline CURATOR_LOCKED CuratorSession *
-curator_own_node_session (const CuratorOwnNode *node)
-{
-  return node->session;
-}
-
-static inline CURATOR_LOCKED CuratorStake *
-curator_own_node_stake (CuratorOwnNode *node)
-{
-  return &node->stake;
-}
-
-/* Whether a create of unknown outcome may have succeeded. */
-static inline CURATOR_LOCKED gboolean
-curator_own_node_may_exist (const CuratorOwnNode *node)
-{
-  return node->may_exist != 0;
-}
-
-/* Of the payload that creates were sent with, of which so many in a row have lost the
- * connection. */
-static inline CURATOR_LOCKED gsize
-curator_own_node_lost_bytes (const CuratorOwnNode *node, guint n_lost)
-{
-  return node->n_lost >= n_lost && node->payload != NULL ? g_bytes_get_size (node->payload) : 0;
-}
-
-static inline const CuratorNodeRequest *
-curator_own_node_request (const CuratorOwnNode *node)
-{
-  return node->request;
-}
 
 /* Its ephemeralOwner. */
 gint64 curator_own_node_owner (const CuratorOwnNode *node) CURATOR_LOCKED;

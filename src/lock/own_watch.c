@@ -27,8 +27,7 @@ struct _CuratorOwnWatch
   gint64 reported_mzxid CURATOR_GUARDED;  /* a request is reported once, however often read */
   gboolean is_report_due CURATOR_GUARDED; /* a request came while the lock was waited for */
   CuratorLease *lease CURATOR_GUARDED; /* borrowed: the lease ends the watch before it is freed */
-  void (*on_gone) (gpointer data);
-  gpointer data;
+  void (*on_gone) (CuratorLease *lease);
 };
 
 /* Curator compares the decompressed payload, so a request comes in either form. */
@@ -42,32 +41,28 @@ is_request (const char *data, int length)
   return size == strlen (request) && memcmp (text, request, size) == 0;
 }
 
-/* Only the exact payload is a request, once for each write. */
-static CURATOR_LOCKED void
-check_payload (CuratorOwnWatch *own, const char *data, int length, const struct Stat *stat)
-{
-  if (stat->mzxid != own->reported_mzxid && is_request (data, length)) {
-    own->reported_mzxid = stat->mzxid;
-    own->is_report_due = !curator_revocation_report (own->internals, own->lease);
-  }
-}
-
 static CURATOR_LOCKED void
 report_gone (CuratorOwnWatch *own)
 {
   g_clear_pointer (&own->watch, curator_watch_release);
   if (own->on_gone != NULL)
-    own->on_gone (own->data);
+    own->on_gone (own->lease);
 }
 
-/* What was read: our node, or one that has taken its place. */
+/* What was read: our node, or one that has taken its place. Only the exact payload is a request,
+ * once for each write. */
 static CURATOR_LOCKED void
 check_node (CuratorOwnWatch *own, const CuratorZkReply *reply)
 {
-  if (own->czxid != 0 && reply->stat != NULL && reply->stat->czxid != own->czxid)
+  const struct Stat *stat = reply->stat;
+
+  if (stat != NULL && own->czxid != 0 && stat->czxid != own->czxid) {
     report_gone (own);
-  else if (reply->stat != NULL && reply->data_length >= 0)
-    check_payload (own, reply->data, reply->data_length, reply->stat);
+  } else if (stat != NULL && reply->data_length >= 0 && stat->mzxid != own->reported_mzxid
+             && is_request (reply->data, reply->data_length)) {
+    own->reported_mzxid = stat->mzxid;
+    own->is_report_due = !curator_revocation_report (own->internals, own->lease);
+  }
 }
 
 static CURATOR_LOCKED void
@@ -80,42 +75,22 @@ on_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 }
 
 static CURATOR_LOCKED void
-own_free (CuratorOwnWatch *own)
-{
-  g_clear_pointer (&own->read, curator_request_forget);
-  curator_session_unref (own->session);
-  curator_lock_internals_unref (own->internals);
-  g_free (own->path);
-  g_free (own);
-}
-
-static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
 {
   CuratorOwnWatch *own = data;
 
-  switch (event) {
-  case CURATOR_WATCH_ARMED:
-    if (reply != NULL) {
-      check_node (own, reply);
-    } else if (own->read == NULL && (own->czxid != 0 || own->internals->revocable != NULL)) {
-      /* A waiter of this session had set the watch already, perhaps on a node that has taken
-           * the place of ours. */
-      own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
-    }
-    break;
-  case CURATOR_WATCH_CHANGED:
-    break;
-  case CURATOR_WATCH_GONE:
-  case CURATOR_WATCH_FAILED:
+  if (event == CURATOR_WATCH_ARMED && reply != NULL)
+    check_node (own, reply);
+  /* A waiter of this session had set the watch already, perhaps on a node that has taken the place
+   * of ours. */
+  else if (event == CURATOR_WATCH_ARMED && own->read == NULL
+           && (own->czxid != 0 || own->internals->revocable != NULL))
+    own->read = curator_request_get (own->session, own->path, FALSE, on_read, own);
+  else if (event == CURATOR_WATCH_GONE)
+    report_gone (own);
+  else if (event == CURATOR_WATCH_FAILED)
     g_clear_pointer (&own->watch, curator_watch_release);
-    if (event == CURATOR_WATCH_GONE)
-      report_gone (own);
-    break;
-  default:
-    g_assert_not_reached ();
-  }
 }
 
 CuratorOwnWatch *
@@ -130,21 +105,16 @@ curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
   own->watch =
       curator_watch_add (session, path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED, on_watch, own);
   if (own->watch == NULL)
-    g_clear_pointer (&own, own_free);
+    g_clear_pointer (&own, curator_own_watch_free);
   return own;
 }
 
 void
-curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data), gpointer data)
-{
-  own->on_gone = on_gone;
-  own->data = data;
-}
-
-void
-curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease)
+curator_own_watch_attach (CuratorOwnWatch *own, CuratorLease *lease,
+                          void (*on_gone) (CuratorLease *lease))
 {
   own->lease = lease;
+  own->on_gone = on_gone;
   if (own->is_report_due)
     own->is_report_due = !curator_revocation_report (own->internals, own->lease);
 }
@@ -153,13 +123,16 @@ void
 curator_own_watch_free (CuratorOwnWatch *own)
 {
   g_clear_pointer (&own->watch, curator_watch_release);
-  own_free (own);
+  g_clear_pointer (&own->read, curator_request_forget);
+  curator_session_unref (own->session);
+  curator_lock_internals_unref (own->internals);
+  g_free (own->path);
+  g_free (own);
 }
 
 void
 curator_own_watch_abandon (CuratorOwnWatch *own)
 {
-  if (own->watch != NULL)
-    curator_watch_abandon (g_steal_pointer (&own->watch));
-  own_free (own);
+  g_clear_pointer (&own->watch, curator_watch_abandon);
+  curator_own_watch_free (own);
 }

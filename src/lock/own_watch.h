@@ -10,11 +10,10 @@ typedef struct _CuratorOwnWatch CuratorOwnWatch;
  * NULL when the session has no watch left. */
 CuratorOwnWatch *curator_own_watch_new (CuratorLockInternals *internals, CuratorSession *session,
                                         const char *path, gint64 czxid) CURATOR_LOCKED;
-/* on_gone runs once, with the mutex held, when the node is gone, or another has taken its place. */
-void curator_own_watch_set_gone (CuratorOwnWatch *own, void (*on_gone) (gpointer data),
-                                 gpointer data) CURATOR_LOCKED;
-/* The lease that the node's attempt became; borrowed. */
-void curator_own_watch_set_lease (CuratorOwnWatch *own, CuratorLease *lease) CURATOR_LOCKED;
+/* lease: what the node's attempt became; borrowed. on_gone runs once, with the mutex held, when the
+ * node is gone, or another has taken its place. */
+void curator_own_watch_attach (CuratorOwnWatch *own, CuratorLease *lease,
+                               void (*on_gone) (CuratorLease *lease)) CURATOR_LOCKED;
 /* Removes the watch from the server. */
 void curator_own_watch_free (CuratorOwnWatch *own) CURATOR_LOCKED;
 /* The node is about to be deleted, which ends the watch: no request is sent. */

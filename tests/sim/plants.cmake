@@ -70,7 +70,7 @@ curator_plant(
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
   CHANGE "attempt->counted_as_waiter = TRUE@"
-         "attempt->counted_as_waiter = TRUE@ curator_delete_node (attempt->op.client, curator_attempt_node (attempt), 0, 0, NULL)@")
+         "attempt->counted_as_waiter = TRUE@ curator_delete_node (attempt->op.client, attempt->own.path, 0, 0, NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
@@ -117,13 +117,14 @@ curator_plant(
          "&& curator_stake_is_checked (&node->stake, now)" ""
   AND_FILE lock/attempt_end.c
   AND_CHANGE "  curator_attempt_reset (attempt)@\n  curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
-         "  if (rc == ZSESSIONEXPIRED && curator_attempt_node (attempt) != NULL) {
+         "  if (rc == ZSESSIONEXPIRED && attempt->own.path != NULL) {
       curator_retry_loop_stop (&attempt->tries)@
       g_clear_pointer (&attempt->own.in_flight, curator_request_forget)@
       curator_listing_leave (&attempt->listing)@
       curator_front_stop (&attempt->front)@
       curator_stake_unregister (&attempt->own.stake)@
-      leave_queue (attempt, attempt->own.path)@
+      curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (attempt->own.path))@
+      g_clear_pointer (&attempt->local_queue, curator_local_queue_leave)@
       curator_own_node_leave (&attempt->own)@
       curator_own_node_join (&attempt->own, attempt->op.client->session)@
       attempt->local_queue = curator_local_queue_join (attempt->own.session, attempt->internals->base)@
@@ -134,8 +135,8 @@ curator_plant(
     }
   curator_attempt_reset (attempt)@
   curator_attempt_set_state (attempt, ATTEMPT_STARTING)@"
-         "curator_retry_loop_again (restarts, rc)"
-         "curator_retry_loop_again (restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
+         "curator_retry_loop_again (attempt->restarts, rc)"
+         "curator_retry_loop_again (attempt->restarts, rc == ZNONODE ? ZSESSIONEXPIRED : rc)")
 curator_plant(
   release_clears_flag_after_delete PUBLISHED SCENE test_release_in_an_outage FILE mutex/mutex.c
   EXPECT "is_owned_by_current_thread|curator_lock_acquire"
@@ -470,11 +471,11 @@ curator_plant(
 # A late event is taken for a proof of the session.
 curator_plant(
   shortcut_stale_clock RECIPE mutex FILE lock/attempt_confirm.c EXPECT "${two_holders}|token"
-  CHANGE "  attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own)) {\n    finish_granted (attempt)@"
+  CHANGE "  attempt->contender_shown = FALSE@\n  if (!must_confirm && curator_own_node_is_proven (&attempt->own)) {\n    finish_granted (attempt)@"
          "  attempt->contender_shown = FALSE@
   gint64 curator_client_boottime_us (CuratorClient *)@
   attempt->own.session->clock.evidence.proof_us = attempt->own.session->clock.evidence.known_us = curator_client_boottime_us (attempt->op.client)@
-  atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (TRUE) {\n    finish_granted (attempt)@")
+  atomic_store (&attempt->own.session->clock.deadline_us, curator_lease_deadline (&attempt->own.session->clock.evidence, &attempt->own.session->clock.terms))@\n  if (!must_confirm) {\n    finish_granted (attempt)@")
 # The expiry deletes the session's own node in front, which is taken for a release.
 curator_plant(
   shortcut_own_end SCENE test_own_end_grants_nothing FILE lock/front.c EXPECT "expectation failed"
@@ -483,16 +484,16 @@ curator_plant(
 # The number right after that of an earlier session is taken for the next in line.
 curator_plant(
   shortcut_across_sessions RECIPE mutex FILE lock/attempt.c EXPECT "${two_holders}|token"
-  CHANGE "static CURATOR_LOCKED void\ntake_slot (Attempt *attempt, gint64 number)\n{"
-         "static gboolean follows@\n\nstatic CURATOR_LOCKED void\ntake_slot (Attempt *attempt, gint64 number)\n{\n  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number + 1) << 16 | attempt->own.session->epoch))@ follows = before > 0 && before >> 16 == (gsize) number && (before & 0xffff) != attempt->own.session->epoch@"
-         "  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n"
-         "  if (follows) { curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt)@ return@ }\n  curator_attempt_set_state (attempt, ATTEMPT_LISTING)@\n")
+  CHANGE "  if (number >= 0 && curator_own_node_has_neighbours (node)) {\n"
+         "  static GHashTable *lasts@ if (lasts == NULL) lasts = g_hash_table_new (NULL, NULL)@ const gsize before = GPOINTER_TO_SIZE (g_hash_table_lookup (lasts, attempt->op.client))@ g_hash_table_insert (lasts, attempt->op.client, GSIZE_TO_POINTER (((gsize) number + 1) << 16 | attempt->own.session->epoch))@ const gboolean follows = before > 0 && before >> 16 == (gsize) number && (before & 0xffff) != attempt->own.session->epoch@\n  if (number >= 0 && curator_own_node_has_neighbours (node)) {\n"
+         "  } else if (attempt->listing.listing == NULL) {\n    curator_attempt_enter (attempt, ATTEMPT_LISTING)@\n"
+         "  } else if (follows) {\n    curator_listing_leave (&attempt->listing)@ curator_attempt_grant (attempt, FALSE)@\n  } else if (attempt->listing.listing == NULL) {\n    curator_attempt_enter (attempt, ATTEMPT_LISTING)@\n")
 
 # --- sessions that wait ---
 # A turn without warning is granted on the list alone.
 curator_plant(
   waiting_surprise_unchecked TEST test_sim_waiting.c SCENE test_old_proof FILE lock/attempt_confirm.c EXPECT "test_old_proof"
-  CHANGE "attempt->contender_shown = FALSE@\n  if (curator_own_node_is_proven (&attempt->own))" "attempt->contender_shown = FALSE@\n  if (TRUE)")
+  CHANGE "attempt->contender_shown = FALSE@\n  if (!must_confirm && curator_own_node_is_proven (&attempt->own))" "attempt->contender_shown = FALSE@\n  if (!must_confirm)")
 # The session is checked before the grant, but not the node.
 curator_plant(
   waiting_session_without_node TEST test_sim_waiting.c SCENE test_node_gone FILE lock/own_node.c EXPECT "test_node_gone"

@@ -162,9 +162,8 @@ set_up (void **state)
   world.n_allowed = -1;
   world.log = g_string_new ("");
   world.watches = g_ptr_array_new ();
-  memset (&front, 0, sizeof front);
   own.path = (char *) BASE "/own";
-  curator_front_init (&front, &klass, &own);
+  front = (CuratorFront){ .klass = &klass, .own = &own };
   return 0;
 }
 
