@@ -3,19 +3,30 @@
  * Threads: any. Each counts itself in one of many counters, so that two threads hardly ever share
  * one; the counters and the sign at the gate are atomic. The mutex is held while a fork is under
  * way.
+ *
+ * NOTES: GLib frees its share of small blocks in the destructor of a key, with its locks, so a
+ * thread that ends is inside meanwhile. Such destructors have no order among them, but two limits:
+ * those of C++'s thread_local run before, and a key that is set again by its destructor has another
+ * turn when all others had theirs.
  */
 #include "base/fork_gate.h"
 
-#include "base/thread_end.h"
-
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #define N_COUNTERS  64
 #define CACHE_LINE  64
 #define PATIENCE_US G_USEC_PER_SEC /* of pauses: clocks go on while the process is stopped */
 #define LONGEST_US  1000           /* between two looks */
 #define MOST_HOOKS  8
+/* The last turn of a key but one: in the last nobody comes after. */
+#define LAST_TURN (_POSIX_THREAD_DESTRUCTOR_ITERATIONS - 1)
+
+/* The C library's part of thread_local; not all of them have it. address: within our library. */
+extern int __cxa_thread_atexit_impl (void (*run) (void *data), void *data, void *address)
+    __attribute__ ((weak));
 
 typedef struct
 {
@@ -38,7 +49,11 @@ static _Thread_local guint depth;      /* of the calling thread's passages */
 static _Thread_local guint suspended;  /* passages that the calling thread has left for a wait */
 static _Thread_local int cancel_state; /* of the calling thread, before it entered */
 static _Thread_local bool is_watched;  /* the end of the calling thread */
+static _Thread_local bool is_ending;   /* the calling thread */
+static _Thread_local int turn;         /* of end_key on the calling thread */
+static pthread_key_t end_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static Hook hooks[MOST_HOOKS]; /* guarded by closing */
 static guint n_hooks;
 
@@ -89,12 +104,15 @@ curator_gate_leave (void)
 }
 
 /* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait
- * long. */
+ * long. exit () calls this, too, on a thread that is the first one since a fork. */
 static void
-enter_to_end (void)
+enter_to_end (void *unused)
 {
   gulong waited_us = 0;
 
+  if (is_ending || getpid () == gettid ())
+    return;
+  is_ending = true;
   while (depth == 0 && !try_enter ()) {
     if (waited_us >= PATIENCE_US)
       return;
@@ -105,12 +123,33 @@ enter_to_end (void)
 }
 
 static void
-leave_at_end (void)
+take_turn (void *data)
 {
-  if (depth > 0) {
+  enter_to_end (NULL);
+  if (++turn < LAST_TURN) {
+    pthread_setspecific (end_key, data);
+  } else if (is_ending && depth > 0) {
     depth = 1;
     curator_gate_leave ();
   }
+}
+
+static void
+create_end_key (void)
+{
+  pthread_key_create (&end_key, take_turn);
+}
+
+/* Not of the first thread of a process. */
+static void
+watch_end (void)
+{
+  is_watched = true;
+  if (getpid () == gettid ())
+    return;
+  pthread_once (&end_once, create_end_key);
+  if (pthread_setspecific (end_key, &is_watched) == 0 && __cxa_thread_atexit_impl != NULL)
+    __cxa_thread_atexit_impl (enter_to_end, NULL, &end_once);
 }
 
 void
@@ -119,10 +158,8 @@ curator_gate_enter (void)
   while (depth == 0 && !try_enter ())
     wait_for_fork ();
   begin_passage ();
-  if (G_UNLIKELY (!is_watched)) {
-    is_watched = true;
-    curator_thread_end_watch (enter_to_end, leave_at_end);
-  }
+  if (G_UNLIKELY (!is_watched))
+    watch_end ();
 }
 
 guint
