@@ -16,7 +16,7 @@
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
-#include "core/dispatch-private.h"
+#include "core/dispatch.h"
 #include "core/monitor.h"
 #include "core/op.h"
 #include "nodes/deletion.h"
@@ -41,7 +41,6 @@ free_now (void *data)
   curator_gate_leave ();
   if (client->ops->free != NULL)
     client->ops->free (client->ops);
-  curator_closing_clear (client);
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
   g_free (client);
@@ -88,7 +87,6 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->state = CURATOR_CONNECTION_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
-  curator_closing_init (client);
   return client;
 }
 

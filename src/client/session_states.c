@@ -166,7 +166,7 @@ curator_session_die (CuratorSession *session, int rc)
     curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
   curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
-  curator_dispatch_session_work (client, curator_session_close_handle, session);
+  curator_dispatch_push (client, CURATOR_LANE_SESSION, curator_session_close_handle, session, NULL);
 }
 
 static CURATOR_LOCKED void

@@ -89,7 +89,7 @@ finish_part (CuratorAsync *async)
   /* The callback may run, and free async and client, before curator_client_unlock() returns. */
   curator_client_memory_ref (client);
   curator_client_lock (client);
-  curator_dispatch_callback (client, deliver, async, async_free);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, deliver, async, async_free);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
 }

@@ -36,11 +36,12 @@ typedef struct _CuratorDeletions CuratorDeletions;
 typedef struct _CuratorAfter CuratorAfter;
 typedef struct _CuratorConnectionErrors CuratorConnectionErrors;
 
-typedef struct
+struct _CuratorAfter
 {
+  CuratorAfter *next;
   CuratorWork func;
   gpointer data;
-} CuratorContinuation;
+};
 
 /* What the next unlock does. There is seldom more to run than the first, which needs no memory of
  * its own; its func is NULL if there is none. */
@@ -52,8 +53,7 @@ typedef struct
   gint64 now_us;
   gint64 boottime_us;
   struct _CuratorLast *before; /* with the mutex held */
-  CuratorContinuation first;
-  CuratorAfter *head;
+  CuratorAfter first;
   CuratorAfter *tail;
 } CuratorUnlock;
 
@@ -72,14 +72,6 @@ typedef struct
   CuratorHistogram durations[CURATOR_N_DURATIONS];
   guint n_waiting; /* attempts that found another contender ahead */
 } CuratorStats;
-
-/* Who waits for the end of the client. */
-typedef struct
-{
-  pthread_cond_t changed;
-  guint n_lanes; /* whose threads have not ended */
-  CuratorAfter *waiting;
-} CuratorClosing;
 
 typedef enum
 {
@@ -106,7 +98,6 @@ struct _CuratorClient
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
-  CuratorClosing closing CURATOR_GUARDED;
   CuratorLife life; /* also written atomically, so it can be read without the mutex */
   CuratorUnlock unlock CURATOR_GUARDED;
   CuratorConnectionState state CURATOR_GUARDED;

@@ -45,13 +45,13 @@ guint
 curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
                        gpointer user_data, GDestroyNotify destroy)
 {
-  CuratorListener *listener = g_new0 (CuratorListener, 1);
+  CuratorListener *listener = g_new (CuratorListener, 1);
+  *listener = (CuratorListener){ .client = client,
+                                 .id = ++listeners->last_id,
+                                 .func = func,
+                                 .user_data = user_data,
+                                 .destroy = destroy };
   curator_refs_init (&listener->refs);
-  listener->client = client;
-  listener->id = ++listeners->last_id;
-  listener->func = func;
-  listener->user_data = user_data;
-  listener->destroy = destroy;
   if (listeners->all == NULL)
     listeners->all = g_ptr_array_new_with_free_func (listener_unref);
   g_ptr_array_add (listeners->all, listener);
@@ -65,13 +65,10 @@ static CURATOR_UNLOCKED void
 notify (gpointer data)
 {
   Notification *notification = data;
-  curator_client_lock (notification->client);
-  const gboolean removed = notification->listener->removed;
-  curator_client_unlock (notification->client);
-  if (!removed) {
-    notification->call (notification->listener->func, notification->subject, notification->value,
-                        notification->listener->user_data);
-  }
+  CuratorListener *listener = notification->listener;
+  if (!CURATOR_WITH_MUTEX (notification->client, listener->removed))
+    notification->call (listener->func, notification->subject, notification->value,
+                        listener->user_data);
 }
 
 static void
@@ -103,8 +100,9 @@ curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClien
                                     .value = value };
     curator_refs_inc (&notification->listener->refs);
     curator_client_memory_ref (client);
-    (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
-        client, notify, notification, notification_free);
+    curator_dispatch_push (client,
+                           listeners->on_state_lane ? CURATOR_LANE_STATES : CURATOR_LANE_CALLS,
+                           notify, notification, notification_free);
   }
 }
 
@@ -116,7 +114,7 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
   if (!curator_client_check_forked (client, NULL))
     return;
   curator_client_lock (client);
-  for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++) {
+  for (guint i = 0; i < curator_listeners_count (listeners) && found == NULL; i++) {
     CuratorListener *listener = g_ptr_array_index (listeners->all, i);
     if (listener->id == id) {
       listener->removed = TRUE;
@@ -126,8 +124,7 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
     }
   }
   curator_client_unlock (client);
-  if (found != NULL)
-    listener_unref (found);
+  g_clear_pointer (&found, listener_unref);
 }
 
 void

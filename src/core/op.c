@@ -77,7 +77,8 @@ curator_op_start_deadline (CuratorOp *op)
   if (op->deadline_us == CURATOR_NO_TIME_US)
     curator_client_before_unlock (op->client, &op->no_time, on_no_time);
   else if (op->deadline_us != G_MAXINT64)
-    op->deadline_timer = curator_timer_add (op->client, op->deadline_us, on_deadline, op);
+    op->deadline_timer =
+        curator_timer_add (op->client, CURATOR_CLOCK_RUNNING, op->deadline_us, on_deadline, op);
 }
 
 gboolean

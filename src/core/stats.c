@@ -117,7 +117,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
   event->path = g_strdup (curator_client_user_path (client, path));
   event->duration_us = duration_us;
   event->session_id = session_id;
-  curator_dispatch_callback (client, deliver_event, event, free_event);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, deliver_event, event, free_event);
 }
 
 CURATOR_GETTER (CuratorTraceKind, curator_trace_event_get_kind, const CuratorTraceEvent,

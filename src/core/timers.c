@@ -32,35 +32,23 @@ compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Most timers are due after all others. GLib's search allocates memory. */
-static CURATOR_LOCKED GSequenceIter *
-insert_sorted (GSequence *queue, CuratorTimer *timer)
-{
-  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
-
-  return g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
-             ? g_sequence_append (queue, timer)
-             : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
-}
-
 CuratorTimer *
 curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
                        CuratorWork func, gpointer data)
 {
   CuratorTimer *timer = g_new (CuratorTimer, 1);
+  GSequence *queue = timers->queues[clock];
+  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
 
-  timer->when_us = when_us;
-  timer->order = ++timers->last_order;
-  timer->func = func;
-  timer->data = data;
-  timer->place = insert_sorted (timers->queues[clock], timer);
+  *timer = (CuratorTimer){
+    .when_us = when_us, .order = ++timers->last_order, .func = func, .data = data
+  };
+  /* Most timers are due after all others. GLib's search allocates memory. */
+  timer->place =
+      g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
+          ? g_sequence_append (queue, timer)
+          : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
   return timer;
-}
-
-void
-curator_timers_remove (CuratorTimer *timer)
-{
-  g_sequence_remove (timer->place);
 }
 
 static CURATOR_LOCKED CuratorTimer *

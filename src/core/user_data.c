@@ -28,6 +28,6 @@ curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpoint
     return;
   }
   curator_client_lock (client);
-  curator_dispatch_callback (client, nothing, data, destroy);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, nothing, data, destroy);
   curator_client_unlock (client);
 }

@@ -311,7 +311,7 @@ leave_after_listeners (CuratorLeaderLatch *latch)
 
   latch->leave_timer = curator_timer_after (latch->client, patience_us, on_patience_over, latch);
   memory_ref (latch);
-  curator_dispatch_state_callback (latch->client, do_nothing, latch, leave_and_unref);
+  curator_dispatch_push (latch->client, CURATOR_LANE_STATES, do_nothing, latch, leave_and_unref);
 }
 
 static CURATOR_LOCKED void

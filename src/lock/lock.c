@@ -84,7 +84,7 @@ curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
                          && lock->klass->asks_user (lock);
   if (moves) {
     curator_client_lock (client);
-    curator_dispatch_question (client, go_on, data);
+    curator_dispatch_push (client, CURATOR_LANE_QUESTIONS, go_on, data, NULL);
     curator_client_unlock (client);
   }
   return moves;

@@ -73,7 +73,8 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
   request->revocable = revocable;
   request->lease = hold != NULL ? curator_lease_try_ref (hold) : NULL;
   curator_refs_inc (&revocable->refs);
-  curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
+  curator_dispatch_push (internals->client, CURATOR_LANE_CALLS, call_spec_listener, request,
+                         free_request);
   return TRUE;
 }
 

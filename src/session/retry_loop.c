@@ -122,7 +122,7 @@ ask_later (CuratorRetryLoop *loop, guint count, gint64 elapsed_ms, int rc)
                                       .elapsed_ms = elapsed_ms,
                                       .rc = rc };
   loop->question = question;
-  curator_dispatch_question (loop->client, ask_user, question);
+  curator_dispatch_push (loop->client, CURATOR_LANE_QUESTIONS, ask_user, question, NULL);
 }
 
 void
