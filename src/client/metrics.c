@@ -77,7 +77,7 @@ copy_figures (CuratorClient *client, Figures *figures)
 {
   CuratorSession *session = client->session;
 
-  curator_copy_stats (client, &figures->stats);
+  figures->stats = client->stats;
   figures->state = client->state;
   figures->margin_ms = -1;
   if (session != NULL) {

@@ -137,12 +137,9 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
 static gboolean
 check_timeout (gint64 timeout_ms, GError **error)
 {
-  if (timeout_ms < CURATOR_WAIT_DEFAULT) {
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                 "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
-    return FALSE;
-  }
-  return TRUE;
+  return timeout_ms >= CURATOR_WAIT_DEFAULT
+         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                            "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
 }
 
 gboolean

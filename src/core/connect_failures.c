@@ -156,25 +156,6 @@ curator_connect_failures_note (const char *line, gint64 now_us)
   unlock_table ();
 }
 
-/* Adds "address: cause" to text. newest: the newest failure so far. */
-static void
-describe_one (GString *text, const CuratorAddress *address, gint64 since_us, Failure *newest)
-{
-  const char *separator = text->len > 0 ? ", " : "";
-  g_autofree char *shown = curator_address_write (address);
-
-  lock_table ();
-  const Failure *failure = find (address);
-  const gboolean counts = failure != NULL && failure->at_us >= since_us;
-  g_string_append_printf (text, "%s%s: %s", separator, shown, counts ? failure->cause : NO_ANSWER);
-  if (counts && failure->at_us > newest->at_us) {
-    newest->at_us = failure->at_us;
-    newest->code = failure->code;
-    newest->is_shortage = failure->is_shortage;
-  }
-  unlock_table ();
-}
-
 GError *
 curator_connect_failures_error (GPtrArray *servers, gint64 since_us, gboolean *known)
 {
@@ -183,8 +164,17 @@ curator_connect_failures_error (GPtrArray *servers, gint64 since_us, gboolean *k
   Failure newest = { .code = CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT };
 
   pthread_once (&once, create_table);
-  for (guint i = 0; i < MIN (addresses->len, MAX_SHOWN); i++)
-    describe_one (text, addresses->pdata[i], since_us, &newest);
+  for (guint i = 0; i < MIN (addresses->len, MAX_SHOWN); i++) {
+    g_autofree char *shown = curator_address_write (addresses->pdata[i]);
+    lock_table ();
+    const Failure *failure = find (addresses->pdata[i]);
+    const gboolean counts = failure != NULL && failure->at_us >= since_us;
+    g_string_append_printf (text, "%s%s: %s", i > 0 ? ", " : "", shown,
+                            counts ? failure->cause : NO_ANSWER);
+    if (counts && failure->at_us > newest.at_us)
+      newest = *failure; /* but for the cause, which is the table's */
+    unlock_table ();
+  }
   if (addresses->len > MAX_SHOWN)
     g_string_append_printf (text, " and %u more", addresses->len - MAX_SHOWN);
   *known = newest.at_us > 0;

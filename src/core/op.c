@@ -89,20 +89,16 @@ curator_op_begin (CuratorOp *op)
   op->begun = TRUE;
   op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
-  if (!curator_client_is_running (client)) {
-    curator_op_finish (
-        op, NULL,
-        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
-    return FALSE;
-  }
-  if (client->auth_failure != 0) {
-    curator_op_finish (
-        op, NULL,
-        curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
-    return FALSE;
-  }
-  curator_op_start_deadline (op);
-  return TRUE;
+  GError *error = NULL;
+  if (!curator_client_is_running (client))
+    error = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running");
+  else if (client->auth_failure != 0)
+    error = curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string);
+  if (error != NULL)
+    curator_op_finish (op, NULL, error);
+  else
+    curator_op_start_deadline (op);
+  return error == NULL;
 }
 
 void

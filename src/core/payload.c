@@ -16,12 +16,9 @@ curator_payload_new (const void *data, gsize length)
 gboolean
 curator_check_payload (gsize length, GError **error)
 {
-  if (length > CURATOR_MAX_PAYLOAD) {
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                 "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-    return FALSE;
-  }
-  return TRUE;
+  return length <= CURATOR_MAX_PAYLOAD
+         || CURATOR_REFUSE (error, CURATOR_ERROR_LIMIT_EXCEEDED,
+                            "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
 }
 
 GBytes *
