@@ -51,8 +51,7 @@ curator_alarm_close (CuratorAlarm *alarm)
     close (alarm->timer_fd);
   if (alarm->wake_fd >= 0)
     close (alarm->wake_fd);
-  alarm->timer_fd = -1;
-  alarm->wake_fd = -1;
+  *alarm = (CuratorAlarm){ -1, -1 };
 }
 
 void

@@ -107,15 +107,13 @@ void
 curator_async_end (CuratorAsync *async, GError *error)
 {
   async->error = error;
-  if (async->client == NULL) {
-    if (curator_thread_start_detached ("curator-calls", deliver_here, async) != 0)
-      deliver_here (async);
-  } else if (!curator_client_check_forked (async->client, NULL)) {
-    /* The child of a fork has none of our threads. */
-    deliver_here (async);
-  } else {
+  /* The child of a fork has none of our threads. */
+  if (async->client != NULL && curator_client_check_forked (async->client, NULL)) {
     async->pending = 1;
     finish_part (async);
+  } else if (async->client != NULL
+             || curator_thread_start_detached ("curator-calls", deliver_here, async) != 0) {
+    deliver_here (async);
   }
 }
 

@@ -50,10 +50,7 @@ curator_await_init (CuratorAwait *await, CuratorClient *client)
   await->seat = g_new0 (CuratorSeat, 1);
   curator_refs_init (&await->seat->refs);
   pthread_mutex_init (&await->seat->mutex, NULL);
-  if (g_atomic_int_add (&n_seats, 1) < MANY_SEATS)
-    pthread_cond_init (&await->seat->cond, NULL);
-  else
-    curator_cond_init_one_of_many (&await->seat->cond);
+  curator_cond_init (&await->seat->cond, g_atomic_int_add (&n_seats, 1) >= MANY_SEATS);
   g_private_set (&own_seat, await->seat);
 }
 

@@ -33,8 +33,8 @@ typedef struct
 struct _CuratorDispatch
 {
   CuratorTimers timers;
-  CuratorAlarm alarm; /* the timer thread waits for it; open while that runs */
-  gint64 asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while it is awake */
+  CuratorAlarm alarm;                     /* the timer thread waits for it; open while that runs */
+  gint64 asleep_until_us CURATOR_GUARDED; /* the timer thread, monotonic; 0 while it is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
@@ -54,17 +54,12 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  pthread_condattr_t monotonic;
-
-  pthread_condattr_init (&monotonic);
-  pthread_condattr_setclock (&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init (&dispatch->ended, &monotonic);
-  pthread_condattr_destroy (&monotonic);
+  curator_cond_init (&dispatch->ended, FALSE);
   curator_timers_init (&dispatch->timers);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     g_queue_init (&dispatch->jobs[lane]);
-    curator_cond_init_one_of_many (&dispatch->work_added[lane]);
+    curator_cond_init (&dispatch->work_added[lane], TRUE);
   }
   return dispatch;
 }
@@ -73,7 +68,8 @@ void
 curator_dispatch_free (CuratorDispatch *dispatch)
 {
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
-    curator_tasks_forget (&dispatch->jobs[lane]);
+    while (!g_queue_is_empty (&dispatch->jobs[lane]))
+      g_free (g_queue_pop_head (&dispatch->jobs[lane]));
     pthread_cond_destroy (&dispatch->work_added[lane]);
   }
   curator_timers_clear (&dispatch->timers);
@@ -92,8 +88,8 @@ curator_timer_add (CuratorClient *client, CuratorTimerClock clock, gint64 when_u
 
   /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the
    * moment it is set, so the clock is read anew here and in wait_for_timer(). */
-  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS]) {
-    dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
+  if (due_us < dispatch->asleep_until_us) {
+    dispatch->asleep_until_us = due_us;
     curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
   }
   return timer;
@@ -256,12 +252,13 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* By hand, since no condition variable knows its clock. Without a descriptor it looks again and
+/* Called with the client's mutex held, which is given back while waiting. By hand, since no condition variable knows its clock. Without a descriptor it looks again and
  * again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {
   CuratorAlarm *alarm = &client->dispatch->alarm;
+  client->dispatch->asleep_until_us = until_us;
   const gint64 delay_us =
       until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
 
@@ -274,21 +271,7 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
   else
     g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
   curator_client_lock (client);
-}
-
-/* Called with the client's mutex held, which is given back while waiting. */
-static CURATOR_LOCKED void
-wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
-{
-  CuratorDispatch *dispatch = client->dispatch;
-  dispatch->asleep_until_us[lane] = until_us;
-  if (lane == CURATOR_LANE_TIMERS) {
-    wait_for_timer (client, until_us);
-  } else {
-    curator_locked_forget_clocks (client);
-    curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
-  }
-  dispatch->asleep_until_us[lane] = 0;
+  client->dispatch->asleep_until_us = 0;
 }
 
 /* The timer thread is the last one while somebody waits for the end. */
@@ -369,8 +352,11 @@ run_lane (void *data)
     if (when <= curator_locked_now_us (client)) {
       step_and_unlock (client, start->lane);
       curator_client_lock (client);
+    } else if (start->lane == CURATOR_LANE_TIMERS) {
+      wait_for_timer (client, when);
     } else {
-      wait_for_work (client, start->lane, when);
+      curator_locked_forget_clocks (client);
+      curator_gate_cond_wait (&client->dispatch->work_added[start->lane], &client->mutex, NULL);
     }
   }
   curator_client_unlock (client);

@@ -23,7 +23,6 @@ struct _CuratorListener
 
 typedef struct
 {
-  CuratorClient *client;
   CuratorListener *listener;
   CuratorListenerCall call;
   gpointer subject;
@@ -66,7 +65,7 @@ notify (gpointer data)
 {
   Notification *notification = data;
   CuratorListener *listener = notification->listener;
-  if (!CURATOR_WITH_MUTEX (notification->client, listener->removed))
+  if (!CURATOR_WITH_MUTEX (listener->client, listener->removed))
     notification->call (listener->func, notification->subject, notification->value,
                         listener->user_data);
 }
@@ -75,10 +74,11 @@ static void
 notification_free (gpointer data)
 {
   Notification *notification = data;
+  CuratorClient *client = notification->listener->client;
   listener_unref (notification->listener);
   if (notification->unref_subject != NULL)
     notification->unref_subject (notification->subject);
-  curator_client_memory_unref (notification->client);
+  curator_client_memory_unref (client);
   g_free (notification);
 }
 
@@ -92,8 +92,7 @@ curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClien
     if (ref_subject != NULL && ref_subject (subject) == NULL)
       return;
     Notification *notification = g_new (Notification, 1);
-    *notification = (Notification){ .client = client,
-                                    .listener = g_ptr_array_index (listeners->all, i),
+    *notification = (Notification){ .listener = g_ptr_array_index (listeners->all, i),
                                     .call = call,
                                     .subject = subject,
                                     .unref_subject = unref_subject,

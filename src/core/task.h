@@ -40,11 +40,3 @@ curator_task_free (gpointer data)
     task->destroy (task->data);
   g_free (task);
 }
-
-/* Frees them without calling or destroying anything. */
-static inline void
-curator_tasks_forget (GQueue *tasks)
-{
-  while (!g_queue_is_empty (tasks))
-    g_free (g_queue_pop_head (tasks));
-}
