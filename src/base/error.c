@@ -6,7 +6,7 @@
 #include "curator/error.h"
 #include "curator/tls.h"
 
-/* It would take the names for subtractions. */
+/* clang-format would take the names for subtractions. */
 /* clang-format off */
 G_DEFINE_QUARK (curator-error-quark, curator_error)
 G_DEFINE_QUARK (curator-zk-error-quark, curator_zk_error)
