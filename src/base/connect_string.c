@@ -12,6 +12,7 @@
 
 #define MAX_NAME_LENGTH  253
 #define MAX_LABEL_LENGTH 63
+#define LABEL_CHARACTERS G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_"
 #define TLS_PREFIX       "tls://"
 
 static void
@@ -40,21 +41,11 @@ is_ipv6 (const char *text)
   g_autofree char *without_zone = g_strndup (text, strcspn (text, "%"));
   const char *zone = text + strlen (without_zone);
 
-  if (*zone == '%' && (zone[1] == '\0' || strlen (zone) > 16))
+  if (*zone == '%'
+      && (zone[1] == '\0' || strlen (zone) > 16
+          || zone[1 + strspn (zone + 1, LABEL_CHARACTERS ".")] != '\0'))
     return FALSE;
-  for (const char *c = *zone == '%' ? zone + 1 : zone; *c != '\0'; c++)
-    if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
-      return FALSE;
   return inet_pton (AF_INET6, without_zone, &address) == 1;
-}
-
-static gboolean
-is_label (const char *label, gsize length)
-{
-  for (gsize i = 0; i < length; i++)
-    if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
-      return FALSE;
-  return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
 }
 
 /* A name, or an IPv4 address. A host whose last label is a number must be a whole address:
@@ -67,9 +58,10 @@ is_name (const char *name)
   gboolean numeric = FALSE;
 
   while (*label != '\0') {
-    gsize length = strcspn (label, ".");
+    const gsize length = strspn (label, LABEL_CHARACTERS);
 
-    if (!is_label (label, length))
+    if (length == 0 || length > MAX_LABEL_LENGTH || *label == '-' || label[length - 1] == '-'
+        || (label[length] != '.' && label[length] != '\0'))
       return FALSE;
     numeric = strspn (label, "0123456789") == length;
     label += length + (label[length] == '.' ? 1 : 0);

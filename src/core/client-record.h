@@ -47,9 +47,7 @@ struct _CuratorAfter
  * its own; its func is NULL if there is none. */
 typedef struct
 {
-  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex
-   * is given back. */
-  guint clocks_read;
+  /* The clocks as this thread has read them: 0, not yet. */
   gint64 now_us;
   gint64 boottime_us;
   struct _CuratorLast *before; /* with the mutex held */

@@ -11,10 +11,6 @@
 #include "base/threads.h"
 #include "core/client-record.h"
 
-/* In CuratorUnlock.clocks_read. */
-#define READ_NOW      1U
-#define READ_BOOTTIME 2U
-
 /* The client whose mutex this thread holds. */
 static _Thread_local CuratorClient *locked_client;
 /* How many unlocks of this thread run something, one inside the other; and what comes behind it. */
@@ -70,8 +66,7 @@ curator_client_unlock (CuratorClient *client)
     before->func (before);
   }
   const CuratorAfter first = client->unlock.first;
-  client->unlock.first = (CuratorAfter){ 0 };
-  client->unlock.clocks_read = 0;
+  client->unlock = (CuratorUnlock){ 0 };
   locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
@@ -156,31 +151,29 @@ curator_client_boottime_us (CuratorClient *client)
 gint64
 curator_locked_now_us (CuratorClient *client)
 {
-  if ((client->unlock.clocks_read & READ_NOW) == 0) {
+  if (client->unlock.now_us == 0)
     client->unlock.now_us = client->ops->monotonic_us (client->ops);
-    client->unlock.clocks_read |= READ_NOW;
-  }
   return client->unlock.now_us;
 }
 
 gint64
 curator_locked_boottime_us (CuratorClient *client)
 {
-  return (client->unlock.clocks_read & READ_BOOTTIME) != 0 ? client->unlock.boottime_us
-                                                           : curator_locked_reread_us (client);
+  return client->unlock.boottime_us != 0 ? client->unlock.boottime_us
+                                         : curator_locked_reread_us (client);
 }
 
 gint64
 curator_locked_reread_us (CuratorClient *client)
 {
-  client->unlock.clocks_read |= READ_BOOTTIME;
   return client->unlock.boottime_us = client->ops->boottime_us (client->ops);
 }
 
 void
 curator_locked_forget_clocks (CuratorClient *client)
 {
-  client->unlock.clocks_read = 0;
+  client->unlock.now_us = 0;
+  client->unlock.boottime_us = 0;
 }
 
 /* The analysis does not know whether the calling thread holds the mutex. */

@@ -5,7 +5,7 @@
 
 typedef struct
 {
-  void (*func) (gpointer data);
+  void (*func) (gpointer data); /* may be NULL */
   gpointer data;
   GDestroyNotify destroy; /* of the data; may be NULL */
   gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
@@ -28,7 +28,8 @@ curator_task_run (gpointer data)
 {
   CuratorTask *task = data;
   g_assert (g_atomic_int_get (&task->posted));
-  task->func (task->data);
+  if (task->func != NULL)
+    task->func (task->data);
   return G_SOURCE_REMOVE;
 }
 

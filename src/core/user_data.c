@@ -10,11 +10,6 @@
 #include "core/dispatch.h"
 #include "core/monitor.h"
 
-static void
-nothing (gpointer data)
-{
-}
-
 void
 curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpointer data)
 {
@@ -28,6 +23,6 @@ curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpoint
     return;
   }
   curator_client_lock (client);
-  curator_dispatch_push (client, CURATOR_LANE_CALLS, nothing, data, destroy);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, NULL, data, destroy);
   curator_client_unlock (client);
 }

@@ -244,7 +244,7 @@ curator_plant(
 # What a thread has read is taken for the time by the next that has the mutex.
 curator_plant(
   clocks_are_never_forgotten RECIPE mutex FILE core/monitor.c EXPECT "hang"
-  CHANGE "client->unlock.clocks_read = 0@\n  locked_client" "locked_client")
+  CHANGE "client->unlock = (CuratorUnlock){ 0 }@" "client->unlock.first = (CuratorAfter){ 0 }@")
 # A grant is judged by a clock that was read before the answer.
 curator_plant(
   proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/own_node.c EXPECT "test_old_proof"
