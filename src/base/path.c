@@ -149,6 +149,6 @@ gboolean
 curator_path_is_numbered (const char *name, const char *prefix)
 {
   const gsize length = strlen (prefix);
-  return strncmp (name, prefix, length) == 0 && strlen (name) == length + 10
-         && strspn (name + length, "0123456789") == 10;
+  return g_str_has_prefix (name, prefix) && strlen (name + length) == 10
+         && strspn (name + length, G_CSET_DIGITS) == 10;
 }

@@ -65,21 +65,6 @@ create_table (void)
   curator_gate_at_fork (lock_table, unlock_table, unlock_table);
 }
 
-/* The library sets these codes itself; the system's text for them would mislead. */
-static char *
-name_cause (int number, const char *text, gsize length)
-{
-  switch (number) {
-  case ETIMEDOUT:
-    return g_strdup (NO_ANSWER);
-  case EHOSTDOWN:
-    return g_strdup ("the server closed the connection");
-  default:
-    return curator_is_shortage (number) ? curator_shortage_describe (number)
-                                        : g_strndup (text, length);
-  }
-}
-
 static CuratorAddress
 without_zone (const CuratorAddress *address)
 {
@@ -114,7 +99,15 @@ parse (const char *line, Failure *failure)
   failure->code = error == ETIMEDOUT ? CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT
                                      : CURATOR_CONNECT_ERROR_CONNECT;
   failure->is_shortage = curator_is_shortage (error);
-  failure->cause = name_cause (error, text + 1, (gsize) (end - text - 1));
+  /* The library sets these codes itself; the system's text for them would mislead. */
+  if (error == ETIMEDOUT)
+    failure->cause = g_strdup (NO_ANSWER);
+  else if (error == EHOSTDOWN)
+    failure->cause = g_strdup ("the server closed the connection");
+  else if (failure->is_shortage)
+    failure->cause = curator_shortage_describe (error);
+  else
+    failure->cause = g_strndup (text + 1, (gsize) (end - text - 1));
   return TRUE;
 }
 

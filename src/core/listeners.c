@@ -1,4 +1,5 @@
-/* Listeners of connection states, leases and shared counts. Mirrors ListenerManager.
+/* Listeners of connection states, leases and shared counts, and the end of what a program has given
+ * with a function. Mirrors ListenerManager.
  *
  * Threads: any; lists are guarded by the client's mutex. Each notification of each listener is a
  * job of its own, so a listener that is removed before its turn is not called.
@@ -7,8 +8,8 @@
 
 #include "base/fork_gate.h"
 #include "base/guards.h"
+#include "base/thread_role.h"
 #include "core/monitor.h"
-#include "core/user_data.h"
 
 struct _CuratorListener
 {
@@ -29,6 +30,23 @@ typedef struct
   GDestroyNotify unref_subject;
   int value;
 } Notification;
+
+void
+curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpointer data)
+{
+  if (destroy == NULL)
+    return;
+  if (!curator_thread_role ().is_ours) {
+    CURATOR_INSIDE_GATE;
+    const guint depth = curator_gate_suspend ();
+    destroy (data);
+    curator_gate_resume (depth);
+    return;
+  }
+  curator_client_lock (client);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, NULL, data, destroy);
+  curator_client_unlock (client);
+}
 
 static void
 listener_unref (gpointer data)

@@ -22,14 +22,14 @@ curator_timers_clear (CuratorTimers *timers)
     g_sequence_free (timers->queues[clock]);
 }
 
+/* GLib inserts a timer behind those that are due at the same time: they fire in the order in which
+ * they were set. */
 static int
 compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
 {
   const CuratorTimer *x = a;
   const CuratorTimer *y = b;
-  if (x->when_us != y->when_us)
-    return x->when_us < y->when_us ? -1 : 1;
-  return x->order < y->order ? -1 : x->order > y->order;
+  return x->when_us < y->when_us ? -1 : x->when_us > y->when_us;
 }
 
 CuratorTimer *
@@ -40,9 +40,7 @@ curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 wh
   GSequence *queue = timers->queues[clock];
   GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
 
-  *timer = (CuratorTimer){
-    .when_us = when_us, .order = ++timers->last_order, .func = func, .data = data
-  };
+  *timer = (CuratorTimer){ .when_us = when_us, .func = func, .data = data };
   /* Most timers are due after all others. GLib's search allocates memory. */
   timer->place =
       g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0

@@ -7,7 +7,6 @@
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order; /* timers due at the same time fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
   GSequenceIter *place CURATOR_GUARDED; /* frees the timer when it is removed */
@@ -16,7 +15,6 @@ struct _CuratorTimer
 typedef struct
 {
   GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED;
-  guint64 last_order CURATOR_GUARDED;
   gint64 stepped_us CURATOR_GUARDED; /* the last jump of CURATOR_CLOCK_ALWAYS that they know of */
 } CuratorTimers;
 
