@@ -30,17 +30,15 @@ extern int __cxa_thread_atexit_impl (void (*run) (void *data), void *data, void 
 
 typedef struct
 {
-  _Alignas(CACHE_LINE) atomic_uint n;
-} Counter;
-
-typedef struct
-{
   void (*before) (void);
   void (*in_parent) (void);
   void (*in_child) (void);
 } Hook;
 
-static Counter inside[N_COUNTERS];
+static struct
+{
+  _Alignas(CACHE_LINE) atomic_uint n;
+} inside[N_COUNTERS];
 static atomic_bool is_closed;
 static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint last_number;
@@ -57,24 +55,24 @@ static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static Hook hooks[MOST_HOOKS]; /* guarded by closing */
 static guint n_hooks;
 
-static Counter *
+static atomic_uint *
 own_counter (void)
 {
   if (G_UNLIKELY (number == 0))
     number = atomic_fetch_add (&last_number, 1) + 1;
-  return &inside[number % N_COUNTERS];
+  return &inside[number % N_COUNTERS].n;
 }
 
 /* FALSE: it is closed. */
 static gboolean
 try_enter (void)
 {
-  Counter *counter = own_counter ();
+  atomic_uint *counter = own_counter ();
 
-  atomic_fetch_add (&counter->n, 1);
+  atomic_fetch_add (counter, 1);
   if (G_LIKELY (!atomic_load (&is_closed)))
     return TRUE;
-  atomic_fetch_sub (&counter->n, 1);
+  atomic_fetch_sub (counter, 1);
   return FALSE;
 }
 
@@ -97,7 +95,7 @@ void
 curator_gate_leave (void)
 {
   if (--depth == 0) {
-    atomic_fetch_sub (&own_counter ()->n, 1);
+    atomic_fetch_sub (own_counter (), 1);
     if (suspended == 0)
       pthread_setcancelstate (cancel_state, NULL);
   }
@@ -226,7 +224,7 @@ before_fork (void)
     g_usleep (pause_us);
     waited_us += pause_us;
   }
-  atomic_fetch_add (&own_counter ()->n, depth == 0 ? 1 : 0);
+  atomic_fetch_add (own_counter (), depth == 0 ? 1 : 0);
   begin_passage ();
   for (guint i = 0; i < n_hooks; i++)
     hooks[i].before ();
@@ -254,7 +252,7 @@ in_child (void)
 {
   for (guint i = 0; i < N_COUNTERS; i++)
     atomic_store (&inside[i].n, 0);
-  atomic_store (&own_counter ()->n, 1);
+  atomic_store (own_counter (), 1);
   for (guint i = n_hooks; i > 0; i--)
     hooks[i - 1].in_child ();
   open_gate ();

@@ -6,7 +6,6 @@
 
 #include "base/fork_gate.h"
 #include "base/tag.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "channel/channel_error.h"
@@ -44,7 +43,7 @@ free_now (void *data)
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
   g_free (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   return NULL;
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/fork_gate.h"
 #include "base/lookup.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
+#include "base/threads.h"
 #include "core/monitor.h"
 
 #include <netdb.h>
@@ -76,7 +76,7 @@ look_up (void *data)
     job->found (client);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   g_free (job);
   return NULL;
 }

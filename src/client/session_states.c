@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/server_list.h"
-#include "base/thread_role.h"
+#include "base/threads.h"
 #include "channel/channel_error.h"
 #include "client/connect_deadline.h"
 #include "client/follow_configuration.h"
@@ -288,7 +288,7 @@ on_event (int type, int state, const char *path, gpointer context)
       curator_watches_event (session, type, path);
   }
   curator_client_unlock (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
 }
 
 /* Runs on the channel's thread. */
@@ -301,7 +301,7 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
   curator_client_lock (session->client);
   curator_heartbeat_pinged (session, sent_us, answered_us);
   curator_client_unlock (session->client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
 }
 
 /* why: in CURATOR_CONNECT_ERROR. Takes it. */

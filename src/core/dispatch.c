@@ -11,8 +11,8 @@
 #include "base/alarm.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
+#include "base/threads.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
 #include "core/cond_init.h"
@@ -55,7 +55,8 @@ curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
   curator_cond_init (&dispatch->ended, FALSE);
-  curator_timers_init (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    dispatch->timers.queues[clock] = g_sequence_new (g_free);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     g_queue_init (&dispatch->jobs[lane]);
@@ -72,7 +73,8 @@ curator_dispatch_free (CuratorDispatch *dispatch)
       g_free (g_queue_pop_head (&dispatch->jobs[lane]));
     pthread_cond_destroy (&dispatch->work_added[lane]);
   }
-  curator_timers_clear (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    g_sequence_free (dispatch->timers.queues[clock]);
   pthread_cond_destroy (&dispatch->ended);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
@@ -247,7 +249,7 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   curator_client_memory_ref (client);
   curator_client_lock (client);
   const gboolean stepped = step_and_unlock (client, lane);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   curator_client_memory_unref (client);
   return stepped;
 }

@@ -8,7 +8,7 @@
 
 #include "base/fork_gate.h"
 #include "base/guards.h"
-#include "base/thread_role.h"
+#include "base/threads.h"
 #include "core/monitor.h"
 
 struct _CuratorListener

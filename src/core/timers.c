@@ -8,20 +8,6 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 
-void
-curator_timers_init (CuratorTimers *timers)
-{
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    timers->queues[clock] = g_sequence_new (g_free);
-}
-
-void
-curator_timers_clear (CuratorTimers *timers)
-{
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    g_sequence_free (timers->queues[clock]);
-}
-
 /* GLib inserts a timer behind those that are due at the same time: they fire in the order in which
  * they were set. */
 static int

@@ -14,13 +14,10 @@ struct _CuratorTimer
 
 typedef struct
 {
-  GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED;
+  GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED; /* which free their timers */
   gint64 stepped_us CURATOR_GUARDED; /* the last jump of CURATOR_CLOCK_ALWAYS that they know of */
 } CuratorTimers;
 
-void curator_timers_init (CuratorTimers *timers) CURATOR_LOCKED;
-/* Frees the timers, too. */
-void curator_timers_clear (CuratorTimers *timers) CURATOR_LOCKED;
 CuratorTimer *curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
                                      CuratorWork func, gpointer data) CURATOR_LOCKED;
 /* What the monotonic clock shows when the timer's own shows when_us, unless the machine sleeps. */

@@ -8,7 +8,6 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
-#include "base/thread_role.h"
 #include "base/threads.h"
 #include "core/async.h"
 #include "core/await.h"
