@@ -27,11 +27,9 @@ host_port_free (gpointer data)
 void
 curator_connect_string_free (CuratorConnectString *parsed)
 {
-  if (parsed != NULL) {
-    g_ptr_array_unref (parsed->hosts);
-    g_free (parsed->chroot);
-    g_free (parsed);
-  }
+  g_ptr_array_unref (parsed->hosts);
+  g_free (parsed->chroot);
+  g_free (parsed);
 }
 
 static gboolean

@@ -35,14 +35,12 @@ typedef struct
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static GPtrArray *failures; /* of each address the last */
+static GArray *failures; /* Failure: of each address the last */
 
 static void
-free_failure (gpointer data)
+clear_failure (gpointer failure)
 {
-  Failure *failure = data;
-  g_free (failure->cause);
-  g_free (failure);
+  g_free (((Failure *) failure)->cause);
 }
 
 static void
@@ -61,7 +59,8 @@ unlock_table (void)
 static void
 create_table (void)
 {
-  failures = g_ptr_array_new_with_free_func (free_failure);
+  failures = g_array_new (FALSE, FALSE, sizeof (Failure));
+  g_array_set_clear_func (failures, clear_failure);
   curator_gate_at_fork (lock_table, unlock_table, unlock_table);
 }
 
@@ -111,21 +110,18 @@ parse (const char *line, Failure *failure)
   return TRUE;
 }
 
-static gboolean
-is_of_address (gconstpointer failure, gconstpointer address)
-{
-  return curator_address_equal (&((const Failure *) failure)->address, address);
-}
-
 /* The caller holds the mutex. NULL: none. */
 static Failure *
 find (const CuratorAddress *address)
 {
   const CuratorAddress key = without_zone (address);
-  guint at;
 
-  return g_ptr_array_find_with_equal_func (failures, &key, is_of_address, &at) ? failures->pdata[at]
-                                                                               : NULL;
+  for (guint i = 0; i < failures->len; i++) {
+    Failure *failure = &g_array_index (failures, Failure, i);
+    if (curator_address_equal (&failure->address, &key))
+      return failure;
+  }
+  return NULL;
 }
 
 void
@@ -138,14 +134,14 @@ curator_connect_failures_note (const char *line, gint64 now_us)
   pthread_once (&once, create_table);
   lock_table ();
   if (failures->len >= MAX_ADDRESSES)
-    g_ptr_array_set_size (failures, 0);
-  Failure *failure = find (&parsed.address);
-  if (failure == NULL) {
-    failure = g_new0 (Failure, 1);
-    g_ptr_array_add (failures, failure);
+    g_array_set_size (failures, 0);
+  Failure *former = find (&parsed.address);
+  if (former != NULL) {
+    g_free (former->cause);
+    *former = parsed;
+  } else {
+    g_array_append_val (failures, parsed);
   }
-  g_free (failure->cause);
-  *failure = parsed;
   unlock_table ();
 }
 

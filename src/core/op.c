@@ -24,7 +24,6 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
   op->deadline_us = deadline_us;
   op->done = done;
   op->data = data;
-  op->link.data = op;
   curator_client_memory_ref (client);
   return op;
 }
@@ -86,7 +85,7 @@ curator_op_begin (CuratorOp *op)
 {
   CuratorClient *client = op->client;
 
-  op->begun = TRUE;
+  op->link.data = op;
   op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
   GError *error = NULL;
@@ -129,7 +128,7 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->finished = TRUE;
   op->result = result;
   op->error = error;
-  if (op->begun)
+  if (op->link.data != NULL)
     g_queue_unlink (&op->client->ops_running, &op->link);
   curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, call_done, op);

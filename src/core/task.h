@@ -15,9 +15,7 @@ static inline CuratorTask *
 curator_task_new (void (*func) (gpointer data), gpointer data, GDestroyNotify destroy)
 {
   CuratorTask *task = g_new (CuratorTask, 1);
-  task->func = func;
-  task->data = data;
-  task->destroy = destroy;
+  *task = (CuratorTask){ .func = func, .data = data, .destroy = destroy };
   g_atomic_int_set (&task->posted, TRUE);
   return task;
 }
