@@ -1,4 +1,4 @@
-/* Threads: their numbers, whose they are and which client they serve; and a count of forks.
+/* Numbers and roles of threads, and a count of forks.
  *
  * A function of the user's may block, so it runs on the user's threads and on the lanes of
  * callbacks only. A thread that serves a client does not wait for the end of one: two of them could
