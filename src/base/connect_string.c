@@ -161,14 +161,12 @@ length_of_list (const char *connect_string)
 {
   const char *at = connect_string;
 
-  for (;;) {
+  do {
     at += strspn (at, " \t");
     at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
     at += strcspn (at, ",/");
-    if (*at != ',')
-      return (gsize) (at - connect_string);
-    at++;
-  }
+  } while (*at++ == ',');
+  return (gsize) (at - 1 - connect_string);
 }
 
 /* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may
