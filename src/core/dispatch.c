@@ -254,8 +254,8 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   return stepped;
 }
 
-/* Called with the client's mutex held, which is given back while waiting. By hand, since no condition variable knows its clock. Without a descriptor it looks again and
- * again. */
+/* Called with the client's mutex held, which is given back while waiting. By hand, since no
+ * condition variable knows its clock. Without a descriptor it looks again and again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {

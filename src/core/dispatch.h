@@ -53,8 +53,8 @@ CuratorTimer *curator_timer_after (CuratorClient *client, gint64 delay_us, Curat
                                    gpointer data) CURATOR_LOCKED;
 void curator_timer_cancel (CuratorClient *client, CuratorTimer **timer) CURATOR_LOCKED;
 
-/* Runs func without any lock of ours, in order, on the lane. destroy runs right after it on the same
- * thread. Either may be NULL. A GMainContext of the user's replaces both lanes of callbacks. */
+/* Runs func without any lock of ours, in order, on the lane. destroy runs right after it on the
+ * same thread. Either may be NULL. A GMainContext of the user's replaces both lanes of callbacks. */
 void curator_dispatch_push (CuratorClient *client, CuratorLane lane, CuratorWork func,
                             gpointer data, GDestroyNotify destroy) CURATOR_LOCKED;
 
