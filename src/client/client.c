@@ -15,6 +15,7 @@
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
+#include "core/cond_init.h"
 #include "core/dispatch.h"
 #include "core/monitor.h"
 #include "core/op.h"
@@ -40,6 +41,7 @@ free_now (void *data)
   curator_gate_leave ();
   if (client->ops->free != NULL)
     client->ops->free (client->ops);
+  pthread_cond_destroy (&client->ended);
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
   g_free (client);
@@ -86,6 +88,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->state = CURATOR_CONNECTION_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
+  curator_cond_init (&client->ended, FALSE);
   return client;
 }
 

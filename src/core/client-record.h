@@ -93,6 +93,7 @@ struct _CuratorClient
   GBytes *default_data; /* see host_address.h */
 
   CuratorDispatch *dispatch; /* see dispatch.h */
+  pthread_cond_t ended;      /* a session or a lane has; with mutex */
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */

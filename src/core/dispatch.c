@@ -42,7 +42,6 @@ struct _CuratorDispatch
   CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
   guint n_lanes CURATOR_GUARDED;         /* whose threads have not ended */
-  pthread_cond_t ended;                  /* a session or a lane has */
   CuratorAfter *waiting CURATOR_GUARDED; /* for the end of all of them */
 };
 
@@ -54,7 +53,6 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  curator_cond_init (&dispatch->ended, FALSE);
   for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
     dispatch->timers.queues[clock] = g_sequence_new (g_free);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
@@ -75,7 +73,6 @@ curator_dispatch_free (CuratorDispatch *dispatch)
   }
   for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
     g_sequence_free (dispatch->timers.queues[clock]);
-  pthread_cond_destroy (&dispatch->ended);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
@@ -308,7 +305,7 @@ has_ended (CuratorClient *client)
 static CURATOR_LOCKED void
 one_has_ended (CuratorClient *client)
 {
-  client->ops->wake (client->ops, &client->dispatch->ended);
+  client->ops->wake (client->ops, &client->ended);
   if (has_ended (client))
     run_waiting (client);
 }
@@ -441,15 +438,14 @@ curator_dispatch_join (CuratorClient *client)
 {
   const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
   const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
-  pthread_cond_t *ended = &client->dispatch->ended;
   gboolean in_time = TRUE;
 
   while (in_time && must_wait (client)) {
     curator_locked_forget_clocks (client);
     if (client->ops->threads)
-      in_time = curator_gate_cond_wait (ended, &client->mutex, &until) != ETIMEDOUT;
+      in_time = curator_gate_cond_wait (&client->ended, &client->mutex, &until) != ETIMEDOUT;
     else
-      client->ops->wait (client->ops, ended, &client->mutex);
+      client->ops->wait (client->ops, &client->ended, &client->mutex);
   }
   if (!in_time)
     warn_of_patience (client);
